@@ -1,0 +1,75 @@
+import type { Entry, ReplyEntry } from "../protocol/index.ts";
+
+/** A tool as a model sees it. Schema goes by the API, guidance by the prompt (seed 001 §5.1). */
+export interface ToolSpec {
+  name: string;
+  description: string;
+  /** JSON Schema of the arguments. */
+  parameters: Record<string, unknown>;
+  /** How to use it well; universal text in the system prompt. */
+  guidance: string;
+}
+
+export interface ModelRequest {
+  system: string;
+  /** Since the last summary, oldest first; never contains `system` entries. */
+  history: readonly Entry[];
+  tools: readonly ToolSpec[];
+  /** Streamed words, as they come. They go live to listeners and never into the log. */
+  onDelta?: (delta: { kind: "text" | "reasoning"; text: string }) => void;
+  /** Each attempt that failed, before the wait that follows it; `retryInMs` is null when it was the last. */
+  onFailure?: (failure: ModelFailure, retryInMs: number | null) => void;
+  /** What the provider said it ignored or changed. Visible in use, an error in tests. */
+  onWarning?: (message: string) => void;
+}
+
+/** Who thinks. One streamed path; a caller that wants no stream just waits. */
+export interface Model {
+  /** As people write it: `anthropic/claude-sonnet-4-5`. */
+  readonly id: string;
+  readonly contextWindow: number;
+  /** The provider searches the web by itself, so our own `web_search` is not offered. */
+  readonly searchesWeb: boolean;
+  /**
+   * Text that must stand in the system prompt beside the tools' guidance: schemas and call format for models without
+   * native tools, nothing for the others.
+   */
+  toolPrompt(tools: readonly ToolSpec[]): string;
+  /** Resolves with a whole reply. Rejects with a ModelFailure, or with the signal's reason when it was stopped. */
+  reply(request: ModelRequest, signal: AbortSignal): Promise<ReplyEntry>;
+}
+
+export type FailureReason =
+  | "rate_limited" // 429, 529
+  | "server" // 5xx
+  | "connection" // refused, reset, DNS
+  | "truncated" // the stream ended with neither finish nor error
+  | "stalled" // nothing came for too long
+  | "unreadable" // not what the API promises
+  | "empty" // a reply without words or calls
+  | "bad_request" // 400 and other 4xx
+  | "context_too_long"
+  | "auth" // 401, 403
+  | "unknown";
+
+/** One failed attempt. `retryable` is about the same request sent again. */
+export class ModelFailure extends Error {
+  override readonly name = "ModelFailure";
+  readonly reason: FailureReason;
+  readonly retryable: boolean;
+  readonly status: number | undefined;
+  /** What the provider asked us to wait. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    reason: FailureReason,
+    message: string,
+    details: { retryable: boolean; status?: number; retryAfterMs?: number; cause?: unknown },
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.reason = reason;
+    this.retryable = details.retryable;
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}

@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { outcomeSchema } from "./outcome.ts";
+import { usageSchema } from "./usage.ts";
+
+/**
+ * An entry is one line of a conversation (`conversation.jsonl`). A conversation only grows; a summary hides what came
+ * before it. `meta` is whatever the provider wants handed back unchanged (signatures, encrypted results).
+ */
+const metaSchema = z.record(z.string(), z.unknown());
+
+export const partSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("text"), text: z.string(), meta: metaSchema.optional() }),
+  z.object({ type: z.literal("reasoning"), text: z.string(), meta: metaSchema.optional() }),
+  z.object({
+    type: z.literal("call"),
+    id: z.string(),
+    name: z.string(),
+    /** Parsed arguments; a string when the model sent something that is not JSON. */
+    args: z.unknown(),
+    meta: metaSchema.optional(),
+  }),
+  /** Something the provider did and understands by itself (its own web search, its results, a citation). */
+  z.object({ type: z.literal("native"), part: z.record(z.string(), z.unknown()) }),
+]);
+export type Part = z.infer<typeof partSchema>;
+export type CallPart = Extract<Part, { type: "call" }>;
+
+const systemEntry = z.object({ role: z.literal("system"), content: z.string() });
+
+const userEntry = z.object({
+  role: z.literal("user"),
+  /** Who speaks: `human`, `coordinator`, a worker's id, or `agiraph` for the harness itself. */
+  from: z.string(),
+  content: z.string(),
+  /** News up to and including this fact has now been told. The reader's mailbox cursor, kept where it cannot get lost. */
+  upto: z.int().nonnegative().optional(),
+  /** Present on the first entry of an assignment. */
+  node_id: z.string().optional(),
+  run_id: z.string().optional(),
+});
+
+const replyEntry = z.object({
+  role: z.literal("assistant"),
+  content: z.array(partSchema),
+  model: z.string(),
+  usage: usageSchema,
+  cost_usd: z.number().nullable(),
+  /** Why the model stopped: stop, tool-calls, length, content-filter, error, other. */
+  finish: z.string(),
+});
+
+const resultEntry = z.object({
+  role: z.literal("tool"),
+  call_id: z.string(),
+  tool: z.string(),
+  content: z.string(),
+  ok: z.boolean(),
+  /** Kept in the record, so that a crash right after `finish` or `publish` is not a lost ending. */
+  ending: outcomeSchema.optional(),
+});
+
+const summaryEntry = z.object({ role: z.literal("summary"), content: z.string() });
+
+export const entrySchema = z.discriminatedUnion("role", [systemEntry, userEntry, replyEntry, resultEntry, summaryEntry]);
+export type Entry = z.infer<typeof entrySchema>;
+export type SystemEntry = z.infer<typeof systemEntry>;
+export type UserEntry = z.infer<typeof userEntry>;
+export type ReplyEntry = z.infer<typeof replyEntry>;
+export type ResultEntry = z.infer<typeof resultEntry>;
+
+/** An entry as it stands in its file: numbered 1, 2, 3 … and dated. */
+export type StoredEntry = Entry & { seq: number; ts: number };
+
+export function callsOf(reply: ReplyEntry): CallPart[] {
+  return reply.content.filter((part) => part.type === "call");
+}
+
+export function textOf(reply: ReplyEntry): string {
+  return reply.content
+    .filter((part) => part.type === "text")
+    .map((part) => part.text)
+    .join("");
+}

@@ -1,0 +1,126 @@
+import { z } from "zod";
+import { type AgentId, nodeIdSchema, runIdSchema, workerIdSchema } from "./ids.ts";
+import { outcomeSchema } from "./outcome.ts";
+import { usageSchema } from "./usage.ts";
+
+/**
+ * Whatever happens to an agent is a fact. Rules:
+ * F1. `seq` counts 1, 2, 3 … per agent, without gaps. Order is by `seq`, never by `ts`.
+ * F2. A fact names ids and short strings. Content stays in its file and the fact points at it.
+ * F3. A fact is never changed. New fields are optional, so that old homes open.
+ */
+const node = { node_id: nodeIdSchema };
+const worker = { worker_id: workerIdSchema };
+/** Who acts, and on which node; the coordinator acts on none. */
+const actor = { worker_id: workerIdSchema, node_id: nodeIdSchema.nullable() };
+
+export const publishedFileSchema = z.object({ path: z.string(), sha256: z.string(), bytes: z.int().nonnegative() });
+export type PublishedFile = z.infer<typeof publishedFileSchema>;
+
+export const factData = {
+  "agent.created": z.object({
+    name: z.string(),
+    goal: z.string(),
+    mode: z.enum(["finite", "infinite"]),
+    model: z.string(),
+    worker_model: z.string(),
+    budget_usd: z.number().positive().nullable(),
+    /** The user's folder, which the team may read and never writes. */
+    project: z.string().nullable(),
+    /** The coordinator's tools by name, or null for all. */
+    tools: z.array(z.string()).nullable(),
+  }),
+  "agent.started": z.object({ why: z.enum(["created", "resumed", "recovered"]), pid: z.int() }),
+  "agent.paused": z.object({}),
+  "agent.resumed": z.object({}),
+  "agent.stopped": z.object({ by: z.string() }),
+  "agent.completed": z.object({ summary: z.string() }),
+  "agent.failed": z.object({ error: z.string() }),
+
+  "run.started": z.object({ run_id: runIdSchema, goal: z.string() }),
+  "run.finished": z.object({ run_id: runIdSchema, outcome: outcomeSchema }),
+
+  "node.created": z.object({
+    run_id: runIdSchema,
+    ...node,
+    task: z.string(),
+    inference: z.enum(["single", "multi"]),
+    dependencies: z.array(nodeIdSchema),
+    refs: z.record(z.string(), z.string()),
+    deliverables: z.array(z.string()),
+    parent_node_id: nodeIdSchema.nullable(),
+    created_by: workerIdSchema,
+  }),
+  "node.assigned": z.object({ ...node, ...worker }),
+  "node.started": z.object({ ...node, ...worker }),
+  /** The intent and the manifest; the one rename follows, then `node.completed`. */
+  "node.published": z.object({ ...node, ...worker, summary: z.string(), files: z.array(publishedFileSchema) }),
+  "node.completed": z.object({ ...node, ...worker, summary: z.string() }),
+  "node.failed": z.object({ ...node, ...worker, outcome: outcomeSchema }),
+
+  "worker.spawned": z.object({
+    run_id: runIdSchema,
+    ...worker,
+    name: z.string(),
+    kind: z.enum(["harnessed", "autonomous", "claude_code", "acp", "mesh"]),
+    model: z.string(),
+  }),
+  "worker.busy": z.object(actor),
+  "worker.idle": z.object(worker),
+  "worker.waiting": z.object({ ...actor, for: z.enum(["human", "news", "rate_limit"]), until_ts: z.number().optional() }),
+  "worker.stopped": z.object(worker),
+  "worker.checkpointed": z.object({ ...actor, summary: z.string() }),
+
+  "message.sent": z.object({
+    message_id: z.string(),
+    from: z.string(),
+    to: z.string(),
+    preview: z.string(),
+    file: z.string().nullable(),
+  }),
+  "message.received": z.object({ message_id: z.string(), by: z.string() }),
+
+  "model.called": z.object({ ...actor, model: z.string(), turn: z.int() }),
+  "model.responded": z.object({
+    ...actor,
+    model: z.string(),
+    turn: z.int(),
+    usage: usageSchema,
+    cost_usd: z.number().nullable(),
+    finish: z.string(),
+    ms: z.number(),
+  }),
+  "model.failed": z.object({
+    ...actor,
+    model: z.string(),
+    turn: z.int(),
+    reason: z.string(),
+    status: z.int().optional(),
+    message: z.string(),
+    /** Null when we gave up. */
+    retry_in_ms: z.number().nullable(),
+  }),
+  "model.warned": z.object({ ...actor, model: z.string(), message: z.string() }),
+
+  "tool.called": z.object({ ...actor, call_id: z.string(), tool: z.string(), gist: z.string() }),
+  "tool.result": z.object({ ...actor, call_id: z.string(), tool: z.string(), ok: z.boolean(), ms: z.number(), gist: z.string() }),
+
+  "budget.warned": z.object({ spent_usd: z.number(), budget_usd: z.number() }),
+  "budget.exceeded": z.object({ spent_usd: z.number(), budget_usd: z.number() }),
+
+  "process.started": z.object({ ...actor, pid: z.int(), command: z.string(), sandbox: z.string() }),
+  "process.exited": z.object({ ...actor, pid: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),
+
+  /** Something in the home was damaged; what, and where the damaged bytes were set aside. */
+  "log.repaired": z.object({ file: z.string(), what: z.string(), aside: z.string().nullable() }),
+} as const;
+
+export type FactType = keyof typeof factData;
+export const factTypes = Object.keys(factData) as FactType[];
+
+/** What happened, before the log has numbered and dated it. */
+export type NewFact = { [T in FactType]: { type: T; data: z.infer<(typeof factData)[T]> } }[FactType];
+
+export type Fact = { [T in FactType]: { seq: number; type: T; agent_id: AgentId; ts: number; data: z.infer<(typeof factData)[T]> } }[FactType];
+
+export type FactOf<T extends FactType> = Extract<Fact, { type: T }>;

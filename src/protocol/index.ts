@@ -1,0 +1,5 @@
+export * from "./entry.ts";
+export * from "./fact.ts";
+export * from "./ids.ts";
+export * from "./outcome.ts";
+export * from "./usage.ts";

@@ -1,0 +1,12 @@
+import { z } from "zod";
+
+/** How an assignment ends. The loop's only result. */
+export const outcomeSchema = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("finished"), summary: z.string() }),
+  z.object({ kind: z.literal("published"), summary: z.string() }),
+  z.object({ kind: z.literal("exhausted"), turns: z.int() }),
+  z.object({ kind: z.literal("budget_exhausted"), spent_usd: z.number() }),
+  z.object({ kind: z.literal("failed"), error: z.string() }),
+  z.object({ kind: z.literal("stopped") }),
+]);
+export type Outcome = z.infer<typeof outcomeSchema>;

@@ -1,0 +1,64 @@
+import type { AgentId, Entry, Fact, NewFact, StoredEntry } from "../protocol/index.ts";
+
+/**
+ * The store as the rest of the program sees it: one home, one writer, plain files.
+ *
+ * S1. `append` resolves only when everything in it is on disk; all of it or nothing, over all its streams.
+ * S2. Appends to a stream take effect in the order they were called in.
+ * S3. A follower sees only what is on disk, each record once, in order, without a gap between history and live.
+ * S4. With `expect`, an append whose stream has moved on is refused (FenceError) and changes nothing.
+ * S5. After a failed write or sync nothing is acknowledged any more until the home is opened again (ReadOnlyError).
+ */
+export interface Store {
+  readonly root: string;
+  /** What opening found damaged, and where it was set aside. */
+  readonly repairs: readonly Repair[];
+  agents(): Promise<AgentId[]>;
+  /** Makes the agent's folder. Opening an agent that is not there rejects with NotFound. */
+  create(id: AgentId): Promise<AgentLog>;
+  open(id: AgentId): Promise<AgentLog>;
+  close(): Promise<void>;
+}
+
+export interface AgentLog {
+  readonly id: AgentId;
+  /** The folder of this agent. */
+  readonly dir: string;
+  /** The number of the newest fact that was appended (perhaps not on disk yet). */
+  readonly seq: number;
+  /**
+   * Facts go to `events.jsonl`, entries to the conversation file named (relative to the agent's folder). They get
+   * their `seq` and `ts` at once, in call order. Returns the numbered facts synchronously and a promise for the disk.
+   */
+  append(batch: Batch): Appended;
+  /** The facts from `after` + 1 on: first history, then live. Ends when the signal fires. */
+  follow(after: number, signal: AbortSignal): AsyncIterable<Fact>;
+  /** Called with each fact, in order, once it is on disk. For folds in this process. Returns the unsubscribe. */
+  subscribe(listener: (fact: Fact) => void): () => void;
+  /** A page of history. */
+  read(range: { after: number; limit: number }): Promise<Fact[]>;
+  conversation(file: string): Promise<StoredEntry[]>;
+  /** The disposable snapshot of a fold, if there is one of this version. */
+  snapshot<T>(name: string, version: number): Promise<{ seq: number; state: T } | undefined>;
+  saveSnapshot(name: string, version: number, seq: number, state: unknown): Promise<void>;
+}
+
+export interface Batch {
+  facts?: readonly NewFact[];
+  entries?: { file: string; entries: readonly Entry[] };
+  /** The fence: the newest fact the caller has seen. */
+  expect?: number;
+}
+
+export interface Appended {
+  readonly facts: readonly Fact[];
+  readonly durable: Promise<void>;
+}
+
+export interface Repair {
+  /** Relative to the home. */
+  file: string;
+  what: string;
+  /** Where the damaged bytes are kept, relative to the home. */
+  aside: string | null;
+}

@@ -1,0 +1,52 @@
+import { z } from "zod";
+import type { ToolSpec } from "../models/model.ts";
+import type { Outcome } from "../protocol/index.ts";
+
+/** What a tool gives back to the model. A plain string is a success. */
+export type ToolOutput = string | { content: string; ok?: boolean; ending?: Outcome };
+
+/**
+ * A tool is bound to its ports when it is made (`fileTools(scope)`, `shellTool(sandbox)`), so running one needs only
+ * the arguments and the signal. What the model can fix is an output with `ok: false`; what nobody can fix is thrown,
+ * and the toolbox turns even that into a result.
+ */
+export interface Tool {
+  readonly spec: ToolSpec;
+  /** `read` may be run again after a crash; `write` never silently is. */
+  readonly effect: "read" | "write";
+  parse(args: unknown): { ok: true; args: unknown } | { ok: false; problem: string };
+  run(args: unknown, signal: AbortSignal): Promise<ToolOutput>;
+}
+
+export function defineTool<S extends z.ZodType>(definition: {
+  name: string;
+  description: string;
+  guidance: string;
+  effect: "read" | "write";
+  parameters: S;
+  run(args: z.infer<S>, signal: AbortSignal): Promise<ToolOutput>;
+}): Tool {
+  const { name, description, guidance, effect, parameters } = definition;
+  return {
+    spec: { name, description, guidance, parameters: jsonSchemaOf(parameters) },
+    effect,
+    parse(args) {
+      const parsed = parameters.safeParse(args);
+      return parsed.success ? { ok: true, args: parsed.data } : { ok: false, problem: z.prettifyError(parsed.error) };
+    },
+    run: (args, signal) => definition.run(args as z.infer<S>, signal),
+  };
+}
+
+const schemas = new WeakMap<z.ZodType, Record<string, unknown>>();
+
+/** Making a JSON Schema costs more than a model turn of ours; each is made once. */
+function jsonSchemaOf(type: z.ZodType): Record<string, unknown> {
+  let schema = schemas.get(type);
+  if (!schema) {
+    const { $schema: _, ...rest } = z.toJSONSchema(type, { io: "input" });
+    schema = rest;
+    schemas.set(type, schema);
+  }
+  return schema;
+}

@@ -1,0 +1,13 @@
+import type { Reporter, TestModule } from "vitest/node";
+
+/** Ends every run with "N passed, N failed", a line that any CI can read, and names what was skipped. */
+export default class ClosingLine implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]) {
+    const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    const count = (state: string) => tests.filter((test) => test.result().state === state).length;
+    const skipped = tests.filter((test) => test.result().state === "skipped");
+    for (const test of skipped) console.log(`skipped: ${test.fullName}`);
+    const tail = skipped.length > 0 ? `, ${skipped.length} skipped` : "";
+    console.log(`${count("passed")} passed, ${count("failed")} failed${tail}`);
+  }
+}
