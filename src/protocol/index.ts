@@ -1,3 +1,4 @@
+export * from "./config.ts";
 export * from "./entry.ts";
 export * from "./fact.ts";
 export * from "./ids.ts";

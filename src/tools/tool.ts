@@ -12,8 +12,8 @@ export type ToolOutput = string | { content: string; ok?: boolean; ending?: Outc
  */
 export interface Tool {
   readonly spec: ToolSpec;
-  /** `read` may be run again after a crash; `write` never silently is. */
-  readonly effect: "read" | "write";
+  /** May a call be run again after a crash? True for what only looks, or ends the same however often it is done. */
+  readonly repeatable: boolean;
   parse(args: unknown): { ok: true; args: unknown } | { ok: false; problem: string };
   run(args: unknown, signal: AbortSignal): Promise<ToolOutput>;
 }
@@ -22,14 +22,14 @@ export function defineTool<S extends z.ZodType>(definition: {
   name: string;
   description: string;
   guidance: string;
-  effect: "read" | "write";
+  repeatable: boolean;
   parameters: S;
   run(args: z.infer<S>, signal: AbortSignal): Promise<ToolOutput>;
 }): Tool {
-  const { name, description, guidance, effect, parameters } = definition;
+  const { name, description, guidance, repeatable, parameters } = definition;
   return {
     spec: { name, description, guidance, parameters: jsonSchemaOf(parameters) },
-    effect,
+    repeatable,
     parse(args) {
       const parsed = parameters.safeParse(args);
       return parsed.success ? { ok: true, args: parsed.data } : { ok: false, problem: z.prettifyError(parsed.error) };

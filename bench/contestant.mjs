@@ -1,0 +1,119 @@
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+
+/**
+ * One contestant, one scenario, one process. Told what to do in JSON by its only argument; prints one line of JSON.
+ *
+ * C1. Warm-up happens in the same process and over the same path, in a home of its own, before the first figure.
+ * C2. CPU is that of the whole process: every thread, garbage collection and compilation too.
+ * C3. `turns` counts the calls of the tool; the caller compares it and the server's count with what was asked.
+ */
+const job = JSON.parse(process.argv[2]);
+const { open } = await import(`./contestants/${job.contestant}.mjs`);
+
+const figures = await { turn, team, growth, cold }[job.scenario]();
+process.stdout.write(`${JSON.stringify({ ...figures, rss_mb: process.resourceUsage().maxRSS / 1024 })}\n`, () =>
+  process.exit(0),
+);
+
+async function turn() {
+  await warmUp();
+  return inHome("measured", job.measured, async (contestant) => {
+    const rounds = [];
+    for (let round = 0; round < job.rounds; round++) {
+      rounds.push(await measure(() => contestant.converse(`worker-${round}`, noTurn)));
+    }
+    const turns = job.measured.turns;
+    return { cpu_ms: median(rounds, "cpu") / turns, wall_ms: median(rounds, "wall") / turns };
+  });
+}
+
+async function team() {
+  await warmUp();
+  return inHome("measured", job.measured, async (contestant) => {
+    const everyone = Array.from({ length: job.workers }, (_, i) => `worker-${i}`);
+    const { cpu, wall } = await measure(() =>
+      Promise.all(everyone.map((worker) => contestant.converse(worker, noTurn))),
+    );
+    return { cpu_ms: cpu / (job.workers * job.measured.turns), wall_ms: wall };
+  });
+}
+
+async function growth() {
+  await warmUp();
+  return inHome("measured", job.measured, async (contestant, home) => {
+    const before = bytesWritten();
+    const samples = [];
+    // Looking at the folder is not the contestant's work: it is done at four turns only.
+    const look = () => (job.looks.includes(samples.length + 1) ? { stored: sizeOf(home), written: bytesWritten() } : {});
+    await contestant.converse("worker", () => samples.push({ ...look(), cpu: cpuMs() }));
+    const [a, b, c, d] = job.looks.map((turn) => samples[turn - 1]);
+    const span = job.looks[1] - job.looks[0];
+    return {
+      early_cpu_ms: (b.cpu - a.cpu) / span,
+      late_cpu_ms: (d.cpu - c.cpu) / span,
+      early_stored: (b.stored - a.stored) / span,
+      late_stored: (d.stored - c.stored) / span,
+      stored_mb: sizeOf(home) / 1e6,
+      ...(before !== null && {
+        early_written_kb: (b.written - a.written) / span / 1e3,
+        late_written_kb: (d.written - c.written) / span / 1e3,
+        written_mb: (bytesWritten() - before) / 1e6,
+      }),
+    };
+  });
+}
+
+async function cold() {
+  return inHome("measured", job.measured, async (contestant) => {
+    await contestant.converse("worker", noTurn);
+    return {};
+  });
+}
+
+async function warmUp() {
+  await inHome("warm-up", job.warmUp, async (contestant) => {
+    for (let i = 0; i < job.warmUp.conversations; i++) await contestant.converse(`worker-${i}`, noTurn);
+  });
+  globalThis.gc?.();
+}
+
+async function inHome(name, { baseUrl }, use) {
+  const home = `${job.home}/${name}`;
+  mkdirSync(home, { recursive: true });
+  const contestant = await open({ baseUrl, home });
+  const figures = await use(contestant, home);
+  await contestant.close();
+  return figures;
+}
+
+async function measure(work) {
+  const [cpu, wall] = [cpuMs(), performance.now()];
+  await work();
+  return { cpu: cpuMs() - cpu, wall: performance.now() - wall };
+}
+
+function cpuMs() {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+/** What the kernel was made to write for this process, in whole pages; Linux only. */
+function bytesWritten() {
+  try {
+    return Number(/^write_bytes: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))[1]);
+  } catch {
+    return null;
+  }
+}
+
+function sizeOf(folder) {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+  return files.reduce((bytes, file) => bytes + statSync(`${file.parentPath}/${file.name}`).size, 0);
+}
+
+function median(rounds, figure) {
+  const sorted = rounds.map((round) => round[figure]).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)];
+}
+
+function noTurn() {}

@@ -1,0 +1,105 @@
+import { contestants } from "./contestants.mjs";
+import { installedVersion } from "./peers.mjs";
+
+const NOT_FIGURES = new Set(["scenario", "contestant", "repetition", "error"]);
+
+/** Contestant → "scenario.figure" → the median over its repetitions. */
+export function medians(measurements) {
+  const collected = {};
+  for (const measurement of measurements) {
+    collected[measurement.contestant] ??= {};
+    const figures = collected[measurement.contestant];
+    for (const [name, value] of Object.entries(measurement)) {
+      if (NOT_FIGURES.has(name) || typeof value !== "number") continue;
+      const key = `${measurement.scenario}.${name}`;
+      figures[key] ??= [];
+      figures[key].push(value);
+    }
+  }
+  return mapValues(collected, (figures) => mapValues(figures, median));
+}
+
+export function markdown({ table, targets, measurements, planned, machine }) {
+  return [
+    `Node ${machine.node}, ${machine.cores} cores (${machine.cpu}), ${machine.at.slice(0, 10)}. Medians; in brackets the ratio to the streamed floor.`,
+    planned.map(([name, { title }]) => `- ${name}: ${title}`).join("\n"),
+    figuresTable(table, planned),
+    keptTable(table),
+    errors(measurements),
+    targetsTable(targets),
+  ]
+    .filter(Boolean)
+    .join("\n\n");
+}
+
+const columns = [
+  ["turn.cpu_ms", "CPU ms a turn", 2],
+  ["turn.wall_ms", "wall ms a turn", 2],
+  ["team.wall_ms", "team wall ms", 0],
+  ["team.cpu_ms", "team CPU ms a turn", 2],
+  ["growth.early_cpu_ms", "CPU ms at turn 50", 2],
+  ["growth.late_cpu_ms", "CPU ms at the end", 2],
+  ["growth.early_bytes", "bytes a turn at 50", 0],
+  ["growth.late_bytes", "bytes a turn at the end", 0],
+  ["growth.stored_mb", "MB stored", 2],
+  ["growth.written_mb", "MB written", 2],
+  ["cold.first_request_ms", "cold start ms", 0],
+  ["team.rss_mb", "team peak MB", 0],
+];
+
+function figuresTable(table, planned) {
+  const shown = columns.filter(([key]) => planned.some(([name]) => key.startsWith(`${name}.`)));
+  const rows = contestants
+    .filter(({ name }) => table[name])
+    .map(({ name }) => [
+      name,
+      ...shown.map(([key, , digits]) => cell(table[name][key], table["floor-streamed"]?.[key], digits)),
+    ]);
+  return asTable(["", ...shown.map(([, title]) => title)], rows);
+}
+
+function cell(value, floor, digits) {
+  if (value === undefined) return "–";
+  const ratio = floor ? ` (${(value / floor).toFixed(value / floor < 10 ? 1 : 0)}×)` : "";
+  return `${value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits })}${ratio}`;
+}
+
+function keptTable(table) {
+  const rows = contestants
+    .filter(({ name }) => table[name])
+    .map(({ name, package: from, keeps }) => [from ? `${from} ${installedVersion(from)}` : name, keeps]);
+  return asTable(["", "what it keeps"], rows);
+}
+
+function targetsTable(targets) {
+  if (targets.length === 0) return "";
+  const rows = targets.map(({ what, ratio, limit, met }) => [
+    what,
+    ratio.toFixed(2),
+    `≤ ${limit}`,
+    met ? "met" : "MISSED",
+  ]);
+  return asTable(["target", "measured", "limit", ""], rows);
+}
+
+function errors(measurements) {
+  const failed = measurements.filter(({ error }) => error);
+  return failed
+    .map(({ scenario, contestant, error }) => `- ${contestant} has no ${scenario} figures: it ${error}`)
+    .join("\n");
+}
+
+function asTable(head, rows) {
+  const line = (cells) => `| ${cells.join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+function mapValues(object, change) {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));
+}

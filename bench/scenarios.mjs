@@ -1,0 +1,41 @@
+/**
+ * What is measured. `asks` are the conversations of a child: how many, of how many turns; the requests the server
+ * must have seen follow from it. `budgetMs` is how long one contestant may go on repeating a scenario.
+ */
+export function scenarios({ quick }) {
+  const warmUp = quick ? { conversations: 3, turns: 50, latency: 0 } : { conversations: 10, turns: 50, latency: 0 };
+  const rounds = quick ? 3 : 5;
+  const repetitions = quick ? 1 : 5;
+  const long = quick ? 200 : 400;
+  return {
+    turn: {
+      title: "1 worker × 50 turns, 0 ms latency",
+      job: { warmUp, measured: { turns: 50, latency: 0 }, rounds },
+      conversations: rounds,
+      repetitions,
+      budgetMs: 12_000,
+    },
+    team: {
+      title: "100 workers × 20 turns at 20 ms",
+      job: { warmUp, measured: { turns: 20, latency: 20 }, workers: 100 },
+      conversations: 100,
+      repetitions,
+      budgetMs: 8_000,
+    },
+    growth: {
+      title: `one conversation of ${long} turns, 0 ms latency`,
+      // Two windows of 50 turns around turn 50 and before the end; the last turn calls no tool.
+      job: { warmUp, measured: { turns: long, latency: 0 }, looks: [25, 75, long - 51, long - 1] },
+      conversations: 1,
+      repetitions,
+      budgetMs: 8_000,
+    },
+    cold: {
+      title: "process start to the first model request",
+      job: { measured: { turns: 2, latency: 0 } },
+      conversations: 1,
+      repetitions,
+      budgetMs: 15_000,
+    },
+  };
+}

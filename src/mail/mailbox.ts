@@ -1,0 +1,83 @@
+import type { Situation } from "../projections/index.ts";
+import type { Fact, UserEntry } from "../protocol/index.ts";
+import type { AgentLog } from "../store/store.ts";
+import { newsFor } from "./news.ts";
+
+/**
+ * What one reader has not been told yet: the facts after its cursor.
+ *
+ * M1. The cursor is kept in the conversation itself (`upto`), written with the words it stands for: news is told once,
+ *     whatever crashes.
+ * M2. Nobody polls: `arrived` is a promise that the log resolves.
+ */
+export class Mailbox {
+  readonly #reader: string;
+  readonly #now: () => Situation;
+  #waiting: { seq: number; text: string }[] = [];
+  #cursor: number;
+  #wake: (() => void) | undefined;
+  #close: () => void = () => {};
+
+  private constructor(reader: string, cursor: number, now: () => Situation) {
+    this.#reader = reader;
+    this.#cursor = cursor;
+    this.#now = now;
+  }
+
+  static async open(log: AgentLog, reader: string, cursor: number, now: () => Situation): Promise<Mailbox> {
+    const box = new Mailbox(reader, cursor, now);
+    // First listen, then read what was before: a fact may come by both ways, and counts once.
+    const live: Fact[] = [];
+    let listener = (fact: Fact): void => {
+      live.push(fact);
+    };
+    box.#close = log.subscribe((fact) => listener(fact));
+    for (let after = cursor; ; ) {
+      const page = await log.read({ after, limit: 1000 });
+      for (const fact of page) box.#put(fact);
+      const last = page.at(-1);
+      if (!last || page.length < 1000) break;
+      after = last.seq;
+    }
+    for (const fact of live) box.#put(fact);
+    listener = (fact) => box.#put(fact);
+    return box;
+  }
+
+  /** Everything new, as one entry; nothing when there is nothing. */
+  take(): UserEntry[] {
+    const last = this.#waiting.at(-1);
+    if (!last) return [];
+    const content = this.#waiting.map((news) => news.text).join("\n\n");
+    this.#waiting = [];
+    return [{ role: "user", from: "agiraph", content, upto: last.seq }];
+  }
+
+  async arrived(signal: AbortSignal): Promise<void> {
+    if (this.#waiting.length > 0) return;
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    this.#wake = resolve;
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener("abort", stop);
+      this.#wake = undefined;
+    }
+  }
+
+  close(): void {
+    this.#close();
+  }
+
+  #put(fact: Fact): void {
+    if (fact.seq <= this.#cursor) return;
+    this.#cursor = fact.seq;
+    const text = newsFor(this.#reader, fact, this.#now());
+    if (text === undefined) return;
+    this.#waiting.push({ seq: fact.seq, text });
+    this.#wake?.();
+  }
+}

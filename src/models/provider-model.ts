@@ -1,0 +1,255 @@
+import type {
+  JSONObject,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Prompt,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
+import { NO_USAGE, type Part, type ReplyEntry, type Usage } from "../protocol/index.ts";
+import { type Attempt, beginAttempt, type StartTimer } from "./attempt.ts";
+import { failureOf, truncated } from "./failure.ts";
+import { type Model, ModelFailure, type ModelRequest, type ToolSpec } from "./model.ts";
+import { cacheKeyOf, createPromptWriter } from "./prompt.ts";
+import type { Quirks } from "./quirks.ts";
+import { createReplyReader, type ReplyReader, usageOf } from "./reply-reader.ts";
+
+/**
+ * One Model over any provider package of the AI SDK, by its `doStream`.
+ *
+ * M1. A reply is whole or it is a failure. Of a reply that broke off, stalled or flooded us, no call is ever returned.
+ * M2. One request, one attempt. Trying again is the business of retry.ts.
+ * M3. The caller's signal is looked at before any error: a stopped request rejects with the signal's reason, at once.
+ * M4. A provider that pauses its own long turn gets it back and goes on; for us it is one reply.
+ */
+export interface ProviderModelPorts {
+  /** Called after the request is on its way, so that loading prices costs no time. */
+  costOf(usage: Usage, reported: number | undefined): Promise<number | null>;
+  startTimer: StartTimer;
+  now(): number;
+}
+
+export interface ProviderModelSettings {
+  /** As people write it, `provider/model`. */
+  id: string;
+  language: LanguageModelV4;
+  quirks: Quirks;
+  contextWindow: number;
+  /** How often a turn may search, where the provider searches by itself; null where it does not. */
+  searches: number | null;
+  stallMs?: number;
+  maxReplyChars?: number;
+}
+
+const MAX_PAUSES = 8;
+const MAX_REPLY_CHARS = 2 * 1024 * 1024;
+/** On the wire a token comes with up to fifty times its size of wrapping. */
+const WRAPPING = 50;
+
+export function createProviderModel(settings: ProviderModelSettings, ports: ProviderModelPorts): Model {
+  const { id, language, quirks, contextWindow } = settings;
+  const maxChars = settings.maxReplyChars ?? MAX_REPLY_CHARS;
+  const limits = {
+    stallMs: settings.stallMs ?? quirks.stallMs,
+    maxBytes: maxChars * WRAPPING,
+    startTimer: ports.startTimer,
+  };
+  const writer = createPromptWriter(id.slice(0, id.indexOf("/")), quirks);
+  const toolsOf = createToolWriter(quirks, settings.searches);
+
+  /** One streamed answer, whole. */
+  async function stream(
+    prompt: LanguageModelV4Prompt,
+    request: ModelRequest,
+    outer: AbortSignal,
+  ): Promise<ReplyReader> {
+    const attempt = beginAttempt(outer, limits);
+    const reader = createReplyReader(quirks, request);
+    try {
+      const options = callOptions(prompt, request, attempt.signal);
+      const { stream } = await orAbort(language.doStream(options), attempt.signal);
+      await readAll(stream, reader, attempt, maxChars);
+    } catch (error) {
+      throw brokenOff(attempt, outer) ?? failureOf(error, id, ports.now());
+    } finally {
+      attempt.close();
+    }
+    throwIfBroken(reader, attempt, outer);
+    return reader;
+  }
+
+  function callOptions(prompt: LanguageModelV4Prompt, request: ModelRequest, abortSignal: AbortSignal) {
+    const cacheKey = quirks.cacheKeyOption && { [quirks.cacheKeyOption]: cacheKeyOf(request.system, request.history) };
+    const options: LanguageModelV4CallOptions = {
+      prompt,
+      abortSignal,
+      tools: toolsOf(request.tools),
+      providerOptions: { [quirks.key]: { ...quirks.options, ...cacheKey } },
+      ...(quirks.maxOutputTokens !== null && { maxOutputTokens: quirks.maxOutputTokens }),
+      ...(quirks.hidesBadArguments && { includeRawChunks: true }),
+    };
+    return options;
+  }
+
+  function throwIfBroken(reader: ReplyReader, attempt: Attempt, outer: AbortSignal): void {
+    const broken = brokenOff(attempt, outer);
+    if (broken !== undefined) throw broken;
+    const { error, finish } = reader;
+    if (error !== undefined) throw error.cut ? truncated(id) : failureOf(error.cause, id, ports.now());
+    if (finish === undefined) throw truncated(id);
+    const { unified, raw } = finish.finishReason;
+    if (unified === "interrupted" || (quirks.namesFinish && raw === undefined)) throw truncated(id);
+    // An undocumented chunk makes one SDK call the whole reply an error, although it came to its end with its usage.
+    const cameToItsEnd = raw === undefined && reader.skipped > 0 && finish.usage.inputTokens.total !== undefined;
+    if (unified === "error" && !cameToItsEnd) {
+      throw new ModelFailure("unreadable", `${id} ended its reply with an error (${raw ?? "unnamed"}).`, {
+        retryable: true,
+      });
+    }
+  }
+
+  function brokenOff(attempt: Attempt, outer: AbortSignal): unknown {
+    if (outer.aborted) return outer.reason;
+    if (attempt.broken === "stalled") {
+      const seconds = Math.round(limits.stallMs / 1000);
+      return new ModelFailure("stalled", `${id} sent nothing for ${seconds} s; the request was dropped.`, {
+        retryable: true,
+      });
+    }
+    if (attempt.broken === "flooded") {
+      const megabytes = (maxChars / 1024 / 1024).toFixed(1);
+      return new ModelFailure("unreadable", `The reply of ${id} grew past ${megabytes} MB and was dropped.`, {
+        retryable: false,
+      });
+    }
+    return undefined;
+  }
+
+  return {
+    id,
+    contextWindow,
+    searchesWeb: quirks.search !== null && settings.searches !== null,
+    toolPrompt: () => "",
+    async reply(request, signal) {
+      signal.throwIfAborted();
+      const prompt = writer.write(request.system, request.history);
+      const content: Part[] = [];
+      let usage = NO_USAGE;
+      let reported: number | undefined;
+      for (let pauses = 0; ; pauses++) {
+        const reader = await stream(prompt, request, signal);
+        const finish = reader.finish as NonNullable<ReplyReader["finish"]>;
+        content.push(...reader.content);
+        usage = sum(usage, usageOf(finish.usage));
+        reported = costIn(finish.providerMetadata, quirks.costAt, reported);
+        const pausedHere = quirks.pause !== null && finish.finishReason.raw === quirks.pause;
+        if (pausedHere && pauses < MAX_PAUSES) {
+          prompt.push(writer.assistant(reader.content));
+          continue;
+        }
+        const { unified } = finish.finishReason;
+        const kept = content.filter(isWorthKeeping);
+        if (!kept.some(says)) throw empty(id, unified);
+        const cost_usd = await ports.costOf(usage, reported);
+        return { role: "assistant", content: kept, model: id, usage, cost_usd, finish: unified } satisfies ReplyEntry;
+      }
+    },
+  };
+}
+
+async function readAll(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  reader: ReplyReader,
+  attempt: Attempt,
+  maxChars: number,
+): Promise<void> {
+  const source = stream.getReader();
+  // Not every stream of an SDK ends when its request is aborted.
+  const cancel = () => void source.cancel().catch(() => {});
+  attempt.signal.addEventListener("abort", cancel, { once: true });
+  for (;;) {
+    const { done, value } = await source.read();
+    if (done || attempt.signal.aborted) return;
+    reader.take(value);
+    if (value.type === "error" && reader.error !== undefined) return cancel();
+    if (reader.size > maxChars) attempt.heard(Number.POSITIVE_INFINITY);
+  }
+}
+
+/** Waits for the answer's beginning, but not longer than the signal allows: an SDK may not look at it. */
+function orAbort<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
+/** Toolboxes hand over the same array every turn, so its translation is kept. */
+function createToolWriter(quirks: Quirks, searches: number | null) {
+  const written = new WeakMap<readonly ToolSpec[], NonNullable<LanguageModelV4CallOptions["tools"]>>();
+  return (tools: readonly ToolSpec[]): NonNullable<LanguageModelV4CallOptions["tools"]> => {
+    let known = written.get(tools);
+    if (known === undefined) {
+      known = tools.map(({ name, description, parameters }) => ({
+        type: "function",
+        name,
+        description,
+        inputSchema: parameters,
+      }));
+      // A request without tools is a summary or the like, which has nothing to search for.
+      if (quirks.search !== null && searches !== null && tools.length > 0) {
+        const { id, name, takesMaxUses } = quirks.search;
+        const taken = tools.some((tool) => tool.name === name);
+        if (!taken) known.push({ type: "provider", id, name, args: takesMaxUses ? { maxUses: searches } : {} });
+      }
+      written.set(tools, known);
+    }
+    return known;
+  };
+}
+
+function isWorthKeeping(part: Part): boolean {
+  return (part.type !== "text" && part.type !== "reasoning") || part.text !== "" || part.meta !== undefined;
+}
+
+/** Thoughts alone are no reply. */
+function says(part: Part): boolean {
+  return part.type === "text" ? part.text.trim() !== "" : part.type === "call" || part.type === "native";
+}
+
+function empty(id: string, finish: string): ModelFailure {
+  if (finish === "content-filter") {
+    return new ModelFailure(
+      "empty",
+      `The provider's filter withheld the reply of ${id}. Put the request differently.`,
+      {
+        retryable: false,
+      },
+    );
+  }
+  return new ModelFailure("empty", `${id} replied with neither words nor calls (it stopped for: ${finish}).`, {
+    retryable: true,
+  });
+}
+
+function sum(a: Usage, b: Usage): Usage {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cache_read: a.cache_read + b.cache_read,
+    cache_write: a.cache_write + b.cache_write,
+    reasoning: a.reasoning + b.reasoning,
+  };
+}
+
+function costIn(
+  metadata: JSONObject | undefined,
+  path: readonly string[] | null,
+  before: number | undefined,
+): number | undefined {
+  if (path === null) return before;
+  let value: unknown = metadata;
+  for (const key of path) value = value instanceof Object ? Reflect.get(value, key) : undefined;
+  return typeof value === "number" ? (before ?? 0) + value : before;
+}

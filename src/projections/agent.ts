@@ -1,0 +1,63 @@
+import type { AgentId, Fact, FactOf, RunId } from "../protocol/index.ts";
+
+export type AgentStatus = "idle" | "working" | "waiting_for_human" | "paused" | "stopped" | "completed" | "failed";
+
+/** Who the agent is and how it is doing. */
+export interface AgentState {
+  id: AgentId;
+  created: FactOf<"agent.created">["data"];
+  created_ts: number;
+  updated_ts: number;
+  status: AgentStatus;
+  /** The run that is under way or was the last. */
+  run: { id: RunId; goal: string; started_ts: number; finished: FactOf<"run.finished">["data"]["outcome"] | null } | null;
+  runs: number;
+  summary: string | null;
+  error: string | null;
+}
+
+export function bornFrom(fact: FactOf<"agent.created">): AgentState {
+  return {
+    id: fact.agent_id,
+    created: fact.data,
+    created_ts: fact.ts,
+    updated_ts: fact.ts,
+    status: "idle",
+    run: null,
+    runs: 0,
+    summary: null,
+    error: null,
+  };
+}
+
+export function applyToAgent(agent: AgentState, fact: Fact): void {
+  agent.updated_ts = fact.ts;
+  switch (fact.type) {
+    case "agent.started":
+    case "agent.resumed":
+      agent.status = "working";
+      agent.error = null;
+      return;
+    case "agent.paused":
+      agent.status = "paused";
+      return;
+    case "agent.stopped":
+      agent.status = "stopped";
+      return;
+    case "agent.completed":
+      agent.status = "completed";
+      agent.summary = fact.data.summary;
+      return;
+    case "agent.failed":
+      agent.status = "failed";
+      agent.error = fact.data.error;
+      return;
+    case "run.started":
+      agent.runs += 1;
+      agent.run = { id: fact.data.run_id, goal: fact.data.goal, started_ts: fact.ts, finished: null };
+      return;
+    case "run.finished":
+      if (agent.run?.id === fact.data.run_id) agent.run.finished = fact.data.outcome;
+      return;
+  }
+}

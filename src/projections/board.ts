@@ -1,0 +1,114 @@
+import type { Fact, FactOf, NodeId, Outcome, PublishedFile, WorkerId } from "../protocol/index.ts";
+
+interface NodeBase {
+  id: NodeId;
+  spec: FactOf<"node.created">["data"];
+  created_ts: number;
+  children: NodeId[];
+  /** The newest fact about this node, so that its `log.jsonl` can be checked against it. */
+  last_seq: number;
+}
+
+/** A field exists only in the states that have it. */
+export type NodeState = NodeBase &
+  (
+    | { status: "pending" }
+    | { status: "assigned"; worker_id: WorkerId }
+    | { status: "running"; worker_id: WorkerId; started_ts: number }
+    /** The intent to publish is recorded; the rename may or may not have happened. */
+    | { status: "publishing"; worker_id: WorkerId; summary: string; files: PublishedFile[] }
+    | { status: "completed"; worker_id: WorkerId; summary: string; files: PublishedFile[]; ended_ts: number }
+    | { status: "failed"; worker_id: WorkerId; outcome: Outcome; ended_ts: number }
+  );
+
+/** All work of an agent, by node id, in the order it was made. */
+export interface Board {
+  nodes: Record<NodeId, NodeState>;
+}
+
+export function emptyBoard(): Board {
+  return { nodes: {} };
+}
+
+export function applyToBoard(board: Board, fact: Fact): void {
+  if (fact.type === "node.created") {
+    const { node_id, parent_node_id } = fact.data;
+    board.nodes[node_id] = {
+      id: node_id,
+      spec: fact.data,
+      created_ts: fact.ts,
+      children: [],
+      last_seq: fact.seq,
+      status: "pending",
+    };
+    if (parent_node_id) board.nodes[parent_node_id]?.children.push(node_id);
+    return;
+  }
+  const id = "node_id" in fact.data ? fact.data.node_id : null;
+  const node = id ? board.nodes[id] : undefined;
+  if (!node) return;
+  node.last_seq = fact.seq;
+  const next = nextStateOf(node, fact);
+  if (next) board.nodes[node.id] = next;
+}
+
+function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
+  const { id, spec, created_ts, children } = node;
+  const base = { id, spec, created_ts, children, last_seq: fact.seq };
+  switch (fact.type) {
+    case "node.assigned":
+      return { ...base, status: "assigned", worker_id: fact.data.worker_id };
+    case "node.started":
+      return { ...base, status: "running", worker_id: fact.data.worker_id, started_ts: fact.ts };
+    case "node.published": {
+      const { worker_id, summary, files } = fact.data;
+      return { ...base, status: "publishing", worker_id, summary, files };
+    }
+    case "node.completed": {
+      const { worker_id, summary } = fact.data;
+      const files = node.status === "publishing" ? node.files : [];
+      return { ...base, status: "completed", worker_id, summary, files, ended_ts: fact.ts };
+    }
+    case "node.failed":
+      return { ...base, status: "failed", worker_id: fact.data.worker_id, outcome: fact.data.outcome, ended_ts: fact.ts };
+    default:
+      return undefined;
+  }
+}
+
+/** Pending nodes whose dependencies are all completed, oldest first. */
+export function readyNodes(board: Board): NodeState[] {
+  return Object.values(board.nodes).filter(
+    (node) =>
+      node.status === "pending" && node.spec.dependencies.every((id) => board.nodes[id]?.status === "completed"),
+  );
+}
+
+/** Nodes that somebody still has to finish. */
+export function openNodes(board: Board): NodeState[] {
+  return Object.values(board.nodes).filter((node) => node.status !== "completed" && node.status !== "failed");
+}
+
+/** The board in words, for the coordinator's prompt and for people. */
+export function describeBoard(board: Board): string {
+  const lines = Object.values(board.nodes).map((node) => `- ${node.id} [${node.status}] ${firstLine(node.spec.task)}${detailOf(node)}`);
+  return lines.length > 0 ? lines.join("\n") : "The board is empty.";
+}
+
+function detailOf(node: NodeState): string {
+  switch (node.status) {
+    case "completed":
+      return ` — ${node.worker_id}: ${firstLine(node.summary)}`;
+    case "failed":
+      return ` — ${node.worker_id}: ${node.outcome.kind === "failed" ? firstLine(node.outcome.error) : node.outcome.kind}`;
+    case "pending":
+      return "";
+    default:
+      return ` — ${node.worker_id}`;
+  }
+}
+
+function firstLine(text: string): string {
+  const line = text.split("\n", 1)[0] ?? "";
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line;
+}

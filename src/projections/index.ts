@@ -1,0 +1,6 @@
+export * from "./agent.ts";
+export * from "./board.ts";
+export * from "./roster.ts";
+export * from "./situation.ts";
+export * from "./spending.ts";
+export * from "./thread.ts";

@@ -1,0 +1,46 @@
+import type { Fact, FactOf, NodeId, WorkerId } from "../protocol/index.ts";
+
+interface WorkerBase {
+  id: WorkerId;
+  spawned: FactOf<"worker.spawned">["data"];
+}
+
+export type WorkerState = WorkerBase &
+  (
+    | { status: "idle" }
+    | { status: "busy"; node_id: NodeId | null }
+    | { status: "waiting"; node_id: NodeId | null; for: "human" | "news" | "rate_limit" }
+    | { status: "stopped" }
+  );
+
+/** Who works, by worker id, the coordinator first. */
+export type Roster = Record<WorkerId, WorkerState>;
+
+export function applyToRoster(roster: Roster, fact: Fact): void {
+  if (fact.type === "worker.spawned") {
+    roster[fact.data.worker_id] = { id: fact.data.worker_id, spawned: fact.data, status: "idle" };
+    return;
+  }
+  if (!fact.type.startsWith("worker.") || !("worker_id" in fact.data)) return;
+  const worker = roster[fact.data.worker_id];
+  if (!worker) return;
+  const { id, spawned } = worker;
+  switch (fact.type) {
+    case "worker.idle":
+      roster[id] = { id, spawned, status: "idle" };
+      return;
+    case "worker.busy":
+      roster[id] = { id, spawned, status: "busy", node_id: fact.data.node_id };
+      return;
+    case "worker.waiting":
+      roster[id] = { id, spawned, status: "waiting", node_id: fact.data.node_id, for: fact.data.for };
+      return;
+    case "worker.stopped":
+      roster[id] = { id, spawned, status: "stopped" };
+      return;
+  }
+}
+
+export function idleWorkers(roster: Roster): WorkerState[] {
+  return Object.values(roster).filter((worker) => worker.status === "idle");
+}

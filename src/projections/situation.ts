@@ -1,0 +1,45 @@
+import type { Fact } from "../protocol/index.ts";
+import { type AgentState, applyToAgent, bornFrom } from "./agent.ts";
+import { applyToBoard, type Board, emptyBoard } from "./board.ts";
+import { applyToRoster, type Roster } from "./roster.ts";
+import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
+import { applyToThread, type Thread } from "./thread.ts";
+
+/**
+ * Everything that is true of one agent now: a pure fold over its facts, plain JSON, the same on disk, in the server and
+ * in the browser. Raise SITUATION_VERSION when the shape or the meaning of a fold changes: old snapshots are then ignored.
+ */
+export interface Situation {
+  seq: number;
+  agent: AgentState;
+  board: Board;
+  roster: Roster;
+  thread: Thread;
+  spending: Spending;
+}
+
+export const SITUATION_VERSION = 1;
+
+/** The first fact of every log is `agent.created`. */
+export function begin(first: Fact): Situation {
+  if (first.type !== "agent.created") throw new Error(`A log begins with agent.created, not with ${first.type}.`);
+  return {
+    seq: first.seq,
+    agent: bornFrom(first),
+    board: emptyBoard(),
+    roster: {},
+    thread: [],
+    spending: emptySpending(),
+  };
+}
+
+/** Changes the situation in place: its cost must not grow with the log. A fact that was already applied changes nothing. */
+export function apply(now: Situation, fact: Fact): void {
+  if (fact.seq <= now.seq) return;
+  now.seq = fact.seq;
+  applyToAgent(now.agent, fact);
+  applyToBoard(now.board, fact);
+  applyToRoster(now.roster, fact);
+  applyToThread(now.thread, fact);
+  applyToSpending(now.spending, fact);
+}

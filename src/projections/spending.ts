@@ -1,0 +1,49 @@
+import type { Fact, Usage, WorkerId } from "../protocol/index.ts";
+import { NO_USAGE } from "../protocol/usage.ts";
+
+export interface Tally {
+  calls: number;
+  failures: number;
+  usage: Usage;
+  cost_usd: number;
+  /** Calls whose price nobody knows; they are not in `cost_usd`. */
+  unpriced_calls: number;
+}
+
+/** What was spent, in total and by worker. */
+export interface Spending {
+  total: Tally;
+  by_worker: Record<WorkerId, Tally>;
+  warned: boolean;
+}
+
+export function emptySpending(): Spending {
+  return { total: emptyTally(), by_worker: {}, warned: false };
+}
+
+export function applyToSpending(spending: Spending, fact: Fact): void {
+  if (fact.type === "budget.warned") spending.warned = true;
+  if (fact.type !== "model.responded" && fact.type !== "model.failed") return;
+  const { worker_id } = fact.data;
+  const own = spending.by_worker[worker_id] ?? emptyTally();
+  spending.by_worker[worker_id] = own;
+  for (const tally of [spending.total, own]) {
+    if (fact.type === "model.failed") tally.failures += 1;
+    else count(tally, fact.data.usage, fact.data.cost_usd);
+  }
+}
+
+function count(tally: Tally, usage: Usage, cost: number | null): void {
+  tally.calls += 1;
+  tally.usage.input += usage.input;
+  tally.usage.output += usage.output;
+  tally.usage.cache_read += usage.cache_read;
+  tally.usage.cache_write += usage.cache_write;
+  tally.usage.reasoning += usage.reasoning;
+  if (cost === null) tally.unpriced_calls += 1;
+  else tally.cost_usd += cost;
+}
+
+function emptyTally(): Tally {
+  return { calls: 0, failures: 0, usage: { ...NO_USAGE }, cost_usd: 0, unpriced_calls: 0 };
+}

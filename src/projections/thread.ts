@@ -1,0 +1,37 @@
+import { COORDINATOR, type Fact, HUMAN } from "../protocol/index.ts";
+
+/** One utterance between people, by whoever spoke. The words in full are in the file the fact points at. */
+export interface Utterance {
+  seq: number;
+  ts: number;
+  from: string;
+  to: string;
+  text: string;
+}
+
+/** The newest utterances; older ones are in the log. */
+export type Thread = Utterance[];
+
+const KEPT = 500;
+
+export function applyToThread(thread: Thread, fact: Fact): void {
+  const said = utteranceIn(fact);
+  if (!said) return;
+  thread.push({ seq: fact.seq, ts: fact.ts, ...said });
+  if (thread.length > KEPT) thread.shift();
+}
+
+function utteranceIn(fact: Fact): Omit<Utterance, "seq" | "ts"> | undefined {
+  switch (fact.type) {
+    case "run.started":
+      return { from: HUMAN, to: COORDINATOR, text: fact.data.goal };
+    case "message.sent":
+      return { from: fact.data.from, to: fact.data.to, text: fact.data.preview };
+    case "agent.completed":
+      return { from: COORDINATOR, to: HUMAN, text: fact.data.summary };
+    case "agent.failed":
+      return { from: COORDINATOR, to: HUMAN, text: fact.data.error };
+    default:
+      return undefined;
+  }
+}

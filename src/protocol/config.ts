@@ -1,0 +1,31 @@
+import { z } from "zod";
+
+const price = z.number().nonnegative();
+
+/** A server that speaks the OpenAI chat format, for `openai-compatible/NAME/MODEL`. */
+export const providerConfigSchema = z.strictObject({
+  base_url: z.url(),
+  api_key_env: z.string().optional(),
+  /** False: the model has no native tools; they go into the prompt and come back as text. */
+  native_tools: z.boolean().optional(),
+  context_window: z.int().positive().optional(),
+  /** USD per million tokens. */
+  prices: z.strictObject({ input: price, output: price, cache_read: price.optional(), cache_write: price.optional() }).optional(),
+});
+
+/** `AGIRAPH_HOME/config.json`. Flags and the environment stand before it. */
+export const configSchema = z.strictObject({
+  model: z.string().optional(),
+  worker_model: z.string().optional(),
+  budget_usd: z.number().positive().optional(),
+  max_concurrent: z.int().min(1).max(1000).optional(),
+  max_turns: z.int().min(1).max(100_000).optional(),
+  providers: z.record(z.string().regex(/^[a-z0-9_-]+$/), providerConfigSchema).optional(),
+  /** Hosts that commands in the sandbox may reach, as `host` or `host:port`. None by default. */
+  network: z.strictObject({ allow: z.array(z.string()) }).optional(),
+  /** Private hosts that `web_fetch` may reach all the same. */
+  web_fetch: z.strictObject({ allow: z.array(z.string()) }).optional(),
+  sandbox: z.strictObject({ unsafe: z.boolean().optional() }).optional(),
+});
+export type Config = z.infer<typeof configSchema>;
+export type ProviderConfig = z.infer<typeof providerConfigSchema>;

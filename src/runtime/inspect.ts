@@ -1,0 +1,55 @@
+import { apply, begin, SITUATION_VERSION, type Situation } from "../projections/index.ts";
+import type { AgentId } from "../protocol/index.ts";
+import type { AgentLog, Store } from "../store/store.ts";
+
+/** The newest snapshot, and the facts since. */
+export async function situationOf(log: AgentLog): Promise<Situation> {
+  const snapshot = await log.snapshot<Situation>("situation", SITUATION_VERSION);
+  let now = snapshot?.state;
+  for (let after = snapshot?.seq ?? 0; ; ) {
+    const page = await log.read({ after, limit: PAGE });
+    for (const fact of page) {
+      if (now) apply(now, fact);
+      else now = begin(fact);
+    }
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) break;
+    after = last.seq;
+  }
+  if (!now) throw new Error(`The log of ${log.id} is empty.`);
+  return now;
+}
+
+const PAGE = 5000;
+
+/** A person's word for an agent: its id, its name, or the beginning of either. */
+export class NoSuchAgent extends Error {
+  override readonly name = "NoSuchAgent";
+}
+
+/** Every agent of the home that can be read, newest first; the others with the reason. */
+export async function allSituations(store: Store): Promise<{ situations: Situation[]; unreadable: { id: AgentId; why: string }[] }> {
+  const situations: Situation[] = [];
+  const unreadable: { id: AgentId; why: string }[] = [];
+  for (const id of await store.agents()) {
+    try {
+      situations.push(await situationOf(await store.open(id)));
+    } catch (error) {
+      unreadable.push({ id, why: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  situations.sort((a, b) => b.agent.created_ts - a.agent.created_ts);
+  return { situations, unreadable };
+}
+
+export async function findAgent(store: Store, word: string): Promise<Situation> {
+  const { situations } = await allSituations(store);
+  const exact = situations.filter(({ agent }) => agent.id === word || agent.created.name === word);
+  const alike = situations.filter(({ agent }) => [agent.id, agent.id.slice("agent-".length), agent.created.name].some((name) => name.startsWith(word)));
+  const found = exact.length > 0 ? exact : alike;
+  if (found.length === 1 && found[0]) return found[0];
+  const names = (list: Situation[]) => list.slice(0, 8).map(({ agent }) => `${agent.id} (${agent.created.name})`).join(", ");
+  if (found.length > 1) throw new NoSuchAgent(`"${word}" could be several agents: ${names(found)}. Give more of the name, or the id.`);
+  if (situations.length === 0) throw new NoSuchAgent(`There is no agent "${word}": this home has none yet. Begin with: agiraph run "your goal"`);
+  throw new NoSuchAgent(`There is no agent "${word}". There are: ${names(situations)}.`);
+}

@@ -1,0 +1,17 @@
+import type { AgentId } from "../protocol/index.ts";
+
+const LETTERS = "abcdefghjkmnpqrstvwxyz23456789";
+
+export function newAgentId(random: () => number): AgentId {
+  const letters = Array.from({ length: 8 }, () => LETTERS[Math.floor(random() * LETTERS.length)]);
+  return `agent-${letters.join("")}`;
+}
+
+/** A name that reminds of the goal: its first telling words. */
+export function nameFrom(goal: string): string {
+  const words = goal.toLowerCase().normalize("NFKD").match(/[\p{L}\p{N}]+/gu) ?? [];
+  const telling = words.filter((word) => !DULL.has(word));
+  return (telling.length > 0 ? telling : words).slice(0, 4).join("-").slice(0, 40) || "agent";
+}
+
+const DULL = new Set("a an and are at by for from in into is it of on or please that the their then this to what which with".split(" "));

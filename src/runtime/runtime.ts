@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Server } from "node:net";
+import type { Catalog } from "../models/catalog.ts";
+import type { Clock } from "../protocol/clock.ts";
+import type { AgentId, NewFact } from "../protocol/index.ts";
+import { createAgentFolder } from "../store/node-folder.ts";
+import type { Store } from "../store/store.ts";
+import { promptsOf } from "../workers/prompt.ts";
+import { Agent, type House } from "./agent.ts";
+import { type ControlRequest, listenForControl } from "./control.ts";
+import { nameFrom, newAgentId } from "./names.ts";
+import type { Settings } from "./settings.ts";
+
+export interface NewAgent {
+  goal: string;
+  name?: string;
+  mode?: "finite" | "infinite";
+  model: string;
+  worker_model?: string;
+  budget_usd?: number;
+  /** The folder the team may read as `project/`. */
+  project?: string;
+  tools?: readonly string[];
+}
+
+export interface RuntimePorts {
+  store: Store;
+  catalog: Catalog;
+  clock: Clock;
+  random(): number;
+  tools: House["tools"];
+  pid: number;
+}
+
+const MAX_CONCURRENT = 4;
+const MAX_TURNS = 200;
+
+/** All agents of one home in this process: the composition root is `openRuntime`, this is what it composes. */
+export class Runtime {
+  readonly #ports: RuntimePorts;
+  readonly #settings: Settings;
+  readonly #agents = new Map<AgentId, Promise<Agent>>();
+  #control: Server | undefined;
+
+  constructor(settings: Settings, ports: RuntimePorts) {
+    this.#settings = settings;
+    this.#ports = ports;
+  }
+
+  get store(): Store {
+    return this.#ports.store;
+  }
+
+  get catalog(): Catalog {
+    return this.#ports.catalog;
+  }
+
+  /** Creates the agent and starts it. Durable when it resolves. */
+  async create(order: NewAgent): Promise<Agent> {
+    const { store, catalog, random } = this.#ports;
+    // Nobody wants an agent that cannot think: a wrong model or a missing key is said before anything is made.
+    await catalog.model(order.model);
+    if (order.worker_model) await catalog.model(order.worker_model);
+    const id = newAgentId(random);
+    const log = await store.create(id);
+    const created: NewFact = {
+      type: "agent.created",
+      data: {
+        name: order.name ?? nameFrom(order.goal),
+        goal: order.goal,
+        mode: order.mode ?? "finite",
+        model: order.model,
+        worker_model: order.worker_model ?? order.model,
+        budget_usd: order.budget_usd ?? null,
+        project: order.project ?? null,
+        tools: order.tools ? [...order.tools] : null,
+      },
+    };
+    const house = this.#house();
+    await createAgentFolder(log.dir, { soul: await house.prompts("soul"), goal: order.goal });
+    await log.append({ facts: [created], expect: 0 }).durable;
+    const opening = Agent.open(log, house);
+    this.#agents.set(id, opening);
+    const agent = await opening;
+    await agent.start("created");
+    return agent;
+  }
+
+  agent(id: AgentId): Promise<Agent> {
+    let opening = this.#agents.get(id);
+    if (!opening) {
+      opening = this.#ports.store.open(id).then((log) => Agent.open(log, this.#house()));
+      opening.catch(() => this.#agents.delete(id));
+      this.#agents.set(id, opening);
+    }
+    return opening;
+  }
+
+  /** Lets other terminals ask this process to stop an agent. */
+  async listen(): Promise<void> {
+    this.#control = await listenForControl(controlPath(this.#settings.home), (request) => this.#obey(request));
+  }
+
+  async close(): Promise<void> {
+    this.#control?.close();
+    const agents = await Promise.allSettled(this.#agents.values());
+    await Promise.all(agents.map((opened) => (opened.status === "fulfilled" ? opened.value.close() : undefined)));
+    await this.#ports.store.close();
+  }
+
+  async #obey({ agent: id }: ControlRequest): Promise<string> {
+    const opening = this.#agents.get(id as AgentId);
+    if (!opening) throw new Error(`${id} is not at work in this process.`);
+    await (await opening).stop("human");
+    return `${id} is stopped.`;
+  }
+
+  #house(): House {
+    const { catalog, clock, tools, pid } = this.#ports;
+    const { home, config } = this.#settings;
+    return {
+      prompts: promptsOf(home),
+      today: () => new Date(clock.now()).toISOString().slice(0, 10),
+      clock,
+      pid,
+      tools,
+      model: (id) => catalog.model(id),
+      maxTurns: config.max_turns ?? MAX_TURNS,
+      maxConcurrent: config.max_concurrent ?? MAX_CONCURRENT,
+    };
+  }
+}
+
+const LONGEST_SOCKET_PATH = 100;
+
+/** In the home, where only its owner can reach it; a unix socket's path is short by law, so a deep home uses its hash. */
+export function controlPath(home: string): string {
+  const inHome = join(home, "control.sock");
+  if (Buffer.byteLength(inHome) <= LONGEST_SOCKET_PATH) return inHome;
+  const hash = createHash("sha256").update(home).digest("hex").slice(0, 16);
+  return join(tmpdir(), `agiraph-${process.getuid?.() ?? 0}-${hash}.sock`);
+}

@@ -1,0 +1,61 @@
+import { lstat, realpath } from "node:fs/promises";
+import { isAbsolute, normalize, sep } from "node:path";
+import { type Binds, SandboxFailure } from "./sandbox.ts";
+
+export interface Mount {
+  /** Where the command sees it: the path it has outside. */
+  at: string;
+  /** The same without symlinks. */
+  source: string;
+  access: "write" | "read" | "hide";
+  folder: boolean;
+}
+
+/**
+ * Binds in the order they have to be mounted in: the deeper later, so that the deeper wins.
+ *
+ * M1. Below a folder that the command may write, a symlink is never followed: the command itself may have put it there.
+ * M2. There, what should be protected must exist: what is not there cannot be mounted over, and could be put there.
+ */
+export async function mountsOf(binds: Binds): Promise<Mount[]> {
+  const wanted = (["write", "read", "hide"] as const).flatMap((access) =>
+    binds[access].map((path) => ({ at: checked(path), access })),
+  );
+  // At equal paths the stricter comes later and wins.
+  wanted.sort((a, b) => depth(a.at) - depth(b.at));
+  const mounts: Mount[] = [];
+  for (const { at, access } of wanted) {
+    const above = mounts.findLast((mount) => mount.folder && (at === mount.at || isBelow(at, mount.at)));
+    const inWritable = above?.access === "write";
+    const source = inWritable ? above.source + at.slice(above.at.length) : await realpath(at).catch(() => at);
+    const stat = await lstat(source).catch(() => undefined);
+    if (!stat && !inWritable && access !== "write") continue;
+    if (!stat) throw new SandboxFailure(`${at} does not exist, so it cannot be bound into the sandbox. Make it first.`);
+    if (inWritable && (await realpath(source).catch(() => null)) !== source) {
+      throw new SandboxFailure(
+        `${at} is reached by a symlink inside a folder that commands may write. Remove the link.`,
+      );
+    }
+    mounts.push({ at, source, access, folder: stat.isDirectory() });
+  }
+  return mounts;
+}
+
+export function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+const depth = (path: string) => path.split(sep).length;
+
+/** Mounting over these would take the sandbox apart. */
+const reserved = ["/proc", "/dev", "/sys", "/run"];
+
+function checked(path: string): string {
+  const at = normalize(path).replace(/(.)\/+$/, "$1");
+  if (!isAbsolute(at) || at.includes("\0"))
+    throw new SandboxFailure(`"${path}" is not an absolute path, so it cannot be bound.`);
+  if (at === "/" || reserved.some((folder) => at === folder || isBelow(at, folder))) {
+    throw new SandboxFailure(`${at} cannot be bound into the sandbox. Choose a folder of your own.`);
+  }
+  return at;
+}

@@ -1,0 +1,24 @@
+export {
+  type Address,
+  type AddressGuard,
+  isListed,
+  isPublic,
+  type Lookup,
+  PrivateAddress,
+  resolvePublic,
+  systemLookup,
+} from "./public-address.ts";
+export {
+  type Binds,
+  type Command,
+  type CommandResult,
+  defaultLimits,
+  type Limits,
+  type Network,
+  openSandbox,
+  type Sandbox,
+  SandboxFailure,
+  type SandboxKind,
+  type SandboxOptions,
+  type SelfTest,
+} from "./sandbox.ts";

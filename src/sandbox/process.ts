@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { Output } from "./output.ts";
+import { watchResources } from "./resource-watch.ts";
+import { type Command, type CommandResult, SandboxFailure, type SandboxPorts } from "./sandbox.ts";
+
+/**
+ * Starts a confining program, collects what comes out, and ends it when it must be ended.
+ *
+ * P1. The promise settles only when the process is gone and its output is read.
+ * P2. Whatever ends it (time, signal, a bound) ends it by SIGKILL: nothing inside can delay that.
+ * P3. Descriptor 3 is the line of life: the far end finds it closed when we are dead, and writes to it once it is ready
+ *     to run the command. If it never wrote, the confinement failed, and stderr says why.
+ */
+export async function runProcess(launch: Launch, command: Command, ports: SandboxPorts): Promise<CommandResult> {
+  command.signal.throwIfAborted();
+  const begun = ports.now();
+  const child = spawn(launch.program, launch.args, {
+    cwd: launch.cwd,
+    env: launch.env,
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    detached: true,
+  });
+  const output = new Output(command.maxOutputBytes ?? defaultOutputBytes);
+  const complaint = new Output(4_000);
+  const life = child.stdio[3] as Readable;
+  let started = false;
+  child.stdout?.on("data", (chunk: Buffer) => output.push(chunk));
+  child.stderr?.on("data", (chunk: Buffer) => (launch.stderrIsOutput ? output : complaint).push(chunk));
+  life.on("data", () => (started = true));
+  // The far end may be gone already; then its exit tells.
+  life.on("error", () => {});
+
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on("error", (error) =>
+      reject(new SandboxFailure(`${launch.program} could not be started: ${error.message}.`)),
+    );
+    whenOver(child, launch, (code, signal) => resolve({ code, signal }));
+  });
+  const why = endWhenDue(child, launch, command, ports);
+  try {
+    if (child.pid !== undefined) command.onStart?.(child.pid);
+    const { code, signal } = await ended;
+    if (command.signal.aborted) throw command.signal.reason;
+    if (!started && !why.reason) throw new SandboxFailure(failureText(launch.program, code, signal, complaint.text()));
+    const byUs = why.reason !== null;
+    return {
+      code: byUs ? null : code,
+      signal: byUs ? "SIGKILL" : signal,
+      output: output.text(),
+      truncated: output.truncated,
+      timedOut: why.reason === "timeout",
+      exceeded: why.reason === "memory" || why.reason === "disk" ? why.reason : null,
+      ms: Math.round(ports.now() - begun),
+    };
+  } finally {
+    why.stop();
+    life.destroy();
+  }
+}
+
+export interface Launch {
+  program: string;
+  args: string[];
+  cwd: string;
+  env: Record<string, string>;
+  /** No pid namespace holds its children together: end the process group, and do not wait for who left it. */
+  group?: boolean;
+  stderrIsOutput?: boolean;
+}
+
+export const defaultOutputBytes = 30_000;
+
+/** What bash does before the command: see P3, one stream for all words, bounds, and last in line for processor and memory. */
+export function prologue({ limits, timeoutMs, linux, before = "" }: Prologue): string {
+  const seconds = Math.ceil(timeoutMs / 1000) * 64;
+  const bounds = [
+    "ulimit -c 0",
+    `ulimit -f ${Math.ceil(limits.fileBytes / 1024)}`,
+    `ulimit -t ${seconds}`,
+    `ulimit -u ${limits.processes}`,
+    ...(linux
+      ? [`ulimit -v ${Math.ceil(limits.addressSpaceBytes / 1024)}`, "echo 1000 >/proc/self/oom_score_adj"]
+      : []),
+  ];
+  return [
+    "read -t 0 -u 3 && exit 125",
+    before,
+    "exec 2>&1",
+    // A bound of the machine that is tighter than ours stays as it is.
+    ...bounds.map((bound) => `{ ${bound}; } 2>/dev/null`),
+    "echo >&3; exec 3>&-",
+    'exec nice -n 10 bash --noprofile --norc -c "$1" bash',
+  ]
+    .filter(Boolean)
+    .join("\n");
+}
+
+interface Prologue {
+  limits: SandboxPorts["limits"];
+  timeoutMs: number;
+  linux: boolean;
+  before?: string;
+}
+
+interface Ended {
+  code: number | null;
+  signal: string | null;
+}
+
+/** `close` comes when all holders of the output are gone; outside of a pid namespace someone may hold it for ever. */
+function whenOver(
+  child: ChildProcess,
+  launch: Launch,
+  over: (code: number | null, signal: string | null) => void,
+): void {
+  child.on("close", over);
+  if (!launch.group) return;
+  child.on("exit", (code, signal) => {
+    end(child, launch);
+    setTimeout(() => {
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      over(code, signal);
+    }, 500).unref();
+  });
+}
+
+function endWhenDue(child: ChildProcess, launch: Launch, command: Command, ports: SandboxPorts) {
+  const state: { reason: "timeout" | "abort" | "memory" | "disk" | null; stop(): void } = { reason: null, stop };
+  const because = (reason: NonNullable<typeof state.reason>) => () => {
+    state.reason ??= reason;
+    end(child, launch);
+  };
+  const abort = because("abort");
+  const timer = setTimeout(because("timeout"), command.timeoutMs);
+  const watch = watchResources(child.pid ?? -1, command.binds.write, ports.limits, (what) => because(what)());
+  command.signal.addEventListener("abort", abort);
+  function stop() {
+    clearTimeout(timer);
+    watch.stop();
+    command.signal.removeEventListener("abort", abort);
+  }
+  return state;
+}
+
+function end(child: ChildProcess, { group }: Launch): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(group ? -child.pid : child.pid, "SIGKILL");
+  } catch {
+    // It was faster.
+  }
+}
+
+function failureText(program: string, code: number | null, signal: string | null, complaint: string): string {
+  const said = complaint.trim() || "it said nothing";
+  return `The command was not run, because ${program} failed (${signal ?? `exit code ${code}`}): ${said}`;
+}

@@ -1,0 +1,179 @@
+import { access } from "node:fs/promises";
+import { openBubblewrap } from "./bubblewrap.ts";
+import type { Lookup } from "./public-address.ts";
+import { openSeatbelt } from "./seatbelt.ts";
+import { openUnsafe } from "./unsafe.ts";
+
+/**
+ * How a command that a model wrote is confined.
+ *
+ * C1. It reads and writes its binds and nothing else of the user's; system folders are there to read.
+ * C2. It has no network, except the hosts that were allowed, by way of our own proxy.
+ * C3. It gets the environment it was given and none of ours.
+ * C4. When `run` settles, none of its processes is alive; when we are killed, neither.
+ * C5. Processes, memory, file size, disk, time and output are bounded.
+ * C6. If this machine cannot hold C1 to C5, `kind` is "none" and `run` refuses, unless someone asked for "unsafe".
+ */
+export interface Sandbox {
+  readonly kind: SandboxKind;
+  /** For `none`: what is missing and what to do. For the others: what confines, in a few words. */
+  readonly about: string;
+  /** Rejects with the signal's reason when stopped, and with SandboxFailure when the command could not be started. */
+  run(command: Command): Promise<CommandResult>;
+  /** Does one thing that must be denied and one that must work. */
+  selfTest(): Promise<SelfTest>;
+}
+
+export type SandboxKind = "bubblewrap" | "seatbelt" | "none" | "unsafe";
+
+export type SelfTest = { ok: true; detail: string } | { ok: false; reason: string };
+
+export interface Command {
+  /** Given to `bash -c`. */
+  command: string;
+  /** Must lie inside the binds. */
+  cwd: string;
+  binds: Binds;
+  /** All the environment the command gets, beside PATH, HOME, LANG and TERM. */
+  env: Readonly<Record<string, string>>;
+  timeoutMs: number;
+  maxOutputBytes?: number;
+  /** Absent: no network at all. */
+  network?: Network;
+  signal: AbortSignal;
+  /** The process of ours that holds the sandbox; killing it kills all that runs inside. */
+  onStart?: (pid: number) => void;
+}
+
+/** Absolute paths of files and folders; the deeper path wins, so a folder can be writable inside one that is hidden. */
+export interface Binds {
+  readonly write: readonly string[];
+  readonly read: readonly string[];
+  readonly hide: readonly string[];
+}
+
+export interface Network {
+  /** "host", "host:port", "*.host" or "*". A private address must itself be listed: "10.0.0.7", "localhost:8080". */
+  readonly allow: readonly string[];
+}
+
+export interface CommandResult {
+  /** As the shell says it: 128 + n after signal n. Null when we ended it. */
+  code: number | null;
+  signal: string | null;
+  /** What it said on stdout and stderr, as it came. */
+  output: string;
+  truncated: boolean;
+  timedOut: boolean;
+  /** The bound it broke, for which it was ended. */
+  exceeded: "memory" | "disk" | null;
+  ms: number;
+}
+
+export interface Limits {
+  processes: number;
+  /** Of one process. */
+  addressSpaceBytes: number;
+  /** Of all its processes together. */
+  memoryBytes: number;
+  /** Of one file. */
+  fileBytes: number;
+  /** Of all that its writable folders hold. */
+  diskBytes: number;
+  /** What must stay free on the disks it writes to. */
+  freeDiskBytes: number;
+  /** Of /tmp and of /dev/shm inside, which live in memory. */
+  tmpBytes: number;
+}
+
+const GiB = 1024 ** 3;
+
+export const defaultLimits: Limits = {
+  processes: 512,
+  addressSpaceBytes: 4 * GiB,
+  memoryBytes: 4 * GiB,
+  fileBytes: 2 * GiB,
+  diskBytes: 8 * GiB,
+  freeDiskBytes: GiB / 2,
+  tmpBytes: GiB / 2,
+};
+
+export interface SandboxOptions {
+  /** Run commands unconfined. Loud wherever it shows. */
+  unsafe?: boolean;
+  limits?: Partial<Limits>;
+  platform?: NodeJS.Platform;
+  /** 0 when we are root and have to step down first. */
+  uid?: number;
+  /** Where the confining program is; for tests. */
+  bwrap?: string;
+  lookup?: Lookup;
+  /** Milliseconds on a clock that only goes forward. */
+  now?: () => number;
+}
+
+/** The best confinement this machine has, already tried out. */
+export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const platform = options.platform ?? process.platform;
+  const ports: SandboxPorts = {
+    limits: { ...defaultLimits, ...options.limits },
+    uid: options.uid ?? process.getuid?.() ?? -1,
+    now: options.now ?? (() => performance.now()),
+    ...(options.lookup ? { lookup: options.lookup } : {}),
+  };
+  if (options.unsafe) return openUnsafe(ports);
+  if (platform === "linux") return proven(await linux(options.bwrap, ports));
+  if (platform === "darwin") return proven(await openSeatbelt(ports));
+  return noSandbox(`There is no sandbox for ${platform} yet. ${unsafeHint}`);
+}
+
+/** What every kind of sandbox is made with. */
+export interface SandboxPorts {
+  limits: Limits;
+  uid: number;
+  now: () => number;
+  lookup?: Lookup;
+}
+
+/** The command never ran: the confinement itself failed. */
+export class SandboxFailure extends Error {
+  override readonly name = "SandboxFailure";
+}
+
+const unsafeHint = "Or pass --unsafe-no-sandbox to run commands unconfined, with all your rights.";
+const installHint = "Install it (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap).";
+
+async function linux(bwrap: string | undefined, ports: SandboxPorts): Promise<Sandbox> {
+  const found = await firstExisting(
+    bwrap ? [bwrap] : ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"],
+  );
+  if (!found)
+    return noSandbox(`bubblewrap is not installed, so commands cannot be confined. ${installHint} ${unsafeHint}`);
+  return openBubblewrap(found, ports);
+}
+
+async function proven(sandbox: Sandbox): Promise<Sandbox> {
+  if (sandbox.kind === "none") return sandbox;
+  const test = await sandbox.selfTest();
+  return test.ok ? sandbox : noSandbox(`The ${sandbox.kind} sandbox does not hold here: ${test.reason} ${unsafeHint}`);
+}
+
+function noSandbox(why: string): Sandbox {
+  return {
+    kind: "none",
+    about: why,
+    run: () => Promise.reject(new SandboxFailure(why)),
+    selfTest: async () => ({ ok: false, reason: why }),
+  };
+}
+
+async function firstExisting(paths: readonly string[]): Promise<string | undefined> {
+  for (const path of paths) {
+    const there = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (there) return path;
+  }
+  return undefined;
+}

@@ -1,0 +1,67 @@
+import { access } from "node:fs/promises";
+import { type Mount, mountsOf } from "./binds.ts";
+import { runProcess } from "./process.ts";
+import { type Command, type Sandbox, SandboxFailure, type SandboxPorts } from "./sandbox.ts";
+import { proveSandbox } from "./self-test.ts";
+import { unconfined } from "./unsafe.ts";
+
+const sandboxExec = "/usr/bin/sandbox-exec";
+
+/** macOS. A profile denies all but what it lists; there are no pid namespaces, so C4 holds for the process group. */
+export async function openSeatbelt(ports: SandboxPorts): Promise<Sandbox> {
+  const sandbox: Sandbox = {
+    kind: "seatbelt",
+    about: `seatbelt (${sandboxExec})`,
+    async run(command: Command) {
+      await access(sandboxExec).catch(() => {
+        throw new SandboxFailure(`${sandboxExec} is missing, so commands cannot be confined.`);
+      });
+      if (command.network)
+        throw new SandboxFailure("The seatbelt sandbox has no way out to a list of hosts yet. Run without network.");
+      const profile = seatbeltProfile(await mountsOf(command.binds));
+      return runProcess(unconfined(command, ports, [sandboxExec, "-p", profile]), command, ports);
+    },
+    selfTest: () => proveSandbox(sandbox),
+  };
+  return sandbox;
+}
+
+/** The last rule that matches decides, so the order of the mounts (the deeper later) is the order of the rules. */
+export function seatbeltProfile(mounts: readonly Mount[]): string {
+  return [
+    "(version 1)",
+    "(deny default)",
+    "(allow process-fork)",
+    "(allow process-exec)",
+    "(allow signal (target same-sandbox))",
+    "(allow sysctl-read)",
+    "(allow file-read-metadata)",
+    `(allow file-read* ${system.map(subpath).join(" ")})`,
+    `(allow file-write-data file-read-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/dtracehelper"))`,
+    ...mounts.map(rule),
+  ].join("\n");
+}
+
+const system = [
+  "/bin",
+  "/sbin",
+  "/usr",
+  "/System",
+  "/Library/Developer",
+  "/opt/homebrew",
+  "/dev/fd",
+  "/private/var/db/dyld",
+  "/private/etc/ssl",
+];
+
+function rule({ source, access, folder }: Mount): string {
+  const where = folder ? subpath(source) : `(literal ${quoted(source)})`;
+  if (access === "write") return `(allow file-read* file-write* ${where})`;
+  if (access === "read") return `(deny file-write* ${where})\n(allow file-read* ${where})`;
+  return `(deny file-read* file-write* ${where})`;
+}
+
+const subpath = (path: string) => `(subpath ${quoted(path)})`;
+
+/** A quote or a backslash in a folder's name must not end the string and begin a rule. */
+const quoted = (path: string) => `"${path.replace(/[\\"]/g, "\\$&")}"`;

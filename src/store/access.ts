@@ -1,0 +1,88 @@
+export type Access = "none" | "read" | "write";
+
+/**
+ * One row of a scope's table. `at` is a path from the agent's home: `*` stands for any one name or a part of it,
+ * a final `/**` for the folder and all below it. `why` is said when the row stands in the way.
+ */
+export interface AccessRow {
+  at: string;
+  access: Access;
+  why: string;
+}
+
+export interface Judgement {
+  access: Access;
+  why: string;
+  /** Folders below this depth may be made on the way to a new file. */
+  createFrom: number;
+}
+
+/**
+ * A1. The first row that matches decides; where none does, access is none.
+ * A2. A path that matches a row but for upper and lower case gets nothing: on some disks it is the same file.
+ * A3. The folder a `/**` row starts at may be read, but not replaced by a file.
+ */
+export class AccessTable {
+  readonly #rows: readonly CompiledRow[];
+
+  constructor(rows: readonly AccessRow[]) {
+    this.#rows = rows.map(compile);
+  }
+
+  judge(parts: readonly string[]): Judgement {
+    const folded = parts.map(fold);
+    for (const row of this.#rows) {
+      if (matches(row.exact, row.open, parts)) {
+        const atStart = row.open && parts.length === row.exact.length;
+        const access = atStart && row.access === "write" ? "read" : row.access;
+        const createFrom = row.open ? row.exact.length : Number.POSITIVE_INFINITY;
+        return { access, why: atStart && row.access === "write" ? "It is a folder." : row.why, createFrom };
+      }
+      if (matches(row.folded, row.open, folded)) {
+        return {
+          access: "none",
+          why: `Upper and lower case count: it is written ${row.at}.`,
+          createFrom: Number.POSITIVE_INFINITY,
+        };
+      }
+    }
+    return { access: "none", why: "It is not part of your scope.", createFrom: Number.POSITIVE_INFINITY };
+  }
+
+  /** Is something readable below here? Then the folder may be listed, showing only what leads there. */
+  leadsToReadable(parts: readonly string[]): boolean {
+    return this.#rows.some(
+      (row) =>
+        row.access !== "none" &&
+        parts.length < row.exact.length &&
+        matches(row.exact.slice(0, parts.length), false, parts),
+    );
+  }
+}
+
+interface CompiledRow extends AccessRow {
+  exact: readonly RegExp[];
+  folded: readonly RegExp[];
+  /** Ends with `/**`. */
+  open: boolean;
+}
+
+function compile(row: AccessRow): CompiledRow {
+  const open = row.at === "**" || row.at.endsWith("/**");
+  const names = row.at.split("/").slice(0, open ? -1 : undefined);
+  return { ...row, open, exact: names.map(patternOf), folded: names.map((name) => patternOf(fold(name))) };
+}
+
+function patternOf(name: string): RegExp {
+  return new RegExp(`^${name.replace(/[\\^$.|?+()[\]{}]/g, "\\$&").replaceAll("*", ".*")}$`, "su");
+}
+
+function matches(patterns: readonly RegExp[], open: boolean, parts: readonly string[]): boolean {
+  if (open ? parts.length < patterns.length : parts.length !== patterns.length) return false;
+  return patterns.every((pattern, i) => pattern.test(parts[i] ?? ""));
+}
+
+/** Upper case first: it brings together letters that lower case alone leaves apart, like ſ and s. */
+function fold(name: string): string {
+  return name.normalize("NFKC").toUpperCase().toLowerCase();
+}

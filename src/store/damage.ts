@@ -1,0 +1,49 @@
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import type { Disk } from "./disk.ts";
+import { damagedDir } from "./paths.ts";
+import type { Repair } from "./store.ts";
+
+/**
+ * What was found damaged. The bytes are kept aside before anything is cut.
+ *
+ * The name of what is set aside is made of where it was and what it holds, so the same damage is set aside once, however
+ * often the home is opened.
+ */
+export class Damage {
+  readonly repairs: Repair[] = [];
+  readonly #disk: Disk;
+  readonly #root: string;
+  readonly #keep: boolean;
+
+  /** With `keep: false` (a home opened only to look) damage is reported and nothing is written. */
+  constructor(disk: Disk, root: string, keep: boolean) {
+    this.#disk = disk;
+    this.#root = root;
+    this.#keep = keep;
+  }
+
+  /** Returns the repair when the damage is new, undefined when it was set aside before. */
+  setAside(file: string, offset: number, bytes: Uint8Array, what: string): Repair | undefined {
+    const name = `${file.replaceAll("/", "~")}@${offset}-${crc32(bytes).toString(16).padStart(8, "0")}`;
+    const repair = { file, what, aside: this.#keep ? join("damaged", name) : null };
+    if (this.repairs.some((known) => known.aside === repair.aside && known.file === file && known.what === what)) return undefined;
+    this.repairs.push(repair);
+    if (!this.#keep || this.#disk.size(join(this.#root, repair.aside ?? "")) === bytes.length) return undefined;
+    this.#write(name, bytes);
+    return repair;
+  }
+
+  #write(name: string, bytes: Uint8Array): void {
+    const dir = damagedDir(this.#root);
+    if (this.#disk.makeDir(dir)) this.#disk.syncDirNow(this.#root);
+    const file = this.#disk.open(join(dir, name), "write");
+    try {
+      file.write(bytes, 0);
+      file.syncNow();
+    } finally {
+      file.close();
+    }
+    this.#disk.syncDirNow(dir);
+  }
+}

@@ -1,0 +1,52 @@
+/** What can go wrong with the home. Each message says what happened, to what, and what to do next. */
+
+/** S4: somebody else appended meanwhile. Nothing was changed. */
+export class FenceError extends Error {
+  override readonly name = "FenceError";
+  constructor(agent: string, expected: number, seq: number) {
+    super(`${agent} is at fact ${seq}, not ${expected}: somebody else appended. Read what is new, then decide again.`);
+  }
+}
+
+/** S5: a write or a sync failed, so what is on disk is no longer certain; or the home was opened only to look. */
+export class ReadOnlyError extends Error {
+  override readonly name = "ReadOnlyError";
+}
+
+/** There was no room. Nothing of the batch was acknowledged or kept; the next append may succeed. */
+export class DiskFullError extends Error {
+  override readonly name = "DiskFullError";
+  constructor(root: string, cause: unknown) {
+    super(`No space left for ${root}. What was being written was taken back; free some space and try again.`, { cause });
+  }
+}
+
+/** D9: one home, one writer. */
+export class HomeLockedError extends Error {
+  override readonly name = "HomeLockedError";
+  readonly pid: number | undefined;
+  constructor(root: string, pid: number | undefined) {
+    const who = pid === undefined ? "another process" : `pid ${pid}`;
+    super(`The home ${root} is in use by ${who}. Stop it, or choose another home with --home or AGIRAPH_HOME.`);
+    this.pid = pid;
+  }
+}
+
+/** Something was written by a later version of Agiraph. Nothing was touched. */
+export class NewerVersionError extends Error {
+  override readonly name = "NewerVersionError";
+  constructor(what: string, found: number | string, known: number) {
+    super(
+      `${what} was written by a newer Agiraph (format ${found}; this one knows up to ${known}). Nothing was changed; update Agiraph to open it.`,
+    );
+  }
+}
+
+export class NotFoundError extends Error {
+  override readonly name = "NotFoundError";
+}
+
+/** A caller's mistake that the store refuses: a bad file name, an append after close. */
+export class StoreUsageError extends Error {
+  override readonly name = "StoreUsageError";
+}

@@ -1,0 +1,265 @@
+import { closeSync, fdatasync, read, writeSync } from "node:fs";
+import { promisify } from "node:util";
+import { nearest } from "./nearest.ts";
+import {
+  childPlace,
+  isHome,
+  isPublished,
+  isTop,
+  mayList,
+  notTheHome,
+  type Place,
+  placeAbove,
+  placeOf,
+  type View,
+} from "./place.ts";
+import type { Binds, FileContent, ListedFile, Listing, ListOptions, Scope } from "./scope.ts";
+import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
+import * as walk from "./walk.ts";
+
+/** The most that one write takes. */
+export const MAX_WRITE_BYTES = 10 * 1024 * 1024;
+/** A file being written carries this name until it is whole; a crash may leave one behind. */
+export const UNFINISHED = ".agiraph-unfinished-";
+
+const MAX_NAMES_IN_A_FOLDER = 10_000;
+/** Dependencies of the user's project: thousands of files that nobody asked about. They can be listed by name. */
+const NOT_OPENED_BY_ITSELF = "node_modules";
+
+const readAt = promisify(read);
+const syncData = promisify(fdatasync);
+
+/** A view of the files, on a real disk. The rules are in scope.ts, the opening in walk.ts. */
+export class FileScope implements Scope {
+  readonly #view: View;
+
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  async readFile(path: string, { maxBytes }: { maxBytes: number }): Promise<FileContent> {
+    const file = this.openFile(path);
+    try {
+      const buffer = Buffer.alloc(Math.min(file.size, maxBytes));
+      let filled = 0;
+      while (filled < buffer.length) {
+        const { bytesRead } = await readAt(file.fd, buffer, filled, buffer.length - filled, filled);
+        if (bytesRead === 0) break;
+        filled += bytesRead;
+      }
+      return { bytes: buffer.subarray(0, filled), size: file.size, truncated: file.size > filled };
+    } finally {
+      file.close();
+    }
+  }
+
+  openFile(path: string): walk.OpenFile {
+    const place = placeOf(this.#view, path);
+    const name = place.parts.at(-1);
+    if (place.judgement.access === "none") throw outside("read", place);
+    if (name === undefined) throw isFolder(path);
+    return this.#inFolder(place, place.parts.slice(0, -1), (folder) => {
+      const file = walk.openFile(folder, name, { anyForm: place.isProject });
+      if (!file.linked || place.isProject || isPublished(place)) return file;
+      file.close();
+      const words = `${path} has a second name elsewhere (a hard link) and is not read. Make a copy of it and read that.`;
+      throw new ScopeRefusal("unsafe", words);
+    });
+  }
+
+  async writeFile(path: string, content: string | Uint8Array): Promise<{ bytes: number }> {
+    const place = this.#placeToWrite(path);
+    const bytes = typeof content === "string" ? Buffer.from(content.toWellFormed()) : content;
+    if (bytes.length > MAX_WRITE_BYTES) {
+      const words = `${path} was not written: it has ${bytes.length} bytes, at most ${MAX_WRITE_BYTES} are taken. Split it.`;
+      throw new ScopeRefusal("too_large", words);
+    }
+    const { createFrom } = place.judgement;
+    const folder = this.#guarded(place, () => walk.openFolder(place.root, place.parts.slice(0, -1), { createFrom }));
+    try {
+      await this.#replace(place, folder, bytes);
+      return { bytes: bytes.length };
+    } finally {
+      walk.closeFolder(folder);
+    }
+  }
+
+  /** Breadth first, so that a limit cuts the depths and not the overview. */
+  list(path: string, { recursive = false, limit }: ListOptions): Listing {
+    const place = placeOf(this.#view, path);
+    if (!mayList(this.#view, place)) throw outside("list", place);
+    const entries: ListedFile[] = [];
+    const queue = [place];
+    let more = false;
+    for (let next = queue.shift(); next && !more; next = queue.shift()) {
+      const found = this.#entriesOf(next);
+      more = found.more || entries.length + found.entries.length > limit;
+      entries.push(...found.entries.slice(0, limit - entries.length));
+      if (recursive) queue.push(...found.folders);
+    }
+    return { entries: entries.sort((a, b) => (a.path < b.path ? -1 : 1)), more };
+  }
+
+  describe(): string {
+    return this.#view.describe();
+  }
+
+  binds(): Binds {
+    return this.#view.binds();
+  }
+
+  #placeToWrite(path: string): Place {
+    const place = placeOf(this.#view, path);
+    const { access, why } = place.judgement;
+    if (access === "write" && !path.endsWith("/")) return place;
+    const reason = access === "none" ? "outside" : access === "read" ? "read_only" : "wrong_kind";
+    const words = `You may not write ${path || "the top folder"}. ${why || "It is a folder."} ${this.#view.mayWrite(path)}`;
+    throw new ScopeRefusal(reason, words);
+  }
+
+  /** One folder's visible entries, and those of them that can be opened in turn. */
+  #entriesOf(place: Place): Listing & { folders: Place[] } {
+    return this.#inFolder(place, place.parts, (folder) => {
+      const { children, more } = walk.childrenOf(folder, MAX_NAMES_IN_A_FOLDER);
+      const entries = isTop(this.#view, place) ? this.#mounts() : [];
+      const folders: Place[] = [];
+      for (const { name } of children) {
+        const child = name.startsWith(UNFINISHED) ? undefined : childPlace(this.#view, place, name);
+        const stats = child && walk.glance(folder, name);
+        if (!child || !stats || (place.isProject && isHome(this.#view, stats))) continue;
+        const kind = stats.isFile()
+          ? "file"
+          : stats.isDirectory()
+            ? "folder"
+            : stats.isSymbolicLink()
+              ? "link"
+              : "special";
+        entries.push({ path: child.path, kind, bytes: kind === "file" ? Number(stats.size) : 0 });
+        if (kind === "folder" && !(place.isProject && name === NOT_OPENED_BY_ITSELF)) folders.push(child);
+      }
+      return { entries, more, folders };
+    });
+  }
+
+  /** What stands at the top beside the run's own files. Never opened by a recursive listing: it would be there twice. */
+  #mounts(): ListedFile[] {
+    const mounts = [...this.#view.aliases].flatMap(([path, parts]) => this.#mountAt(path, parts));
+    return this.#view.project === null ? mounts : [...mounts, { path: "project", kind: "folder", bytes: 0 }];
+  }
+
+  #mountAt(path: string, parts: readonly string[]): ListedFile[] {
+    const name = parts.at(-1);
+    if (name === undefined) return [{ path, kind: "folder", bytes: 0 }];
+    try {
+      const folder = walk.openFolder(this.#view.agentDir, parts.slice(0, -1));
+      const stats = walk.glance(folder, name);
+      walk.closeFolder(folder);
+      if (stats?.isDirectory()) return [{ path, kind: "folder", bytes: 0 }];
+      return stats?.isFile() ? [{ path, kind: "file", bytes: Number(stats.size) }] : [];
+    } catch (error) {
+      if (error instanceof walk.WalkTrouble) return [];
+      throw error;
+    }
+  }
+
+  async #replace(place: Place, folder: walk.Folder, bytes: Uint8Array): Promise<void> {
+    const name = place.parts.at(-1) ?? "";
+    const runnable = ((walk.glance(folder, name)?.mode ?? 0n) & 0o100n) !== 0n;
+    // The folder stays open until the file is whole, so that its descriptor makes the name unique in this process.
+    const aside = `${UNFINISHED}${process.pid}-${folder.fd}`;
+    walk.removeIn(folder, aside);
+    const fd = this.#guarded(place, () => walk.createFile(folder, aside, runnable ? 0o700 : 0o600));
+    try {
+      try {
+        for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
+        await syncData(fd);
+      } finally {
+        closeSync(fd);
+      }
+      this.#guarded(place, () => walk.renameIn(folder, aside, name));
+    } catch (error) {
+      walk.removeIn(folder, aside);
+      throw error;
+    }
+  }
+
+  #inFolder<T>(place: Place, parts: readonly string[], use: (folder: walk.Folder) => T): T {
+    const enter: walk.WalkOptions["enter"] = (stats) => {
+      if (isHome(this.#view, stats)) throw notTheHome(place.path);
+    };
+    return this.#guarded(place, () => {
+      const folder = walk.openFolder(place.root, parts, place.isProject ? { enter, anyForm: true } : {});
+      try {
+        return use(folder);
+      } finally {
+        walk.closeFolder(folder);
+      }
+    });
+  }
+
+  /** What the walk found in the way, as a sentence. */
+  #guarded<T>(place: Place, step: () => T): T {
+    try {
+      return step();
+    } catch (error) {
+      if (!(error instanceof walk.WalkTrouble)) throw error;
+      if (error.kind === "missing") throw new FileNotFound(this.#notFound(place), { cause: error });
+      throw refusalOf(place.path, error);
+    }
+  }
+
+  /** Says which name is missing, and what in the folder above comes near. */
+  #notFound(place: Place): string {
+    for (let up = 1; up <= place.parts.length; up++) {
+      const above = placeAbove(this.#view, place, up);
+      const names = this.#visibleNames(above);
+      if (!names) continue;
+      const near = nearest(place.parts.at(-up) ?? "", names, 5);
+      const where = above.path || "the top folder";
+      return `There is no ${place.path}. ${near.length > 0 ? `In ${where} there is: ${near.join(", ")}.` : `There is nothing in ${where}.`}`;
+    }
+    return `There is no ${place.path}.`;
+  }
+
+  #visibleNames(place: Place): string[] | undefined {
+    try {
+      return this.#entriesOf(place).entries.map(({ path, kind }) => {
+        const name = path.slice(path.lastIndexOf("/") + 1);
+        return kind === "folder" ? `${name}/` : name;
+      });
+    } catch (error) {
+      if (error instanceof FileNotFound || error instanceof ScopeRefusal) return undefined;
+      throw error;
+    }
+  }
+}
+
+function outside(deed: "read" | "list", { path, judgement }: Place): ScopeRefusal {
+  return new ScopeRefusal("outside", `You may not ${deed} ${path}. ${judgement.why}`);
+}
+
+function isFolder(path: string): ScopeRefusal {
+  return new ScopeRefusal("wrong_kind", `${path || "The top"} is a folder. Use list_files to see what is in it.`);
+}
+
+function refusalOf(path: string, trouble: walk.WalkTrouble): ScopeRefusal {
+  const say = (reason: ScopeRefusal["reason"], words: string) => new ScopeRefusal(reason, words, { cause: trouble });
+  switch (trouble.kind) {
+    case "is_folder":
+    case "in_the_way":
+      return isFolder(path);
+    case "link":
+      return say(
+        "unsafe",
+        `${path} is, or leads through, a symbolic link; links are not followed. Use the real file, or copy it.`,
+      );
+    case "special":
+      return say("unsafe", `${path} is not a regular file (a pipe, a socket or a device) and is not opened.`);
+    case "not_folder":
+      return say("wrong_kind", `${path} cannot be reached: a part of it is a file, not a folder.`);
+    case "denied":
+      return say("outside", `${path} is closed to this program by its permissions on disk.`);
+    default:
+      return say("invalid", `${path} is not a name this disk can hold. Choose a shorter, plainer one.`);
+  }
+}

@@ -1,0 +1,102 @@
+import { dirname } from "node:path";
+import { z } from "zod";
+import { replaceFile, writeFileAtomic } from "./atomic-file.ts";
+import { codeOf, type Disk, readWhole } from "./disk.ts";
+import { HomeLockedError, NewerVersionError, NotFoundError } from "./errors.ts";
+import { agentsDir, holderFile, journalDir, lockFile, versionFile } from "./paths.ts";
+
+/**
+ * The home as a place: whose it is, and in which format.
+ *
+ * H1. One writer: the lock dies with its holder, so a crash never leaves a home locked.
+ * H2. VERSION is written last, when the folders are on disk: where it stands, the home is whole. It is never rewritten.
+ */
+export const HOME_VERSION = 1;
+
+/** Who has the home open for writing; kept beside the lock for the second process and for the CLI. */
+const holderSchema = z.object({
+  pid: z.int(),
+  started_ts: z.number(),
+  epoch: z.int(),
+  socket: z.string().optional(),
+  url: z.string().optional(),
+});
+export type HomeHolder = z.infer<typeof holderSchema>;
+
+export interface HomeLock {
+  readonly holder: HomeHolder;
+  announce(address: { socket?: string; url?: string }): void;
+  release(): void;
+}
+
+export async function prepareHome(disk: Disk, root: string): Promise<void> {
+  if (checkVersion(disk, root)) return;
+  for (const dir of [agentsDir(root), journalDir(root)]) disk.makeDir(dir);
+  await disk.syncDir(root);
+  await syncParent(disk, root);
+  await writeFileAtomic(disk, versionFile(root), `${HOME_VERSION}\n`);
+}
+
+/** For a look without the lock: the home must be there. */
+export function requireHome(disk: Disk, root: string): void {
+  if (!checkVersion(disk, root)) throw new NotFoundError(`There is no Agiraph home at ${root}. Run something first, or pass --home.`);
+}
+
+/** Makes the home's folder if need be and takes its lock (H1). */
+export function lockHome(disk: Disk, root: string, now: number): HomeLock {
+  makeRoot(disk, root);
+  const release = disk.lock(lockFile(root));
+  const before = readHolder(disk, root);
+  if (release === undefined) throw new HomeLockedError(root, before?.pid);
+  let holder: HomeHolder = { pid: process.pid, started_ts: now / 1000, epoch: (before?.epoch ?? 0) + 1 };
+  const save = () => replaceFile(disk, holderFile(root), `${JSON.stringify(holder)}\n`);
+  try {
+    disk.protect(root);
+    save();
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return {
+    get holder() {
+      return holder;
+    },
+    announce(address) {
+      holder = { ...holder, ...address };
+      save();
+    },
+    release,
+  };
+}
+
+/** The process that has, or last had, the home open. Whether it lives, only the lock knows. */
+export function readHolder(disk: Disk, root: string): HomeHolder | undefined {
+  const text = readWhole(disk, holderFile(root))?.toString();
+  try {
+    return text === undefined ? undefined : holderSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function checkVersion(disk: Disk, root: string): boolean {
+  const found = readWhole(disk, versionFile(root))?.toString().trim();
+  if (found === undefined) return false;
+  if (found !== String(HOME_VERSION)) throw new NewerVersionError(`The home ${root}`, found, HOME_VERSION);
+  return true;
+}
+
+function makeRoot(disk: Disk, root: string): void {
+  if (disk.size(root) !== undefined) return;
+  makeRoot(disk, dirname(root));
+  disk.makeDir(root);
+}
+
+/** The folder above may belong to somebody else, who then decides about its syncing. */
+async function syncParent(disk: Disk, root: string): Promise<void> {
+  try {
+    await disk.syncDir(dirname(root));
+  } catch (error) {
+    if (!["EACCES", "EPERM", "EINVAL", "EROFS"].includes(codeOf(error) ?? "")) throw error;
+  }
+}

@@ -1,0 +1,170 @@
+import {
+  chmodSync,
+  close,
+  closeSync,
+  constants,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  fsync,
+  fsyncSync,
+  ftruncateSync,
+  watch as fsWatch,
+  mkdirSync,
+  open,
+  openSync,
+  read,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  write,
+  writeSync,
+} from "node:fs";
+import { codeOf, type Disk, type DiskFile } from "./disk.ts";
+
+/** The real disk. Callbacks on the hot path, since a promise of `fs` costs more than the write. */
+export const nodeDisk: Disk = {
+  open: (path, how) => new NodeFile(openSync(path, flags[how], 0o600), path),
+  makeDir(path) {
+    try {
+      mkdirSync(path, { mode: 0o700 });
+      return true;
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") return false;
+      throw error;
+    }
+  },
+  protect: (dir) => chmodSync(dir, 0o700),
+  list(dir) {
+    try {
+      return readdirSync(dir);
+    } catch (error) {
+      if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return [];
+      throw error;
+    }
+  },
+  size: (path) => statSync(path, { throwIfNoEntry: false })?.size,
+  rename: renameSync,
+  remove: (path) => rmSync(path, { force: true }),
+  syncDir: (dir) =>
+    new Promise((resolve, reject) => {
+      open(dir, constants.O_RDONLY | constants.O_DIRECTORY, (openError, fd) => {
+        if (openError !== null) return reject(openError);
+        fsync(fd, (error) => close(fd, () => (error === null ? resolve() : reject(error))));
+      });
+    }),
+  syncDirNow(dir) {
+    const fd = openSync(dir, constants.O_RDONLY | constants.O_DIRECTORY);
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  },
+  lock: lockBySqlite,
+  watch(path, onChange) {
+    const watcher = fsWatch(path, { persistent: false }, onChange);
+    watcher.on("error", () => watcher.close());
+    return () => watcher.close();
+  },
+};
+
+const flags = {
+  read: constants.O_RDONLY | constants.O_NOFOLLOW,
+  write: constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW,
+  journal: constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_DSYNC,
+};
+
+class NodeFile implements DiskFile {
+  readonly #fd: number;
+  readonly #path: string;
+
+  constructor(fd: number, path: string) {
+    this.#fd = fd;
+    this.#path = path;
+  }
+
+  size(): number {
+    return fstatSync(this.#fd).size;
+  }
+
+  read(into: Uint8Array, at: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      read(this.#fd, into, 0, into.length, at, (error, count) => (error === null ? resolve(count) : reject(error)));
+    });
+  }
+
+  readNow(into: Uint8Array, at: number): number {
+    return readSync(this.#fd, into, 0, into.length, at);
+  }
+
+  write(bytes: Uint8Array, at: number): void {
+    let done = 0;
+    while (done < bytes.length) {
+      const count = writeSync(this.#fd, bytes, done, bytes.length - done, at + done);
+      // The kernel writes less only when there is no room for more; asking again gives its reason.
+      if (count === 0) throw noSpace(this.#path);
+      done += count;
+    }
+  }
+
+  writeThrough(bytes: Uint8Array, at: number, done: (error: Error | null) => void): void {
+    write(this.#fd, bytes, 0, bytes.length, at, (error, count) => {
+      done(error ?? (count < bytes.length ? noSpace(this.#path) : null));
+    });
+  }
+
+  truncate(size: number): void {
+    ftruncateSync(this.#fd, size);
+    fdatasyncSync(this.#fd);
+  }
+
+  sync(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      fdatasync(this.#fd, (error) => (error === null ? resolve() : reject(error)));
+    });
+  }
+
+  syncNow(): void {
+    fdatasyncSync(this.#fd);
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+}
+
+function noSpace(path: string): Error {
+  return Object.assign(new Error(`ENOSPC: only a part of the bytes fitted, write '${path}'`), { code: "ENOSPC" });
+}
+
+/**
+ * Node has no flock; SQLite's lock is the system's own file lock, which dies with its process, and it also keeps two
+ * openers in one process apart. The file stays empty: nothing is ever written to it.
+ */
+function lockBySqlite(path: string): (() => void) | undefined {
+  const { DatabaseSync } = quietly(() => process.getBuiltinModule("node:sqlite"));
+  closeSync(openSync(path, flags.write, 0o600));
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+  } catch (error) {
+    database.close();
+    if (error instanceof Error && /locked|busy/i.test(error.message)) return undefined;
+    throw error;
+  }
+  return () => database.close();
+}
+
+/** `node:sqlite` warns on loading that it is new; users of Agiraph can do nothing about it. */
+function quietly<T>(load: () => T): T {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return load();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

@@ -1,0 +1,83 @@
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Board } from "../projections/index.ts";
+import type { Fact, NodeId } from "../protocol/index.ts";
+import { nodeDir } from "./paths.ts";
+import type { AgentLog } from "./store.ts";
+
+/**
+ * Each node's `log.jsonl`: the facts about that node, beside its files. Derived from the agent's log, so it is written
+ * without a sync and made again when it is missing or behind.
+ */
+export class NodeTraces {
+  readonly #agentDir: string;
+  readonly #board: () => Board;
+  #pending = new Map<NodeId, string>();
+
+  constructor(agentDir: string, board: () => Board) {
+    this.#agentDir = agentDir;
+    this.#board = board;
+  }
+
+  note(fact: Fact): void {
+    const id = nodeOf(fact);
+    if (!id) return;
+    if (this.#pending.size === 0) setImmediate(() => this.#flush());
+    this.#pending.set(id, `${this.#pending.get(id) ?? ""}${JSON.stringify(fact)}\n`);
+  }
+
+  /** Compares every node's trace with the board and rewrites those that are behind. */
+  async repair(log: AgentLog): Promise<void> {
+    this.#flush();
+    const behind = new Map<NodeId, string>();
+    for (const node of Object.values(this.#board().nodes)) {
+      if (lastSeqIn(this.#fileOf(node.id)) < node.last_seq) behind.set(node.id, "");
+    }
+    if (behind.size === 0) return;
+    for (let after = 0; ; ) {
+      const page = await log.read({ after, limit: 5000 });
+      for (const fact of page) {
+        const id = nodeOf(fact);
+        const text = id ? behind.get(id) : undefined;
+        if (id && text !== undefined) behind.set(id, `${text}${JSON.stringify(fact)}\n`);
+      }
+      const last = page.at(-1);
+      if (!last || page.length < 5000) break;
+      after = last.seq;
+    }
+    for (const [id, text] of behind) tolerantly(() => writeFileSync(this.#fileOf(id), text, { mode: 0o600 }));
+  }
+
+  #flush(): void {
+    const pending = this.#pending;
+    this.#pending = new Map();
+    for (const [id, text] of pending) tolerantly(() => appendFileSync(this.#fileOf(id), text, { mode: 0o600 }));
+  }
+
+  #fileOf(id: NodeId): string {
+    const run = this.#board().nodes[id]?.spec.run_id ?? "run-1";
+    return join(nodeDir(this.#agentDir, run, id), "log.jsonl");
+  }
+}
+
+function nodeOf(fact: Fact): NodeId | null {
+  return "node_id" in fact.data ? fact.data.node_id : null;
+}
+
+function lastSeqIn(file: string): number {
+  try {
+    const line = readFileSync(file, "utf8").trimEnd().split("\n").at(-1) ?? "";
+    return Number(/^\{"seq":(\d+),/.exec(line)?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** A trace that cannot be written now is made again at the next start; the log has everything. */
+function tolerantly(write: () => void): void {
+  try {
+    write();
+  } catch {
+    // Its folder may not be there yet, or the disk may be full.
+  }
+}

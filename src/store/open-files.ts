@@ -1,0 +1,113 @@
+import { dirname, join } from "node:path";
+import type { Disk, DiskFile } from "./disk.ts";
+
+/**
+ * The plain files being written: opened when first needed, the least recently used closed, and what a checkpoint has
+ * to sync remembered.
+ *
+ * O1. Whatever was written since the last `takeUnsynced` is in `takeUnsynced`, also when its file was closed meanwhile.
+ * O2. A name that may not be on disk yet is listed with every folder above it, up to the home.
+ */
+export class OpenFiles {
+  readonly #disk: Disk;
+  readonly #root: string;
+  readonly #cap: number;
+  readonly #open = new Map<string, DiskFile>();
+  #files = new Set<string>();
+  #dirs = new Set<string>();
+
+  constructor(disk: Disk, root: string, cap = 256) {
+    this.#disk = disk;
+    this.#root = root;
+    this.#cap = cap;
+  }
+
+  write(path: string, bytes: Buffer, offset: number): void {
+    const file = this.get(path);
+    this.#files.add(path);
+    file.write(bytes, offset);
+  }
+
+  get(path: string): DiskFile {
+    const known = this.#open.get(path);
+    if (known !== undefined) {
+      if (this.#open.size > this.#cap / 2) {
+        this.#open.delete(path);
+        this.#open.set(path, known);
+      }
+      return known;
+    }
+    const full = join(this.#root, path);
+    if (this.#disk.size(full) === undefined) {
+      this.#makeParents(dirname(path));
+      this.distrust(path);
+    }
+    const file = this.#disk.open(full, "write");
+    this.#open.set(path, file);
+    this.#closeOldest();
+    return file;
+  }
+
+  /** After a crash a name may be visible and yet not on disk: it is synced with the next checkpoint. */
+  distrust(path: string): void {
+    this.#files.add(path);
+    for (let dir = dirname(path); ; dir = dirname(dir)) {
+      this.#dirs.add(dir);
+      if (dir === ".") return;
+    }
+  }
+
+  /** What is to be synced before the journal that holds it may go. */
+  takeUnsynced(): Unsynced {
+    const unsynced = { files: [...this.#files], dirs: [...this.#dirs] };
+    this.#files = new Set();
+    this.#dirs = new Set();
+    return unsynced;
+  }
+
+  /** One after the other: a checkpoint must not take the threads that commits need. */
+  async sync({ files, dirs }: Unsynced): Promise<void> {
+    for (const path of files) {
+      const open = this.#open.get(path);
+      // Somebody took the file away by hand: there is nothing left to sync.
+      if (open === undefined && this.#disk.size(join(this.#root, path)) === undefined) continue;
+      const file = open ?? this.#disk.open(join(this.#root, path), "write");
+      // Closing a file while it is synced in another thread would sync whatever gets its number next.
+      if (open !== undefined) this.#open.delete(path);
+      try {
+        await file.sync();
+      } finally {
+        if (open !== undefined && !this.#open.has(path)) this.#open.set(path, file);
+        else file.close();
+      }
+    }
+    for (const dir of dirs) await this.#disk.syncDir(join(this.#root, dir));
+  }
+
+  /** Forgets an open file, e.g. before it is moved away. */
+  close(path: string): void {
+    this.#open.get(path)?.close();
+    this.#open.delete(path);
+  }
+
+  closeAll(): void {
+    for (const path of [...this.#open.keys()]) this.close(path);
+  }
+
+  #closeOldest(): void {
+    if (this.#open.size <= this.#cap) return;
+    const oldest = this.#open.keys().next();
+    if (!oldest.done) this.close(oldest.value);
+  }
+
+  #makeParents(dir: string): void {
+    if (dir === "." || this.#disk.size(join(this.#root, dir)) !== undefined) return;
+    this.#makeParents(dirname(dir));
+    this.#disk.makeDir(join(this.#root, dir));
+  }
+}
+
+export interface Unsynced {
+  files: readonly string[];
+  dirs: readonly string[];
+}

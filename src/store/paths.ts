@@ -1,0 +1,37 @@
+import { join } from "node:path";
+import { type AgentId, agentIdSchema, COORDINATOR, type NodeId, type RunId, type WorkerId } from "../protocol/index.ts";
+import { StoreUsageError } from "./errors.ts";
+
+/** Where things are in a home (seed 002 §1.0). The layout is part of the contract with users. */
+export const EVENTS_FILE = "events.jsonl";
+
+export const agentsDir = (root: string): string => join(root, "agents");
+export const agentDir = (root: string, agent: AgentId): string => join(root, "agents", agent);
+export const runDir = (agentFolder: string, run: RunId): string => join(agentFolder, "runs", run);
+export const nodeDir = (agentFolder: string, run: RunId, node: NodeId): string => join(runDir(agentFolder, run), "nodes", node);
+export const workerDir = (agentFolder: string, run: RunId, worker: WorkerId): string =>
+  join(runDir(agentFolder, run), "workers", worker);
+
+export const journalDir = (root: string): string => join(root, "journal");
+export const damagedDir = (root: string): string => join(root, "damaged");
+export const versionFile = (root: string): string => join(root, "VERSION");
+export const lockFile = (root: string): string => join(root, "home.lock");
+export const holderFile = (root: string): string => join(root, "home.lock.json");
+
+/** The conversation's file, relative to the agent's folder, as `append` and `conversation` want it. */
+export function conversationFile(run: RunId, worker: WorkerId): string {
+  return worker === COORDINATOR ? "conversation.jsonl" : `runs/${run}/workers/${worker}/conversation.jsonl`;
+}
+
+export function isAgentId(name: string): name is AgentId {
+  return agentIdSchema.safeParse(name).success;
+}
+
+/** Streams are named inside the home, so a name must not lead out of its agent's folder nor onto the facts. */
+export function streamPath(agent: AgentId, file: string): string {
+  const sound = /^[\w.-]+(\/[\w.-]+)*\.jsonl$/.test(file) && !/(^|\/)\.{1,2}(\/|$)/.test(file);
+  if (!sound || file === EVENTS_FILE) {
+    throw new StoreUsageError(`"${file}" is no conversation file: it must be a relative path of plain names ending in .jsonl.`);
+  }
+  return `agents/${agent}/${file}`;
+}

@@ -1,0 +1,207 @@
+import { basename, join } from "node:path";
+import type { NodeId, RunId, WorkerId } from "../protocol/index.ts";
+import { type AccessRow, AccessTable } from "./access.ts";
+import { FileScope } from "./file-scope.ts";
+import { homeOf } from "./place.ts";
+import { projectBinds, publishedFolders, runBinds, workerBinds } from "./scope-binds.ts";
+import type { OpenFile } from "./walk.ts";
+
+/**
+ * One participant's view of the files. The same table stands behind the file tools, the shell and the API.
+ *
+ * S1. A path is judged by the table before the disk is touched, so a refusal never tells what is there.
+ * S2. What was judged is what is opened: no link, `..`, odd name or race leads anywhere else (see walk.ts).
+ * S3. A write is whole or not at all, and never goes through an existing file to wherever that may lead.
+ */
+export interface Scope {
+  /** The first `maxBytes` of a file. Rejects with ScopeRefusal or FileNotFound; both speak to the one who asked. */
+  readFile(path: string, options: { maxBytes: number }): Promise<FileContent>;
+  /** An open regular file, for reading in parts. The caller closes it. */
+  openFile(path: string): OpenFile;
+  writeFile(path: string, content: string | Uint8Array): Promise<{ bytes: number }>;
+  list(path: string, options: ListOptions): Listing;
+  /** For the prompt: what may be read and written. */
+  describe(): string;
+  binds(): Binds;
+}
+
+export interface FileContent {
+  bytes: Buffer;
+  /** Of the whole file. */
+  size: number;
+  truncated: boolean;
+}
+
+export interface ListOptions {
+  recursive?: boolean;
+  limit: number;
+}
+
+export interface Listing {
+  entries: ListedFile[];
+  /** There was more than the limit allows. */
+  more: boolean;
+}
+
+export interface ListedFile {
+  /** As one would pass it to `readFile` or `list`. */
+  path: string;
+  kind: "file" | "folder" | "link" | "special";
+  bytes: number;
+}
+
+/**
+ * Real paths for the sandbox. To be mounted from the shortest to the longest, so that a path inside another one wins,
+ * whatever list it is in; nothing else of the home is to be seen.
+ */
+export interface Binds {
+  write: string[];
+  read: string[];
+  hide: string[];
+  cwd: string;
+}
+
+/** The coordinator reads its home and everything in the run, and writes what is its own: home, run root, specs. */
+export function coordinatorScope({
+  agentDir,
+  runId,
+  project,
+}: {
+  agentDir: string;
+  runId: RunId;
+  project: string | null;
+}): Scope {
+  const run = `runs/${runId}`;
+  const runDir = join(agentDir, run);
+  return new FileScope({
+    agentDir,
+    project,
+    top: ["runs", runId],
+    aliases: new Map([["agent", []]]),
+    table: new AccessTable(coordinatorRows(run)),
+    mayWrite: () =>
+      "You may write the run's own files, e.g. _plan.md or notes/findings.md, a node's _spec.md, agent/MEMORY.md and agent/memory/…",
+    describe: () => coordinatorWords(runId, project),
+    binds() {
+      const inProject = projectBinds(project, homeOf(agentDir));
+      const inRun = runBinds(agentDir, runDir);
+      return { write: inRun.write, read: [...inRun.read, ...inProject.read], hide: inProject.hide, cwd: runDir };
+    },
+  });
+}
+
+/** A worker reads its node, what others published, its own files, the plan and the messages; it writes scratch and its own files. */
+export function workerScope(who: WorkerPlace): Scope {
+  const { agentDir, runId, nodeId, workerId, project } = who;
+  const runDir = join(agentDir, "runs", runId);
+  const node = ["runs", runId, "nodes", nodeId];
+  const self = ["runs", runId, "workers", workerId];
+  return new FileScope({
+    agentDir,
+    project,
+    top: ["runs", runId],
+    aliases: new Map([
+      ...["scratch", "published", "_spec.md", "_refs.json"].map((name) => [name, [...node, name]] as const),
+      ...["notebook.md", "memory.md", "identity.md"].map((name) => [name, [...self, name]] as const),
+    ]),
+    table: new AccessTable(workerRows(`runs/${runId}`, nodeId, workerId)),
+    mayWrite: (path) =>
+      `You may write to scratch/…, e.g. scratch/${basename(path) || "report.md"}, and to your own notebook.md and memory.md.`,
+    describe: () => workerWords(nodeId, workerId, project),
+    binds() {
+      const inProject = projectBinds(project, homeOf(agentDir));
+      const own = workerBinds(join(runDir, "workers", workerId));
+      const nodeDir = join(runDir, "nodes", nodeId);
+      const scratch = join(nodeDir, "scratch");
+      // Not _plan.md: the coordinator's shell can put a link in its place, and a mount would follow it.
+      const shared = [...publishedFolders(runDir, nodeId), join(runDir, "_messages"), nodeDir];
+      return {
+        write: [scratch, ...own.write],
+        read: [...own.read, ...shared, ...inProject.read],
+        hide: inProject.hide,
+        cwd: scratch,
+      };
+    },
+  });
+}
+
+export interface WorkerPlace {
+  agentDir: string;
+  runId: RunId;
+  nodeId: NodeId;
+  workerId: WorkerId;
+  project: string | null;
+}
+
+const RECORD = "It is part of the record, which only the runtime writes.";
+const FINAL = "What is published is final.";
+
+/** Seed 002 §1.0 and the contract's table, first match wins. */
+function coordinatorRows(run: string): AccessRow[] {
+  return [
+    { at: `${run}/nodes/*/_spec.md`, access: "write", why: "" },
+    { at: `${run}/nodes/*/published/**`, access: "read", why: FINAL },
+    { at: `${run}/nodes/**`, access: "read", why: "A node's folder is its worker's; you may change its _spec.md." },
+    { at: `${run}/workers/**`, access: "read", why: "A worker's files are its own; send it a message instead." },
+    { at: `${run}/_messages/**`, access: "read", why: `${RECORD} Use send_message.` },
+    { at: `${run}/*.jsonl*`, access: "read", why: RECORD },
+    { at: `${run}/**`, access: "write", why: "" },
+    { at: "runs/**", access: "read", why: "Other runs are over and stay as they were." },
+    ...["*.jsonl*", "triggers.json", "snapshots/**", ".*/**"].map((at) => ({
+      at,
+      access: "read" as const,
+      why: RECORD,
+    })),
+    { at: "**", access: "write", why: "" },
+  ];
+}
+
+function workerRows(run: string, nodeId: NodeId, workerId: WorkerId): AccessRow[] {
+  const others = "Of another node you may read only published/; ask its worker or the coordinator for the rest.";
+  return [
+    { at: `${run}/nodes/${nodeId}/scratch/**`, access: "write", why: "" },
+    { at: `${run}/nodes/*/published/**`, access: "read", why: FINAL },
+    {
+      at: `${run}/nodes/${nodeId}/**`,
+      access: "read",
+      why: "Spec, refs, status and log of your node are written for you.",
+    },
+    { at: `${run}/nodes/**`, access: "none", why: others },
+    { at: `${run}/workers/${workerId}/*.jsonl*`, access: "read", why: RECORD },
+    { at: `${run}/workers/${workerId}/history.json`, access: "read", why: RECORD },
+    { at: `${run}/workers/${workerId}/**`, access: "write", why: "" },
+    { at: `${run}/workers/**`, access: "none", why: "Another worker's files are private; send it a message instead." },
+    {
+      at: `${run}/_plan.md`,
+      access: "read",
+      why: "The plan is the coordinator's; send it a message or use suggest_next.",
+    },
+    { at: `${run}/_messages/**`, access: "read", why: `${RECORD} Use send_message.` },
+    { at: `${run}/agent/**`, access: "none", why: "The agent's home and memory are the coordinator's; ask it." },
+    { at: "**", access: "none", why: "It is the coordinator's, or it does not exist." },
+  ];
+}
+
+function coordinatorWords(runId: RunId, project: string | null): string {
+  return `# Your files
+
+Paths are relative to this run (${runId}).
+- You write: the run's own files (_plan.md, notes/…), the _spec.md of a node, and your home as agent/… (agent/MEMORY.md, agent/memory/…).
+- You read: all of that, nodes/NODE/… (results are in nodes/NODE/published/), workers/WORKER/…, _messages/…${projectWords(project)}
+- Nobody writes published/, another's folder, or the record (logs, conversations, triggers).`;
+}
+
+function workerWords(nodeId: NodeId, workerId: WorkerId, project: string | null): string {
+  return `# Your files
+
+Paths are relative to the run; your own things have short names.
+- You write: scratch/… (your work on ${nodeId}; publish makes it published/), notebook.md and memory.md (yours, ${workerId}).
+- You read: all of that, _spec.md, _refs.json, identity.md, nodes/NODE/published/… of any node, _plan.md, _messages/…${projectWords(project)}
+- Everything else is refused: other workers' files, other nodes' scratch/, the agent's memory.`;
+}
+
+function projectWords(project: string | null): string {
+  return project === null
+    ? ""
+    : "\n- You read the user's own files as project/…, and never write them. Names that begin with a dot are left out.";
+}

@@ -1,0 +1,17 @@
+/**
+ * `agiraph/testing`: what agents can be tested with, ours and yours. A scripted model in the process, a scripted
+ * provider on a port, a clock that a test turns, and a home that cleans up after itself.
+ */
+export { type ManualClock, manualClock } from "./manual-clock.ts";
+export type { ProviderTurns, ScriptedTurn } from "./provider-script.ts";
+export {
+  type ProviderRequest,
+  type ProviderServer,
+  type ProviderServerOptions,
+  startProviderServer,
+} from "./provider-server.ts";
+export type { Fault, ProviderCall, ProviderTurn, Search, Thinking } from "./provider-turn.ts";
+export { type HeardRequest, type ScriptedModel, type ScriptOptions, SILENCE, script } from "./script.ts";
+export { both, call, type FailureDetails, fail, hang, type ReplyDetails, type Step, say } from "./step.ts";
+export { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
+export type { ProviderMessage } from "./wire/wire.ts";

@@ -1,0 +1,58 @@
+import type { ToolSpec } from "../models/model.ts";
+import type { CallPart, ResultEntry } from "../protocol/index.ts";
+import type { Tool, ToolOutput } from "./tool.ts";
+
+/**
+ * T1. Every call gets exactly one result, whatever the model sent and whatever the tool did.
+ * T2. A failed tool is a result, not a throw; only a stop (the signal) goes through.
+ */
+export class Toolbox {
+  readonly specs: readonly ToolSpec[];
+  readonly #tools: ReadonlyMap<string, Tool>;
+
+  constructor(tools: readonly Tool[]) {
+    this.#tools = new Map(tools.map((tool) => [tool.spec.name, tool]));
+    this.specs = tools.map((tool) => tool.spec);
+  }
+
+  async run(call: CallPart, signal: AbortSignal): Promise<ResultEntry> {
+    const output = await this.#outputOf(call, signal);
+    const { content, ok = true, ending } = typeof output === "string" ? { content: output } : output;
+    const result: ResultEntry = { role: "tool", call_id: call.id, tool: call.name, content, ok };
+    return ending ? { ...result, ending } : result;
+  }
+
+  /** After a crash: a call that may be repeated is, any other is answered with what we know. */
+  async settle(call: CallPart, signal: AbortSignal): Promise<ResultEntry> {
+    if (this.#tools.get(call.name)?.repeatable !== false) return this.run(call, signal);
+    return {
+      role: "tool",
+      call_id: call.id,
+      tool: call.name,
+      ok: false,
+      content:
+        "Outcome unknown: the program was stopped while this call ran, and it was not run again. " +
+        "Look at what it may have changed before you decide whether to repeat it.",
+    };
+  }
+
+  async #outputOf(call: CallPart, signal: AbortSignal): Promise<ToolOutput> {
+    const tool = this.#tools.get(call.name);
+    if (!tool) return refusal(`There is no tool "${call.name}". You have: ${[...this.#tools.keys()].join(", ")}.`);
+    if (typeof call.args === "string") {
+      return refusal(`The arguments of ${call.name} were not valid JSON. Send them again as one JSON object.`);
+    }
+    const parsed = tool.parse(call.args);
+    if (!parsed.ok) return refusal(`${call.name} did not run, its arguments were wrong:\n${parsed.problem}`);
+    try {
+      return await tool.run(parsed.args, signal);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      return refusal(`${call.name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}
+
+function refusal(content: string): ToolOutput {
+  return { content, ok: false };
+}

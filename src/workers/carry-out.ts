@@ -1,0 +1,165 @@
+import { ModelFailure, type ModelRequest } from "../models/model.ts";
+import type { Situation } from "../projections/index.ts";
+import type { Clock } from "../protocol/clock.ts";
+import { callsOf, type CallPart, type Entry, type NewFact, type NodeId, type Outcome, type WorkerId } from "../protocol/index.ts";
+import type { AgentLog } from "../store/store.ts";
+import { type Assignment, type Ports, workLoop } from "./work-loop.ts";
+
+/** Who acts, on which node, and the file in which its words are kept. */
+export interface Actor {
+  worker_id: WorkerId;
+  node_id: NodeId | null;
+  conversation: string;
+}
+
+export interface Delta {
+  worker_id: WorkerId;
+  node_id: NodeId | null;
+  kind: "text" | "reasoning";
+  text: string;
+}
+
+export interface Recorder {
+  log: AgentLog;
+  now(): Situation;
+  clock: Clock;
+  /** Streamed words, for whoever looks on. */
+  live(delta: Delta): void;
+}
+
+/**
+ * Runs the loop and keeps the record.
+ *
+ * W1. A reply is on disk, with the calls it makes, before any of them begins.
+ * W2. An entry and the facts that follow from it are one append: no crash can part them.
+ * W3. What the log could not take is thrown; everything else that goes wrong is an outcome.
+ */
+export async function carryOut(job: Assignment, ports: Ports, actor: Actor, record: Recorder, signal: AbortSignal): Promise<Outcome> {
+  const { log, clock } = record;
+  let turn = job.turn;
+  let lost: unknown;
+  const model = { ...modelFacts(ports, actor, record, () => turn) };
+  const loop = workLoop(job, { ...ports, model }, signal);
+  try {
+    for (;;) {
+      const began = clock.now();
+      const step = await loop.next();
+      if (step.done) return step.value;
+      const entry = step.value;
+      if (lost !== undefined) throw lost;
+      const facts = factsOf(entry, actor, turn, clock.now() - began);
+      const { durable } = log.append({ facts, entries: { file: actor.conversation, entries: [entry] } });
+      // A result need not wait for the disk: nothing but the next reply builds on it, and that one comes after it.
+      if (entry.role === "assistant") await durable;
+      else durable.catch((error: unknown) => (lost = error));
+      if (entry.role === "assistant") turn += 1;
+    }
+  } catch (error) {
+    return outcomeOf(error, signal);
+  }
+}
+
+/** The failures that are ours to report. Anything else is a bug or a dead disk, and goes up. */
+function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
+  if (signal.aborted) return { kind: "stopped" };
+  if (error instanceof BudgetExhausted) return { kind: "budget_exhausted", spent_usd: error.spent };
+  if (error instanceof ModelFailure) return { kind: "failed", error: error.message };
+  throw error;
+}
+
+class BudgetExhausted extends Error {
+  readonly spent: number;
+  constructor(spent: number, budget: number) {
+    super(`The budget of $${budget} is spent ($${spent.toFixed(4)}).`);
+    this.spent = spent;
+  }
+}
+
+/** The same model, with each call, failure and warning in the log, and the budget asked first. */
+function modelFacts({ model }: Ports, actor: Actor, { log, now, clock, live }: Recorder, turn: () => number) {
+  const { worker_id, node_id } = actor;
+  const who = { worker_id, node_id, model: model.id };
+  const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
+  return {
+    id: model.id,
+    contextWindow: model.contextWindow,
+    searchesWeb: model.searchesWeb,
+    toolPrompt: model.toolPrompt.bind(model),
+    async reply(request: ModelRequest, signal: AbortSignal) {
+      askBudget(now(), note);
+      note({ type: "model.called", data: { ...who, turn: turn() } });
+      const watched: ModelRequest = {
+        ...request,
+        onDelta: ({ kind, text }) => live({ worker_id, node_id, kind, text }),
+        onFailure: ({ reason, message, status }, retryInMs) =>
+          note({
+            type: "model.failed",
+            data: { ...who, turn: turn(), reason, message, retry_in_ms: retryInMs, ...(status === undefined ? {} : { status }) },
+          }),
+        onWarning: (message) => note({ type: "model.warned", data: { ...who, message } }),
+      };
+      for (;;) {
+        try {
+          return await model.reply(watched, signal);
+        } catch (error) {
+          if (signal.aborted || !(error instanceof ModelFailure) || error.reason !== "rate_limited" || !error.retryAfterMs) throw error;
+          // A long limit parks this worker, visibly, and nobody else.
+          const until_ts = (clock.now() + error.retryAfterMs) / 1000;
+          note({ type: "worker.waiting", data: { worker_id, node_id, for: "rate_limit", until_ts } });
+          await clock.sleep(error.retryAfterMs, signal);
+          note({ type: "worker.busy", data: { worker_id, node_id } });
+        }
+      }
+    },
+  };
+}
+
+const WARN_AT = 0.8;
+
+/** Checked before a call, not reported after it. */
+function askBudget(now: Situation, note: (...facts: NewFact[]) => unknown): void {
+  const budget_usd = now.agent.created.budget_usd;
+  if (budget_usd === null) return;
+  const spent_usd = now.spending.total.cost_usd;
+  if (spent_usd >= budget_usd) {
+    note({ type: "budget.exceeded", data: { spent_usd, budget_usd } });
+    throw new BudgetExhausted(spent_usd, budget_usd);
+  }
+  if (spent_usd >= WARN_AT * budget_usd && !now.spending.warned) {
+    note({ type: "budget.warned", data: { spent_usd, budget_usd } });
+  }
+}
+
+function factsOf(entry: Entry, { worker_id, node_id }: Actor, turn: number, ms: number): NewFact[] {
+  const who = { worker_id, node_id };
+  switch (entry.role) {
+    case "assistant": {
+      const { model, usage, cost_usd, finish } = entry;
+      return [
+        { type: "model.responded", data: { ...who, model, turn, usage, cost_usd, finish, ms: Math.round(ms) } },
+        ...callsOf(entry).map(
+          (call): NewFact => ({ type: "tool.called", data: { ...who, call_id: call.id, tool: call.name, gist: gistOfCall(call) } }),
+        ),
+      ];
+    }
+    case "tool": {
+      const { call_id, tool, ok, content } = entry;
+      return [{ type: "tool.result", data: { ...who, call_id, tool, ok, ms: Math.round(ms), gist: gist(content) } }];
+    }
+    default:
+      return [];
+  }
+}
+
+/** What a person wants to see of a call in one line: the path, the command, the query. */
+function gistOfCall(call: CallPart): string {
+  const args = call.args;
+  if (typeof args !== "object" || args === null) return gist(String(args));
+  const first = Object.values(args).find((value) => typeof value === "string");
+  return gist(first ?? JSON.stringify(args));
+}
+
+function gist(text: string): string {
+  const line = text.trimStart().split("\n", 1)[0] ?? "";
+  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+}

@@ -1,0 +1,84 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Model, ToolSpec } from "../models/model.ts";
+
+export type PromptName = "soul" | "operating-rules" | "worker-rules";
+/** A prompt's text by name. A file `prompts/NAME.md` in the home stands before the built-in one. */
+export type Prompts = (name: PromptName) => Promise<string>;
+
+export function promptsOf(home: string): Prompts {
+  return async (name) => (await textOrNone(join(home, "prompts", `${name}.md`))) ?? readFile(builtIn(name), "utf8");
+}
+
+function builtIn(name: PromptName): string {
+  return join(import.meta.dirname, "prompts", `${name}.md`);
+}
+
+async function textOrNone(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+export interface CoordinatorBrief {
+  soul: string;
+  goal: string;
+  today: string;
+  memory: string;
+  rules: string;
+  files: string;
+}
+
+/** Seed 002 §1.2, in its order: identity, mission, date, tools, memory, rules. */
+export function coordinatorPrompt(brief: CoordinatorBrief, model: Model, tools: readonly ToolSpec[]): string {
+  return joined([
+    brief.soul,
+    `# Your goal\n\n${brief.goal}`,
+    `Today is ${brief.today}.`,
+    toolGuide(model, tools),
+    brief.memory.trim() && `# Your memory (MEMORY.md)\n\n${brief.memory}`,
+    brief.rules,
+    brief.files,
+  ]);
+}
+
+export interface WorkerBrief {
+  name: string;
+  identity: string;
+  memory: string;
+  notebook: string;
+  today: string;
+  spec: string;
+  refs: string;
+  rules: string;
+  files: string;
+}
+
+/** Seed 002 §2.3: who you are and what you know, then the piece of work. */
+export function workerPrompt(brief: WorkerBrief, model: Model, tools: readonly ToolSpec[]): string {
+  return joined([
+    `You are ${brief.name}. ${brief.identity}`,
+    brief.memory.trim() && `# Your memory (from past work)\n\n${brief.memory}`,
+    brief.notebook.trim() && `# Your notebook\n\n${brief.notebook}`,
+    `Today is ${brief.today}.`,
+    `# Current assignment\n\n${brief.spec}`,
+    brief.refs && `# Input data (from other nodes)\n\n${brief.refs}`,
+    tools.length > 0 && toolGuide(model, tools),
+    brief.rules,
+    brief.files,
+  ]);
+}
+
+/** Guidance is universal text; schemas are here only for models that cannot take them by the API. */
+function toolGuide(model: Model, tools: readonly ToolSpec[]): string {
+  const guidance = tools.map((tool) => `## ${tool.name}\n${tool.guidance.trim()}`).join("\n\n");
+  const format = model.toolPrompt(tools);
+  return `# Your tools\n\n${guidance}${format ? `\n\n${format}` : ""}`;
+}
+
+function joined(sections: readonly (string | false)[]): string {
+  return sections.filter((section): section is string => section !== false && section.trim() !== "").join("\n\n---\n\n");
+}

@@ -1,0 +1,89 @@
+import type { Model } from "../models/model.ts";
+import { callsOf, type Entry, type Outcome, type ReplyEntry, type UserEntry } from "../protocol/index.ts";
+import type { Toolbox } from "../tools/toolbox.ts";
+
+/** One piece of thinking to do: by the coordinator on a goal, or by a worker on a node. */
+export interface Assignment {
+  system: string;
+  /** What was said so far, oldest first, since the last summary. */
+  history: readonly Entry[];
+  /** The number of the first turn to come; more than 1 when work is taken up again. */
+  turn: number;
+  maxTurns: number;
+  /** What it means that the model called no tool: the one thing in which coordinator and worker differ. */
+  onSilence(reply: ReplyEntry, signal: AbortSignal): Promise<Outcome | UserEntry[]>;
+}
+
+export interface Ports {
+  model: Model;
+  toolbox: Toolbox;
+  /** News for this reader since it last looked. */
+  mail(): UserEntry[];
+}
+
+/** Think, act, observe — until the work ends, the turns run out, or the signal stops it. */
+export async function* workLoop(
+  job: Assignment,
+  { model, toolbox, mail }: Ports,
+  signal: AbortSignal,
+): AsyncGenerator<Entry, Outcome> {
+  const history = [...job.history];
+  function* add(...entries: Entry[]) {
+    history.push(...entries);
+    yield* entries;
+  }
+
+  const settled = yield* settle(history, job, toolbox, signal);
+  if (settled) return settled;
+
+  for (let turn = job.turn; turn <= job.maxTurns; turn++) {
+    // Mail enters here and nowhere else: providers reject anything between a call and its result.
+    yield* add(...mail());
+
+    const reply = await model.reply({ system: job.system, history, tools: toolbox.specs }, signal);
+    yield* add(reply); // stored before any of its side effects begins
+
+    let ending: Outcome | undefined;
+    for (const call of callsOf(reply)) {
+      const result = await toolbox.run(call, signal);
+      yield* add(result);
+      ending ??= result.ending;
+    }
+    if (ending) return ending;
+    if (callsOf(reply).length > 0) continue;
+
+    const next = await job.onSilence(reply, signal);
+    if (!Array.isArray(next)) return next;
+    yield* add(...next);
+  }
+  return { kind: "exhausted", turns: job.maxTurns };
+}
+
+/** After a crash: finish the turn that was cut off, and see whether the work had ended already. */
+async function* settle(
+  history: Entry[],
+  job: Assignment,
+  toolbox: Toolbox,
+  signal: AbortSignal,
+): AsyncGenerator<Entry, Outcome | undefined> {
+  const at = history.findLastIndex((entry) => entry.role === "assistant");
+  const reply = history[at];
+  if (reply?.role !== "assistant") return undefined;
+  const since = history.slice(at + 1);
+  const results = since.filter((entry) => entry.role === "tool");
+  let ending = results.find((result) => result.ending)?.ending;
+  const answered = new Set(results.map((result) => result.call_id));
+  for (const call of callsOf(reply).filter((call) => !answered.has(call.id))) {
+    const result = await toolbox.settle(call, signal);
+    history.push(result);
+    yield result;
+    ending ??= result.ending;
+  }
+  if (ending) return ending;
+  if (callsOf(reply).length > 0 || since.length > 0) return undefined;
+  const next = await job.onSilence(reply, signal);
+  if (!Array.isArray(next)) return next;
+  history.push(...next);
+  yield* next;
+  return undefined;
+}

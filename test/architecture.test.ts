@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { expect, test } from "vitest";
+
+/**
+ * A room imports only from rooms before it. `testing` may use every room and is used by none.
+ * `models` and `store` are neighbours, and so on: two rooms in one row do not know each other.
+ */
+const ROWS = [
+  ["protocol"],
+  ["projections"],
+  ["store", "models", "sandbox"],
+  ["mail"],
+  ["tools"],
+  ["workers"],
+  ["runtime"],
+  ["cli"],
+];
+
+const SRC = resolve(import.meta.dirname, "../src");
+
+test("a room imports only from the rows above it", () => {
+  const offences = sources().flatMap((file) => importsOf(file).filter((target) => !mayImport(roomOf(file), roomOf(target))).map((target) => `${short(file)} → ${short(target)}`));
+  expect(offences).toEqual([]);
+});
+
+test("protocol imports the schema library and nothing else", () => {
+  const foreign = sources()
+    .filter((file) => roomOf(file) === "protocol")
+    .flatMap((file) => packagesOf(file).filter((name) => name !== "zod"));
+  expect(foreign).toEqual([]);
+});
+
+test("projections are pure: they import no package and no part of Node", () => {
+  const foreign = sources()
+    .filter((file) => roomOf(file) === "projections")
+    .flatMap((file) => packagesOf(file));
+  expect(foreign).toEqual([]);
+});
+
+test("every room is in the table", () => {
+  const rooms = readdirSync(SRC, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  expect(rooms.filter((room) => room !== "testing" && !ROWS.flat().includes(room))).toEqual([]);
+});
+
+function mayImport(from: string, to: string): boolean {
+  if (from === to || from === "testing" || from === "index.ts") return true;
+  const row = (room: string) => ROWS.findIndex((rooms) => rooms.includes(room));
+  return row(to) >= 0 && row(to) < row(from);
+}
+
+function sources(): string[] {
+  return readdirSync(SRC, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+    .map((name) => join(SRC, name));
+}
+
+function specifiersOf(file: string): string[] {
+  const text = readFileSync(file, "utf8");
+  return [...text.matchAll(/(?:from\s+|import\s+|import\()"([^"]+)"/g)].flatMap((match) => match[1] ?? []);
+}
+
+function importsOf(file: string): string[] {
+  return specifiersOf(file)
+    .filter((name) => name.startsWith("."))
+    .map((name) => resolve(dirname(file), name));
+}
+
+function packagesOf(file: string): string[] {
+  return specifiersOf(file).filter((name) => !name.startsWith("."));
+}
+
+function roomOf(file: string): string {
+  return relative(SRC, file).split("/")[0] ?? "";
+}
+
+function short(file: string): string {
+  return relative(SRC, file);
+}
