@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     exclude: ["test/soak/**"],
+    globalSetup: ["test/global-setup.ts"],
     reporters: ["default", "./test/closing-line.ts"],
     testTimeout: 30_000,
   },

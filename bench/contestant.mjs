@@ -44,7 +44,8 @@ async function growth() {
     const before = bytesWritten();
     const samples = [];
     // Looking at the folder is not the contestant's work: it is done at four turns only.
-    const look = () => (job.looks.includes(samples.length + 1) ? { stored: sizeOf(home), written: bytesWritten() } : {});
+    const look = () =>
+      job.looks.includes(samples.length + 1) ? { stored: sizeOf(home), written: bytesWritten() } : {};
     await contestant.converse("worker", () => samples.push({ ...look(), cpu: cpuMs() }));
     const [a, b, c, d] = job.looks.map((turn) => samples[turn - 1]);
     const span = job.looks[1] - job.looks[0];

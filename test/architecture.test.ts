@@ -20,7 +20,11 @@ const ROWS = [
 const SRC = resolve(import.meta.dirname, "../src");
 
 test("a room imports only from the rows above it", () => {
-  const offences = sources().flatMap((file) => importsOf(file).filter((target) => !mayImport(roomOf(file), roomOf(target))).map((target) => `${short(file)} → ${short(target)}`));
+  const offences = sources().flatMap((file) =>
+    importsOf(file)
+      .filter((target) => !mayImport(roomOf(file), roomOf(target)))
+      .map((target) => `${short(file)} → ${short(target)}`),
+  );
   expect(offences).toEqual([]);
 });
 

@@ -11,27 +11,27 @@ import { GOAL, kept, MODEL, NOTE } from "../work.mjs";
 export async function open({ baseUrl, home }) {
   const providers = { bench: { base_url: baseUrl, context_window: 1_000_000, prices: { input: 1, output: 2 } } };
   const settings = { home, env: {}, config: { max_turns: 1_000, providers } };
-  const turns = new Map();
-  const noteOf = (agentDir) =>
-    defineTool({
-      name: NOTE.name,
-      description: NOTE.description,
-      guidance: "",
-      effect: "read",
-      parameters: z.object({ text: z.string() }),
-      run: async ({ text }) => {
-        turns.get(agentDir)?.();
-        return kept(text);
-      },
-    });
-  const equipment = equip(settings);
-  const runtime = await openRuntime(settings, {
-    tools: (scope, actor, model) => [...equipment(scope, actor, model), noteOf()],
+  let heard = () => {};
+  const note = defineTool({
+    name: NOTE.name,
+    description: NOTE.description,
+    guidance: "",
+    effect: "read",
+    parameters: z.object({ text: z.string().describe(NOTE.parameters.properties.text.description) }),
+    run: async ({ text }) => {
+      heard();
+      return kept(text);
+    },
   });
+  const equipment = equip(settings);
+  const runtime = await openRuntime(settings, { tools: (...bound) => [...equipment(...bound), note] });
   return {
     async converse(worker, onTurn) {
+      heard = onTurn;
       const agent = await runtime.create({ goal: GOAL, name: worker, model: `openai-compatible/bench/${MODEL}` });
+      agent.onDelta(() => {});
       await agent.idle();
+      if (agent.now.agent.status !== "completed") throw new Error(`The agent is ${agent.now.agent.status}.`);
     },
     close: () => runtime.close(),
   };

@@ -10,7 +10,12 @@ export interface AgentState {
   updated_ts: number;
   status: AgentStatus;
   /** The run that is under way or was the last. */
-  run: { id: RunId; goal: string; started_ts: number; finished: FactOf<"run.finished">["data"]["outcome"] | null } | null;
+  run: {
+    id: RunId;
+    goal: string;
+    started_ts: number;
+    finished: FactOf<"run.finished">["data"]["outcome"] | null;
+  } | null;
   runs: number;
   summary: string | null;
   error: string | null;

@@ -70,7 +70,13 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
       return { ...base, status: "completed", worker_id, summary, files, ended_ts: fact.ts };
     }
     case "node.failed":
-      return { ...base, status: "failed", worker_id: fact.data.worker_id, outcome: fact.data.outcome, ended_ts: fact.ts };
+      return {
+        ...base,
+        status: "failed",
+        worker_id: fact.data.worker_id,
+        outcome: fact.data.outcome,
+        ended_ts: fact.ts,
+      };
     default:
       return undefined;
   }
@@ -91,7 +97,9 @@ export function openNodes(board: Board): NodeState[] {
 
 /** The board in words, for the coordinator's prompt and for people. */
 export function describeBoard(board: Board): string {
-  const lines = Object.values(board.nodes).map((node) => `- ${node.id} [${node.status}] ${firstLine(node.spec.task)}${detailOf(node)}`);
+  const lines = Object.values(board.nodes).map(
+    (node) => `- ${node.id} [${node.status}] ${firstLine(node.spec.task)}${detailOf(node)}`,
+  );
   return lines.length > 0 ? lines.join("\n") : "The board is empty.";
 }
 

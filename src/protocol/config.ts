@@ -10,7 +10,9 @@ export const providerConfigSchema = z.strictObject({
   native_tools: z.boolean().optional(),
   context_window: z.int().positive().optional(),
   /** USD per million tokens. */
-  prices: z.strictObject({ input: price, output: price, cache_read: price.optional(), cache_write: price.optional() }).optional(),
+  prices: z
+    .strictObject({ input: price, output: price, cache_read: price.optional(), cache_write: price.optional() })
+    .optional(),
 });
 
 /** `AGIRAPH_HOME/config.json`. Flags and the environment stand before it. */

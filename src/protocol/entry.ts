@@ -61,7 +61,13 @@ const resultEntry = z.object({
 
 const summaryEntry = z.object({ role: z.literal("summary"), content: z.string() });
 
-export const entrySchema = z.discriminatedUnion("role", [systemEntry, userEntry, replyEntry, resultEntry, summaryEntry]);
+export const entrySchema = z.discriminatedUnion("role", [
+  systemEntry,
+  userEntry,
+  replyEntry,
+  resultEntry,
+  summaryEntry,
+]);
 export type Entry = z.infer<typeof entrySchema>;
 export type SystemEntry = z.infer<typeof systemEntry>;
 export type UserEntry = z.infer<typeof userEntry>;

@@ -67,7 +67,11 @@ export const factData = {
   }),
   "worker.busy": z.object(actor),
   "worker.idle": z.object(worker),
-  "worker.waiting": z.object({ ...actor, for: z.enum(["human", "news", "rate_limit"]), until_ts: z.number().optional() }),
+  "worker.waiting": z.object({
+    ...actor,
+    for: z.enum(["human", "news", "rate_limit"]),
+    until_ts: z.number().optional(),
+  }),
   "worker.stopped": z.object(worker),
   "worker.checkpointed": z.object({ ...actor, summary: z.string() }),
 
@@ -103,7 +107,14 @@ export const factData = {
   "model.warned": z.object({ ...actor, model: z.string(), message: z.string() }),
 
   "tool.called": z.object({ ...actor, call_id: z.string(), tool: z.string(), gist: z.string() }),
-  "tool.result": z.object({ ...actor, call_id: z.string(), tool: z.string(), ok: z.boolean(), ms: z.number(), gist: z.string() }),
+  "tool.result": z.object({
+    ...actor,
+    call_id: z.string(),
+    tool: z.string(),
+    ok: z.boolean(),
+    ms: z.number(),
+    gist: z.string(),
+  }),
 
   "budget.warned": z.object({ spent_usd: z.number(), budget_usd: z.number() }),
   "budget.exceeded": z.object({ spent_usd: z.number(), budget_usd: z.number() }),
@@ -121,6 +132,8 @@ export const factTypes = Object.keys(factData) as FactType[];
 /** What happened, before the log has numbered and dated it. */
 export type NewFact = { [T in FactType]: { type: T; data: z.infer<(typeof factData)[T]> } }[FactType];
 
-export type Fact = { [T in FactType]: { seq: number; type: T; agent_id: AgentId; ts: number; data: z.infer<(typeof factData)[T]> } }[FactType];
+export type Fact = {
+  [T in FactType]: { seq: number; type: T; agent_id: AgentId; ts: number; data: z.infer<(typeof factData)[T]> };
+}[FactType];
 
 export type FactOf<T extends FactType> = Extract<Fact, { type: T }>;

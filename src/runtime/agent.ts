@@ -1,12 +1,12 @@
-import type { Delta } from "../workers/carry-out.ts";
 import { apply, type NodeState, SITUATION_VERSION, type Situation } from "../projections/index.ts";
 import { COORDINATOR, type Fact, type NewFact, type NodeId, type Outcome, type RunId } from "../protocol/index.ts";
 import { createNodeFolder, createRunFolder, createWorkerFolder } from "../store/node-folder.ts";
-import { writeOutput, writePlan } from "../store/run-files.ts";
-import { nodeDir, runDir, workerDir } from "../store/paths.ts";
 import { NodeTraces } from "../store/node-trace.ts";
+import { nodeDir, runDir, workerDir } from "../store/paths.ts";
+import { writeOutput, writePlan } from "../store/run-files.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { NewWork } from "../tools/work.ts";
+import type { Delta } from "../workers/carry-out.ts";
 import { coordinate } from "../workers/coordinator.ts";
 import { type Workplace, workOnNode } from "../workers/harnessed.ts";
 import { situationOf } from "./inspect.ts";
@@ -152,7 +152,10 @@ export class Agent {
       if (!worker) throw new Error(`${id} is assigned to ${node.worker_id}, who is not on the roster.`);
       const { run_id, task, deliverables, refs } = node.spec;
       await createNodeFolder(nodeDir(this.log.dir, run_id, id), { id, task, deliverables, refs });
-      await createWorkerFolder(workerDir(this.log.dir, run_id, worker.id), { name: worker.spawned.name, identity: "A capable generalist." });
+      await createWorkerFolder(workerDir(this.log.dir, run_id, worker.id), {
+        name: worker.spawned.name,
+        identity: "A capable generalist.",
+      });
       const who = { node_id: id, worker_id: worker.id };
       if (node.status === "assigned") await this.log.append({ facts: [{ type: "node.started", data: who }] }).durable;
       const outcome = await workOnNode(node, worker, this.#workplace(), signal);

@@ -10,7 +10,10 @@ export type ControlRequest = z.infer<typeof requestSchema>;
 const answerSchema = z.object({ ok: z.boolean(), message: z.string() });
 export type ControlAnswer = z.infer<typeof answerSchema>;
 
-export async function listenForControl(path: string, answer: (request: ControlRequest) => Promise<string>): Promise<Server> {
+export async function listenForControl(
+  path: string,
+  answer: (request: ControlRequest) => Promise<string>,
+): Promise<Server> {
   const server = createServer((socket) => {
     socket.on("error", () => socket.destroy());
     createInterface({ input: socket }).once("line", async (line) => {

@@ -1,11 +1,10 @@
 import type { Model } from "../models/model.ts";
-import type { NewFact } from "../protocol/index.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
-import { shellTool } from "../tools/shell.ts";
 import type { Tool } from "../tools/tool.ts";
-import { webFetchTool } from "../tools/web-fetch.ts";
-import { webSearchTool } from "../tools/web-search.ts";
 import type { Actor } from "../workers/carry-out.ts";
 import type { Settings } from "./settings.ts";
+
+export function equip(_settings: Settings): (scope: Scope, actor: Actor, model: Model) => Tool[] {
+  return (scope) => fileTools(scope);
+}

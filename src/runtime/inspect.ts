@@ -28,7 +28,9 @@ export class NoSuchAgent extends Error {
 }
 
 /** Every agent of the home that can be read, newest first; the others with the reason. */
-export async function allSituations(store: Store): Promise<{ situations: Situation[]; unreadable: { id: AgentId; why: string }[] }> {
+export async function allSituations(
+  store: Store,
+): Promise<{ situations: Situation[]; unreadable: { id: AgentId; why: string }[] }> {
   const situations: Situation[] = [];
   const unreadable: { id: AgentId; why: string }[] = [];
   for (const id of await store.agents()) {
@@ -45,11 +47,19 @@ export async function allSituations(store: Store): Promise<{ situations: Situati
 export async function findAgent(store: Store, word: string): Promise<Situation> {
   const { situations } = await allSituations(store);
   const exact = situations.filter(({ agent }) => agent.id === word || agent.created.name === word);
-  const alike = situations.filter(({ agent }) => [agent.id, agent.id.slice("agent-".length), agent.created.name].some((name) => name.startsWith(word)));
+  const alike = situations.filter(({ agent }) =>
+    [agent.id, agent.id.slice("agent-".length), agent.created.name].some((name) => name.startsWith(word)),
+  );
   const found = exact.length > 0 ? exact : alike;
   if (found.length === 1 && found[0]) return found[0];
-  const names = (list: Situation[]) => list.slice(0, 8).map(({ agent }) => `${agent.id} (${agent.created.name})`).join(", ");
-  if (found.length > 1) throw new NoSuchAgent(`"${word}" could be several agents: ${names(found)}. Give more of the name, or the id.`);
-  if (situations.length === 0) throw new NoSuchAgent(`There is no agent "${word}": this home has none yet. Begin with: agiraph run "your goal"`);
+  const names = (list: Situation[]) =>
+    list
+      .slice(0, 8)
+      .map(({ agent }) => `${agent.id} (${agent.created.name})`)
+      .join(", ");
+  if (found.length > 1)
+    throw new NoSuchAgent(`"${word}" could be several agents: ${names(found)}. Give more of the name, or the id.`);
+  if (situations.length === 0)
+    throw new NoSuchAgent(`There is no agent "${word}": this home has none yet. Begin with: agiraph run "your goal"`);
   throw new NoSuchAgent(`There is no agent "${word}". There are: ${names(situations)}.`);
 }

@@ -9,9 +9,15 @@ export function newAgentId(random: () => number): AgentId {
 
 /** A name that reminds of the goal: its first telling words. */
 export function nameFrom(goal: string): string {
-  const words = goal.toLowerCase().normalize("NFKD").match(/[\p{L}\p{N}]+/gu) ?? [];
+  const words =
+    goal
+      .toLowerCase()
+      .normalize("NFKD")
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
   const telling = words.filter((word) => !DULL.has(word));
   return (telling.length > 0 ? telling : words).slice(0, 4).join("-").slice(0, 40) || "agent";
 }
 
-const DULL = new Set("a an and are at by for from in into is it of on or please that the their then this to what which with".split(" "));
+const DULL = new Set(
+  "a an and are at by for from in into is it of on or please that the their then this to what which with".split(" "),
+);

@@ -10,13 +10,21 @@ export function checkedOrder(order: NewWork, board: Board): Checked {
   const dependencies: NodeId[] = [];
   for (const id of order.dependencies) {
     const node = board.nodes[id as NodeId];
-    if (!node) return { ok: false, reason: `there is no node "${id}". ${known.length > 0 ? `There are: ${known.join(", ")}.` : "The board is empty."}` };
+    if (!node)
+      return {
+        ok: false,
+        reason: `there is no node "${id}". ${known.length > 0 ? `There are: ${known.join(", ")}.` : "The board is empty."}`,
+      };
     dependencies.push(node.id);
   }
   for (const [name, target] of Object.entries(order.refs)) {
     const match = /^(?:nodes\/)?(node-\d+)\/published(?:\/|$)/.exec(target);
     const node = match ? board.nodes[match[1] as NodeId] : undefined;
-    if (!node) return { ok: false, reason: `ref "${name}" must point at a node's published files, e.g. node-1/published/report.md; it is "${target}".` };
+    if (!node)
+      return {
+        ok: false,
+        reason: `ref "${name}" must point at a node's published files, e.g. node-1/published/report.md; it is "${target}".`,
+      };
     // What a ref points at exists only once that node is completed.
     if (node.status !== "completed" && !dependencies.includes(node.id)) dependencies.push(node.id);
   }

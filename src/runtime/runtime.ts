@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import type { Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Server } from "node:net";
 import type { Catalog } from "../models/catalog.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { AgentId, NewFact } from "../protocol/index.ts";

@@ -3,7 +3,9 @@ import { COORDINATOR, type NewFact } from "../protocol/index.ts";
 
 /** Names for workers nobody named, in the order they are hired. */
 const NAMES = [
-  ..."Alice Bob Carol David Erin Frank Grace Henry Iris Jack Kate Leo Mona Nina Oscar Paula Quinn Rosa Sam Tara".split(" "),
+  ..."Alice Bob Carol David Erin Frank Grace Henry Iris Jack Kate Leo Mona Nina Oscar Paula Quinn Rosa Sam Tara".split(
+    " ",
+  ),
   ..."Uma Victor Wendy Xenia Yusuf Zoe Amir Bea Chen Dora Emil Fay Gus Hana Ivan Judy Karl Lena Milo Nora".split(" "),
 ];
 
@@ -15,8 +17,11 @@ export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: 
   const run = now.agent.run;
   if (!run || run.finished) return [];
   const team = Object.values(now.roster).filter((worker) => worker.id !== COORDINATOR);
-  const free = idleWorkers(now.roster).filter((worker) => worker.id !== COORDINATOR && worker.spawned.run_id === run.id);
-  let capacity = maxConcurrent - team.filter((worker) => worker.status === "busy" || worker.status === "waiting").length;
+  const free = idleWorkers(now.roster).filter(
+    (worker) => worker.id !== COORDINATOR && worker.spawned.run_id === run.id,
+  );
+  let capacity =
+    maxConcurrent - team.filter((worker) => worker.status === "busy" || worker.status === "waiting").length;
   const facts: NewFact[] = [];
   const taken = new Set(team.map((worker) => worker.id));
   for (const node of readyNodes(now.board)) {

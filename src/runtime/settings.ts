@@ -20,7 +20,11 @@ export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
 
-export async function loadSettings(flags: { home?: string | undefined }, env: Environment, packageRoot: string): Promise<Settings> {
+export async function loadSettings(
+  flags: { home?: string | undefined },
+  env: Environment,
+  packageRoot: string,
+): Promise<Settings> {
   const beside = await envFile(join(packageRoot, ".env"));
   const home = resolve(flags.home ?? env.AGIRAPH_HOME ?? beside.AGIRAPH_HOME ?? join(homedir(), ".agiraph"));
   const inHome = await envFile(join(home, ".env"));
@@ -40,11 +44,15 @@ export async function readConfig(path: string): Promise<Config> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new SettingsError(`${path}${placeOfSyntaxError(text, error)}: this is not valid JSON (${message(error)}). Mend it or remove the file.`);
+    throw new SettingsError(
+      `${path}${placeOfSyntaxError(text, error)}: this is not valid JSON (${message(error)}). Mend it or remove the file.`,
+    );
   }
   const parsed = configSchema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `${path}:${lineOf(text, issue)}: ${issue.path.join(".") || "the file"}: ${issue.message}`);
+  const problems = parsed.error.issues.map(
+    (issue) => `${path}:${lineOf(text, issue)}: ${issue.path.join(".") || "the file"}: ${issue.message}`,
+  );
   throw new SettingsError(`${problems.join("\n")}\nMend the file or remove it.`);
 }
 

@@ -87,6 +87,8 @@ export function prologue({ limits, timeoutMs, linux, before = "" }: Prologue): s
     "read -t 0 -u 3 && exit 125",
     before,
     "exec 2>&1",
+    // What we ourselves inherited from whoever started us, and Node passes on.
+    'cd /dev/fd && for fd in *; do [ "$fd" -gt 3 ] 2>/dev/null && eval "exec $fd>&-"; done; cd "$OLDPWD"; unset OLDPWD',
     // A bound of the machine that is tighter than ours stays as it is.
     ...bounds.map((bound) => `{ ${bound}; } 2>/dev/null`),
     "echo >&3; exec 3>&-",

@@ -47,20 +47,20 @@ export async function hasRoom(folders: readonly string[], limits: Limits): Promi
 class DiskWatch {
   readonly #folders: readonly string[];
   readonly #limits: Limits;
-  #freeWhenMeasured: number | undefined;
+  #freeWhenMeasured: Promise<number>;
 
   constructor(folders: readonly string[], limits: Limits) {
     this.#folders = folders;
     this.#limits = limits;
+    this.#freeWhenMeasured = leastFree(folders);
   }
 
   /** Free space is cheap to read, and shows when it is time to count what the folders hold, which is not. */
   async isOver(): Promise<boolean> {
     const free = await leastFree(this.#folders);
     if (free < this.#limits.freeDiskBytes) return true;
-    this.#freeWhenMeasured ??= free;
-    if (this.#freeWhenMeasured - free < this.#limits.diskBytes / 4) return false;
-    this.#freeWhenMeasured = free;
+    if ((await this.#freeWhenMeasured) - free < this.#limits.diskBytes / 4) return false;
+    this.#freeWhenMeasured = Promise.resolve(free);
     return (await bytesIn(this.#folders)) > this.#limits.diskBytes;
   }
 }

@@ -1,10 +1,15 @@
 import { dirname } from "node:path";
 import { type Disk, type DiskFile, isDiskFull } from "./disk.ts";
+import { nodeDisk } from "./node-disk.ts";
 
 let written = 0;
 
 /** A small file as a whole or not at all, on disk when it resolves: written aside, synced, renamed, the folder synced. */
-export async function writeFileAtomic(disk: Disk, path: string, content: string | Uint8Array): Promise<void> {
+export async function writeFileAtomic(
+  path: string,
+  content: string | Uint8Array,
+  disk: Disk = nodeDisk,
+): Promise<void> {
   // A name of its own for each, so that two writers of one file do not write into each other.
   const aside = `${path}.${process.pid}-${++written}.tmp`;
   const file = disk.open(aside, "write");
@@ -19,7 +24,7 @@ export async function writeFileAtomic(disk: Disk, path: string, content: string 
 }
 
 /** Whole or not at all, but perhaps lost in a crash: for what can be made again. */
-export function replaceFile(disk: Disk, path: string, content: string | Uint8Array): void {
+export function replaceFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): void {
   const aside = `${path}.tmp`;
   const file = disk.open(aside, "write");
   try {

@@ -27,7 +27,8 @@ export class Damage {
   setAside(file: string, offset: number, bytes: Uint8Array, what: string): Repair | undefined {
     const name = `${file.replaceAll("/", "~")}@${offset}-${crc32(bytes).toString(16).padStart(8, "0")}`;
     const repair = { file, what, aside: this.#keep ? join("damaged", name) : null };
-    if (this.repairs.some((known) => known.aside === repair.aside && known.file === file && known.what === what)) return undefined;
+    if (this.repairs.some((known) => known.aside === repair.aside && known.file === file && known.what === what))
+      return undefined;
     this.repairs.push(repair);
     if (!this.#keep || this.#disk.size(join(this.#root, repair.aside ?? "")) === bytes.length) return undefined;
     this.#write(name, bytes);

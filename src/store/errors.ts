@@ -17,7 +17,9 @@ export class ReadOnlyError extends Error {
 export class DiskFullError extends Error {
   override readonly name = "DiskFullError";
   constructor(root: string, cause: unknown) {
-    super(`No space left for ${root}. What was being written was taken back; free some space and try again.`, { cause });
+    super(`No space left for ${root}. What was being written was taken back; free some space and try again.`, {
+      cause,
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, read, writeSync } from "node:fs";
+import { read } from "node:fs";
 import { promisify } from "node:util";
 import { nearest } from "./nearest.ts";
 import {
@@ -16,18 +16,16 @@ import {
 import type { Binds, FileContent, ListedFile, Listing, ListOptions, Scope } from "./scope.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
 import * as walk from "./walk.ts";
+import { UNFINISHED, writeWhole } from "./whole-file.ts";
 
 /** The most that one write takes. */
 export const MAX_WRITE_BYTES = 10 * 1024 * 1024;
-/** A file being written carries this name until it is whole; a crash may leave one behind. */
-export const UNFINISHED = ".agiraph-unfinished-";
 
 const MAX_NAMES_IN_A_FOLDER = 10_000;
 /** Dependencies of the user's project: thousands of files that nobody asked about. They can be listed by name. */
 const NOT_OPENED_BY_ITSELF = "node_modules";
 
 const readAt = promisify(read);
-const syncData = promisify(fdatasync);
 
 /** A view of the files, on a real disk. The rules are in scope.ts, the opening in walk.ts. */
 export class FileScope implements Scope {
@@ -77,8 +75,12 @@ export class FileScope implements Scope {
     const { createFrom } = place.judgement;
     const folder = this.#guarded(place, () => walk.openFolder(place.root, place.parts.slice(0, -1), { createFrom }));
     try {
-      await this.#replace(place, folder, bytes);
+      const name = place.parts.at(-1) ?? "";
+      const runnable = ((walk.glance(folder, name)?.mode ?? 0n) & 0o100n) !== 0n;
+      await writeWhole(folder, name, bytes, runnable ? 0o700 : 0o600);
       return { bytes: bytes.length };
+    } catch (error) {
+      throw this.#explained(place, error);
     } finally {
       walk.closeFolder(folder);
     }
@@ -162,27 +164,6 @@ export class FileScope implements Scope {
     }
   }
 
-  async #replace(place: Place, folder: walk.Folder, bytes: Uint8Array): Promise<void> {
-    const name = place.parts.at(-1) ?? "";
-    const runnable = ((walk.glance(folder, name)?.mode ?? 0n) & 0o100n) !== 0n;
-    // The folder stays open until the file is whole, so that its descriptor makes the name unique in this process.
-    const aside = `${UNFINISHED}${process.pid}-${folder.fd}`;
-    walk.removeIn(folder, aside);
-    const fd = this.#guarded(place, () => walk.createFile(folder, aside, runnable ? 0o700 : 0o600));
-    try {
-      try {
-        for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
-        await syncData(fd);
-      } finally {
-        closeSync(fd);
-      }
-      this.#guarded(place, () => walk.renameIn(folder, aside, name));
-    } catch (error) {
-      walk.removeIn(folder, aside);
-      throw error;
-    }
-  }
-
   #inFolder<T>(place: Place, parts: readonly string[], use: (folder: walk.Folder) => T): T {
     const enter: walk.WalkOptions["enter"] = (stats) => {
       if (isHome(this.#view, stats)) throw notTheHome(place.path);
@@ -197,15 +178,20 @@ export class FileScope implements Scope {
     });
   }
 
-  /** What the walk found in the way, as a sentence. */
   #guarded<T>(place: Place, step: () => T): T {
     try {
       return step();
     } catch (error) {
-      if (!(error instanceof walk.WalkTrouble)) throw error;
-      if (error.kind === "missing") throw new FileNotFound(this.#notFound(place), { cause: error });
-      throw refusalOf(place.path, error);
+      throw this.#explained(place, error);
     }
+  }
+
+  /** What the walk found in the way, as a sentence. */
+  #explained(place: Place, error: unknown): unknown {
+    if (!(error instanceof walk.WalkTrouble)) return error;
+    return error.kind === "missing"
+      ? new FileNotFound(this.#notFound(place), { cause: error })
+      : refusalOf(place.path, error);
   }
 
   /** Says which name is missing, and what in the folder above comes near. */

@@ -74,12 +74,14 @@ export class FrameWriter {
 
 /** The frame that begins at `at`, or undefined when there is no whole one. */
 export function readFrame(journal: Buffer, at: number): Frame | undefined {
-  if (at + FRAME_HEAD > journal.length || journal.compare(MAGIC, 0, MAGIC.length, at, at + MAGIC.length) !== 0) return undefined;
+  if (at + FRAME_HEAD > journal.length || journal.compare(MAGIC, 0, MAGIC.length, at, at + MAGIC.length) !== 0)
+    return undefined;
   const lines = journal.readUInt32LE(at + 8);
   const indexBytes = journal.readUInt32LE(at + 12);
   const indexAt = at + FRAME_HEAD + lines;
   const end = indexAt + indexBytes;
-  if (end > journal.length || crc32(journal.subarray(at + CRC_FROM, end)) !== journal.readUInt32LE(at + 4)) return undefined;
+  if (end > journal.length || crc32(journal.subarray(at + CRC_FROM, end)) !== journal.readUInt32LE(at + 4))
+    return undefined;
   const segments: Segment[] = [];
   let from = at + FRAME_HEAD;
   for (const [path, offset, length] of indexSchema.parse(JSON.parse(journal.toString("utf8", indexAt, end)))) {

@@ -34,12 +34,13 @@ export async function prepareHome(disk: Disk, root: string): Promise<void> {
   for (const dir of [agentsDir(root), journalDir(root)]) disk.makeDir(dir);
   await disk.syncDir(root);
   await syncParent(disk, root);
-  await writeFileAtomic(disk, versionFile(root), `${HOME_VERSION}\n`);
+  await writeFileAtomic(versionFile(root), `${HOME_VERSION}\n`, disk);
 }
 
 /** For a look without the lock: the home must be there. */
 export function requireHome(disk: Disk, root: string): void {
-  if (!checkVersion(disk, root)) throw new NotFoundError(`There is no Agiraph home at ${root}. Run something first, or pass --home.`);
+  if (!checkVersion(disk, root))
+    throw new NotFoundError(`There is no Agiraph home at ${root}. Run something first, or pass --home.`);
 }
 
 /** Makes the home's folder if need be and takes its lock (H1). */
@@ -49,7 +50,7 @@ export function lockHome(disk: Disk, root: string, now: number): HomeLock {
   const before = readHolder(disk, root);
   if (release === undefined) throw new HomeLockedError(root, before?.pid);
   let holder: HomeHolder = { pid: process.pid, started_ts: now / 1000, epoch: (before?.epoch ?? 0) + 1 };
-  const save = () => replaceFile(disk, holderFile(root), `${JSON.stringify(holder)}\n`);
+  const save = () => replaceFile(holderFile(root), `${JSON.stringify(holder)}\n`, disk);
   try {
     disk.protect(root);
     save();

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import type { Entry, Fact } from "../protocol/index.ts";
+import type { Entry, Fact, StoredEntry } from "../protocol/index.ts";
 
 /**
  * One record, one line of JSON, its checksum the last field, so that `jq` and people still read it:
@@ -13,7 +13,7 @@ import type { Entry, Fact } from "../protocol/index.ts";
 export const RECORD_VERSION = 1;
 const VERSION_FIELD = `,"v":${RECORD_VERSION}`;
 /** `,"crc":"89abcdef"}` */
-const SEAL_BYTES = 17;
+const SEAL_BYTES = 18;
 /** What a line takes beyond its head: the seal and the newline. */
 export const LINE_EXTRA = SEAL_BYTES + 1;
 
@@ -56,7 +56,9 @@ export function decodeLine(buffer: Buffer, start: number, end: number): Line | u
   const seal = end - SEAL_BYTES;
   const seq = seqAt(buffer, start, end);
   if (seal <= start || seq === undefined) return undefined;
-  const tail = /,"v":(\d{1,9}),"crc":"([0-9a-f]{8})"\}$/.exec(buffer.toString("latin1", Math.max(start, seal - 14), end));
+  const tail = /,"v":(\d{1,9}),"crc":"([0-9a-f]{8})"\}$/.exec(
+    buffer.toString("latin1", Math.max(start, seal - 14), end),
+  );
   const [, version = "", crc = ""] = tail ?? [];
   if (tail === null || hex(crc32(buffer.subarray(start, seal))) !== crc) return undefined;
   const body = buffer.toString("utf8", start, seal - version.length - ',"v":'.length);
@@ -85,8 +87,6 @@ function hex(crc: number): string {
 
 /** An entry that was read from a file and is appended again gets new numbers, not two of each. */
 function unnumbered(entry: Entry): Entry {
-  const copy: Record<string, unknown> = { ...entry };
-  delete copy["seq"];
-  delete copy["ts"];
-  return copy as Entry;
+  const { seq: _seq, ts: _ts, ...rest } = entry as Partial<StoredEntry>;
+  return rest as Entry;
 }

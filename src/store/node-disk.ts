@@ -6,10 +6,10 @@ import {
   fdatasync,
   fdatasyncSync,
   fstatSync,
+  watch as fsWatch,
   fsync,
   fsyncSync,
   ftruncateSync,
-  watch as fsWatch,
   mkdirSync,
   open,
   openSync,
@@ -149,7 +149,7 @@ function lockBySqlite(path: string): (() => void) | undefined {
   closeSync(openSync(path, flags.write, 0o600));
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    database.exec("PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
     if (error instanceof Error && /locked|busy/i.test(error.message)) return undefined;

@@ -48,6 +48,11 @@ export class OpenFiles {
     return file;
   }
 
+  /** Takes back what was written beyond `size`, durably. */
+  cut(path: string, size: number): void {
+    if ((this.#disk.size(join(this.#root, path)) ?? 0) > size) this.get(path).truncate(size);
+  }
+
   /** After a crash a name may be visible and yet not on disk: it is synced with the next checkpoint. */
   distrust(path: string): void {
     this.#files.add(path);

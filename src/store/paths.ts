@@ -8,7 +8,8 @@ export const EVENTS_FILE = "events.jsonl";
 export const agentsDir = (root: string): string => join(root, "agents");
 export const agentDir = (root: string, agent: AgentId): string => join(root, "agents", agent);
 export const runDir = (agentFolder: string, run: RunId): string => join(agentFolder, "runs", run);
-export const nodeDir = (agentFolder: string, run: RunId, node: NodeId): string => join(runDir(agentFolder, run), "nodes", node);
+export const nodeDir = (agentFolder: string, run: RunId, node: NodeId): string =>
+  join(runDir(agentFolder, run), "nodes", node);
 export const workerDir = (agentFolder: string, run: RunId, worker: WorkerId): string =>
   join(runDir(agentFolder, run), "workers", worker);
 
@@ -31,7 +32,9 @@ export function isAgentId(name: string): name is AgentId {
 export function streamPath(agent: AgentId, file: string): string {
   const sound = /^[\w.-]+(\/[\w.-]+)*\.jsonl$/.test(file) && !/(^|\/)\.{1,2}(\/|$)/.test(file);
   if (!sound || file === EVENTS_FILE) {
-    throw new StoreUsageError(`"${file}" is no conversation file: it must be a relative path of plain names ending in .jsonl.`);
+    throw new StoreUsageError(
+      `"${file}" is no conversation file: it must be a relative path of plain names ending in .jsonl.`,
+    );
   }
   return `agents/${agent}/${file}`;
 }

@@ -13,12 +13,17 @@ import { journalDir } from "./paths.ts";
  * R3. Doing it twice, or again after dying half-way, gives the same files.
  * R4. What is not whole is kept aside and reported; what comes after it still counts.
  */
-export async function recover(disk: Disk, root: string, files: OpenFiles, damage: Damage): Promise<{ nextNumber: number }> {
+export async function recover(
+  disk: Disk,
+  root: string,
+  files: OpenFiles,
+  damage: Damage,
+): Promise<{ nextNumber: number }> {
   const names = journalNames(disk, root);
   const orphans = new Map<string, { offset: number; bytes: Buffer[] }>();
   let nextNumber = 1;
   for (const name of names) {
-    const journal = readWhole(disk, join(journalDir(root), name)) ?? Buffer.alloc(0);
+    const journal = withoutRoom(readWhole(disk, join(journalDir(root), name)) ?? Buffer.alloc(0));
     for (const found of scanJournal(journal)) {
       if (found.kind === "frame") {
         nextNumber = found.frame.number + 1;
@@ -33,7 +38,12 @@ export async function recover(disk: Disk, root: string, files: OpenFiles, damage
     }
   }
   for (const [path, { offset, bytes }] of orphans) {
-    damage.setAside(path, offset, Buffer.concat(bytes), "the file was shorter than the journal knew it; these records had no place");
+    damage.setAside(
+      path,
+      offset,
+      Buffer.concat(bytes),
+      "the file was shorter than the journal knew it; these records had no place",
+    );
   }
   await files.sync(files.takeUnsynced());
   for (const name of names) disk.remove(join(journalDir(root), name));
@@ -52,6 +62,16 @@ function journalNames(disk: Disk, root: string): string[] {
     .filter((name) => name.endsWith(".journal"))
     .sort();
 }
+
+/** A journal ends with room for more: zeros, which no frame ends with. */
+export function withoutRoom(journal: Buffer): Buffer {
+  let end = journal.length;
+  while (end >= ZEROS.length && ZEROS.compare(journal, end - ZEROS.length, end) === 0) end -= ZEROS.length;
+  while (end > 0 && journal[end - 1] === 0) end--;
+  return journal.subarray(0, end);
+}
+
+const ZEROS = Buffer.alloc(4096);
 
 type Found = { kind: "frame"; frame: Frame } | { kind: "unreadable"; from: number; to: number };
 

@@ -11,10 +11,14 @@ export async function writePlan(runDir: string, now: Situation): Promise<void> {
 
 /** `_output.md`: how the run ended, and where its results are. */
 export async function writeOutput(runDir: string, goal: string, outcome: Outcome, board: Board): Promise<void> {
-  const words = outcome.kind === "finished" ? outcome.summary : outcome.kind === "failed" ? outcome.error : outcome.kind;
+  const words =
+    outcome.kind === "finished" ? outcome.summary : outcome.kind === "failed" ? outcome.error : outcome.kind;
   const files = Object.values(board.nodes).flatMap((node) =>
     node.status === "completed" ? node.files.map((file) => `- nodes/${node.id}/published/${file.path}`) : [],
   );
   const list = files.length > 0 ? `\n## Published files\n\n${files.join("\n")}\n` : "";
-  await writeFileAtomic(join(runDir, "_output.md"), `# Output\n\nGoal: ${goal}\n\nOutcome: ${outcome.kind}\n\n${words}\n${list}`);
+  await writeFileAtomic(
+    join(runDir, "_output.md"),
+    `# Output\n\nGoal: ${goal}\n\nOutcome: ${outcome.kind}\n\n${words}\n${list}`,
+  );
 }

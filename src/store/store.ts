@@ -14,9 +14,11 @@ export interface Store {
   /** What opening found damaged, and where it was set aside. */
   readonly repairs: readonly Repair[];
   agents(): Promise<AgentId[]>;
-  /** Makes the agent's folder. Opening an agent that is not there rejects with NotFound. */
+  /** Makes the agent's folder. Opening an agent that is not there rejects with NotFoundError. */
   create(id: AgentId): Promise<AgentLog>;
   open(id: AgentId): Promise<AgentLog>;
+  /** Where this process can be reached, for other processes that find the home locked (`readHolder`). */
+  announce(address: { socket?: string; url?: string }): void;
   close(): Promise<void>;
 }
 
@@ -29,6 +31,8 @@ export interface AgentLog {
   /**
    * Facts go to `events.jsonl`, entries to the conversation file named (relative to the agent's folder). They get
    * their `seq` and `ts` at once, in call order. Returns the numbered facts synchronously and a promise for the disk.
+   * Throws FenceError or ReadOnlyError at once, before anything is numbered. When `durable` rejects (DiskFullError,
+   * ReadOnlyError), so does everything appended since: their numbers are void and will be given out again.
    */
   append(batch: Batch): Appended;
   /** The facts from `after` + 1 on: first history, then live. Ends when the signal fires. */
@@ -41,6 +45,8 @@ export interface AgentLog {
   /** The disposable snapshot of a fold, if there is one of this version. */
   snapshot<T>(name: string, version: number): Promise<{ seq: number; state: T } | undefined>;
   saveSnapshot(name: string, version: number, seq: number, state: unknown): Promise<void>;
+  /** Lets go of an idle agent, once everything appended is on disk. Opening it again is cheap. */
+  close(): Promise<void>;
 }
 
 export interface Batch {

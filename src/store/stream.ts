@@ -85,7 +85,8 @@ export async function scanLines(
 /** The line, checked; undefined when it is damaged. Written by a later version: nobody here can judge it. */
 export function checkedLine(buffer: Buffer, start: number, end: number, path: string): Line | undefined {
   const line = decodeLine(buffer, start, end);
-  if (line !== undefined && line.version > RECORD_VERSION) throw new NewerVersionError(path, line.version, RECORD_VERSION);
+  if (line !== undefined && line.version > RECORD_VERSION)
+    throw new NewerVersionError(path, line.version, RECORD_VERSION);
   return line;
 }
 

@@ -1,6 +1,19 @@
 /**
  * `agiraph/testing`: what agents can be tested with, ours and yours. A scripted model in the process, a scripted
  * provider on a port, a clock that a test turns, and a home that cleans up after itself.
+ *
+ * ```ts
+ * import { call, script, startProviderServer, temporaryHome } from "agiraph/testing";
+ *
+ * // A model that plays a script, strictly:
+ * const model = script(call("read_file", { path: "a.md" }), call("publish", { summary: "hello" }).after("hello"));
+ *
+ * // The same over real HTTP, for whatever speaks to a provider, with something going wrong on the way:
+ * await using provider = await startProviderServer({
+ *   turns: [[{ fault: { status: 429, retryAfter: 2 } }, { text: "Hello." }]],
+ * });
+ * process.env.ANTHROPIC_BASE_URL = provider.env.ANTHROPIC_BASE_URL;
+ * ```
  */
 export { type ManualClock, manualClock } from "./manual-clock.ts";
 export type { ProviderTurns, ScriptedTurn } from "./provider-script.ts";
@@ -15,3 +28,4 @@ export { type HeardRequest, type ScriptedModel, type ScriptOptions, SILENCE, scr
 export { both, call, type FailureDetails, fail, hang, type ReplyDetails, type Step, say } from "./step.ts";
 export { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
 export type { ProviderMessage } from "./wire/wire.ts";
+export { startTeam, Team, type TeamPlan } from "./start-team.ts";

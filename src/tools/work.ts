@@ -4,7 +4,9 @@ import { defineTool, type Tool } from "./tool.ts";
 /** What a worker may do with its node; the runtime stands behind it. */
 export interface NodePort {
   /** Records the intent, renames, completes. Resolves with a refusal when there is nothing true to publish. */
-  publish(summary: string): Promise<{ ok: true; files: readonly { path: string; bytes: number }[] } | { ok: false; reason: string }>;
+  publish(
+    summary: string,
+  ): Promise<{ ok: true; files: readonly { path: string; bytes: number }[] } | { ok: false; reason: string }>;
 }
 
 export interface CheckpointPort {
@@ -18,7 +20,10 @@ export interface CoordinationPort {
 }
 
 const newWork = z.object({
-  task: z.string().min(1).describe("What to do: the whole brief, with acceptance criteria. The worker sees nothing else."),
+  task: z
+    .string()
+    .min(1)
+    .describe("What to do: the whole brief, with acceptance criteria. The worker sees nothing else."),
   deliverables: z
     .array(z.string().min(1))
     .default([])
@@ -81,7 +86,9 @@ export function createWorkNodeTool(port: CoordinationPort): Tool {
     parameters: newWork,
     async run(order) {
       const made = await port.createNode(order);
-      return made.ok ? `Created ${made.node_id}. You will be told when it ends.` : { ok: false, content: `Not created: ${made.reason}` };
+      return made.ok
+        ? `Created ${made.node_id}. You will be told when it ends.`
+        : { ok: false, content: `Not created: ${made.reason}` };
     },
   });
 }

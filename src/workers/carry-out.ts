@@ -1,7 +1,15 @@
 import { ModelFailure, type ModelRequest } from "../models/model.ts";
 import type { Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
-import { callsOf, type CallPart, type Entry, type NewFact, type NodeId, type Outcome, type WorkerId } from "../protocol/index.ts";
+import {
+  type CallPart,
+  callsOf,
+  type Entry,
+  type NewFact,
+  type NodeId,
+  type Outcome,
+  type WorkerId,
+} from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import { type Assignment, type Ports, workLoop } from "./work-loop.ts";
 
@@ -34,7 +42,13 @@ export interface Recorder {
  * W2. An entry and the facts that follow from it are one append: no crash can part them.
  * W3. What the log could not take is thrown; everything else that goes wrong is an outcome.
  */
-export async function carryOut(job: Assignment, ports: Ports, actor: Actor, record: Recorder, signal: AbortSignal): Promise<Outcome> {
+export async function carryOut(
+  job: Assignment,
+  ports: Ports,
+  actor: Actor,
+  record: Recorder,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const { log, clock } = record;
   let turn = job.turn;
   let lost: unknown;
@@ -94,7 +108,14 @@ function modelFacts({ model }: Ports, actor: Actor, { log, now, clock, live }: R
         onFailure: ({ reason, message, status }, retryInMs) =>
           note({
             type: "model.failed",
-            data: { ...who, turn: turn(), reason, message, retry_in_ms: retryInMs, ...(status === undefined ? {} : { status }) },
+            data: {
+              ...who,
+              turn: turn(),
+              reason,
+              message,
+              retry_in_ms: retryInMs,
+              ...(status === undefined ? {} : { status }),
+            },
           }),
         onWarning: (message) => note({ type: "model.warned", data: { ...who, message } }),
       };
@@ -102,7 +123,13 @@ function modelFacts({ model }: Ports, actor: Actor, { log, now, clock, live }: R
         try {
           return await model.reply(watched, signal);
         } catch (error) {
-          if (signal.aborted || !(error instanceof ModelFailure) || error.reason !== "rate_limited" || !error.retryAfterMs) throw error;
+          if (
+            signal.aborted ||
+            !(error instanceof ModelFailure) ||
+            error.reason !== "rate_limited" ||
+            !error.retryAfterMs
+          )
+            throw error;
           // A long limit parks this worker, visibly, and nobody else.
           const until_ts = (clock.now() + error.retryAfterMs) / 1000;
           note({ type: "worker.waiting", data: { worker_id, node_id, for: "rate_limit", until_ts } });
@@ -138,7 +165,10 @@ function factsOf(entry: Entry, { worker_id, node_id }: Actor, turn: number, ms: 
       return [
         { type: "model.responded", data: { ...who, model, turn, usage, cost_usd, finish, ms: Math.round(ms) } },
         ...callsOf(entry).map(
-          (call): NewFact => ({ type: "tool.called", data: { ...who, call_id: call.id, tool: call.name, gist: gistOfCall(call) } }),
+          (call): NewFact => ({
+            type: "tool.called",
+            data: { ...who, call_id: call.id, tool: call.name, gist: gistOfCall(call) },
+          }),
         ),
       ];
     }

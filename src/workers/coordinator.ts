@@ -3,12 +3,21 @@ import { join } from "node:path";
 import { Mailbox } from "../mail/mailbox.ts";
 import type { Model } from "../models/model.ts";
 import { openNodes, type Situation } from "../projections/index.ts";
-import { COORDINATOR, type Entry, HUMAN, type Outcome, type ReplyEntry, type RunId, textOf, type UserEntry } from "../protocol/index.ts";
+import {
+  COORDINATOR,
+  type Entry,
+  HUMAN,
+  type Outcome,
+  type ReplyEntry,
+  type RunId,
+  textOf,
+  type UserEntry,
+} from "../protocol/index.ts";
 import { conversationFile } from "../store/paths.ts";
 import { coordinatorScope, type Scope } from "../store/scope.ts";
 import type { Tool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
-import { checkpointTool, type CoordinationPort, createWorkNodeTool, finishTool } from "../tools/work.ts";
+import { type CoordinationPort, checkpointTool, createWorkNodeTool, finishTool } from "../tools/work.ts";
 import { type Actor, carryOut } from "./carry-out.ts";
 import type { Workplace } from "./harnessed.ts";
 import { pastOf } from "./past.ts";
@@ -54,7 +63,9 @@ function toolsFor(team: Pick<CoordinationPort, "createNode">, scope: Scope, mode
     },
   };
   const checkpoint = async (summary: string) => {
-    await log.append({ facts: [{ type: "worker.checkpointed", data: { worker_id: COORDINATOR, node_id: null, summary } }] }).durable;
+    await log.append({
+      facts: [{ type: "worker.checkpointed", data: { worker_id: COORDINATOR, node_id: null, summary } }],
+    }).durable;
   };
   const hands = place.tools(scope, ACTOR, model);
   return [...hands, createWorkNodeTool(port), checkpointTool({ checkpoint }), finishTool(port)];

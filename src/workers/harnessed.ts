@@ -26,7 +26,12 @@ export interface Workplace extends Recorder {
 }
 
 /** A model that works on a node in our loop, until it publishes. */
-export async function workOnNode(node: NodeState, worker: WorkerState, place: Workplace, signal: AbortSignal): Promise<Outcome> {
+export async function workOnNode(
+  node: NodeState,
+  worker: WorkerState,
+  place: Workplace,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const { log } = place;
   const { run_id } = node.spec;
   const actor: Actor = { worker_id: worker.id, node_id: node.id, conversation: conversationFile(run_id, worker.id) };
@@ -82,8 +87,20 @@ async function beginAssignment(
     readFile(join(nodeDir(log.dir, node.spec.run_id, node.id), "_spec.md"), "utf8"),
     prompts("worker-rules"),
   ]);
-  const refs = Object.entries(node.spec.refs).map(([name, target]) => `- ${name}: nodes/${target}`).join("\n");
-  const brief = { name: worker.spawned.name, identity, memory, notebook, today: today(), spec, refs, rules, files: scope.describe() };
+  const refs = Object.entries(node.spec.refs)
+    .map(([name, target]) => `- ${name}: nodes/${target}`)
+    .join("\n");
+  const brief = {
+    name: worker.spawned.name,
+    identity,
+    memory,
+    notebook,
+    today: today(),
+    spec,
+    refs,
+    rules,
+    files: scope.describe(),
+  };
   const system = workerPrompt(brief, model, toolbox.specs);
   const first: UserEntry = {
     role: "user",

@@ -80,5 +80,7 @@ function toolGuide(model: Model, tools: readonly ToolSpec[]): string {
 }
 
 function joined(sections: readonly (string | false)[]): string {
-  return sections.filter((section): section is string => section !== false && section.trim() !== "").join("\n\n---\n\n");
+  return sections
+    .filter((section): section is string => section !== false && section.trim() !== "")
+    .join("\n\n---\n\n");
 }

@@ -15,7 +15,9 @@ export const anthropicWire: Wire = {
   stream(reply) {
     const message = { ...envelope(reply), content: [], stop_reason: null, stop_sequence: null };
     const frames = [
-      event("message_start", { message: { ...message, usage: { ...usageOf(reply), output_tokens: 1 } } }),
+      event("message_start", {
+        message: { ...message, usage: { ...usageOf({ ...reply, search: undefined }), output_tokens: 1 } },
+      }),
       event("ping", {}),
       ...blocksOf(reply).flatMap(blockFrames),
     ];

@@ -7,6 +7,8 @@ import { createOpenRouter } from "@openrouter/ai-sdk-provider";
 import { describe, expect, test } from "vitest";
 import { type ProviderServerOptions, startProviderServer } from "../provider-server.ts";
 import type { ProviderTurn } from "../provider-turn.ts";
+import { replyFor } from "./reply.ts";
+import { routeOf } from "./route.ts";
 
 /** The vendors' own clients are the judges: what they read from us is what they would read from the vendor. */
 const clients: Record<string, (url: string) => LanguageModelV4> = {
@@ -42,7 +44,7 @@ const question: LanguageModelV4CallOptions = {
   ],
 };
 
-describe.each(Object.entries(clients))("%s", (name, client) => {
+describe.each(Object.entries(clients))("%s", (_, client) => {
   test("its client reads words, calls, usage and finish from a stream, without a warning", async () => {
     const { parts } = await ask(client, { turns: [turn] });
     expect(reading(parts)).toEqual({
@@ -116,7 +118,7 @@ describe.each(Object.entries(clients))("%s", (name, client) => {
       ],
     };
     const { stream } = await client(server.url).doStream(answered);
-    await Array.fromAsync(stream);
+    await collected(stream);
 
     const [request] = server.requests;
     expect({
@@ -137,23 +139,31 @@ describe.each(Object.entries(clients))("%s", (name, client) => {
     });
   });
 
-  test("a stream cut before its finish holds every call, and no finish of the vendor's", async () => {
-    const { parts } = await ask(client, { turns: [{ ...turn, fault: { truncate: "before_finish" } }] });
-    expect(
-      parts.flatMap((part) =>
-        part.type === "finish" && part.finishReason.unified === "tool-calls" ? [part.finishReason.raw] : [],
-      ),
-    ).toEqual(
-      // OpenAI's client makes up a finish for itself, without the vendor's word for it.
-      name === "openai responses" ? [] : [],
-    );
-  });
-
   test("an unknown block is something its client passes over", async () => {
     const { parts } = await ask(client, { turns: [{ ...turn, unknownBlock: true }] });
     const { text, calls, finish } = reading(parts);
     expect({ text, calls: calls.length, finish }).toEqual({ text: turn.text, calls: 2, finish: "tool-calls" });
   });
+});
+
+test.each([
+  ["/v1/messages", /message_delta|message_stop/],
+  ["/v1/responses", /response\.completed/],
+  ["/v1/chat/completions", /"finish_reason":"|\[DONE\]/],
+  ["/openrouter/api/v1/chat/completions", /"finish_reason":"|\[DONE\]/],
+  ["/v1beta/models/gemini-3-pro:streamGenerateContent", /finishReason/],
+])("%s: all that is said and called comes before the vendor's first word of an ending", (path, finish) => {
+  const { frames, ending } = routeOf(path)?.wire.stream(replyFor(turn, { ...nobody, model: "m" }, 1, 0)) ?? {
+    frames: [],
+    ending: 0,
+  };
+  const [content, end] = [frames.slice(0, ending).join(""), frames.slice(ending).join("")];
+  expect([finish.test(content), finish.test(end), content.includes("read_file"), end.includes("read_file")]).toEqual([
+    false,
+    true,
+    true,
+    path === "/v1/responses",
+  ]);
 });
 
 describe("what a vendor wants handed back", () => {
@@ -243,11 +253,19 @@ describe("what a vendor wants handed back", () => {
   };
 });
 
+const nobody = { system: "", messages: [], tools: [] };
+
+async function collected<T>(stream: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const part of stream) all.push(part);
+  return all;
+}
+
 async function ask(client: ((url: string) => LanguageModelV4) | undefined, options: ProviderServerOptions) {
   if (!client) throw new Error("There is no such client in this test.");
   await using server = await startProviderServer(options);
   const { stream } = await client(server.url).doStream(question);
-  const parts = await Array.fromAsync(stream);
+  const parts = await collected(stream);
   server.assertDone();
   return { parts, requests: server.requests };
 }

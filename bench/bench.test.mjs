@@ -1,0 +1,93 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { medians } from "./report.mjs";
+import { judge } from "./targets.mjs";
+
+const here = (file) => fileURLToPath(new URL(file, import.meta.url));
+let server;
+let url;
+let home;
+
+beforeAll(async () => {
+  server = spawn(process.execPath, [here("./model-server.mjs")], { stdio: ["pipe", "pipe", "inherit"] });
+  const [port] = await once(createInterface({ input: server.stdout }), "line");
+  url = `http://127.0.0.1:${port}`;
+  home = await mkdtemp(join(tmpdir(), "agiraph-bench-test-"));
+});
+
+afterAll(async () => {
+  server.stdin.end();
+  await once(server, "exit");
+  await rm(home, { recursive: true });
+});
+
+test("the scripted model calls `note` until its last turn, and counts what it was asked", async () => {
+  const said = { role: "assistant", content: "…" };
+  const first = await ask("story", { messages: [], tools: [] });
+  const last = await ask("story", { messages: [said, said], tools: [] });
+  const finish = await ask("story", {
+    messages: [said, said],
+    tools: [{ type: "function", function: { name: "finish" } }],
+  });
+
+  expect(first.tool_calls.map((call) => [call.id, call.function.name])).toEqual([["call_000001", "note"]]);
+  expect(last.tool_calls).toBeUndefined();
+  expect(finish.tool_calls.map((call) => [call.id, call.function.name])).toEqual([["call_000003", "finish"]]);
+  expect(await seen("story")).toEqual({ first_ns: expect.stringMatching(/^\d+$/), requests: 3, last_turn: 3 });
+});
+
+test.each(["floor-streamed", "floor-json"])("%s does the work and keeps all of it", async (contestant) => {
+  const job = {
+    contestant,
+    scenario: "cold",
+    home: join(home, contestant),
+    measured: { baseUrl: `${url}/${contestant}/3/0/v1`, turns: 3 },
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, [here("./contestant.mjs"), JSON.stringify(job)]);
+  const kept = (await readFile(join(home, contestant, "measured", "worker.jsonl"), "utf8")).trim().split("\n");
+
+  expect(JSON.parse(stdout)).toEqual({ rss_mb: expect.any(Number) });
+  expect(kept.map((line) => JSON.parse(line).role)).toEqual([
+    "system",
+    "user",
+    "assistant",
+    "tool",
+    "assistant",
+    "tool",
+    "assistant",
+  ]);
+  expect(await seen(contestant)).toEqual({ first_ns: expect.any(String), requests: 3, last_turn: 3 });
+});
+
+test("a target is judged by its ratio within the run, and only when it was measured", () => {
+  const turn = (contestant, ...cpu) =>
+    cpu.map((cpu_ms, i) => ({ scenario: "turn", contestant, repetition: i + 1, cpu_ms }));
+  const failed = { scenario: "turn", contestant: "ai", repetition: 1, error: "exited with 1" };
+  const table = medians([
+    ...turn("floor-streamed", 1, 9, 1),
+    ...turn("agiraph", 1.5, 2, 1),
+    failed,
+    ...turn("mastra", 2),
+  ]);
+
+  expect(judge(table)).toEqual([
+    { what: "CPU a turn, streamed and durable, to the floor's", ratio: 1.5, limit: 2, met: true },
+    { what: "CPU a turn to that of the best peer", ratio: 0.75, limit: 0.5, met: false },
+  ]);
+});
+
+async function ask(run, body) {
+  const response = await fetch(`${url}/${run}/3/0/v1/chat/completions`, { method: "POST", body: JSON.stringify(body) });
+  return (await response.json()).choices[0].message;
+}
+
+async function seen(run) {
+  return (await fetch(`${url}/${run}`)).json();
+}

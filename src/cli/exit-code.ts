@@ -1,0 +1,13 @@
+/** What scripts lean on. */
+export const EXIT = { done: 0, failed: 1, usage: 2, waiting: 3, interrupted: 130 } as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** The command was called in a way it does not understand. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** The command was understood, and there is a good reason not to do it. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+}

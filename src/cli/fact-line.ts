@@ -1,0 +1,112 @@
+import type { Fact, Outcome } from "../protocol/index.ts";
+import { amount, milliseconds, money } from "./format.ts";
+import { plain } from "./width.ts";
+
+/** A fact in one readable line, without its number and time. Facts of a kind not named here are shown as they are. */
+export function factLine(fact: Fact): string {
+  return plain(wordsOf(fact));
+}
+
+function wordsOf(fact: Fact): string {
+  switch (fact.type) {
+    case "agent.created":
+      return `${fact.data.name} (${fact.data.model}): ${fact.data.goal}`;
+    case "agent.started":
+      return `${fact.data.why}, pid ${fact.data.pid}`;
+    case "agent.stopped":
+      return `by ${fact.data.by}`;
+    case "agent.completed":
+      return fact.data.summary;
+    case "agent.failed":
+      return fact.data.error;
+    case "run.started":
+      return `${fact.data.run_id}: ${fact.data.goal}`;
+    case "run.finished":
+      return `${fact.data.run_id}: ${outcomeWords(fact.data.outcome)}`;
+    default:
+      return workWordsOf(fact) ?? thoughtWordsOf(fact) ?? JSON.stringify(fact.data);
+  }
+}
+
+function workWordsOf(fact: Fact): string | undefined {
+  switch (fact.type) {
+    case "node.created": {
+      const { node_id, task, dependencies } = fact.data;
+      return `${node_id}${dependencies.length > 0 ? ` after ${dependencies.join(", ")}` : ""}: ${task}`;
+    }
+    case "node.assigned":
+    case "node.started":
+      return `${fact.data.node_id} ${fact.data.worker_id}`;
+    case "node.published":
+      return `${fact.data.node_id} ${fact.data.worker_id}: ${fact.data.files.map((file) => file.path).join(", ")}`;
+    case "node.completed":
+      return `${fact.data.node_id} ${fact.data.worker_id}: ${fact.data.summary}`;
+    case "node.failed":
+      return `${fact.data.node_id} ${fact.data.worker_id}: ${outcomeWords(fact.data.outcome)}`;
+    case "worker.spawned":
+      return `${fact.data.worker_id} (${fact.data.kind}, ${fact.data.model})`;
+    case "worker.busy":
+      return onNode(fact.data);
+    case "worker.idle":
+    case "worker.stopped":
+      return fact.data.worker_id;
+    case "worker.waiting":
+      return `${onNode(fact.data)} for ${fact.data.for}`;
+    case "message.sent":
+      return `${fact.data.from} → ${fact.data.to}: ${fact.data.preview}`;
+    case "message.received":
+      return `${fact.data.message_id} by ${fact.data.by}`;
+    case "log.repaired":
+      return `${fact.data.file}: ${fact.data.what}`;
+    default:
+      return undefined;
+  }
+}
+
+function thoughtWordsOf(fact: Fact): string | undefined {
+  switch (fact.type) {
+    case "model.called":
+      return `${onNode(fact.data)} turn ${fact.data.turn}: ${fact.data.model}`;
+    case "model.responded": {
+      const { turn, usage, cost_usd, ms } = fact.data;
+      const cost = cost_usd === null ? "price unknown" : money(cost_usd);
+      return `${onNode(fact.data)} turn ${turn}: ${amount(usage.input)} in, ${amount(usage.output)} out, ${cost}, ${milliseconds(ms)}`;
+    }
+    case "model.failed": {
+      const { reason, message, retry_in_ms } = fact.data;
+      const next = retry_in_ms === null ? "gave up" : `tries again in ${milliseconds(retry_in_ms)}`;
+      return `${onNode(fact.data)} ${reason}: ${message} (${next})`;
+    }
+    case "model.warned":
+      return `${onNode(fact.data)} ${fact.data.message}`;
+    case "tool.called":
+      return `${onNode(fact.data)} ${fact.data.tool} ${fact.data.gist}`;
+    case "tool.result":
+      return `${onNode(fact.data)} ${fact.data.ok ? "✓" : "✗"} ${fact.data.tool} ${milliseconds(fact.data.ms)}: ${fact.data.gist}`;
+    case "budget.warned":
+    case "budget.exceeded":
+      return `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)}`;
+    default:
+      return undefined;
+  }
+}
+
+function onNode({ worker_id, node_id }: { worker_id: string; node_id: string | null }): string {
+  return node_id === null ? worker_id : `${worker_id} ${node_id}`;
+}
+
+export function outcomeWords(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "finished":
+    case "published":
+      return outcome.summary;
+    case "failed":
+      return outcome.error;
+    case "exhausted":
+      return `used all its ${outcome.turns} turns`;
+    case "budget_exhausted":
+      return `the budget is spent (${money(outcome.spent_usd)})`;
+    case "stopped":
+      return "stopped";
+  }
+}

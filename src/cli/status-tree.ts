@@ -1,0 +1,97 @@
+import type { NodeState, Situation } from "../projections/index.ts";
+import { COORDINATOR } from "../protocol/ids.ts";
+import type { Activity } from "./activity.ts";
+import { amount, clockTime, costOf, count } from "./format.ts";
+import type { Paint } from "./paint.ts";
+import { cut, pad, plain, widthOf } from "./width.ts";
+
+export interface TreeView {
+  now: Situation;
+  activity: Activity;
+  /** Seconds since this process began to look on. */
+  seconds: number;
+  columns: number;
+  lines: number;
+  paint: Paint;
+}
+
+/** The team at a glance: what it cost so far, the coordinator, and under it the work, what is under way first. */
+export function statusTree({ now, activity, seconds, columns, lines, paint }: TreeView): string[] {
+  const nodes = Object.values(now.board.nodes).filter((node) => node.spec.run_id === now.agent.run?.id);
+  const room = Math.max(0, lines - 2);
+  const shown = nodes.length <= room ? nodes : mostTelling(nodes, room - 1);
+  const hidden = nodes.filter((node) => !shown.includes(node));
+  const rows = [
+    [paint.bold(cut(headOf(now, nodes, seconds), columns))],
+    [paint.yellow("★"), ` ${cut(withActivity("coordinator", activity.get(COORDINATOR)), columns - 2)}`],
+    ...shown.map((node, i) => branch(node, activity, columns, i === shown.length - 1 && hidden.length === 0, paint)),
+  ];
+  if (hidden.length > 0 && room > 0) rows.push([paint.dim(cut(`└ ${summaryOf(hidden)}`, columns))]);
+  return rows.slice(0, lines).map((row) => row.join(""));
+}
+
+function headOf(now: Situation, nodes: NodeState[], seconds: number): string {
+  const { total } = now.spending;
+  const done = nodes.filter((node) => node.status === "completed").length;
+  const tokens = total.usage.input + total.usage.output;
+  const parts = [
+    now.agent.created.name,
+    ...(nodes.length > 0 ? [`${done}/${count(nodes.length, "node")}`] : []),
+    count(total.calls, "call"),
+    ...(tokens > 0 ? [`${amount(tokens)} tokens`] : []),
+    costOf(total),
+    clockTime(seconds),
+  ];
+  return plain(parts.join(" · "));
+}
+
+function branch(node: NodeState, activity: Activity, columns: number, isLast: boolean, paint: Paint): string[] {
+  const { mark, colour } = LOOKS[node.status];
+  const stem = isLast ? "└ " : "├ ";
+  const head = `${stem}${mark} `;
+  const name = pad(node.id, 8);
+  const room = columns - widthOf(head) - widthOf(name) - 1;
+  const doing = isUnderWay(node) ? activity.get(node.worker_id) : undefined;
+  const who = "worker_id" in node ? withActivity(node.worker_id, doing) : "";
+  // The task is what a reader knows the node by; it keeps at least a half of the line.
+  const task = cut(plain(node.spec.task), Math.max(Math.floor(room / 2), room - widthOf(who) - 3));
+  const rest = who === "" ? "" : cut(` — ${plain(who)}`, room - widthOf(task));
+  return [paint.dim(stem), paint[colour](mark), ` ${cut(name, Math.max(0, columns - widthOf(head)))}`, room > 0 ? ` ${task}${paint.dim(rest)}` : ""];
+}
+
+const LOOKS = {
+  pending: { mark: "·", colour: "dim" },
+  assigned: { mark: "▹", colour: "blue" },
+  running: { mark: "▸", colour: "blue" },
+  publishing: { mark: "▸", colour: "blue" },
+  completed: { mark: "✓", colour: "green" },
+  failed: { mark: "✗", colour: "red" },
+} as const;
+
+type UnderWay = Extract<NodeState, { status: "assigned" | "running" | "publishing" }>;
+
+function isUnderWay(node: NodeState): node is UnderWay {
+  return node.status === "assigned" || node.status === "running" || node.status === "publishing";
+}
+
+function withActivity(name: string, doing: string | undefined): string {
+  return doing ? `${name}: ${doing}` : name;
+}
+
+/** When not all fit: work under way, then what failed, what waits, and the newest of what is done; in board order. */
+function mostTelling(nodes: NodeState[], room: number): NodeState[] {
+  const rank = (node: NodeState) => (isUnderWay(node) ? 0 : node.status === "failed" ? 1 : node.status === "pending" ? 2 : 3);
+  const place = new Map(nodes.map((node, i) => [node, rank(node) === 3 ? -i : i]));
+  const ranked = [...nodes].sort((a, b) => rank(a) - rank(b) || (place.get(a) ?? 0) - (place.get(b) ?? 0));
+  const chosen = new Set(ranked.slice(0, Math.max(0, room)));
+  return nodes.filter((node) => chosen.has(node));
+}
+
+function summaryOf(hidden: NodeState[]): string {
+  const tally = new Map<string, number>();
+  for (const node of hidden) {
+    const word = isUnderWay(node) ? "under way" : node.status;
+    tally.set(word, (tally.get(word) ?? 0) + 1);
+  }
+  return `… and ${count(hidden.length, "node")} more: ${[...tally].map(([word, number]) => `${number} ${word}`).join(", ")}`;
+}

@@ -1,0 +1,25 @@
+import type { Paint } from "./paint.ts";
+import type { StoryLine } from "./story.ts";
+import { cut, pad, wrap } from "./width.ts";
+
+/** A line of the story as it stands in the scrollback. Words are never lost: they wrap under each other, all else is cut. */
+export function storyText({ who, mark, text }: StoryLine, columns: number | undefined, paint: Paint): string[] {
+  const { sign, colour } = SIGNS[mark];
+  const name = pad(cut(who, NAME_COLUMNS), NAME_COLUMNS);
+  if (columns === undefined) return [`${name} ${sign} ${text}`];
+  const room = Math.max(10, columns - NAME_COLUMNS - 3);
+  const [first = "", ...rest] = mark === "says" ? wrap(text, room) : [cut(text, room)];
+  const indent = " ".repeat(NAME_COLUMNS + 3);
+  return [`${paint.cyan(name)} ${paint[colour](sign)} ${first}`, ...rest.map((more) => indent + more)];
+}
+
+const NAME_COLUMNS = 11;
+
+const SIGNS = {
+  says: { sign: "│", colour: "dim" },
+  done: { sign: "✓", colour: "green" },
+  failed: { sign: "✗", colour: "red" },
+  begins: { sign: "▸", colour: "blue" },
+  new: { sign: "+", colour: "blue" },
+  warning: { sign: "!", colour: "yellow" },
+} as const;

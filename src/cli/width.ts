@@ -1,0 +1,88 @@
+/**
+ * Words of models and names of files go to a terminal, so nothing in them may steer it.
+ *
+ * T1. `plain` leaves no control character, escape sequence or direction mark: one line, printable.
+ * T2. `cut` never returns more columns than asked for; colours are put on afterwards, never cut through.
+ */
+
+/** One printable line. Line breaks and tabs become spaces. */
+export function plain(text: string): string {
+  return text.replace(ESCAPES, "").replace(/\s+/gu, " ").replace(UNPRINTABLE, "").trim();
+}
+
+/** As `plain`, but lines stay lines and indentation stays. */
+export function plainLines(text: string): string[] {
+  return text
+    .replace(ESCAPES, "")
+    .replaceAll("\t", "    ")
+    .split(/\r\n|[\n\r\u2028\u2029]/u)
+    .map((line) => line.replace(UNPRINTABLE, "").trimEnd());
+}
+
+// CSI, OSC and other string sequences, then what is left of single escapes.
+const ESCAPES =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not get through
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P^_X]|[\u009d\u0090\u009e\u009f\u0098])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]?/gu;
+const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\p{Cs}\p{Co}]/gu;
+
+/** How many columns the text takes. */
+export function widthOf(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const letter of text) width += widthOfLetter(letter);
+  return width;
+}
+
+function widthOfLetter(letter: string): number {
+  if (ZERO.test(letter)) return 0;
+  return WIDE.test(letter) ? 2 : 1;
+}
+
+const ZERO = /^[\p{M}\p{Cf}\p{Cc}\u{1f3fb}-\u{1f3ff}]$/u;
+const WIDE =
+  /^[\p{Emoji_Presentation}\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{17000}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]$/u;
+
+/** The beginning that fits, with … where something is missing. */
+export function cut(text: string, columns: number): string {
+  if (columns <= 0) return "";
+  if (text.length <= columns && /^[ -~]*$/.test(text)) return text;
+  if (widthOf(text) <= columns) return text;
+  let kept = "";
+  let width = 0;
+  for (const letter of text) {
+    width += widthOfLetter(letter);
+    if (width > columns - 1) break;
+    kept += letter;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+export function pad(text: string, columns: number): string {
+  return text + " ".repeat(Math.max(0, columns - widthOf(text)));
+}
+
+/** Breaks at spaces so that no line is wider; a word that is wider alone is broken. */
+export function wrap(text: string, columns: number): string[] {
+  const room = Math.max(columns, 2);
+  const lines: string[] = [];
+  let line = "";
+  let width = 0;
+  for (const piece of text.split(/(?<= )(?=[^ ])/u)) {
+    const needed = widthOf(piece.trimEnd());
+    if (width > 0 && width + needed > room) {
+      lines.push(line.trimEnd());
+      [line, width] = ["", 0];
+    }
+    for (const letter of needed > room ? piece : [piece]) {
+      const more = letter === piece ? needed : widthOfLetter(letter);
+      if (width > 0 && width + more > room) {
+        lines.push(line.trimEnd());
+        [line, width] = ["", 0];
+      }
+      line += letter;
+      width += widthOf(letter);
+    }
+  }
+  if (line.trimEnd() !== "" || lines.length === 0) lines.push(line.trimEnd());
+  return lines;
+}

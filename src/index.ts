@@ -1,0 +1,11 @@
+/** Agiraph as a library: open a home, create agents, follow their facts. The command line is a client of the same. */
+export { createCatalog } from "./models/catalog.ts";
+export { type Model, ModelFailure, type ModelRequest, type ToolSpec } from "./models/model.ts";
+export * from "./projections/index.ts";
+export * from "./protocol/index.ts";
+export type { Agent } from "./runtime/agent.ts";
+export { allSituations, findAgent, situationOf } from "./runtime/inspect.ts";
+export { lookAtHome, openRuntime } from "./runtime/open-runtime.ts";
+export type { NewAgent, Runtime } from "./runtime/runtime.ts";
+export { loadSettings, type Settings } from "./runtime/settings.ts";
+export type { AgentLog, Store } from "./store/store.ts";

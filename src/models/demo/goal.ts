@@ -1,0 +1,93 @@
+/** What a goal in plain words says that the surveyor can use. */
+export interface Goal {
+  places: NamedPlace[];
+  /** False for what needs a language model, such as a poem. */
+  isSurvey: boolean;
+}
+
+export interface NamedPlace {
+  /** As the person wrote it. */
+  written: string;
+  /** As the file tools want it. */
+  path: string;
+  /** Written as a path, so that its absence is worth a word; otherwise it may have been no place at all. */
+  sure: boolean;
+}
+
+const MOST_PLACES = 6;
+
+export function readGoal(text: string): Goal {
+  const places = placesIn(text);
+  const wantsMore = NOT_A_SURVEY.test(text) && !SURVEY_VERB.test(text);
+  return { places, isSurvey: !wantsMore && (places.length > 0 || SURVEY_WORD.test(text)) };
+}
+
+const SURVEY_VERB = /\b(?:survey|inventor|summar|overview|catalog|outline|describe)/i;
+const SURVEY_WORD =
+  /\b(?:survey|inventor|summar|overview|report|read|review|document|analy[sz]|files?\b|folder|director|list\b|describe|explor|look (?:at|through|into)|what (?:is|are|'s) in\b|docs?\b|project|repo|code ?base|outline|catalog|audit)/i;
+const NOT_A_SURVEY =
+  /\b(?:poem|haiku|song|story|novel|joke|essay|e-?mail|letter|speech|app|api|website|game|script|program|translat|refactor|implement|fix|debug|deploy|build|research|compare prices)\b/i;
+
+function placesIn(text: string): NamedPlace[] {
+  const found = new Map<string, NamedPlace>();
+  for (const { written, sure } of [...quoted(text), ...pathLike(text), ...phrased(text)]) {
+    const path = asToolPath(written);
+    if (path === undefined || found.has(path) || found.size >= MOST_PLACES) continue;
+    found.set(path, { written, path, sure });
+  }
+  return [...found.values()];
+}
+
+type Mention = Pick<NamedPlace, "written" | "sure">;
+
+function quoted(text: string): Mention[] {
+  const matches = text.matchAll(/(?<=^|[\s(])(["'`“‘«])([^"'`“”‘’«»\n]{1,200})["'`”’»](?=$|[\s).,;:!?])/g);
+  return [...matches].flatMap(([, , written = ""]) =>
+    isAddress(written) ? [] : [{ written, sure: /^[./~]|\/|\.\w{1,8}$/.test(written) }],
+  );
+}
+
+function pathLike(text: string): Mention[] {
+  return text.split(/\s+/).flatMap((token): Mention[] => {
+    const written = token.replace(/^[([{<"'`“‘«]+/, "").replace(/(?<=[^./]|\.\.\/|\/)[\])}>"'`”’».,;:!?]+$/, "");
+    if (written === "" || isAddress(written)) return [];
+    if (/^(?:\.|\.\/)$/.test(written)) return token === written ? [{ written, sure: true }] : [];
+    if (/^(?:\.{1,2}\/|\/|~\/)./.test(written) || /^[^/]+(?:\/[^/]+)*\/$/.test(written)) return [{ written, sure: true }];
+    const isPath = /^[^/]+(?:\/[^/]+)+$/.test(written);
+    const isFileName = /^[\p{L}\p{N}_-][\p{L}\p{N}._-]*\.[A-Za-z][A-Za-z0-9]{0,7}$/u.test(written) && !/^(?:e\.g|i\.e)$/i.test(written);
+    return isPath || isFileName ? [{ written, sure: false }] : [];
+  });
+}
+
+const NAME = "([\\p{L}\\p{N}_][\\p{L}\\p{N}._-]*)";
+const PHRASES = [
+  new RegExp(`\\b(?:folder|directory)\\s+(?:called\\s+|named\\s+)?${NAME}`, "giu"),
+  new RegExp(`\\b${NAME}\\s+(?:folder|directory)\\b`, "giu"),
+  new RegExp(`\\b(?:files?|documents?|notes?|pages?)\\s+(?:in|of|under|inside|from)\\s+(?:the\\s+|my\\s+|our\\s+)?${NAME}`, "giu"),
+];
+const NO_NAME = new Set(
+  "a an and any all current each every for here in is it its my of on or our project root that the their there these this those to us whole with working your folder directory repo repository".split(
+    " ",
+  ),
+);
+
+function phrased(text: string): Mention[] {
+  return PHRASES.flatMap((phrase) =>
+    [...text.matchAll(phrase)].flatMap(([, name = ""]) => {
+      const written = name.replace(/[.]+$/, "");
+      return written === "" || NO_NAME.has(written.toLowerCase()) ? [] : [{ written, sure: false }];
+    }),
+  );
+}
+
+function isAddress(written: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(written) || /^www\./i.test(written) || written.includes("@");
+}
+
+/** The project is mounted as `project/`; a path from elsewhere is looked for by its last names (see scout.ts). */
+function asToolPath(written: string): string | undefined {
+  const parts = written.replaceAll("\\", "/").split("/").filter((part) => part !== "" && part !== "." && part !== "~");
+  if (parts.some((part) => part === ".." || /^[\p{P}\p{S}]+$/u.test(part))) return parts.includes("..") ? `project/${parts.join("/")}` : undefined;
+  if (parts.length === 0) return /^[./]+$/.test(written) ? "project" : undefined;
+  return parts[0] === "project" ? parts.join("/") : `project/${parts.join("/")}`;
+}

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { seatbeltProfile } from "./seatbelt.ts";
+
+test("a profile denies all, then allows its mounts in their order, the deeper later", () => {
+  const profile = seatbeltProfile([
+    { at: "/p", source: "/p", access: "read", folder: true },
+    { at: "/p/.env", source: "/p/.env", access: "hide", folder: false },
+    { at: "/p/scratch", source: "/private/p/scratch", access: "write", folder: true },
+  ]);
+  const lines = profile.split("\n");
+  expect(lines.slice(0, 2)).toEqual(["(version 1)", "(deny default)"]);
+  expect(lines.slice(-4)).toEqual([
+    '(deny file-write* (subpath "/p"))',
+    '(allow file-read* (subpath "/p"))',
+    '(deny file-read* file-write* (literal "/p/.env"))',
+    '(allow file-read* file-write* (subpath "/private/p/scratch"))',
+  ]);
+  expect(profile).not.toMatch(/network|mach-lookup/);
+});
+
+test("a folder's name cannot become a rule", () => {
+  const source = '/p/"))(allow default)("\\';
+  const profile = seatbeltProfile([{ at: source, source, access: "read", folder: true }]);
+  expect(profile.split("\n").at(-1)).toBe('(allow file-read* (subpath "/p/\\"))(allow default)(\\"\\\\"))');
+});

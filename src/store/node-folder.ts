@@ -1,0 +1,103 @@
+import { fsync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { promisify } from "node:util";
+import { closeFolder, type Folder, glance, makeFolder, openFolder } from "./walk.ts";
+import { writeWhole } from "./whole-file.ts";
+
+export { finishPublish, type Prepared, preparePublish, recoverPublish, undoPublish } from "./publish.ts";
+
+const sync = promisify(fsync);
+
+/**
+ * The folders of seed 002 §1.0. Making one again adds what is missing and changes nothing that is there, so recovery
+ * simply makes them all again.
+ */
+export async function createNodeFolder(
+  dir: string,
+  node: { id: string; task: string; deliverables: readonly string[]; refs: Readonly<Record<string, string>> },
+): Promise<void> {
+  await createFolder(dir, {
+    folders: ["scratch", "published"],
+    files: {
+      "_spec.md": specOf(node),
+      "_refs.json": `${JSON.stringify(node.refs, null, 2)}\n`,
+      "_status.md": statusText("pending"),
+      "log.jsonl": "",
+    },
+  });
+}
+
+export async function createWorkerFolder(
+  dir: string,
+  worker: { name: string; identity: string; memory?: string },
+): Promise<void> {
+  await createFolder(dir, {
+    folders: [],
+    files: {
+      "identity.md": `${worker.identity.trim()}\n`,
+      "memory.md": worker.memory ? `${worker.memory.trim()}\n` : "",
+      "notebook.md": "",
+      "history.json": "[]\n",
+    },
+  });
+}
+
+export async function createRunFolder(dir: string): Promise<void> {
+  await createFolder(dir, { folders: ["_messages", "nodes", "workers"], files: {} });
+}
+
+export async function createAgentFolder(dir: string, agent: { soul: string; goal: string }): Promise<void> {
+  await createFolder(dir, {
+    folders: ["memory", "runs"],
+    files: { "SOUL.md": `${agent.soul.trim()}\n`, "GOAL.md": `${agent.goal.trim()}\n`, "MEMORY.md": "" },
+  });
+}
+
+/** `_status.md`, for people: derived from the facts, so it may be written again at any time. */
+export async function writeStatus(dir: string, status: string, summary = ""): Promise<void> {
+  const folder = openFolder(dir, []);
+  try {
+    await writeWhole(folder, "_status.md", Buffer.from(statusText(status, summary)));
+  } finally {
+    closeFolder(folder);
+  }
+}
+
+async function createFolder(
+  dir: string,
+  { folders, files }: { folders: string[]; files: Record<string, string> },
+): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const folder = openFolder(dir, []);
+  try {
+    for (const name of folders) makeFolder(folder, name);
+    for (const [name, content] of Object.entries(files)) await addFile(folder, name, content);
+    await sync(folder.fd);
+  } finally {
+    closeFolder(folder);
+  }
+  const above = openFolder(dirname(dir), []);
+  try {
+    await sync(above.fd);
+  } finally {
+    closeFolder(above);
+  }
+}
+
+async function addFile(folder: Folder, name: string, content: string): Promise<void> {
+  if (!glance(folder, name)) await writeWhole(folder, name, Buffer.from(content));
+}
+
+function specOf({ id, task, deliverables, refs }: Parameters<typeof createNodeFolder>[1]): string {
+  const inputs = Object.entries(refs).map(([name, target]) => `- ${name}: nodes/${target}`);
+  const sections = [`# ${id}`, task.trim()];
+  if (deliverables.length > 0)
+    sections.push(`## Deliverables\n\n${deliverables.map((path) => `- ${path}`).join("\n")}`);
+  if (inputs.length > 0) sections.push(`## Input (read_ref)\n\n${inputs.join("\n")}`);
+  return `${sections.join("\n\n")}\n`;
+}
+
+function statusText(status: string, summary = ""): string {
+  return `${status.toUpperCase()}\n${summary ? `\n${summary.trim()}\n` : ""}`;
+}

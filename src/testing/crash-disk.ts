@@ -1,0 +1,382 @@
+import { basename, dirname } from "node:path";
+import type { Disk, DiskFile } from "../store/disk.ts";
+
+/**
+ * A disk in memory that remembers what a real one would not have kept. It records every change, so that for every
+ * instant one can ask: had the power failed here, which disks could be found afterwards? (`survivors`)
+ *
+ * C1. An unsynced write survives whole, in part (torn at any byte, or in scattered sectors, the rest old or zero) or
+ *     not at all, whatever happened to the writes around it.
+ * C2. An unsynced name (made, renamed, removed) survives or not, each by itself.
+ * C3. A sync makes safe what was done before it began, when it has ended. A write-through makes only itself safe.
+ * C4. A failed sync leaves what it was to make safe visible and unsafe for ever (as Linux does: the pages are clean).
+ *
+ * ```ts
+ * const disk = new CrashDisk();
+ * const store = await openStore({ root: "/home", disk: disk.process(), clock });
+ * …
+ * for (const tree of survivors(disk, disk.log.length, random)) await openStore({ root: "/home", disk: new CrashDisk(tree).process(), clock });
+ * ```
+ */
+export class CrashDisk {
+  readonly log: Change[] = [];
+  readonly start: Tree;
+  /** Asked before each change; an answer makes it fail, a write after its first `partial` bytes. */
+  fault: (attempt: Attempt) => { code: string; partial?: number } | undefined = () => undefined;
+  readonly #inodes = new Map<number, Inode>();
+  readonly #locks = new Set<string>();
+  readonly #recording: boolean;
+  #alive = {};
+  #nextInode: number;
+
+  /** Without recording it is only a fast disk in memory, where waiting takes no turn of the event loop. */
+  constructor(tree: Tree = EMPTY, { recording = true } = {}) {
+    this.start = tree;
+    this.#recording = recording;
+    this.#nextInode = tree.nextInode;
+    for (const [number, inode] of tree.inodes) {
+      this.#inodes.set(number, inode.kind === "dir" ? { kind: "dir", names: new Map(inode.names) } : { ...inode });
+    }
+  }
+
+  /** The disk as one process sees it. The process before it is dead: what it still wants is no longer done. */
+  process(): Disk {
+    this.#alive = {};
+    this.#locks.clear();
+    const me = this.#alive;
+    return new ProcessDisk(this, () => this.#alive === me);
+  }
+
+  /** Ends the process, with nothing lost of what it had written: kill -9. */
+  kill(): void {
+    this.#alive = {};
+  }
+
+  /** Every file below a folder with its bytes, to compare whole homes. */
+  files(under: string): Record<string, string> {
+    const found: Record<string, string> = {};
+    const walk = (path: string) => {
+      const inode = this.inodeAt(path);
+      if (inode?.kind === "file") found[path] = inode.bytes.toString("latin1");
+      if (inode?.kind === "dir") for (const name of [...inode.names.keys()].sort()) walk(`${path}/${name}`);
+    };
+    walk(under);
+    return found;
+  }
+
+  get locks(): Set<string> {
+    return this.#locks;
+  }
+
+  inodeAt(path: string): Inode | undefined {
+    const number = this.numberAt(path);
+    return number === undefined ? undefined : this.#inodes.get(number);
+  }
+
+  numberAt(path: string): number | undefined {
+    let number = ROOT;
+    for (const name of path.split("/")) {
+      if (name === "") continue;
+      const inode = this.#inodes.get(number);
+      const next = inode?.kind === "dir" ? inode.names.get(name) : undefined;
+      if (next === undefined) return undefined;
+      number = next;
+    }
+    return number;
+  }
+
+  add(path: string, inode: Inode): number {
+    const number = this.#nextInode++;
+    this.#inodes.set(number, inode);
+    this.change({ kind: "link", dir: this.dirOf(path), name: basename(path), inode: number, as: inode.kind });
+    return number;
+  }
+
+  dirOf(path: string): number {
+    const dir = this.numberAt(dirname(path));
+    if (dir === undefined) throw systemError("ENOENT", path);
+    return dir;
+  }
+
+  /** Makes a change visible, and records it. Returns its place in the log. */
+  change(change: Change): number {
+    applyChange(this.#inodes, change);
+    return this.record(change);
+  }
+
+  record(change: Change): number {
+    return this.#recording ? this.log.push(change) - 1 : -1;
+  }
+
+  inode(number: number): Inode {
+    const inode = this.#inodes.get(number);
+    if (inode === undefined) throw systemError("ENOENT", `inode ${number}`);
+    return inode;
+  }
+
+  /** Lets others act while something is under way, when that is being recorded. */
+  later(act: () => void): void {
+    if (this.#recording) setImmediate(act);
+    else queueMicrotask(act);
+  }
+}
+
+/** What was changed, and what was made safe. `upto` is the log's length when the sync began. */
+export type Change =
+  | { kind: "link"; dir: number; name: string; inode: number; as: Inode["kind"] }
+  | { kind: "unlink"; dir: number; name: string }
+  | { kind: "rename"; dir: number; from: string; to: string; inode: number }
+  | { kind: "write"; inode: number; at: number; bytes: Buffer }
+  | { kind: "truncate"; inode: number; size: number }
+  | { kind: "safe"; inode: number; upto: number }
+  | { kind: "unsafe"; inode: number; upto: number }
+  | { kind: "through"; change: number };
+
+export interface Attempt {
+  what: "write" | "through" | "truncate" | "sync" | "syncDir" | "open" | "rename" | "remove";
+  path: string;
+}
+
+export type Inode = { kind: "file"; bytes: Buffer } | { kind: "dir"; names: Map<string, number> };
+export interface Tree {
+  inodes: ReadonlyMap<number, Inode>;
+  nextInode: number;
+}
+
+const ROOT = 1;
+const EMPTY: Tree = { inodes: new Map([[ROOT, { kind: "dir", names: new Map() }]]), nextInode: 2 };
+
+/** Bytes are never changed in place: trees share them. */
+export function applyChange(inodes: Map<number, Inode>, change: Change): void {
+  switch (change.kind) {
+    case "link": {
+      const known = inodes.get(change.inode);
+      inodes.set(change.inode, known ?? (change.as === "dir" ? { kind: "dir", names: new Map() } : { kind: "file", bytes: NO_BYTES }));
+      return namesOf(inodes, change.dir)?.set(change.name, change.inode) && undefined;
+    }
+    case "unlink":
+      namesOf(inodes, change.dir)?.delete(change.name);
+      return;
+    case "rename":
+      namesOf(inodes, change.dir)?.delete(change.from);
+      namesOf(inodes, change.dir)?.set(change.to, change.inode);
+      return;
+    case "write": {
+      const file = fileOf(inodes, change.inode);
+      const bytes = Buffer.alloc(Math.max(file.bytes.length, change.at + change.bytes.length));
+      file.bytes.copy(bytes);
+      change.bytes.copy(bytes, change.at);
+      file.bytes = bytes;
+      return;
+    }
+    case "truncate": {
+      const file = fileOf(inodes, change.inode);
+      const bytes = Buffer.alloc(change.size);
+      file.bytes.copy(bytes, 0, 0, change.size);
+      file.bytes = bytes;
+      return;
+    }
+    case "safe":
+    case "unsafe":
+    case "through":
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+function namesOf(inodes: Map<number, Inode>, number: number): Map<string, number> | undefined {
+  const inode = inodes.get(number);
+  return inode?.kind === "dir" ? inode.names : undefined;
+}
+
+function fileOf(inodes: Map<number, Inode>, number: number): { kind: "file"; bytes: Buffer } {
+  const inode = inodes.get(number);
+  if (inode?.kind === "file") return inode;
+  const file = { kind: "file" as const, bytes: NO_BYTES };
+  inodes.set(number, file);
+  return file;
+}
+
+export function systemError(code: string, path: string): Error {
+  return Object.assign(new Error(`${code}: ${path}`), { code });
+}
+
+class ProcessDisk implements Disk {
+  readonly #disk: CrashDisk;
+  readonly #alive: () => boolean;
+
+  constructor(disk: CrashDisk, alive: () => boolean) {
+    this.#disk = disk;
+    this.#alive = alive;
+  }
+
+  open(path: string, how: "read" | "write" | "journal"): DiskFile {
+    const disk = this.#disk;
+    let number = disk.numberAt(path);
+    if (number === undefined) {
+      if (how === "read") throw systemError("ENOENT", path);
+      this.#attempt("open", path);
+      number = disk.add(path, { kind: "file", bytes: NO_BYTES });
+    }
+    return new ProcessFile(disk, this.#alive, path, number);
+  }
+
+  makeDir(path: string): boolean {
+    if (this.#disk.inodeAt(path) !== undefined) return false;
+    if (this.#alive()) this.#disk.add(path, { kind: "dir", names: new Map() });
+    return true;
+  }
+
+  protect(): void {}
+
+  list(dir: string): string[] {
+    const inode = this.#disk.inodeAt(dir);
+    return inode?.kind === "dir" ? [...inode.names.keys()] : [];
+  }
+
+  size(path: string): number | undefined {
+    const inode = this.#disk.inodeAt(path);
+    return inode?.kind === "file" ? inode.bytes.length : inode && 4096;
+  }
+
+  rename(from: string, to: string): void {
+    this.#attempt("rename", from);
+    const inode = this.#disk.numberAt(from);
+    if (inode === undefined) throw systemError("ENOENT", from);
+    const dir = this.#disk.dirOf(from);
+    if (dir !== this.#disk.dirOf(to)) throw new Error("The crash disk renames within one folder only.");
+    if (this.#alive()) this.#disk.change({ kind: "rename", dir, from: basename(from), to: basename(to), inode });
+  }
+
+  remove(path: string): void {
+    this.#attempt("remove", path);
+    if (this.#alive() && this.#disk.numberAt(path) !== undefined) {
+      this.#disk.change({ kind: "unlink", dir: this.#disk.dirOf(path), name: basename(path) });
+    }
+  }
+
+  syncDir(dir: string): Promise<void> {
+    return makeSafe(this.#disk, this.#alive, "syncDir", dir, this.#disk.numberAt(dir));
+  }
+
+  syncDirNow(dir: string): void {
+    this.#attempt("syncDir", dir);
+    const inode = this.#disk.numberAt(dir);
+    if (inode === undefined) throw systemError("ENOENT", dir);
+    if (this.#alive()) this.#disk.record({ kind: "safe", inode, upto: this.#disk.log.length });
+  }
+
+  lock(path: string): (() => void) | undefined {
+    const { locks } = this.#disk;
+    if (locks.has(path)) return undefined;
+    locks.add(path);
+    return () => locks.delete(path);
+  }
+
+  watch(): () => void {
+    throw new Error("The crash disk has one process at a time.");
+  }
+
+  #attempt(what: Attempt["what"], path: string): void {
+    const fault = this.#alive() ? this.#disk.fault({ what, path }) : undefined;
+    if (fault !== undefined) throw systemError(fault.code, path);
+  }
+}
+
+class ProcessFile implements DiskFile {
+  readonly #disk: CrashDisk;
+  readonly #alive: () => boolean;
+  readonly #path: string;
+  readonly #number: number;
+
+  constructor(disk: CrashDisk, alive: () => boolean, path: string, number: number) {
+    this.#disk = disk;
+    this.#alive = alive;
+    this.#path = path;
+    this.#number = number;
+  }
+
+  size(): number {
+    return this.#bytes().length;
+  }
+
+  read(into: Uint8Array, at: number): Promise<number> {
+    return Promise.resolve(this.readNow(into, at));
+  }
+
+  readNow(into: Uint8Array, at: number): number {
+    return this.#bytes().copy(into, 0, at, at + into.length);
+  }
+
+  write(bytes: Uint8Array, at: number): void {
+    this.#write("write", bytes, at);
+  }
+
+  writeThrough(bytes: Uint8Array, at: number, done: (error: Error | null) => void): void {
+    let change = -1;
+    let failure: Error | null = null;
+    try {
+      change = this.#write("through", bytes, at);
+    } catch (error) {
+      failure = error instanceof Error ? error : new Error(String(error));
+    }
+    this.#disk.later(() => {
+      if (!this.#alive()) return;
+      if (failure === null) this.#disk.record({ kind: "through", change });
+      done(failure);
+    });
+  }
+
+  truncate(size: number): void {
+    this.#attempt("truncate");
+    if (!this.#alive()) return;
+    this.#disk.change({ kind: "truncate", inode: this.#number, size });
+    this.#disk.record({ kind: "safe", inode: this.#number, upto: this.#disk.log.length });
+  }
+
+  sync(): Promise<void> {
+    return makeSafe(this.#disk, this.#alive, "sync", this.#path, this.#number);
+  }
+
+  syncNow(): void {
+    this.#attempt("sync");
+    if (this.#alive()) this.#disk.record({ kind: "safe", inode: this.#number, upto: this.#disk.log.length });
+  }
+
+  close(): void {}
+
+  #write(what: "write" | "through", bytes: Uint8Array, at: number): number {
+    if (!this.#alive()) return -1;
+    const fault = this.#disk.fault({ what, path: this.#path });
+    // A copy: the store uses its buffers again.
+    const copy = Buffer.from(fault === undefined ? bytes : bytes.subarray(0, fault.partial ?? 0));
+    const change = this.#disk.change({ kind: "write", inode: this.#number, at, bytes: copy });
+    if (fault !== undefined) throw systemError(fault.code, this.#path);
+    return change;
+  }
+
+  #bytes(): Buffer {
+    const inode = this.#disk.inode(this.#number);
+    if (inode.kind === "dir") throw systemError("EISDIR", this.#path);
+    return inode.bytes;
+  }
+
+  #attempt(what: Attempt["what"]): void {
+    const fault = this.#alive() ? this.#disk.fault({ what, path: this.#path }) : undefined;
+    if (fault !== undefined) throw systemError(fault.code, this.#path);
+  }
+}
+
+function makeSafe(disk: CrashDisk, alive: () => boolean, what: "sync" | "syncDir", path: string, inode: number | undefined): Promise<void> {
+  if (inode === undefined) return Promise.reject(systemError("ENOENT", path));
+  const upto = disk.log.length;
+  const fault = alive() ? disk.fault({ what, path }) : undefined;
+  return new Promise((resolve, reject) => {
+    disk.later(() => {
+      if (!alive()) return;
+      disk.record({ kind: fault === undefined ? "safe" : "unsafe", inode, upto });
+      if (fault === undefined) resolve();
+      else reject(systemError(fault.code, path));
+    });
+  });
+}

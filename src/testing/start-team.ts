@@ -1,0 +1,125 @@
+import type { Catalog } from "../models/catalog.ts";
+import type { Model, ModelRequest } from "../models/model.ts";
+import type { NodeState } from "../projections/index.ts";
+import type { Clock } from "../protocol/clock.ts";
+import type { Config } from "../protocol/config.ts";
+import type { Fact, Outcome, StoredEntry } from "../protocol/index.ts";
+import type { Agent } from "../runtime/agent.ts";
+import { openRuntime } from "../runtime/open-runtime.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Environment } from "../runtime/settings.ts";
+import type { ScriptedModel } from "./script.ts";
+import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
+
+export interface TeamPlan {
+  goal: string;
+  coordinator: ScriptedModel;
+  /** By name: who plays which worker. */
+  workers?: Record<string, ScriptedModel>;
+  tools?: readonly string[];
+  project?: string;
+  budget_usd?: number;
+  /** A home that is kept; otherwise one that goes with the team. */
+  home?: string;
+  config?: Config;
+  env?: Environment;
+  clock?: Clock;
+}
+
+/**
+ * A whole agent with scripted minds on a real home: real loop, tools, files and log.
+ *
+ * ```ts
+ * await using team = await startTeam({ goal: "Say hello", coordinator: script(call("finish", { summary: "hello" })) });
+ * expect(await team.outcome()).toEqual({ kind: "finished", summary: "hello" });
+ * ```
+ */
+export async function startTeam(plan: TeamPlan): Promise<Team> {
+  const temporary = plan.home === undefined ? await temporaryHome() : undefined;
+  const home = plan.home ?? temporary?.path ?? "";
+  const settings = { home, env: plan.env ?? {}, config: plan.config ?? {} };
+  const catalog = scriptedCatalog(plan);
+  const runtime = await openRuntime(settings, { catalog, ...(plan.clock ? { clock: plan.clock } : {}) });
+  const agent = await runtime.create({
+    goal: plan.goal,
+    model: COORDINATOR_MODEL,
+    worker_model: WORKER_MODEL,
+    ...(plan.tools ? { tools: plan.tools } : {}),
+    ...(plan.project ? { project: plan.project } : {}),
+    ...(plan.budget_usd ? { budget_usd: plan.budget_usd } : {}),
+  });
+  return new Team(runtime, agent, plan, temporary);
+}
+
+export class Team implements AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly agent: Agent;
+  readonly #plan: TeamPlan;
+  readonly #temporary: TemporaryHome | undefined;
+
+  constructor(runtime: Runtime, agent: Agent, plan: TeamPlan, temporary: TemporaryHome | undefined) {
+    this.runtime = runtime;
+    this.agent = agent;
+    this.#plan = plan;
+    this.#temporary = temporary;
+  }
+
+  /** Waits for the run to end; fails if a script was left unplayed or asked for more. */
+  async outcome(): Promise<Outcome> {
+    await this.agent.idle();
+    for (const model of [this.#plan.coordinator, ...Object.values(this.#plan.workers ?? {})]) model.assertDone();
+    const outcome = this.agent.now.agent.run?.finished;
+    if (!outcome) throw new Error(`The run has not ended: the agent is ${this.agent.now.agent.status}.`);
+    return outcome;
+  }
+
+  board(): NodeState[] {
+    return Object.values(this.agent.now.board.nodes);
+  }
+
+  facts(): Promise<Fact[]> {
+    return this.agent.log.read({ after: 0, limit: 1_000_000 });
+  }
+
+  conversation(file = "conversation.jsonl"): Promise<StoredEntry[]> {
+    return this.agent.log.conversation(file);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.runtime.close();
+    await this.#temporary?.remove();
+  }
+}
+
+const COORDINATOR_MODEL = "scripted/coordinator";
+const WORKER_MODEL = "scripted/worker";
+
+function scriptedCatalog({ coordinator, workers = {} }: TeamPlan): Catalog {
+  const worker = byName(workers);
+  return {
+    model: async (id: string) => (id === COORDINATOR_MODEL ? coordinator : worker),
+    list: () => [],
+    chooseDefault: async () => ({ model: COORDINATOR_MODEL, why: "scripted" }),
+    cost: async () => 0,
+  };
+}
+
+/** Every worker shares one model id; its prompt says whose turn it is. */
+function byName(workers: Record<string, ScriptedModel>): Model {
+  const of = (request: ModelRequest): ScriptedModel => {
+    const name = /^You are ([^.]+)\./.exec(request.system)?.[1] ?? "";
+    const model = workers[name];
+    if (!model)
+      throw new Error(
+        `Nobody scripted a worker named ${name}. There are: ${Object.keys(workers).join(", ") || "none"}.`,
+      );
+    return model;
+  };
+  return {
+    id: WORKER_MODEL,
+    contextWindow: 200_000,
+    searchesWeb: false,
+    toolPrompt: () => "",
+    reply: (request, signal) => of(request).reply(request, signal),
+  };
+}

@@ -1,0 +1,169 @@
+import { z } from "zod";
+import type { ListedFile, Scope } from "../store/scope.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { MAX_LINES, textWindow } from "./text-window.ts";
+import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
+
+/** Reading, writing and listing within one participant's scope. A refusal is a result that says what to do instead. */
+export function fileTools(scope: Scope): Tool[] {
+  return [readFileTool(scope), writeFileTool(scope), listFilesTool(scope)];
+}
+
+const MAX_LISTED = 500;
+
+// Made once: turning one into a JSON Schema costs more than running the tool.
+const toRead = z.object({
+  path: z
+    .string()
+    .describe("Relative to the run, e.g. scratch/notes.md, nodes/node-1/published/report.md, project/README.md"),
+  offset: z.int().positive().optional().describe("First line to show, from 1."),
+  limit: z.int().positive().optional().describe(`How many lines, at most ${MAX_LINES}.`),
+});
+const toWrite = z.object({
+  path: z.string().min(1).describe("Relative to the run, e.g. scratch/report.md"),
+  content: z.string().describe("All of the file."),
+});
+const toList = z.object({
+  path: z.string().default("").describe("A folder, relative to the run. Leave it out for the top."),
+  recursive: z.boolean().default(false),
+});
+const toReadRef = z.object({ ref_name: z.string().describe("A name in _refs.json.") });
+
+function readFileTool(scope: Scope): Tool {
+  return defineTool({
+    name: "read_file",
+    description:
+      "Read a text file: your node's files, any node's published/, your own files, the run's _plan.md, the user's project/.",
+    guidance: `Shows a text file, up to ${MAX_LINES} lines at a time.
+- Read before you write or judge: never guess what a file holds.
+- A long file ends with a note that says which lines you saw; go on with offset, or look for the place with bash (grep -n) first.
+- Binary files are not shown, only what they are and how big.`,
+    repeatable: true,
+    parameters: toRead,
+    run: ({ path, offset = 1, limit = MAX_LINES }) => refusalsAsResults(() => readText(scope, path, offset, limit)),
+  });
+}
+
+function writeFileTool(scope: Scope): Tool {
+  return defineTool({
+    name: "write_file",
+    description: "Write a text file, whole. Workers write to scratch/ and their own notebook.md and memory.md.",
+    guidance: `Puts the content into the file, replacing what was there; folders are made as needed.
+- Give the whole content each time. To change a part of a file, read it first and keep the rest.
+- Write results as you go, not only at the end: what is not in a file is lost when the conversation is compacted.`,
+    repeatable: true,
+    parameters: toWrite,
+    run: ({ path, content }) =>
+      refusalsAsResults(async () => `Wrote ${(await scope.writeFile(path, content)).bytes} bytes to ${path}.`),
+  });
+}
+
+function listFilesTool(scope: Scope): Tool {
+  return defineTool({
+    name: "list_files",
+    description: "List the files of a folder, with their sizes.",
+    guidance: `Shows what is in a folder; without a path, all you can reach.
+- recursive shows folders in folders too, at most ${MAX_LISTED} entries: start without it where much may lie (project/).
+- Only what you may read is shown.`,
+    repeatable: true,
+    parameters: toList,
+    run: ({ path, recursive }) => refusalsAsResults(async () => listingText(scope, path, recursive)),
+  });
+}
+
+/** `refs` are a node's: name → `node-1/published/report.md`, a file or a folder. */
+export function readRefTool(scope: Scope, refs: Readonly<Record<string, string>>): Tool {
+  const known = Object.entries(refs).map(([name, target]) => `${name} (${target})`);
+  return defineTool({
+    name: "read_ref",
+    description: "Read what another node published for you, by the name it has in your refs.",
+    guidance: `Shows an input of your node: ${known.join(", ") || "there are none"}.
+- A file is shown like read_file does; of a folder you get the list, then read the files with read_file.`,
+    repeatable: true,
+    parameters: toReadRef,
+    run: ({ ref_name }) =>
+      refusalsAsResults(async () => {
+        const target = Object.hasOwn(refs, ref_name) ? refs[ref_name] : undefined;
+        if (target === undefined)
+          return refusal(`There is no ref "${ref_name}". You have: ${known.join(", ") || "none"}.`);
+        return readRef(scope, target);
+      }),
+  });
+}
+
+async function readText(scope: Scope, path: string, offset: number, limit: number): Promise<ToolOutput> {
+  const file = scope.openFile(path);
+  try {
+    const window = await textWindow(file, { offset, limit });
+    if (window.kind === "binary")
+      return refusal(`${path} is ${window.what}, ${file.size} bytes; it is not shown as text.`);
+    const { text, first, last, total, unread } = window;
+    if (total === 0) return `(${path} is empty.)`;
+    if (last < first) return refusal(`${path} has ${total} lines; there is no line ${first}.`);
+    if (first === 1 && last === total && !unread) return text;
+    const lines = unread ? `more than ${total}` : total;
+    const next = last < total ? ` Go on with offset ${last + 1}.` : "";
+    return `${text}\n\n[Lines ${first} to ${last} of ${lines} in ${path}.${next}]`;
+  } finally {
+    file.close();
+  }
+}
+
+function listingText(scope: Scope, path: string, recursive: boolean): string {
+  const { entries, more } = scope.list(path, { recursive, limit: MAX_LISTED });
+  if (entries.length === 0) return `(${path || "The top folder"} is empty.)`;
+  const note = more ? `\n\n[Only ${entries.length} entries are shown; there are more. List a folder of them.]` : "";
+  return `${entries.map(entryLine).join("\n")}${note}`;
+}
+
+function entryLine({ path, kind, bytes }: ListedFile): string {
+  switch (kind) {
+    case "folder":
+      return `${path}/`;
+    case "file":
+      return `${path} (${bytes} bytes)`;
+    case "link":
+      return `${path} (a link, not followed)`;
+    case "special":
+      return `${path} (not a regular file)`;
+  }
+}
+
+/** A file is shown, a folder is listed; a folder with one file in it is as good as the file. */
+async function readRef(scope: Scope, target: string): Promise<ToolOutput> {
+  const path = publishedPath(target);
+  if (path === undefined) return refusal(`The ref leads to ${target}, which is not in a node's published/.`);
+  try {
+    return await readText(scope, path, 1, MAX_LINES);
+  } catch (error) {
+    if (!(error instanceof ScopeRefusal && error.reason === "wrong_kind")) throw error;
+  }
+  const { entries } = scope.list(path, { recursive: true, limit: MAX_LISTED });
+  const files = entries.filter((entry) => entry.kind === "file");
+  const [only] = files;
+  if (only && files.length === 1) return readText(scope, only.path, 1, MAX_LINES);
+  return `${path} is a folder:\n\n${listingText(scope, path, true)}`;
+}
+
+/** `node-1/published/a.md`, with or without `nodes/` before it; a bare node stands for all it published. */
+function publishedPath(target: string): string | undefined {
+  const [node, published = "published", ...rest] = target
+    .replace(/^nodes\//, "")
+    .replace(/\/+$/, "")
+    .split("/");
+  return node && published === "published" ? ["nodes", node, published, ...rest].join("/") : undefined;
+}
+
+async function refusalsAsResults(run: () => Promise<ToolOutput>): Promise<ToolOutput> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof ScopeRefusal || error instanceof FileNotFound) return refusal(error.message);
+    // A full disk or a bad sector: nothing the model did, yet it should know that the call did not do its work.
+    return refusal(`The file could not be used: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function refusal(content: string): ToolOutput {
+  return { ok: false, content };
+}
