@@ -7,6 +7,9 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
  * C2. CPU is that of the whole process: every thread, garbage collection and compilation too.
  * C3. `turns` counts the calls of the tool; the caller compares it and the server's count with what was asked.
  */
+/** Write-ahead files are set up in large pieces and emptied later: not what is kept, though it counts as written. */
+const WRITE_AHEAD = /\/journal\/|-(wal|shm)$/;
+
 const job = JSON.parse(process.argv[2]);
 const { open } = await import(`./contestants/${job.contestant}.mjs`);
 
@@ -40,7 +43,7 @@ async function team() {
 
 async function growth() {
   await warmUp();
-  return inHome("measured", job.measured, async (contestant, home) => {
+  const figures = await inHome("measured", job.measured, async (contestant, home) => {
     const before = bytesWritten();
     const samples = [];
     // Looking at the folder is not the contestant's work: it is done at four turns only.
@@ -54,7 +57,6 @@ async function growth() {
       late_cpu_ms: (d.cpu - c.cpu) / span,
       early_stored: (b.stored - a.stored) / span,
       late_stored: (d.stored - c.stored) / span,
-      stored_mb: sizeOf(home) / 1e6,
       ...(before !== null && {
         early_written_kb: (b.written - a.written) / span / 1e3,
         late_written_kb: (d.written - c.written) / span / 1e3,
@@ -62,6 +64,7 @@ async function growth() {
       }),
     };
   });
+  return { ...figures, stored_mb: sizeOf(`${job.home}/measured`) / 1e6 };
 }
 
 async function cold() {
@@ -109,7 +112,8 @@ function bytesWritten() {
 
 function sizeOf(folder) {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
-  return files.reduce((bytes, file) => bytes + statSync(`${file.parentPath}/${file.name}`).size, 0);
+  const paths = files.map((file) => `${file.parentPath}/${file.name}`).filter((path) => !WRITE_AHEAD.test(path));
+  return paths.reduce((bytes, path) => bytes + statSync(path).size, 0);
 }
 
 function median(rounds, figure) {

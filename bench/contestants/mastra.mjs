@@ -31,6 +31,6 @@ export async function open({ baseUrl, home }) {
       for await (const _ of result.textStream);
       if (result.error) throw result.error;
     },
-    async close() {},
+    close: () => storage.close(),
   };
 }

@@ -26,8 +26,8 @@ export function applyToActivity(activity: Activity, fact: Fact): void {
   }
 }
 
-const WAITING: Record<string, string> = {
+const WAITING = {
   human: "waits for you",
   news: "waits for the team",
   rate_limit: "waits for the rate limit to pass",
-};
+} as const;

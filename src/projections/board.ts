@@ -1,4 +1,4 @@
-import type { Fact, FactOf, NodeId, Outcome, PublishedFile, WorkerId } from "../protocol/index.ts";
+import type { Fact, FactOf, NodeId, Outcome, PublishedFile, RunId, WorkerId } from "../protocol/index.ts";
 
 interface NodeBase {
   id: NodeId;
@@ -90,9 +90,11 @@ export function readyNodes(board: Board): NodeState[] {
   );
 }
 
-/** Nodes that somebody still has to finish. */
-export function openNodes(board: Board): NodeState[] {
-  return Object.values(board.nodes).filter((node) => node.status !== "completed" && node.status !== "failed");
+/** Nodes of a run that somebody still has to finish. */
+export function openNodes(board: Board, run: RunId): NodeState[] {
+  return Object.values(board.nodes).filter(
+    (node) => node.spec.run_id === run && node.status !== "completed" && node.status !== "failed",
+  );
 }
 
 /** The board in words, for the coordinator's prompt and for people. */

@@ -1,4 +1,4 @@
-import { apply, type NodeState, SITUATION_VERSION, type Situation } from "../projections/index.ts";
+import { apply, type NodeState, openNodes, SITUATION_VERSION, type Situation } from "../projections/index.ts";
 import { COORDINATOR, type Fact, type NewFact, type NodeId, type Outcome, type RunId } from "../protocol/index.ts";
 import { createNodeFolder, createRunFolder, createWorkerFolder } from "../store/node-folder.ts";
 import { NodeTraces } from "../store/node-trace.ts";
@@ -31,6 +31,7 @@ export class Agent {
   readonly #house: House;
   readonly #traces: NodeTraces;
   readonly #tasks = new Map<string, Promise<void>>();
+  readonly #folders = new Map<NodeId, Promise<void>>();
   readonly #listeners = new Set<(delta: Delta) => void>();
   #work = new AbortController();
   #scheduling = false;
@@ -68,7 +69,7 @@ export class Agent {
     facts.push({ type: "agent.started", data: { why, pid: this.#house.pid } });
     if (!run) facts.push(...this.#newRun(goal ?? this.#now.agent.created.goal));
     facts.push({ type: "worker.busy", data: { worker_id: COORDINATOR, node_id: null } });
-    const taken = Object.values(this.#now.board.nodes).filter(isTaken);
+    const taken = run ? openNodes(this.#now.board, run.id).filter(isTaken) : [];
     for (const { id, worker_id } of taken) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
     this.#work = new AbortController();
     await this.log.append({ facts }).durable;
@@ -150,9 +151,8 @@ export class Agent {
       if (!node || !isTaken(node)) return;
       const worker = this.#now.roster[node.worker_id];
       if (!worker) throw new Error(`${id} is assigned to ${node.worker_id}, who is not on the roster.`);
-      const { run_id, task, deliverables, refs } = node.spec;
-      await createNodeFolder(nodeDir(this.log.dir, run_id, id), { id, task, deliverables, refs });
-      await createWorkerFolder(workerDir(this.log.dir, run_id, worker.id), {
+      await this.#folderOf(node);
+      await createWorkerFolder(workerDir(this.log.dir, node.spec.run_id, worker.id), {
         name: worker.spawned.name,
         identity: "A capable generalist.",
       });
@@ -175,12 +175,10 @@ export class Agent {
       outcome.kind === "finished"
         ? { type: "agent.completed", data: { summary: outcome.summary } }
         : { type: "agent.failed", data: { error: explain(outcome) } };
-    const facts: NewFact[] = [
-      { type: "worker.idle", data: { worker_id: COORDINATOR } },
-      { type: "run.finished", data: { run_id: run.id, outcome } },
-      ended,
-    ];
-    await this.log.append({ facts }).durable;
+    const facts: NewFact[] = [{ type: "worker.idle", data: { worker_id: COORDINATOR } }];
+    // A run that failed (a wrong key, a provider that is down) is not over: once mended, resume goes on with it.
+    if (outcome.kind !== "failed") facts.push({ type: "run.finished", data: { run_id: run.id, outcome } });
+    await this.log.append({ facts: [...facts, ended] }).durable;
     // Nobody works for a run that has ended.
     this.#work.abort(new Error("the run has ended"));
   }
@@ -194,9 +192,19 @@ export class Agent {
     await this.log.append({
       facts: [{ type: "node.created", data: { ...data, parent_node_id: null, created_by: COORDINATOR } }],
     }).durable;
-    await createNodeFolder(nodeDir(this.log.dir, run_id, node_id), { id: node_id, task, deliverables, refs });
+    const node = this.#now.board.nodes[node_id];
+    if (node) await this.#folderOf(node);
     await writePlan(runDir(this.log.dir, run_id), this.#now);
     return { ok: true as const, node_id };
+  }
+
+  /** Made once in this process, however many want it at the same time; making it again after a crash changes nothing. */
+  #folderOf({ id, spec }: NodeState): Promise<void> {
+    const { run_id, task, deliverables, refs } = spec;
+    const made =
+      this.#folders.get(id) ?? createNodeFolder(nodeDir(this.log.dir, run_id, id), { id, task, deliverables, refs });
+    this.#folders.set(id, made);
+    return made;
   }
 
   #workplace(): Workplace {

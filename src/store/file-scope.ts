@@ -27,6 +27,11 @@ const NOT_OPENED_BY_ITSELF = "node_modules";
 
 const readAt = promisify(read);
 
+/** One folder's visible entries, and those of them that can be opened in turn. */
+interface Opened extends Listing {
+  folders: Place[];
+}
+
 /** A view of the files, on a real disk. The rules are in scope.ts, the opening in walk.ts. */
 export class FileScope implements Scope {
   readonly #view: View;
@@ -56,13 +61,15 @@ export class FileScope implements Scope {
     const name = place.parts.at(-1);
     if (place.judgement.access === "none") throw outside("read", place);
     if (name === undefined) throw isFolder(path);
-    return this.#inFolder(place, place.parts.slice(0, -1), (folder) => {
-      const file = walk.openFile(folder, name, { anyForm: place.isProject });
-      if (!file.linked || place.isProject || isPublished(place)) return file;
-      file.close();
-      const words = `${path} has a second name elsewhere (a hard link) and is not read. Make a copy of it and read that.`;
-      throw new ScopeRefusal("unsafe", words);
-    });
+    const file = this.#guarded(place, () =>
+      this.#inFolder(place, place.parts.slice(0, -1), (folder) =>
+        walk.openFile(folder, name, { anyForm: place.isProject }),
+      ),
+    );
+    if (!file.linked || place.isProject || isPublished(place)) return file;
+    file.close();
+    const words = `${path} has a second name elsewhere (a hard link) and is not read. Make a copy of it and read that.`;
+    throw new ScopeRefusal("unsafe", words);
   }
 
   async writeFile(path: string, content: string | Uint8Array): Promise<{ bytes: number }> {
@@ -76,7 +83,8 @@ export class FileScope implements Scope {
     const folder = this.#guarded(place, () => walk.openFolder(place.root, place.parts.slice(0, -1), { createFrom }));
     try {
       const name = place.parts.at(-1) ?? "";
-      const runnable = ((walk.glance(folder, name)?.mode ?? 0n) & 0o100n) !== 0n;
+      const before = walk.glance(folder, name);
+      const runnable = before?.isFile() && (before.mode & 0o100n) !== 0n;
       await writeWhole(folder, name, bytes, runnable ? 0o700 : 0o600);
       return { bytes: bytes.length };
     } catch (error) {
@@ -94,7 +102,8 @@ export class FileScope implements Scope {
     const queue = [place];
     let more = false;
     for (let next = queue.shift(); next && !more; next = queue.shift()) {
-      const found = this.#entriesOf(next);
+      const found = next === place ? this.#guarded(place, () => this.#entriesOf(place)) : this.#entriesIfOpen(next);
+      if (!found) continue;
       more = found.more || entries.length + found.entries.length > limit;
       entries.push(...found.entries.slice(0, limit - entries.length));
       if (recursive) queue.push(...found.folders);
@@ -119,8 +128,7 @@ export class FileScope implements Scope {
     throw new ScopeRefusal(reason, words);
   }
 
-  /** One folder's visible entries, and those of them that can be opened in turn. */
-  #entriesOf(place: Place): Listing & { folders: Place[] } {
+  #entriesOf(place: Place): Opened {
     return this.#inFolder(place, place.parts, (folder) => {
       const { children, more } = walk.childrenOf(folder, MAX_NAMES_IN_A_FOLDER);
       const entries = isTop(this.#view, place) ? this.#mounts() : [];
@@ -141,6 +149,16 @@ export class FileScope implements Scope {
       }
       return { entries, more, folders };
     });
+  }
+
+  /** Below the folder that was asked for, one that is closed to us or has just gone is passed over. */
+  #entriesIfOpen(place: Place): Opened | undefined {
+    try {
+      return this.#entriesOf(place);
+    } catch (error) {
+      if (error instanceof walk.WalkTrouble || error instanceof ScopeRefusal) return undefined;
+      throw error;
+    }
   }
 
   /** What stands at the top beside the run's own files. Never opened by a recursive listing: it would be there twice. */
@@ -168,14 +186,12 @@ export class FileScope implements Scope {
     const enter: walk.WalkOptions["enter"] = (stats) => {
       if (isHome(this.#view, stats)) throw notTheHome(place.path);
     };
-    return this.#guarded(place, () => {
-      const folder = walk.openFolder(place.root, parts, place.isProject ? { enter, anyForm: true } : {});
-      try {
-        return use(folder);
-      } finally {
-        walk.closeFolder(folder);
-      }
-    });
+    const folder = walk.openFolder(place.root, parts, place.isProject ? { enter, anyForm: true } : {});
+    try {
+      return use(folder);
+    } finally {
+      walk.closeFolder(folder);
+    }
   }
 
   #guarded<T>(place: Place, step: () => T): T {
@@ -208,15 +224,10 @@ export class FileScope implements Scope {
   }
 
   #visibleNames(place: Place): string[] | undefined {
-    try {
-      return this.#entriesOf(place).entries.map(({ path, kind }) => {
-        const name = path.slice(path.lastIndexOf("/") + 1);
-        return kind === "folder" ? `${name}/` : name;
-      });
-    } catch (error) {
-      if (error instanceof FileNotFound || error instanceof ScopeRefusal) return undefined;
-      throw error;
-    }
+    return this.#entriesIfOpen(place)?.entries.map(({ path, kind }) => {
+      const name = path.slice(path.lastIndexOf("/") + 1);
+      return kind === "folder" ? `${name}/` : name;
+    });
   }
 }
 

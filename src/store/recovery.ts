@@ -8,6 +8,8 @@ import { journalDir } from "./paths.ts";
 /**
  * Brings the plain files to what the journals say, after a crash.
  *
+ * R0. The journals are synced before anything is done by them: a commit that was under way when the process died may be
+ *     visible and not on disk, and half of it in the files would outlive it.
  * R1. Every whole frame is written again, also where its bytes seem to be there: what is visible may not be on disk.
  * R2. Journals go only when everything they hold is synced; then their going is synced, so none comes back later.
  * R3. Doing it twice, or again after dying half-way, gives the same files.
@@ -23,6 +25,7 @@ export async function recover(
   const orphans = new Map<string, { offset: number; bytes: Buffer[] }>();
   let nextNumber = 1;
   for (const name of names) {
+    await syncFile(disk, join(journalDir(root), name));
     const journal = withoutRoom(readWhole(disk, join(journalDir(root), name)) ?? Buffer.alloc(0));
     for (const found of scanJournal(journal)) {
       if (found.kind === "frame") {
@@ -61,6 +64,15 @@ function journalNames(disk: Disk, root: string): string[] {
     .list(journalDir(root))
     .filter((name) => name.endsWith(".journal"))
     .sort();
+}
+
+async function syncFile(disk: Disk, path: string): Promise<void> {
+  const file = disk.open(path, "write");
+  try {
+    await file.sync();
+  } finally {
+    file.close();
+  }
 }
 
 /** A journal ends with room for more: zeros, which no frame ends with. */

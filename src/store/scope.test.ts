@@ -131,7 +131,8 @@ test("a file that is not there is answered with what is near it, and never with 
 
 test("a listing shows what may be read and what leads there", async () => {
   await using team = await scopeTeam();
-  const paths = (path: string, recursive = false) => team.alice.list(path, { recursive, limit: 100 }).entries.map((entry) => entry.path);
+  const paths = (path: string, recursive = false) =>
+    team.alice.list(path, { recursive, limit: 100 }).entries.map((entry) => entry.path);
 
   expect(paths("")).toEqual([
     ...["_messages", "_plan.md", "_refs.json", "_spec.md", "identity.md", "memory.md", "nodes", "notebook.md"],
@@ -143,7 +144,11 @@ test("a listing shows what may be read and what leads there", async () => {
   expect(team.alice.list("./scratch/", { recursive: true, limit: 100 })).toEqual({
     entries: [
       { path: "scratch/deep", kind: "folder", bytes: 0 },
-      { path: "scratch/deep/data.jsonl", kind: "file", bytes: canaryOf(`${RUN}nodes/node-1/scratch/deep/data.jsonl`).length },
+      {
+        path: "scratch/deep/data.jsonl",
+        kind: "file",
+        bytes: canaryOf(`${RUN}nodes/node-1/scratch/deep/data.jsonl`).length,
+      },
       { path: "scratch/draft.md", kind: "file", bytes: canaryOf(`${RUN}nodes/node-1/scratch/draft.md`).length },
     ],
     more: false,
@@ -159,7 +164,10 @@ test("a limit cuts a listing's depths, and says so", async () => {
   await using team = await scopeTeam();
 
   const { entries, more } = team.coordinator.list("nodes", { recursive: true, limit: 3 });
-  expect([entries.map((entry) => entry.path), more]).toEqual([["nodes/node-1", "nodes/node-1/_refs.json", "nodes/node-2"], true]);
+  expect([entries.map((entry) => entry.path), more]).toEqual([
+    ["nodes/node-1", "nodes/node-1/_refs.json", "nodes/node-2"],
+    true,
+  ]);
 });
 
 test("a write is whole, makes its folders, keeps what may be run runnable, and leaves nothing beside it", async () => {
@@ -171,14 +179,25 @@ test("a write is whole, makes its folders, keeps what may be run runnable, and l
   await team.alice.writeFile("scratch/draft.md", "#!/bin/sh");
 
   expect(readFileSync(join(scratch, "a/b/c.md"), "utf8")).toBe("grüße");
-  expect(["a", "a/b/c.md", "draft.md"].map((path) => statSync(join(scratch, path)).mode & 0o777)).toEqual([0o700, 0o600, 0o700]);
-  expect(readdirSync(scratch, { recursive: true }).sort()).toEqual(["a", "a/b", "a/b/c.md", "deep", "deep/data.jsonl", "draft.md"]);
+  expect(["a", "a/b/c.md", "draft.md"].map((path) => statSync(join(scratch, path)).mode & 0o777)).toEqual([
+    0o700, 0o600, 0o700,
+  ]);
+  expect(readdirSync(scratch, { recursive: true }).sort()).toEqual([
+    "a",
+    "a/b",
+    "a/b/c.md",
+    "deep",
+    "deep/data.jsonl",
+    "draft.md",
+  ]);
 });
 
 test("what is too large is refused, what is large is read in part", async () => {
   await using team = await scopeTeam();
 
-  expect(await refusalOf(team.alice.writeFile("scratch/big", Buffer.alloc(MAX_WRITE_BYTES + 1)))).toMatch("at most 10485760 are taken");
+  expect(await refusalOf(team.alice.writeFile("scratch/big", Buffer.alloc(MAX_WRITE_BYTES + 1)))).toMatch(
+    "at most 10485760 are taken",
+  );
   expect(await team.alice.readFile("project/README.md", { maxBytes: 6 })).toEqual({
     bytes: Buffer.from("CANARY"),
     size: canaryOf("project/README.md").length,
@@ -207,7 +226,13 @@ test("our home inside the project is not part of the project", async () => {
     "project/home/token is not yours to see: it is Agiraph's own home, which is no part of the project.",
   );
   expect(whole.list("project", { recursive: true, limit: 100 }).entries.map((entry) => entry.path)).toEqual([
-    ...["project/outside.txt", "project/project", "project/project/README.md", "project/project/src", "project/project/src/main.ts"],
+    ...[
+      "project/outside.txt",
+      "project/project",
+      "project/project/README.md",
+      "project/project/src",
+      "project/project/src/main.ts",
+    ],
   ]);
   expect(await refusalOf(inside.readFile("project/MEMORY.md", { maxBytes: 9 }))).toMatch("Agiraph's own home");
   expect(whole.binds().hide.sort()).toEqual(
@@ -233,7 +258,13 @@ test("a worker's shell gets the same scope: its scratch and its files, others' p
   expect(team.alice.binds()).toEqual({
     write: [run("nodes/node-1/scratch"), run("workers/alice")],
     read: [
-      ...["workers/alice/conversation.jsonl", "workers/alice/history.json", "nodes/node-2/published", "_messages", "nodes/node-1"].map(run),
+      ...[
+        "workers/alice/conversation.jsonl",
+        "workers/alice/history.json",
+        "nodes/node-2/published",
+        "_messages",
+        "nodes/node-1",
+      ].map(run),
       team.project,
     ],
     hide: [".env", ".git", "src/.secret"].map((path) => join(team.project, path)),
@@ -263,7 +294,8 @@ test("a folder whose record cannot be covered is not writable in the shell", asy
 
 test("a project too big to look through is hidden where it was not looked at, dependencies first", async () => {
   await using team = await scopeTeam();
-  for (let i = 0; i < 450; i++) mkdirSync(join(team.project, `packages/app/node_modules/p${i}/.hidden`), { recursive: true });
+  for (let i = 0; i < 450; i++)
+    mkdirSync(join(team.project, `packages/app/node_modules/p${i}/.hidden`), { recursive: true });
 
   const { hide } = team.alice.binds();
   expect(hide).toContain(join(team.project, "packages/app/node_modules"));
@@ -271,10 +303,26 @@ test("a project too big to look through is hidden where it was not looked at, de
   expect(hide.length).toBeLessThan(500);
 });
 
-test("the prompt is told the same rules", async () => {
+test("what the prompt promises, holds", async () => {
   await using team = await scopeTeam();
+  const exampleOf = (name: string) =>
+    name.replace("NODE", "node-2").replace("WORKER", "bob").replace(/\/…?$/, "/new.md");
 
-  expect([team.alice.describe(), team.coordinator.describe()]).toMatchSnapshot();
+  for (const scope of [team.alice, team.coordinator]) {
+    const [, write = "", read = ""] = scope.describe().split(/^- /m);
+    const names = (line: string) => (line.match(/[\w.]+(\/[\w.…]*)+|[\w]+\.(md|json)/g) ?? []).map(exampleOf);
+    expect(names(write).length).toBeGreaterThan(2);
+    for (const path of names(write)) {
+      if (path === "published/new.md") continue;
+      await scope.writeFile(path === "_spec.md" ? "nodes/node-1/_spec.md" : path, "x");
+    }
+    for (const path of names(read)) {
+      const error = await text(scope, path).catch((reason: unknown) => reason);
+      expect(error instanceof ScopeRefusal ? error.message : "readable, if it is there").toBe(
+        "readable, if it is there",
+      );
+    }
+  }
 });
 
 /** How the file is named in a worker's scope, which has the run as its top. */

@@ -52,7 +52,7 @@ export async function carryOut(
   const { log, clock } = record;
   let turn = job.turn;
   let lost: unknown;
-  const model = { ...modelFacts(ports, actor, record, () => turn) };
+  const model = modelFacts(ports, actor, record, () => turn);
   const loop = workLoop(job, { ...ports, model }, signal);
   try {
     for (;;) {

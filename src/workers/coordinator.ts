@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Mailbox } from "../mail/mailbox.ts";
 import type { Model } from "../models/model.ts";
-import { openNodes, type Situation } from "../projections/index.ts";
+import { openNodes } from "../projections/index.ts";
 import {
   COORDINATOR,
   type Entry,
@@ -37,7 +37,7 @@ export async function coordinate(
   const { project, model: modelId, tools: allowed } = now().agent.created;
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project });
   const model = await place.model(modelId);
-  const tools = toolsFor(team, scope, model, place);
+  const tools = toolsFor(run.id, team, scope, model, place);
   const toolbox = new Toolbox(allowed ? tools.filter((tool) => allowed.includes(tool.spec.name)) : tools);
 
   const stored = await log.conversation(CONVERSATION);
@@ -46,19 +46,25 @@ export async function coordinate(
     (await beginRun(run, scope, model, toolbox, pastHistory(stored), place));
   const mailbox = await Mailbox.open(log, COORDINATOR, past.cursor, now);
   try {
-    const job = { ...past, maxTurns: place.maxTurns, onSilence: waitOrEnd(mailbox, place) };
+    const job = { ...past, maxTurns: place.maxTurns, onSilence: waitOrEnd(run.id, mailbox, place) };
     return await carryOut(job, { model, toolbox, mail: () => mailbox.take() }, ACTOR, place, signal);
   } finally {
     mailbox.close();
   }
 }
 
-function toolsFor(team: Pick<CoordinationPort, "createNode">, scope: Scope, model: Model, place: Workplace): Tool[] {
+function toolsFor(
+  run: RunId,
+  team: Pick<CoordinationPort, "createNode">,
+  scope: Scope,
+  model: Model,
+  place: Workplace,
+): Tool[] {
   const { log, now } = place;
   const port: CoordinationPort = {
     ...team,
     unfinished() {
-      const open = openNodes(now().board).map((node) => `${node.id} is ${node.status}`);
+      const open = openNodes(now().board, run).map((node) => `${node.id} is ${node.status}`);
       return open.length > 0 ? `${open.join(", ")}. Wait for the news.` : null;
     },
   };
@@ -101,10 +107,10 @@ function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["conversation"]
  * Silence while the team works is patience: wait for the news, at no cost. Silence with nothing under way is asked
  * about once; a second time the words themselves are the answer.
  */
-function waitOrEnd(mailbox: Mailbox, { log, now }: Workplace) {
+function waitOrEnd(run: RunId, mailbox: Mailbox, { log, now }: Workplace) {
   let idleSilences = 0;
   return async (reply: ReplyEntry, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
-    if (isTeamWorking(now())) {
+    if (openNodes(now().board, run).length > 0) {
       idleSilences = 0;
       const who = { worker_id: COORDINATOR, node_id: null };
       await log.append({ facts: [{ type: "worker.waiting", data: { ...who, for: "news" } }] }).durable;
@@ -119,8 +125,4 @@ function waitOrEnd(mailbox: Mailbox, { log, now }: Workplace) {
     const content = "You called no tool and nothing is under way. If the goal is met, call finish; otherwise go on.";
     return [{ role: "user", from: "agiraph", content }];
   };
-}
-
-function isTeamWorking(now: Situation): boolean {
-  return openNodes(now.board).length > 0;
 }

@@ -1,4 +1,4 @@
-import { type CallPart, callsOf, type Entry, type ReplyEntry, type ResultEntry, type UserEntry } from "../../protocol/index.ts";
+import { type CallPart, callsOf, type Entry, type ReplyEntry, type ResultEntry } from "../../protocol/index.ts";
 import type { ModelRequest } from "../model.ts";
 
 /** A call of ours and what came of it. */
@@ -6,6 +6,13 @@ export interface Exchange {
   call: CallPart;
   args: Readonly<Record<string, unknown>>;
   result: ResultEntry;
+  /** Where in the conversation the result stands. */
+  at: number;
+}
+
+export interface Heard {
+  content: string;
+  at: number;
 }
 
 /** What was said and done since the present assignment began: all that the surveyor knows. */
@@ -19,9 +26,9 @@ export interface Conversation {
   calls: number;
   replies: readonly ReplyEntry[];
   /** What others said after the task, oldest first. */
-  heard: readonly UserEntry[];
+  heard: readonly Heard[];
   /** The part of it that came after our last reply. */
-  news: readonly UserEntry[];
+  news: readonly Heard[];
 }
 
 export function readConversation({ history, system }: Pick<ModelRequest, "history" | "system">): Conversation {
@@ -30,7 +37,7 @@ export function readConversation({ history, system }: Pick<ModelRequest, "histor
   const since = history.slice(start + 1);
   const replies = since.filter((entry) => entry.role === "assistant");
   const lastReply = since.findLastIndex((entry) => entry.role === "assistant");
-  const isHeard = (entry: Entry) => entry.role === "user";
+  const heard = since.flatMap((entry, at) => (entry.role === "user" ? [{ content: entry.content, at }] : []));
   return {
     // A summary may hide the first words; the prompt still has them.
     task: first?.role === "user" ? first.content : taskInPrompt(system),
@@ -38,8 +45,8 @@ export function readConversation({ history, system }: Pick<ModelRequest, "histor
     exchanges: exchangesIn(since),
     calls: replies.flatMap(callsOf).length,
     replies,
-    heard: since.filter(isHeard),
-    news: since.slice(lastReply + 1).filter(isHeard),
+    heard,
+    news: heard.filter(({ at }) => at > lastReply),
   };
 }
 
@@ -53,11 +60,12 @@ function beginsAssignment(entry: Entry): boolean {
 }
 
 function exchangesIn(entries: readonly Entry[]): Exchange[] {
-  const results = new Map(entries.flatMap((entry) => (entry.role === "tool" ? [[entry.call_id, entry] as const] : [])));
-  const calls = entries.flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : []));
-  return calls.flatMap((call) => {
-    const result = results.get(call.id);
-    return result ? [{ call, args: argsOf(call), result }] : [];
+  const calls = new Map(
+    entries.flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : [])).map((call) => [call.id, call]),
+  );
+  return entries.flatMap((result, at): Exchange[] => {
+    const call = result.role === "tool" ? calls.get(result.call_id) : undefined;
+    return result.role === "tool" && call ? [{ call, args: argsOf(call), result, at }] : [];
   });
 }
 

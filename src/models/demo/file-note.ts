@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { kindOf } from "./file-kind.ts";
+import { cut } from "./markdown.ts";
 import { type Heading, readProse, tellingSentences, withoutMarkup } from "./prose.ts";
 import { namesIn } from "./source.ts";
 import type { FileText } from "./tool-text.ts";
@@ -49,7 +50,9 @@ export function noteOf(path: string, bytes: number, { text, lines, whole }: File
   const { family } = kindOf(path);
   const prose = readProse(family === "prose" ? text : "");
   const headings = family === "prose" ? prose.headings : namesIn(path, text);
-  const words = wordsOf(family === "prose" ? [...headings.map(({ text }) => text), ...prose.paragraphs].join("\n") : text);
+  const words = wordsOf(
+    family === "prose" ? [...headings.map(({ text }) => text), ...prose.paragraphs].join("\n") : text,
+  );
   const terms = termsOf(words, 200);
   const targets = [...new Set(prose.links)];
   return {
@@ -74,7 +77,9 @@ export function noteOf(path: string, bytes: number, { text, lines, whole }: File
 
 /** The first heading, or else the first line that says anything. */
 function titleOf(text: string, headings: readonly Heading[]): string {
-  const lines = text.split("\n").map((line) => withoutMarkup(line.replace(/^\s*(?:\/\/+|\/\*+|#+!?|;+|--|<!--|\*|"""|>)\s*/, "")));
+  const lines = text
+    .split("\n")
+    .map((line) => withoutMarkup(line.replace(/^\s*(?:\/\/+|\/\*+|#+!?|;+|--|<!--|\*|"""|>)\s*/, "")));
   const first = lines.find((line) => /[\p{L}\p{N}]/u.test(line));
   return cut(headings[0]?.text || first || "(nothing but signs)", LONGEST_TITLE);
 }
@@ -82,9 +87,4 @@ function titleOf(text: string, headings: readonly Heading[]): string {
 function hostOf(link: string): string[] {
   const host = /^(?:https?:)?\/\/([^/?#:@]+)/i.exec(link)?.[1];
   return host ? [host.toLowerCase()] : [];
-}
-
-function cut(text: string, length: number): string {
-  const chars = [...text];
-  return chars.length > length ? `${chars.slice(0, length - 1).join("")}…` : text;
 }

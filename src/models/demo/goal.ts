@@ -52,9 +52,11 @@ function pathLike(text: string): Mention[] {
     const written = token.replace(/^[([{<"'`“‘«]+/, "").replace(/(?<=[^./]|\.\.\/|\/)[\])}>"'`”’».,;:!?]+$/, "");
     if (written === "" || isAddress(written)) return [];
     if (/^(?:\.|\.\/)$/.test(written)) return token === written ? [{ written, sure: true }] : [];
-    if (/^(?:\.{1,2}\/|\/|~\/)./.test(written) || /^[^/]+(?:\/[^/]+)*\/$/.test(written)) return [{ written, sure: true }];
+    if (/^(?:\.{1,2}\/|\/|~\/)./.test(written) || /^[^/]+(?:\/[^/]+)*\/$/.test(written))
+      return [{ written, sure: true }];
     const isPath = /^[^/]+(?:\/[^/]+)+$/.test(written);
-    const isFileName = /^[\p{L}\p{N}_-][\p{L}\p{N}._-]*\.[A-Za-z][A-Za-z0-9]{0,7}$/u.test(written) && !/^(?:e\.g|i\.e)$/i.test(written);
+    const isFileName =
+      /^[\p{L}\p{N}_-][\p{L}\p{N}._-]*\.[A-Za-z][A-Za-z0-9]{0,7}$/u.test(written) && !/^(?:e\.g|i\.e)$/i.test(written);
     return isPath || isFileName ? [{ written, sure: false }] : [];
   });
 }
@@ -63,7 +65,10 @@ const NAME = "([\\p{L}\\p{N}_][\\p{L}\\p{N}._-]*)";
 const PHRASES = [
   new RegExp(`\\b(?:folder|directory)\\s+(?:called\\s+|named\\s+)?${NAME}`, "giu"),
   new RegExp(`\\b${NAME}\\s+(?:folder|directory)\\b`, "giu"),
-  new RegExp(`\\b(?:files?|documents?|notes?|pages?)\\s+(?:in|of|under|inside|from)\\s+(?:the\\s+|my\\s+|our\\s+)?${NAME}`, "giu"),
+  new RegExp(
+    `\\b(?:files?|documents?|notes?|pages?)\\s+(?:in|of|under|inside|from)\\s+(?:the\\s+|my\\s+|our\\s+)?${NAME}`,
+    "giu",
+  ),
 ];
 const NO_NAME = new Set(
   "a an and any all current each every for here in is it its my of on or our project root that the their there these this those to us whole with working your folder directory repo repository".split(
@@ -86,8 +91,12 @@ function isAddress(written: string): boolean {
 
 /** The project is mounted as `project/`; a path from elsewhere is looked for by its last names (see scout.ts). */
 function asToolPath(written: string): string | undefined {
-  const parts = written.replaceAll("\\", "/").split("/").filter((part) => part !== "" && part !== "." && part !== "~");
-  if (parts.some((part) => part === ".." || /^[\p{P}\p{S}]+$/u.test(part))) return parts.includes("..") ? `project/${parts.join("/")}` : undefined;
+  const parts = written
+    .replaceAll("\\", "/")
+    .split("/")
+    .filter((part) => part !== "" && part !== "." && part !== "~");
+  if (parts.some((part) => part === ".." || /^[\p{P}\p{S}]+$/u.test(part)))
+    return parts.includes("..") ? `project/${parts.join("/")}` : undefined;
   if (parts.length === 0) return /^[./]+$/.test(written) ? "project" : undefined;
   return parts[0] === "project" ? parts.join("/") : `project/${parts.join("/")}`;
 }

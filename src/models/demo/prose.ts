@@ -62,7 +62,8 @@ export function tellingSentences(paragraphs: readonly string[], terms: Terms, mo
   const scored = sentences.map((sentence, at) => {
     const words = new Set(wordsOf(sentence.toLowerCase()));
     let score = 0;
-    for (const word of words) if (isTelling(word)) score += weights.get(word) ?? weights.get(word.replace(/s$/, "")) ?? 0;
+    for (const word of words)
+      if (isTelling(word)) score += weights.get(word) ?? weights.get(word.replace(/s$/, "")) ?? 0;
     // Long sentences hold more words and early ones more of the matter.
     return { sentence, at, score: (score / Math.sqrt(words.size + 4)) * (at < 3 ? 1.3 : 1) };
   });
@@ -83,7 +84,9 @@ export function withoutMarkup(text: string): string {
 }
 
 function sentencesOf(paragraph: string): string[] {
-  return paragraph.split(/(?<=[.!?…]["”’)]?)\s+(?=["“‘(]?[\p{Lu}\p{N}\p{Lo}])|(?<=[。！？])/u).map((sentence) => sentence.trim());
+  return paragraph
+    .split(/(?<=[.!?…]["”’)]?)\s+(?=["“‘(]?[\p{Lu}\p{N}\p{Lo}])|(?<=[。！？])/u)
+    .map((sentence) => sentence.trim());
 }
 
 function isQuotable(sentence: string): boolean {
@@ -105,9 +108,12 @@ function linksIn(line: string): string[] {
   const named = [...text.matchAll(/^\s{0,3}\[[^\]]+\]:\s*<?([^\s>]+)>?/g)];
   const html = [...text.matchAll(/\b(?:href|src)\s*=\s*["']([^"']+)["']/gi)];
   const bare = [...text.matchAll(/(?<![("'=\]:]\s?)(?<![<\w/])<?(https?:\/\/[^\s<>)\]"'`]+[^\s<>)\]"'`.,;:!?])/g)];
-  return [...inline.map((m) => m[1] ?? m[2]), ...named.map((m) => m[1]), ...html.map((m) => m[1]), ...bare.map((m) => m[1])].flatMap(
-    (link) => link ?? [],
-  );
+  return [
+    ...inline.map((m) => m[1] ?? m[2]),
+    ...named.map((m) => m[1]),
+    ...html.map((m) => m[1]),
+    ...bare.map((m) => m[1]),
+  ].flatMap((link) => link ?? []);
 }
 
 function withoutFrontMatter(text: string): string {

@@ -32,9 +32,18 @@ function definitionsIn(text: string): string[] {
 const DATA: ReadonlyMap<string, (text: string) => string[]> = new Map([
   ["JSON", keysOfJson],
   ["YAML", (text) => [...text.matchAll(/^([\w"'.-][\w"' .-]*):(?:\s|$)/gm)].flatMap(([, key]) => key ?? [])],
-  ["TOML", (text) => [...text.matchAll(/^(?:\[+([^\]]+)\]+|([\w.-]+)\s*=)/gm)].flatMap(([, table, key]) => table ?? key ?? [])],
-  ["settings", (text) => [...text.matchAll(/^(?:\[([^\]]+)\]|([\w.-]+)\s*=)/gm)].flatMap(([, table, key]) => table ?? key ?? [])],
-  ["CSV", (text) => (text.split("\n", 1)[0] ?? "").split(/[,;\t]/).map((column) => column.trim().replace(/^"|"$/g, ""))],
+  [
+    "TOML",
+    (text) => [...text.matchAll(/^(?:\[+([^\]]+)\]+|([\w.-]+)\s*=)/gm)].flatMap(([, table, key]) => table ?? key ?? []),
+  ],
+  [
+    "settings",
+    (text) => [...text.matchAll(/^(?:\[([^\]]+)\]|([\w.-]+)\s*=)/gm)].flatMap(([, table, key]) => table ?? key ?? []),
+  ],
+  [
+    "CSV",
+    (text) => (text.split("\n", 1)[0] ?? "").split(/[,;\t]/).map((column) => column.trim().replace(/^"|"$/g, "")),
+  ],
 ]);
 
 /** The keys at the top; of a list or of JSON lines, those of the first element. */

@@ -36,7 +36,8 @@ export interface FileText {
 }
 
 export function readText(content: string): FileText {
-  const note = /\n\n\[Lines (\d+) to (\d+) of (?:more than )?(\d+) in ([^\n]+?)\.(?: Go on with offset (\d+)\.)?\]$/.exec(content);
+  const note =
+    /\n\n\[Lines (\d+) to (\d+) of (?:more than )?(\d+) in ([^\n]+?)\.(?: Go on with offset (\d+)\.)?\]$/.exec(content);
   const text = note ? content.slice(0, note.index) : content;
   const hasCutLine = /… \(\d+ more characters in this line\)$/m.test(text);
   const path = note?.[4];
@@ -75,14 +76,17 @@ export function endingsIn(news: string): Map<string, Ending> {
   // After a stop the whole board is told at once.
   for (const [, id = "", status] of news.matchAll(/^- (node-\d+) \[(completed|failed)\]/gm)) {
     if (endings.has(id)) continue;
-    endings.set(id, status === "completed" ? { kind: "completed", files: [] } : { kind: "failed", why: "the board says so" });
+    endings.set(
+      id,
+      status === "completed" ? { kind: "completed", files: [] } : { kind: "failed", why: "the board says so" },
+    );
   }
   return endings;
 }
 
 /** What the human wrote, among the news. */
 export function messagesIn(news: string): string[] {
-  return [...news.matchAll(/(?:^|\n\n)\[Message from human\]: ([\s\S]*?)(?=\n\n(?:node-\d+ |\[Message)|$(?![\s\S]))/g)].flatMap(
-    ([, text]) => text?.trim() || [],
-  );
+  return [
+    ...news.matchAll(/(?:^|\n\n)\[Message from human\]: ([\s\S]*?)(?=\n\n(?:node-\d+ |\[Message)|$(?![\s\S]))/g),
+  ].flatMap(([, text]) => text?.trim() || []);
 }

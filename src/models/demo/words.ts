@@ -57,7 +57,8 @@ function ranked(counts: ReadonlyMap<string, number>, most: number): Terms {
 }
 
 const WORD = /[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_]|['’-](?=[\p{L}\p{N}]))*/gu;
-const WITHOUT_SPACES = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const WITHOUT_SPACES =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
 let words: Intl.Segmenter | undefined;
 /** Loading its dictionary takes a while, and most projects never need it. */

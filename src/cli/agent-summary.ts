@@ -1,0 +1,26 @@
+import type { Situation } from "../projections/index.ts";
+import type { Standing } from "./look.ts";
+
+/** An agent in a few fields, as `--json` gives it to programs. */
+export function agentSummary({ agent, board, spending }: Situation, status: Standing) {
+  const nodes = Object.values(board.nodes);
+  const having = (wanted: string) => nodes.filter((node) => node.status === wanted).length;
+  return {
+    id: agent.id,
+    name: agent.created.name,
+    status,
+    goal: agent.created.goal,
+    mode: agent.created.mode,
+    model: agent.created.model,
+    worker_model: agent.created.worker_model,
+    created_ts: agent.created_ts,
+    updated_ts: agent.updated_ts,
+    run_id: agent.run?.id ?? null,
+    nodes: { total: nodes.length, completed: having("completed"), failed: having("failed") },
+    cost_usd: spending.total.cost_usd,
+    unpriced_calls: spending.total.unpriced_calls,
+    budget_usd: agent.created.budget_usd,
+    summary: agent.summary,
+    error: agent.error,
+  };
+}

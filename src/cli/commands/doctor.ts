@@ -1,0 +1,47 @@
+import type { Settings } from "../../runtime/settings.ts";
+import { type Check, checkDisk, checkHome, checkKeys, checkOllama, checkPrograms, checkSandbox } from "../doctor-checks.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import type { Invocation } from "../invocation.ts";
+import { settingsOf } from "../look.ts";
+import type { Paint } from "../paint.ts";
+
+const SERVER_CAP_MS = 300;
+const PROGRAM_CAP_MS = 3000;
+
+export async function doctor(call: Invocation): Promise<ExitCode> {
+  const { terminal, json } = call;
+  const checks = await examine(call);
+  const isSound = checks.every((check) => check.state !== "broken");
+  if (json) await terminal.printJson({ ok: isSound, checks });
+  else await terminal.printLines(checks.flatMap((check) => linesFor(check, terminal.paint)));
+  return isSound ? EXIT.done : EXIT.failed;
+}
+
+async function examine(call: Invocation): Promise<Check[]> {
+  const node: Check = { name: "node", state: "ok", detail: `${process.versions.node} (${process.execPath})` };
+  const read = await settingsOf(call).then(
+    (settings) => ({ settings }),
+    (error: Error) => ({ error }),
+  );
+  if ("error" in read) return [node, { name: "settings", state: "broken", detail: read.error.message, costs: "nothing runs until it is mended" }];
+  return [node, ...(await examineWith(read.settings))];
+}
+
+async function examineWith({ home, env, config }: Settings): Promise<Check[]> {
+  const found = await Promise.all([
+    checkHome(home),
+    checkDisk(home),
+    checkKeys(env),
+    checkOllama(env, SERVER_CAP_MS),
+    checkPrograms(env, PROGRAM_CAP_MS),
+    checkSandbox(config.sandbox?.unsafe ?? false),
+  ]);
+  return found.flat();
+}
+
+function linesFor(check: Check, paint: Paint): string[] {
+  const name = check.name.padEnd(12);
+  if (check.state === "ok") return [`${paint.green("✓")} ${name} ${check.detail}`];
+  const mark = check.state === "missing" ? paint.yellow("–") : paint.red("✗");
+  return [`${mark} ${name} ${check.detail}`, `${" ".repeat(15)}${paint.dim(`costs: ${check.costs}`)}`];
+}

@@ -1,0 +1,56 @@
+import type { Fact } from "../../protocol/index.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { factLine } from "../fact-line.ts";
+import { timestamp } from "../format.ts";
+import type { Invocation } from "../invocation.ts";
+import { lookAtAgent } from "../look.ts";
+import { cut, pad } from "../width.ts";
+
+export async function logs(call: Invocation, word: string, options: { follow?: boolean; after?: number }): Promise<ExitCode> {
+  const { terminal } = call;
+  const { log } = await lookAtAgent(call, word);
+  const after = options.after ?? 0;
+  if (options.follow) return follow(call, log.follow.bind(log), after);
+  for (let last = after; !terminal.readerLeft.aborted; ) {
+    const page = await log.read({ after: last, limit: PAGE });
+    await terminal.print(page.map((fact) => textOf(fact, call)).join(""));
+    const newest = page.at(-1);
+    if (!newest || page.length < PAGE) break;
+    last = newest.seq;
+  }
+  return EXIT.done;
+}
+
+const PAGE = 1000;
+
+type Follow = (after: number, signal: AbortSignal) => AsyncIterable<Fact>;
+
+/** Until Ctrl-C, or until whoever reads has left. */
+async function follow(call: Invocation, facts: Follow, after: number): Promise<ExitCode> {
+  const ending = new AbortController();
+  const onInterrupt = () => ending.abort();
+  process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
+  // Waiting for another process' file keeps nobody alive by itself.
+  const alive = setInterval(() => {}, 60_000);
+  try {
+    const { readerLeft } = call.terminal;
+    for await (const fact of facts(after, AbortSignal.any([ending.signal, readerLeft]))) {
+      await call.terminal.print(textOf(fact, call));
+    }
+    return ending.signal.aborted ? EXIT.interrupted : EXIT.done;
+  } finally {
+    clearInterval(alive);
+    process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
+  }
+}
+
+function textOf(fact: Fact, { json, terminal }: Invocation): string {
+  if (json) return `${JSON.stringify(fact)}\n`;
+  const { paint } = terminal;
+  const head = `${String(fact.seq).padStart(5)}  ${timestamp(fact.ts)}  `;
+  const type = pad(fact.type, TYPE_COLUMNS);
+  const words = cut(factLine(fact), Math.max(20, terminal.columns - head.length - type.length - 2));
+  return `${paint.dim(head)}${paint.cyan(type)}  ${words}\n`;
+}
+
+const TYPE_COLUMNS = 15;

@@ -1,0 +1,46 @@
+import { allSituations } from "../../runtime/inspect.ts";
+import { agentSummary } from "../agent-summary.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { age, costOf } from "../format.ts";
+import { commandLine, type Invocation } from "../invocation.ts";
+import { type Look, lookAt, standingOf } from "../look.ts";
+import { standingPaint } from "../standing-paint.ts";
+import { type Cell, table } from "../table.ts";
+import { plain } from "../width.ts";
+
+export async function ls(call: Invocation): Promise<ExitCode> {
+  const { terminal, json } = call;
+  const look = await lookAt(call).catch(noHomeYet);
+  if (!look) return nothingYet(call);
+  const { situations, unreadable } = await allSituations(look.store);
+  for (const { id, why } of unreadable) terminal.say(`${terminal.errPaint.yellow("!")} ${id} cannot be read: ${why}`);
+  const standings = situations.map((now) => ({ now, status: standingOf(now, look.holder) }));
+  if (json) {
+    for (const { now, status } of standings) await terminal.printJson(agentSummary(now, status));
+    return EXIT.done;
+  }
+  if (standings.length === 0) return nothingYet(call);
+  const { paint } = terminal;
+  const head = ["NAME", "ID", "STATUS", "AGE", "COST", "GOAL"].map((text) => ({ text, paint: paint.dim }));
+  const rows = standings.map(({ now: { agent, spending }, status }): Cell[] => [
+    { text: agent.created.name, paint: paint.bold },
+    { text: agent.id },
+    { text: status, paint: standingPaint(status, paint) },
+    { text: age(Date.now() / 1000 - agent.created_ts) },
+    { text: costOf(spending.total) },
+    { text: plain(agent.created.goal) },
+  ]);
+  await terminal.printLines(table([head, ...rows], terminal.columns));
+  return EXIT.done;
+}
+
+function nothingYet(call: Invocation): ExitCode {
+  call.terminal.say(`No agents yet. Begin with: ${commandLine(call, "run")} "your goal"`);
+  return EXIT.done;
+}
+
+/** No home is a home without agents. */
+function noHomeYet(error: unknown): Look | undefined {
+  if (error instanceof Error && error.name === "NotFoundError") return undefined;
+  throw error;
+}

@@ -1,0 +1,32 @@
+import type { AgentStatus } from "../../projections/index.ts";
+import { findAgent } from "../../runtime/inspect.ts";
+import { openRuntime } from "../../runtime/open-runtime.ts";
+import { type ExitCode, Refusal } from "../exit-code.ts";
+import { commandLine, type Invocation } from "../invocation.ts";
+import { settingsOf } from "../look.ts";
+import { watchTeam } from "../watch-team.ts";
+import { listenForOthers } from "./run.ts";
+
+export async function resume(call: Invocation, word: string): Promise<ExitCode> {
+  const { terminal } = call;
+  const runtime = await openRuntime(await settingsOf(call));
+  try {
+    const { id, status, created } = (await findAgent(runtime.store, word)).agent;
+    if (status === "completed") {
+      throw new Refusal(`${created.name} (${id}) is completed; there is nothing to go on with. Its result: ${commandLine(call, "show", id)}`);
+    }
+    const agent = await runtime.agent(id);
+    const { seq } = agent.log;
+    const listening = listenForOthers(runtime);
+    await agent.start(reasonFor(status));
+    terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id}) goes on with ${created.model}`));
+    return await watchTeam(agent, seq, call, [listening]);
+  } finally {
+    await runtime.close();
+  }
+}
+
+/** Whoever still counts as working, or never got that far, was killed: the home is ours, so nobody works on it. */
+function reasonFor(status: AgentStatus): "recovered" | "resumed" {
+  return status === "working" || status === "idle" ? "recovered" : "resumed";
+}

@@ -1,0 +1,87 @@
+import { text } from "node:stream/consumers";
+import type { Catalog } from "../../models/catalog.ts";
+import { allSituations } from "../../runtime/inspect.ts";
+import { openRuntime } from "../../runtime/open-runtime.ts";
+import type { NewAgent, Runtime } from "../../runtime/runtime.ts";
+import type { Settings } from "../../runtime/settings.ts";
+import { detach, isDetached, tellParent } from "../detached.ts";
+import { type ExitCode, UsageError } from "../exit-code.ts";
+import { count } from "../format.ts";
+import { commandLine, type Invocation } from "../invocation.ts";
+import { settingsOf } from "../look.ts";
+import type { Environment } from "../terminal.ts";
+import { type Remark, watchTeam } from "../watch-team.ts";
+
+export interface RunOptions {
+  model?: string;
+  workerModel?: string;
+  mode?: "finite" | "infinite";
+  budget?: number;
+  detach?: boolean;
+}
+
+export async function run(call: Invocation, word: string, options: RunOptions): Promise<ExitCode> {
+  const { terminal } = call;
+  // Stdin is read only when asked for: one that stays open would hang every script.
+  const goal = (word === "-" ? await text(terminal.stdin) : word).trim();
+  if (goal === "") throw new UsageError('The goal is empty. Say what is to be achieved: agiraph run "your goal"');
+  if (options.detach && !isDetached(terminal.env)) return detach(call, goal, options);
+  const settings = await settingsOf(call);
+  const runtime = await openRuntime(settings);
+  try {
+    const chosen = await chooseModel(options, settings, runtime.catalog);
+    terminal.say(terminal.errPaint.dim(`Model: ${chosen.model} (${chosen.why})`));
+    const listening = listenForOthers(runtime);
+    const agent = await runtime.create(orderFor(goal, chosen.model, options, settings, terminal));
+    const { id, created } = agent.now.agent;
+    terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id})`));
+    if (isDetached(terminal.env)) tellParent({ id, name: created.name });
+    return await watchTeam(agent, 0, call, [listening, interruptedAgents(runtime, id, call)]);
+  } finally {
+    await runtime.close();
+  }
+}
+
+async function chooseModel({ model }: RunOptions, { env }: Settings, catalog: Catalog): Promise<{ model: string; why: string }> {
+  if (model) return { model, why: "--model" };
+  if (env.AGIRAPH_MODEL) return { model: env.AGIRAPH_MODEL, why: "AGIRAPH_MODEL" };
+  return catalog.chooseDefault();
+}
+
+function orderFor(goal: string, model: string, options: RunOptions, { env, config }: Settings, place: { env: Environment; cwd: string }): NewAgent {
+  const worker_model = options.workerModel ?? env.AGIRAPH_WORKER_MODEL ?? config.worker_model;
+  const budget_usd = options.budget ?? config.budget_usd;
+  return {
+    goal,
+    model,
+    project: projectFolder(place),
+    ...(options.mode && { mode: options.mode }),
+    ...(worker_model && { worker_model }),
+    ...(budget_usd && { budget_usd }),
+  };
+}
+
+/** Where the person stood: npm runs its scripts in the package's folder and says where it was called. */
+export function projectFolder({ env, cwd }: { env: Environment; cwd: string }): string {
+  return env.npm_lifecycle_event && env.INIT_CWD ? env.INIT_CWD : cwd;
+}
+
+export function listenForOthers(runtime: Runtime): Remark {
+  return runtime.listen().then(
+    () => undefined,
+    (error: Error) => `Other terminals cannot stop this one: ${error.message}`,
+  );
+}
+
+/** This process holds the home, so whoever else counts as working was interrupted. */
+async function interruptedAgents(runtime: Runtime, own: string, call: Invocation): Remark {
+  // Only a courtesy: what cannot be read is told where it matters, by `ls`.
+  const { situations } = await allSituations(runtime.store).catch(() => ({ situations: [] }));
+  const left = situations.filter(({ agent }) => agent.status === "working" && agent.id !== own);
+  const [first] = left;
+  if (!first) return undefined;
+  const { id, created } = first.agent;
+  const isOnly = situations.filter(({ agent }) => agent.created.name === created.name).length === 1;
+  const verb = left.length === 1 ? "was" : "were";
+  return `${count(left.length, "agent")} ${verb} interrupted: ${commandLine(call, "resume", isOnly ? created.name : id)}`;
+}

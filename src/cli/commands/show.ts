@@ -1,0 +1,79 @@
+import type { Situation } from "../../projections/index.ts";
+import { runDir } from "../../store/paths.ts";
+import { agentSummary } from "../agent-summary.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { amount, costOf, count, money, timestamp } from "../format.ts";
+import { commandLine, type Invocation } from "../invocation.ts";
+import { type Look, lookAtAgent, type Standing, standingOf } from "../look.ts";
+import { resultFiles } from "../result.ts";
+import { standingPaint } from "../standing-paint.ts";
+import { plain, plainLines } from "../width.ts";
+import { boardTable } from "./board.ts";
+import { workersTable } from "./workers.ts";
+
+export async function show(call: Invocation, word: string): Promise<ExitCode> {
+  const { terminal, json } = call;
+  const { now, log, holder, store } = await lookAtAgent(call, word);
+  const status = standingOf(now, holder);
+  const paths = await resultFiles(now, log.dir);
+  if (json) {
+    const { board, roster, spending } = now;
+    await terminal.printJson({ ...agentSummary(now, status), dir: log.dir, files: paths, board, roster, spending, repairs: store.repairs });
+    return EXIT.done;
+  }
+  await terminal.printLines([
+    ...headLines(call, now, status, log.dir),
+    ...teamLines(call, now),
+    ...endLines(call, now, status),
+    ...section(call, "Files", paths),
+    ...section(call, "Repairs", repairWords(store.repairs)),
+  ]);
+  return EXIT.done;
+}
+
+function headLines({ terminal: { paint } }: Invocation, now: Situation, status: Standing, dir: string): string[] {
+  const { id, created, created_ts, run, runs } = now.agent;
+  const { total } = now.spending;
+  const tokens = `${amount(total.usage.input)} tokens in (${amount(total.usage.cache_read)} cached), ${amount(total.usage.output)} out`;
+  const budget = created.budget_usd === null ? "" : ` of ${money(created.budget_usd)}`;
+  const failures = total.failures > 0 ? `, ${count(total.failures, "failed attempt")}` : "";
+  const rows: [string, string][] = [
+    ["Goal", plain(run?.goal ?? created.goal)],
+    ["Status", standingPaint(status, paint)(status)],
+    ["Model", created.model === created.worker_model ? created.model : `${created.model}, workers ${created.worker_model}`],
+    ["Created", timestamp(created_ts)],
+    ["Run", run ? `${run.id} of ${runs}, ${created.mode}` : "none yet"],
+    ["Spent", `${costOf(total)}${budget}: ${count(total.calls, "model call")}${failures}, ${tokens}`],
+    ["Project", created.project ?? "none"],
+    ["Folder", run ? runDir(dir, run.id) : dir],
+  ];
+  return [`${paint.bold(created.name)}  ${paint.dim(id)}`, ...rows.map(([label, text]) => `${paint.dim(label.padEnd(8))} ${text}`)];
+}
+
+function teamLines(call: Invocation, now: Situation): string[] {
+  const { columns, paint } = call.terminal;
+  const nodes = Object.values(now.board.nodes);
+  const done = nodes.filter((node) => node.status === "completed").length;
+  const title = `Board: ${done} of ${count(nodes.length, "node")} completed`;
+  return [
+    ...section(call, title, nodes.length > 0 ? boardTable(nodes, columns, paint) : []),
+    ...section(call, "Workers", Object.keys(now.roster).length > 0 ? workersTable(now, columns, paint) : []),
+  ];
+}
+
+function endLines(call: Invocation, now: Situation, status: Standing): string[] {
+  const { id, summary, error } = now.agent;
+  if (status === "completed") return section(call, "Result", plainLines(summary ?? ""));
+  const goOn = `Go on with: ${commandLine(call, "resume", id)}`;
+  if (status === "failed") return section(call, "Failed", [...plainLines(error ?? ""), goOn]);
+  if (status === "interrupted") return section(call, "Interrupted", ["Its process ended without a word.", goOn]);
+  return status === "stopped" ? section(call, "Stopped", [goOn]) : [];
+}
+
+function section({ terminal: { paint } }: Invocation, title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ["", paint.bold(title), ...lines];
+}
+
+function repairWords(repairs: Look["store"]["repairs"]): string[] {
+  return repairs.map(({ file, what, aside }) => plain(`${file}: ${what}${aside === null ? "" : ` (kept in ${aside})`}`));
+}

@@ -1,0 +1,36 @@
+import type { Situation } from "../../projections/index.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { amount, costOf } from "../format.ts";
+import type { Invocation } from "../invocation.ts";
+import { lookAtAgent } from "../look.ts";
+import type { Paint } from "../paint.ts";
+import { type Cell, table } from "../table.ts";
+
+export async function workers(call: Invocation, word: string): Promise<ExitCode> {
+  const { terminal, json } = call;
+  const { now } = await lookAtAgent(call, word);
+  const team = Object.values(now.roster);
+  if (json) for (const worker of team) await terminal.printJson({ ...worker, spending: now.spending.by_worker[worker.id] ?? null });
+  else if (team.length === 0) terminal.say("Nobody works for it yet.");
+  else await terminal.printLines(workersTable(now, terminal.columns, terminal.paint));
+  return EXIT.done;
+}
+
+export function workersTable(now: Situation, columns: number, paint: Paint): string[] {
+  const rows = Object.values(now.roster).map((worker): Cell[] => {
+    const spent = now.spending.by_worker[worker.id];
+    const tokens = spent ? spent.usage.input + spent.usage.output : 0;
+    const node = "node_id" in worker ? worker.node_id : null;
+    return [
+      { text: worker.id, paint: paint.bold },
+      { text: worker.status === "waiting" ? `waiting (${worker.for})` : worker.status },
+      { text: node ?? "" },
+      { text: String(spent?.calls ?? 0) },
+      { text: amount(tokens) },
+      { text: spent ? costOf(spent) : "$0" },
+      { text: worker.spawned.model },
+    ];
+  });
+  const head = ["WORKER", "STATUS", "NODE", "CALLS", "TOKENS", "COST", "MODEL"].map((text) => ({ text, paint: paint.dim }));
+  return table([head, ...rows], columns);
+}

@@ -1,0 +1,126 @@
+import { execFile } from "node:child_process";
+import { access, constants, statfs } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { openSandbox } from "../sandbox/index.ts";
+import { bytes } from "./format.ts";
+import { liveHolder } from "./look.ts";
+import type { Environment } from "./terminal.ts";
+import { plain } from "./width.ts";
+
+/** One thing that was looked at. `missing` is fine, and says what it costs; `broken` must be mended. */
+export type Check = { name: string } & (
+  | { state: "ok"; detail: string }
+  | { state: "missing" | "broken"; detail: string; costs: string }
+);
+
+export async function checkHome(home: string): Promise<Check> {
+  const name = "home";
+  const there = await nearestFolder(home);
+  const writable = await access(there, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!writable) return { name, state: "broken", detail: `${there} cannot be written`, costs: "no agent can be made; pass --home or set AGIRAPH_HOME" };
+  if (there !== home) return { name, state: "ok", detail: `${home} (will be made by the first run)` };
+  const holder = liveHolder(home);
+  return { name, state: "ok", detail: holder ? `${home}, in use by pid ${holder.pid}` : `${home}, nobody works in it` };
+}
+
+const ENOUGH_DISK = 1024 ** 3;
+
+export async function checkDisk(home: string): Promise<Check> {
+  const name = "disk";
+  const { bavail, bsize } = await statfs(await nearestFolder(home));
+  const free = bavail * bsize;
+  if (free >= ENOUGH_DISK) return { name, state: "ok", detail: `${bytes(free)} free` };
+  return { name, state: "broken", detail: `only ${bytes(free)} free`, costs: "agents stop when the disk is full; nothing recorded is lost" };
+}
+
+const MODEL_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"];
+const SEARCH_KEYS = ["BRAVE_API_KEY", "SERPER_API_KEY", "TAVILY_API_KEY", "SEARXNG_URL"];
+
+/** Names only: a key is never shown, not even in part. */
+export function checkKeys(env: Environment): Check[] {
+  const rows = [
+    { name: "model keys", keys: MODEL_KEYS, costs: "only local models, claude-code and the demo can think" },
+    { name: "search keys", keys: SEARCH_KEYS, costs: "no web_search, except with models that search by themselves" },
+  ];
+  return rows.map(({ name, keys, costs }): Check => {
+    const set = keys.filter((key) => env[key]);
+    return set.length > 0 ? { name, state: "ok", detail: set.join(", ") } : { name, state: "missing", detail: `none of ${keys.join(", ")}`, costs };
+  });
+}
+
+const OLLAMA = "http://127.0.0.1:11434";
+
+export async function checkOllama(env: Environment, capMs: number): Promise<Check> {
+  const name = "ollama";
+  const base = (env.OLLAMA_BASE_URL ?? OLLAMA).replace(/\/(v1\/?)?$/, "");
+  try {
+    const answer = await fetch(`${base}/api/tags`, { signal: AbortSignal.timeout(capMs) });
+    const body: unknown = await answer.json();
+    const models = typeof body === "object" && body !== null && "models" in body && Array.isArray(body.models) ? body.models.length : 0;
+    return { name, state: "ok", detail: `${base}, ${models} models` };
+  } catch {
+    return { name, state: "missing", detail: `nothing answers at ${base}`, costs: "no local models (ollama/…)" };
+  }
+}
+
+const PROGRAMS = [
+  { name: "claude", flag: "--version", costs: "no claude-code models and workers" },
+  { name: "codex", flag: "--version", costs: "no Codex workers" },
+  { name: "gemini", flag: "--version", costs: "no Gemini CLI workers" },
+  { name: "opencode", flag: "--version", costs: "no opencode workers" },
+  { name: "tmux", flag: "-V", costs: "no meshes of terminal agents" },
+];
+
+export function checkPrograms(env: Environment, capMs: number): Promise<Check[]> {
+  return Promise.all(
+    PROGRAMS.map(async ({ name, flag, costs }): Promise<Check> => {
+      const path = await onPath(name, env);
+      if (!path) return { name, state: "missing", detail: "not on PATH", costs };
+      return { name, state: "ok", detail: `${await versionSaidBy(path, flag, env, capMs)} (${path})` };
+    }),
+  );
+}
+
+export async function checkSandbox(unsafe: boolean): Promise<Check> {
+  const name = "sandbox";
+  const sandbox = await openSandbox({ unsafe });
+  const test = await sandbox.selfTest();
+  if (sandbox.kind !== "unsafe" && test.ok) return { name, state: "ok", detail: test.detail };
+  const detail = sandbox.kind === "unsafe" ? "switched off by config.json" : test.ok ? sandbox.about : test.reason;
+  const costs = sandbox.kind === "unsafe" ? "commands run with all your rights" : "the bash tool is refused";
+  return { name, state: "missing", detail: plain(detail), costs };
+}
+
+async function nearestFolder(path: string): Promise<string> {
+  const there = await access(path).then(
+    () => true,
+    () => false,
+  );
+  return there || dirname(path) === path ? path : nearestFolder(dirname(path));
+}
+
+async function onPath(name: string, env: Environment): Promise<string | undefined> {
+  for (const folder of (env.PATH ?? "").split(delimiter).filter(Boolean)) {
+    const path = join(folder, name);
+    const runs = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (runs) return path;
+  }
+  return undefined;
+}
+
+function versionSaidBy(path: string, flag: string, env: Environment, capMs: number): Promise<string> {
+  return new Promise((resolve) => {
+    const child = execFile(path, [flag], { env, timeout: capMs, killSignal: "SIGKILL", maxBuffer: 64 * 1024 }, (error, stdout) => {
+      const first = plain(stdout.split("\n", 1)[0] ?? "");
+      resolve(error || first === "" ? "does not tell its version" : first);
+    });
+    // A program that would rather ask something must not wait for an answer.
+    child.stdin?.end();
+  });
+}

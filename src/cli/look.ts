@@ -1,0 +1,61 @@
+import type { Situation } from "../projections/index.ts";
+import { findAgent } from "../runtime/inspect.ts";
+import { loadSettings, type Settings } from "../runtime/settings.ts";
+import { type HomeHolder, readHolder } from "../store/home.ts";
+import { nodeDisk } from "../store/node-disk.ts";
+import { openStore } from "../store/open-store.ts";
+import { lockFile } from "../store/paths.ts";
+import type { AgentLog, Store } from "../store/store.ts";
+import type { Invocation } from "./invocation.ts";
+
+/** A home that is looked at without being touched, while another process may be working in it. */
+export interface Look {
+  settings: Settings;
+  store: Store;
+  /** The process that works in this home now. */
+  holder: HomeHolder | undefined;
+}
+
+export async function lookAt(call: Invocation): Promise<Look> {
+  const settings = await settingsOf(call);
+  const store = await openStore({ root: settings.home, clock: { now: Date.now }, readOnly: true });
+  return { settings, store, holder: liveHolder(settings.home) };
+}
+
+export async function lookAtAgent(call: Invocation, word: string): Promise<Look & { now: Situation; log: AgentLog }> {
+  const look = await lookAt(call);
+  const now = await findAgent(look.store, word);
+  return { ...look, now, log: await look.store.open(now.agent.id) };
+}
+
+export function settingsOf({ home, terminal, packageRoot }: Invocation): Promise<Settings> {
+  return loadSettings({ home }, terminal.env, packageRoot);
+}
+
+export type Standing = Situation["agent"]["status"] | "interrupted";
+
+/** An agent that counts as working while nobody works on it was interrupted: its process was killed, or the machine stopped. */
+export function standingOf({ agent }: Situation, holder: HomeHolder | undefined): Standing {
+  if (agent.status !== "working") return agent.status;
+  // Only the holder writes; an agent without a fact since the holder came is none of those it works on.
+  const isHeld = holder !== undefined && agent.updated_ts >= holder.started_ts;
+  return isHeld ? "working" : "interrupted";
+}
+
+/** What stands beside the lock is who took it last; whether it still holds it, only the lock itself knows. */
+export function liveHolder(home: string): HomeHolder | undefined {
+  const holder = readHolder(nodeDisk, home);
+  if (holder === undefined || !isAlive(holder.pid)) return undefined;
+  const release = nodeDisk.lock(lockFile(home));
+  release?.();
+  return release === undefined ? holder : undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}

@@ -1,0 +1,155 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { EXIT, type ExitCode } from "./exit-code.ts";
+import { reportFailure } from "./failure.ts";
+import type { Invocation } from "./invocation.ts";
+import { Terminal } from "./terminal.ts";
+
+const packageRoot = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Runs one command line to its end and leaves with its exit code, once everything that was written is out. */
+export async function runProgram(process: NodeJS.Process): Promise<void> {
+  const terminal = new Terminal(process, process.env, process.cwd());
+  const words = process.argv.slice(2);
+  const code = await exitCodeOf(words, terminal);
+  await terminal.drained();
+  // Idle connections and timers of libraries are nobody's work any more.
+  process.exit(code);
+}
+
+async function exitCodeOf(words: string[], terminal: Terminal): Promise<ExitCode> {
+  let code: ExitCode = EXIT.done;
+  const program = createProgram(terminal, (ended) => {
+    code = ended;
+  });
+  try {
+    if (words.length === 0) program.outputHelp();
+    else await program.parseAsync(words, { from: "user" });
+    return code;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) return reportFailure(error, terminal, words.includes("--json"));
+    if (error.exitCode === 0) return EXIT.done;
+    const message = error.message.replace(/^error: /, "").trim();
+    if (words.includes("--json")) void terminal.printJson({ error: { code: "usage", message } });
+    return EXIT.usage;
+  }
+}
+
+/** The commands and their options. What a command does is loaded only when it is called: start-up is to be quick. */
+export function createProgram(terminal: Terminal, end: (code: ExitCode) => void): Command {
+  const program = baseProgram(terminal);
+  /** Gives the command its part of the command line, and its exit code back. */
+  const does =
+    (work: (call: Invocation, ...args: never[]) => Promise<ExitCode>) =>
+    async (...given: unknown[]): Promise<void> => {
+      const command = given.pop() as Command;
+      const { home, json = false } = command.optsWithGlobals<{ home?: string; json?: boolean }>();
+      end(await work({ terminal, home, json, packageRoot }, ...(given as never[])));
+    };
+
+  program
+    .command("run")
+    .description("create an agent for a goal and show its team at work until it ends")
+    .argument("<goal>", "what is to be achieved, in plain words; - reads it from stdin")
+    .option("--model <provider/model>", "who thinks (AGIRAPH_MODEL)")
+    .option("--worker-model <provider/model>", "who thinks for the workers (AGIRAPH_WORKER_MODEL); the same by default")
+    .addOption(new Option("--mode <mode>", "finite ends with its goal, infinite stays").choices(["finite", "infinite"]))
+    .option("--budget <usd>", "stop calling models when so much is spent", positive)
+    .option("--detach", "leave it working in the background")
+    .action(does(async (call, goal: string, options: object) => (await import("./commands/run.ts")).run(call, goal, options)));
+
+  program
+    .command("ls")
+    .description("the agents of this home")
+    .action(does(async (call) => (await import("./commands/ls.ts")).ls(call)));
+
+  const looks = [
+    ["show", "everything about an agent on one page", async () => (await import("./commands/show.ts")).show],
+    ["board", "the work of an agent, node by node", async () => (await import("./commands/board.ts")).board],
+    ["workers", "who works for an agent", async () => (await import("./commands/workers.ts")).workers],
+    ["stop", "stop an agent; what was said and done is kept", async () => (await import("./commands/stop.ts")).stop],
+    ["resume", "go on where an agent was stopped, failed or was interrupted", async () => (await import("./commands/resume.ts")).resume],
+  ] as const;
+  for (const [name, description, load] of looks) {
+    program
+      .command(name)
+      .description(description)
+      .argument("<agent>", AGENT)
+      .action(does(async (call, agent: string) => (await load())(call, agent)));
+  }
+
+  program
+    .command("logs")
+    .description("what happened, one fact a line")
+    .argument("<agent>", AGENT)
+    .option("-f, --follow", "go on with what happens from now on")
+    .option("--after <seq>", "only facts after this number", sequence)
+    .action(does(async (call, agent: string, options: object) => (await import("./commands/logs.ts")).logs(call, agent, options)));
+
+  program
+    .command("files")
+    .description("the files of an agent's run, or what is in one of them")
+    .argument("<agent>", AGENT)
+    .argument("[path]", "as `files` lists it")
+    .action(does(async (call, agent: string, path: string | undefined) => (await import("./commands/files.ts")).files(call, agent, path)));
+
+  program
+    .command("doctor")
+    .description("what is installed and reachable here, and what each missing thing costs")
+    .action(does(async (call) => (await import("./commands/doctor.ts")).doctor(call)));
+
+  program
+    .command("models")
+    .description("known models with context window and price, and which have a key")
+    .action(does(async (call) => (await import("./commands/models.ts")).models(call)));
+
+  program
+    .command("completion")
+    .description("print a completion script for a shell")
+    .addOption(new Option("--shell").hideHelp())
+    .argument("<shell>", "bash, zsh or fish")
+    .action(does(async (call, shell: string) => (await import("./commands/completion.ts")).completion(call, shell, program)));
+
+  return program;
+}
+
+const AGENT = "its name, its id, or the beginning of either";
+
+function baseProgram(terminal: Terminal): Command {
+  return new Command("agiraph")
+    .description("Long-lived AI agents that grow a team around a goal.")
+    .version(versionOf(packageRoot))
+    .option("--home <dir>", "where agents live (AGIRAPH_HOME, default ~/.agiraph)")
+    .option("--json", "for programs: JSON lines on stdout, people's words on stderr")
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => void terminal.stdout.write(text),
+      writeErr: (text) => void terminal.stderr.write(text),
+      getOutHelpWidth: () => Math.min(terminal.columns, 100),
+      getErrHelpWidth: () => 100,
+      getOutHasColors: () => terminal.paint.isColorSupported,
+      getErrHasColors: () => terminal.errPaint.isColorSupported,
+      outputError: (text, write) => write(`${terminal.errPaint.red("✗")} ${text.replace(/^error: /, "")}`),
+    })
+    .showHelpAfterError("`agiraph --help` shows how it is meant.")
+    .helpCommand(false)
+    .exitOverride();
+}
+
+function versionOf(root: string): string {
+  const manifest: { version?: unknown } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return String(manifest.version);
+}
+
+function positive(text: string): number {
+  const value = Number(text.replace(/^\$/, ""));
+  if (!(value > 0) || !Number.isFinite(value)) throw new InvalidArgumentError("It must be an amount above 0, e.g. 2.50.");
+  return value;
+}
+
+function sequence(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("It must be the number of a fact, e.g. 120.");
+  return Number(text);
+}

@@ -1,0 +1,19 @@
+import type { Standing } from "./look.ts";
+import type { Paint } from "./paint.ts";
+
+/** How a status looks: colour says the same as the word. */
+export function standingPaint(status: Standing, paint: Paint): (text: string) => string {
+  switch (status) {
+    case "completed":
+      return paint.green;
+    case "working":
+      return paint.blue;
+    case "failed":
+      return paint.red;
+    case "interrupted":
+    case "waiting_for_human":
+      return paint.yellow;
+    default:
+      return paint.dim;
+  }
+}

@@ -1,0 +1,107 @@
+import type { Agent } from "../runtime/agent.ts";
+import type { Fact } from "../protocol/index.ts";
+import { EXIT, type ExitCode } from "./exit-code.ts";
+import { clockTime, costOf, count } from "./format.ts";
+import { onInterrupt } from "./interrupts.ts";
+import { commandLine, type Invocation } from "./invocation.ts";
+import { resultLines } from "./result.ts";
+import { jsonView, liveView, plainView, type TeamView } from "./team-view.ts";
+
+/** Something to be said in passing, if there is something; nobody waits for it. */
+export type Remark = Promise<string | undefined>;
+
+/** Shows an agent's team at work until it ends, stops it when asked to, and tells what came out of it. */
+export async function watchTeam(agent: Agent, after: number, call: Invocation, remarks: Remark[] = []): Promise<ExitCode> {
+  const began = performance.now();
+  const view = viewFor(call, agent);
+  const stopListening = obeyInterrupts(agent, call, view);
+  // Through the view: anybody else writing to the terminal would tear the live region.
+  for (const remark of remarks) void remark.then((words) => words && view.note(words));
+  const unhear = agent.onDelta((delta) => view.delta(delta));
+  const unwatch = await watchFacts(agent, after, (fact) => view.fact(fact));
+  try {
+    await agent.idle();
+  } finally {
+    stopListening();
+    unhear();
+    unwatch();
+    view.close();
+  }
+  return tellEnding(agent, call, (performance.now() - began) / 1000);
+}
+
+function viewFor({ json, terminal }: Invocation, agent: Agent): TeamView {
+  if (json) return jsonView(terminal);
+  const isLive = terminal.stderr.isTTY === true && terminal.env.TERM !== "dumb";
+  return isLive ? liveView(terminal, () => agent.now) : plainView(terminal, () => agent.now);
+}
+
+/** The team was already at work before anybody could look: first what was missed, then what comes, each once. */
+async function watchFacts(agent: Agent, after: number, listener: (fact: Fact) => void): Promise<() => void> {
+  let seen = after;
+  let waiting: Fact[] | undefined = [];
+  const show = (fact: Fact) => {
+    if (fact.seq <= seen) return;
+    seen = fact.seq;
+    listener(fact);
+  };
+  const unsubscribe = agent.log.subscribe((fact) => (waiting ? void waiting.push(fact) : show(fact)));
+  for (const fact of await agent.log.read({ after, limit: Number.MAX_SAFE_INTEGER })) show(fact);
+  for (const fact of waiting) show(fact);
+  waiting = undefined;
+  return unsubscribe;
+}
+
+function obeyInterrupts(agent: Agent, call: Invocation, view: TeamView): () => void {
+  const { terminal } = call;
+  // When stopping fails, so does waiting for the end, and that is reported.
+  const stop = () => void agent.stop("human").catch(() => {});
+  terminal.readerLeft.addEventListener("abort", stop, { once: true });
+  const stopListening = onInterrupt(process, {
+    first() {
+      view.note("Stopping … (Ctrl-C again leaves at once)");
+      stop();
+    },
+    second() {
+      view.close();
+      terminal.say(`Left. Go on with: ${commandLine(call, "resume", agent.now.agent.id)}`);
+      const leave = () => process.exit(EXIT.interrupted);
+      setTimeout(leave, LEAVE_AT_ONCE_MS);
+      void terminal.drained().then(leave);
+    },
+  });
+  return () => {
+    terminal.readerLeft.removeEventListener("abort", stop);
+    stopListening();
+  };
+}
+
+/** A reader that is stuck must not hold back somebody who pressed Ctrl-C twice. */
+const LEAVE_AT_ONCE_MS = 200;
+
+async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number): Promise<ExitCode> {
+  const { terminal, json } = call;
+  const { agent, spending } = now;
+  const paint = terminal.errPaint;
+  const id = agent.id;
+  if (!json) await terminal.printLines(await resultLines(now, log.dir));
+  const figures = `${count(spending.total.calls, "model call")}, ${costOf(spending.total)}, ${clockTime(seconds)}`;
+  switch (agent.status) {
+    case "completed":
+      terminal.say(`${paint.green("✓")} ${agent.created.name} is done: ${figures}. Look: ${commandLine(call, "show", id)}`);
+      return EXIT.done;
+    case "stopped":
+      terminal.say(`Stopped after ${figures}. Go on with: ${commandLine(call, "resume", id)}`);
+      return EXIT.interrupted;
+    case "waiting_for_human":
+      terminal.say(`${paint.yellow("!")} ${agent.created.name} waits for an answer. Look: ${commandLine(call, "show", id)}`);
+      return EXIT.waiting;
+    case "failed":
+      terminal.say(`${paint.red("✗")} ${agent.created.name} failed: ${agent.error ?? "no reason was given"}`);
+      terminal.say(`  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}`);
+      return EXIT.failed;
+    default:
+      terminal.say(`${agent.created.name} is ${agent.status}. Go on with: ${commandLine(call, "resume", id)}`);
+      return EXIT.failed;
+  }
+}

@@ -1,0 +1,63 @@
+import type { openStore } from "../../src/store/open-store.ts";
+import { CrashDisk, type Tree } from "../../src/testing/crash-disk.ts";
+import { crashPoints } from "../../src/testing/crash-points.ts";
+import { judge, Violation } from "./store-verdict.ts";
+import { type History, JOURNAL_LIMIT, live, ROOT, seeded } from "./store-workload.ts";
+
+export interface Exploration {
+  states: number;
+  points: number;
+}
+
+/** One workload, every instant of it, and the disks that a power failure could leave there; some also fail again while recovering. */
+export async function explore(
+  open: typeof openStore,
+  options: { seed: number; steps: number; budget: number; nestedEvery: number },
+): Promise<Exploration> {
+  const random = seeded(options.seed);
+  const history = await live(open, random, options.steps);
+  const seen: Exploration = { states: 0, points: 0 };
+  for (const { at, states } of crashPoints(history.disk, { random, budget: options.budget })) {
+    seen.points++;
+    for (const tree of states) {
+      await located(options.seed, at, () => judge(open, history, at, tree));
+      if (++seen.states % options.nestedEvery === 0) await exploreRecovery(open, history, at, tree, options.seed, seen);
+    }
+  }
+  return seen;
+}
+
+/** The power fails a second time, while the first failure is being recovered from. */
+async function exploreRecovery(
+  open: typeof openStore,
+  history: History,
+  at: number,
+  tree: Tree,
+  seed: number,
+  seen: Exploration,
+): Promise<void> {
+  const disk = new CrashDisk(tree);
+  await open({
+    root: ROOT,
+    disk: disk.process(),
+    clock: { now: () => 1_750_000_000_000 },
+    journalLimit: JOURNAL_LIMIT,
+  });
+  const random = seeded(seed + at);
+  for (const { states } of crashPoints(disk, { random, budget: 6 })) {
+    for (const left of states) {
+      await located(seed, at, () => judge(open, history, at, left));
+      seen.states++;
+    }
+  }
+}
+
+async function located(seed: number, at: number, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    if (error instanceof Violation)
+      throw new Violation(error.check, `${error.message} (seed ${seed}, after change ${at})`);
+    throw error;
+  }
+}
