@@ -1,3 +1,4 @@
+import { subscribe } from "node:diagnostics_channel";
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 
 /**
@@ -11,6 +12,8 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 const WRITE_AHEAD = /\/journal\/|-(wal|shm)$/;
 
 const job = JSON.parse(process.argv[2]);
+const sockets = [];
+if (job.scenario === "growth") subscribe("net.client.socket", ({ socket }) => sockets.push(socket));
 const { open } = await import(`./contestants/${job.contestant}.mjs`);
 
 const figures = await { turn, team, growth, cold }[job.scenario]();
@@ -101,10 +104,14 @@ function cpuMs() {
   return (user + system) / 1000;
 }
 
-/** What the kernel was made to write for this process, in whole pages; Linux only. */
+/**
+ * Every byte handed to the kernel for a file, Linux only: all that this process wrote, less what its sockets sent.
+ * (The kernel's own `write_bytes` counts whole folios, and would charge 64 KB for a line in a file laid out ahead.)
+ */
 function bytesWritten() {
   try {
-    return Number(/^write_bytes: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))[1]);
+    const all = Number(/^wchar: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))[1]);
+    return sockets.reduce((bytes, socket) => bytes - socket.bytesWritten, all);
   } catch {
     return null;
   }

@@ -1,7 +1,3 @@
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { createProviderModel } from "../../dist/models/provider-model.js";
-import { compatibleQuirks } from "../../dist/models/quirks.js";
-import { listening, nodeTimer } from "../../dist/models/attempt.js";
 import { z } from "zod";
 import { equip } from "../../dist/runtime/equipment.js";
 import { openRuntime } from "../../dist/runtime/open-runtime.js";
@@ -28,7 +24,7 @@ export async function open({ baseUrl, home }) {
     },
   });
   const equipment = equip(settings);
-  const runtime = await openRuntime(settings, { catalog: { model: async () => createProviderModel({ id: 'openai-compatible/bench/scripted', language: createOpenAICompatible({ name: 'bench', baseURL: baseUrl, apiKey: 'none', includeUsage: true, fetch: listening(globalThis.fetch) })(MODEL), quirks: compatibleQuirks('bench'), contextWindow: 1e6, searches: null }, { costOf: async () => 0.001, startTimer: nodeTimer, now: Date.now }) }, tools: (...bound) => [...equipment(...bound), note] });
+  const runtime = await openRuntime(settings, { tools: (...bound) => [...equipment(...bound), note] });
   return {
     async converse(worker, onTurn) {
       heard = onTurn;

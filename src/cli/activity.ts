@@ -11,7 +11,10 @@ export function applyToActivity(activity: Activity, fact: Fact): void {
       activity.set(fact.data.worker_id, "thinking");
       return;
     case "model.failed":
-      activity.set(fact.data.worker_id, fact.data.retry_in_ms === null ? "gave up" : `tries again in ${milliseconds(fact.data.retry_in_ms)}`);
+      activity.set(
+        fact.data.worker_id,
+        fact.data.retry_in_ms === null ? "gave up" : `tries again in ${milliseconds(fact.data.retry_in_ms)}`,
+      );
       return;
     case "tool.called":
       activity.set(fact.data.worker_id, plain(`${fact.data.tool} ${fact.data.gist}`));

@@ -51,7 +51,9 @@ export async function detach(call: Invocation, goal: string, options: RunOptions
   if (json) await terminal.printJson({ id: born.id, name: born.name, pid: child.pid });
   else await terminal.printLines([born.id]);
   terminal.say(`${born.name} works in the background (pid ${child.pid}).`);
-  terminal.say(`Look: ${commandLine(call, "show", born.id)} · follow: ${commandLine(call, "logs", born.id, "-f")} · stop: ${commandLine(call, "stop", born.id)}`);
+  terminal.say(
+    `Look: ${commandLine(call, "show", born.id)} · follow: ${commandLine(call, "logs", born.id, "-f")} · stop: ${commandLine(call, "stop", born.id)}`,
+  );
   return EXIT.done;
 }
 

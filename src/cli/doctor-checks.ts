@@ -20,7 +20,13 @@ export async function checkHome(home: string): Promise<Check> {
     () => true,
     () => false,
   );
-  if (!writable) return { name, state: "broken", detail: `${there} cannot be written`, costs: "no agent can be made; pass --home or set AGIRAPH_HOME" };
+  if (!writable)
+    return {
+      name,
+      state: "broken",
+      detail: `${there} cannot be written`,
+      costs: "no agent can be made; pass --home or set AGIRAPH_HOME",
+    };
   if (there !== home) return { name, state: "ok", detail: `${home} (will be made by the first run)` };
   const holder = liveHolder(home);
   return { name, state: "ok", detail: holder ? `${home}, in use by pid ${holder.pid}` : `${home}, nobody works in it` };
@@ -33,7 +39,12 @@ export async function checkDisk(home: string): Promise<Check> {
   const { bavail, bsize } = await statfs(await nearestFolder(home));
   const free = bavail * bsize;
   if (free >= ENOUGH_DISK) return { name, state: "ok", detail: `${bytes(free)} free` };
-  return { name, state: "broken", detail: `only ${bytes(free)} free`, costs: "agents stop when the disk is full; nothing recorded is lost" };
+  return {
+    name,
+    state: "broken",
+    detail: `only ${bytes(free)} free`,
+    costs: "agents stop when the disk is full; nothing recorded is lost",
+  };
 }
 
 const MODEL_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"];
@@ -47,7 +58,9 @@ export function checkKeys(env: Environment): Check[] {
   ];
   return rows.map(({ name, keys, costs }): Check => {
     const set = keys.filter((key) => env[key]);
-    return set.length > 0 ? { name, state: "ok", detail: set.join(", ") } : { name, state: "missing", detail: `none of ${keys.join(", ")}`, costs };
+    return set.length > 0
+      ? { name, state: "ok", detail: set.join(", ") }
+      : { name, state: "missing", detail: `none of ${keys.join(", ")}`, costs };
   });
 }
 
@@ -59,7 +72,10 @@ export async function checkOllama(env: Environment, capMs: number): Promise<Chec
   try {
     const answer = await fetch(`${base}/api/tags`, { signal: AbortSignal.timeout(capMs) });
     const body: unknown = await answer.json();
-    const models = typeof body === "object" && body !== null && "models" in body && Array.isArray(body.models) ? body.models.length : 0;
+    const models =
+      typeof body === "object" && body !== null && "models" in body && Array.isArray(body.models)
+        ? body.models.length
+        : 0;
     return { name, state: "ok", detail: `${base}, ${models} models` };
   } catch {
     return { name, state: "missing", detail: `nothing answers at ${base}`, costs: "no local models (ollama/…)" };
@@ -116,10 +132,15 @@ async function onPath(name: string, env: Environment): Promise<string | undefine
 
 function versionSaidBy(path: string, flag: string, env: Environment, capMs: number): Promise<string> {
   return new Promise((resolve) => {
-    const child = execFile(path, [flag], { env, timeout: capMs, killSignal: "SIGKILL", maxBuffer: 64 * 1024 }, (error, stdout) => {
-      const first = plain(stdout.split("\n", 1)[0] ?? "");
-      resolve(error || first === "" ? "does not tell its version" : first);
-    });
+    const child = execFile(
+      path,
+      [flag],
+      { env, timeout: capMs, killSignal: "SIGKILL", maxBuffer: 64 * 1024 },
+      (error, stdout) => {
+        const first = plain(stdout.split("\n", 1)[0] ?? "");
+        resolve(error || first === "" ? "does not tell its version" : first);
+      },
+    );
     // A program that would rather ask something must not wait for an answer.
     child.stdin?.end();
   });

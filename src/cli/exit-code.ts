@@ -11,3 +11,8 @@ export class UsageError extends Error {
 export class Refusal extends Error {
   override readonly name = "Refusal";
 }
+
+/** The model that was chosen does not exist, or cannot be used here. */
+export class UnusableModel extends Error {
+  override readonly name = "UnusableModel";
+}

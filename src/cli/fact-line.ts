@@ -1,6 +1,6 @@
 import type { Fact, Outcome } from "../protocol/index.ts";
 import { amount, milliseconds, money } from "./format.ts";
-import { plain } from "./width.ts";
+import { headline, plain } from "./width.ts";
 
 /** A fact in one readable line, without its number and time. Facts of a kind not named here are shown as they are. */
 export function factLine(fact: Fact): string {
@@ -10,19 +10,19 @@ export function factLine(fact: Fact): string {
 function wordsOf(fact: Fact): string {
   switch (fact.type) {
     case "agent.created":
-      return `${fact.data.name} (${fact.data.model}): ${fact.data.goal}`;
+      return `${fact.data.name} (${fact.data.model}): ${headline(fact.data.goal)}`;
     case "agent.started":
       return `${fact.data.why}, pid ${fact.data.pid}`;
     case "agent.stopped":
       return `by ${fact.data.by}`;
     case "agent.completed":
-      return fact.data.summary;
+      return headline(fact.data.summary);
     case "agent.failed":
-      return fact.data.error;
+      return headline(fact.data.error);
     case "run.started":
-      return `${fact.data.run_id}: ${fact.data.goal}`;
+      return `${fact.data.run_id}: ${headline(fact.data.goal)}`;
     case "run.finished":
-      return `${fact.data.run_id}: ${outcomeWords(fact.data.outcome)}`;
+      return `${fact.data.run_id}: ${headline(outcomeWords(fact.data.outcome))}`;
     default:
       return workWordsOf(fact) ?? thoughtWordsOf(fact) ?? JSON.stringify(fact.data);
   }
@@ -32,7 +32,7 @@ function workWordsOf(fact: Fact): string | undefined {
   switch (fact.type) {
     case "node.created": {
       const { node_id, task, dependencies } = fact.data;
-      return `${node_id}${dependencies.length > 0 ? ` after ${dependencies.join(", ")}` : ""}: ${task}`;
+      return `${node_id}${dependencies.length > 0 ? ` after ${dependencies.join(", ")}` : ""}: ${headline(task)}`;
     }
     case "node.assigned":
     case "node.started":
@@ -40,9 +40,9 @@ function workWordsOf(fact: Fact): string | undefined {
     case "node.published":
       return `${fact.data.node_id} ${fact.data.worker_id}: ${fact.data.files.map((file) => file.path).join(", ")}`;
     case "node.completed":
-      return `${fact.data.node_id} ${fact.data.worker_id}: ${fact.data.summary}`;
+      return `${fact.data.node_id} ${fact.data.worker_id}: ${headline(fact.data.summary)}`;
     case "node.failed":
-      return `${fact.data.node_id} ${fact.data.worker_id}: ${outcomeWords(fact.data.outcome)}`;
+      return `${fact.data.node_id} ${fact.data.worker_id}: ${headline(outcomeWords(fact.data.outcome))}`;
     case "worker.spawned":
       return `${fact.data.worker_id} (${fact.data.kind}, ${fact.data.model})`;
     case "worker.busy":

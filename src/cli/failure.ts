@@ -22,7 +22,12 @@ export function failureOf(error: unknown): Failure {
   const kind = KINDS[error.name];
   if (kind) return { ...kind, message: error.message };
   const system = "code" in error && typeof error.code === "string" ? error.code : undefined;
-  if (system) return { code: system.toLowerCase(), message: `${sentence(error.message)} Set AGIRAPH_DEBUG=1 to see where.`, exit: EXIT.failed };
+  if (system)
+    return {
+      code: system.toLowerCase(),
+      message: `${sentence(error.message)} Set AGIRAPH_DEBUG=1 to see where.`,
+      exit: EXIT.failed,
+    };
   return {
     code: "unexpected",
     message: `${sentence(error.message)} This was not expected; set AGIRAPH_DEBUG=1 to see where it came from.`,
@@ -41,8 +46,7 @@ const KINDS: Record<string, Omit<Failure, "message">> = {
   ReadOnlyError: { code: "read_only", exit: EXIT.failed },
   DiskFullError: { code: "disk_full", exit: EXIT.failed },
   ModelFailure: { code: "model", exit: EXIT.failed },
-  UnknownModel: { code: "unknown_model", exit: EXIT.usage },
-  MissingKey: { code: "missing_key", exit: EXIT.failed },
+  UnusableModel: { code: "unusable_model", exit: EXIT.failed },
   FileNotFound: { code: "file_not_found", exit: EXIT.failed },
   ScopeRefusal: { code: "outside_scope", exit: EXIT.failed },
 };

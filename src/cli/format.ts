@@ -8,7 +8,9 @@ export function money(usd: number): string {
 /** What was spent, and how much of it nobody knows the price of. */
 export function costOf(tally: { cost_usd: number; unpriced_calls: number }): string {
   if (tally.unpriced_calls === 0) return money(tally.cost_usd);
-  return tally.cost_usd === 0 ? "price unknown" : `${money(tally.cost_usd)} + ${count(tally.unpriced_calls, "unpriced call")}`;
+  return tally.cost_usd === 0
+    ? "price unknown"
+    : `${money(tally.cost_usd)} + ${count(tally.unpriced_calls, "unpriced call")}`;
 }
 
 export function amount(value: number): string {

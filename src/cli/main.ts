@@ -3,7 +3,9 @@
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 if (major < 22 || (major === 22 && minor < 18)) {
-  console.error(`Agiraph needs Node 22.18 or newer; this is ${process.versions.node} (${process.execPath}). Install a newer one: https://nodejs.org`);
+  console.error(
+    `Agiraph needs Node 22.18 or newer; this is ${process.versions.node} (${process.execPath}). Install a newer one: https://nodejs.org`,
+  );
   process.exitCode = 1;
 } else {
   const { runProgram } = await import("./program.ts");

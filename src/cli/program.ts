@@ -58,7 +58,9 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .addOption(new Option("--mode <mode>", "finite ends with its goal, infinite stays").choices(["finite", "infinite"]))
     .option("--budget <usd>", "stop calling models when so much is spent", positive)
     .option("--detach", "leave it working in the background")
-    .action(does(async (call, goal: string, options: object) => (await import("./commands/run.ts")).run(call, goal, options)));
+    .action(
+      does(async (call, goal: string, options: object) => (await import("./commands/run.ts")).run(call, goal, options)),
+    );
 
   program
     .command("ls")
@@ -70,7 +72,11 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     ["board", "the work of an agent, node by node", async () => (await import("./commands/board.ts")).board],
     ["workers", "who works for an agent", async () => (await import("./commands/workers.ts")).workers],
     ["stop", "stop an agent; what was said and done is kept", async () => (await import("./commands/stop.ts")).stop],
-    ["resume", "go on where an agent was stopped, failed or was interrupted", async () => (await import("./commands/resume.ts")).resume],
+    [
+      "resume",
+      "go on where an agent was stopped, failed or was interrupted",
+      async () => (await import("./commands/resume.ts")).resume,
+    ],
   ] as const;
   for (const [name, description, load] of looks) {
     program
@@ -86,14 +92,22 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .argument("<agent>", AGENT)
     .option("-f, --follow", "go on with what happens from now on")
     .option("--after <seq>", "only facts after this number", sequence)
-    .action(does(async (call, agent: string, options: object) => (await import("./commands/logs.ts")).logs(call, agent, options)));
+    .action(
+      does(async (call, agent: string, options: object) =>
+        (await import("./commands/logs.ts")).logs(call, agent, options),
+      ),
+    );
 
   program
     .command("files")
     .description("the files of an agent's run, or what is in one of them")
     .argument("<agent>", AGENT)
     .argument("[path]", "as `files` lists it")
-    .action(does(async (call, agent: string, path: string | undefined) => (await import("./commands/files.ts")).files(call, agent, path)));
+    .action(
+      does(async (call, agent: string, path: string | undefined) =>
+        (await import("./commands/files.ts")).files(call, agent, path),
+      ),
+    );
 
   program
     .command("doctor")
@@ -108,9 +122,10 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
   program
     .command("completion")
     .description("print a completion script for a shell")
-    .addOption(new Option("--shell").hideHelp())
     .argument("<shell>", "bash, zsh or fish")
-    .action(does(async (call, shell: string) => (await import("./commands/completion.ts")).completion(call, shell, program)));
+    .action(
+      does(async (call, shell: string) => (await import("./commands/completion.ts")).completion(call, shell, program)),
+    );
 
   return program;
 }
@@ -145,7 +160,8 @@ function versionOf(root: string): string {
 
 function positive(text: string): number {
   const value = Number(text.replace(/^\$/, ""));
-  if (!(value > 0) || !Number.isFinite(value)) throw new InvalidArgumentError("It must be an amount above 0, e.g. 2.50.");
+  if (!(value > 0) || !Number.isFinite(value))
+    throw new InvalidArgumentError("It must be an amount above 0, e.g. 2.50.");
   return value;
 }
 

@@ -38,7 +38,7 @@ const TOO_LONG = 2000;
 
 function endOfSentence(text: string): number {
   if (text.length < LONG_ENOUGH) return 0;
-  const end = text.slice(LONG_ENOUGH - 1).search(/[.!?…:;]["')\]]?\s/u);
+  const end = text.slice(LONG_ENOUGH - 1).search(/[.!?…]["')\]]?\s/u);
   if (end >= 0) return LONG_ENOUGH + end + (/\s/.test(text[LONG_ENOUGH + end] ?? "") ? 0 : 1);
   return text.length < TOO_LONG ? 0 : Math.max(text.lastIndexOf(" "), LONG_ENOUGH);
 }

@@ -3,7 +3,7 @@ import { COORDINATOR } from "../protocol/ids.ts";
 import type { Activity } from "./activity.ts";
 import { amount, clockTime, costOf, count } from "./format.ts";
 import type { Paint } from "./paint.ts";
-import { cut, pad, plain, widthOf } from "./width.ts";
+import { cut, headline, pad, plain, widthOf } from "./width.ts";
 
 export interface TreeView {
   now: Situation;
@@ -23,7 +23,7 @@ export function statusTree({ now, activity, seconds, columns, lines, paint }: Tr
   const hidden = nodes.filter((node) => !shown.includes(node));
   const rows = [
     [paint.bold(cut(headOf(now, nodes, seconds), columns))],
-    [paint.yellow("★"), ` ${cut(withActivity("coordinator", activity.get(COORDINATOR)), columns - 2)}`],
+    [paint.yellow("★"), cut(` ${withActivity("coordinator", activity.get(COORDINATOR))}`, columns - 1)],
     ...shown.map((node, i) => branch(node, activity, columns, i === shown.length - 1 && hidden.length === 0, paint)),
   ];
   if (hidden.length > 0 && room > 0) rows.push([paint.dim(cut(`└ ${summaryOf(hidden)}`, columns))]);
@@ -47,16 +47,16 @@ function headOf(now: Situation, nodes: NodeState[], seconds: number): string {
 
 function branch(node: NodeState, activity: Activity, columns: number, isLast: boolean, paint: Paint): string[] {
   const { mark, colour } = LOOKS[node.status];
-  const stem = isLast ? "└ " : "├ ";
-  const head = `${stem}${mark} `;
+  const stem = isLast ? "└" : "├";
   const name = pad(node.id, 8);
-  const room = columns - widthOf(head) - widthOf(name) - 1;
+  const room = columns - widthOf(`${stem} ${mark} ${name} `);
+  if (room < 8) return [cut(`${stem} ${mark} ${node.id}`, columns)];
   const doing = isUnderWay(node) ? activity.get(node.worker_id) : undefined;
-  const who = "worker_id" in node ? withActivity(node.worker_id, doing) : "";
+  const who = "worker_id" in node ? plain(withActivity(node.worker_id, doing)) : "";
   // The task is what a reader knows the node by; it keeps at least a half of the line.
-  const task = cut(plain(node.spec.task), Math.max(Math.floor(room / 2), room - widthOf(who) - 3));
-  const rest = who === "" ? "" : cut(` — ${plain(who)}`, room - widthOf(task));
-  return [paint.dim(stem), paint[colour](mark), ` ${cut(name, Math.max(0, columns - widthOf(head)))}`, room > 0 ? ` ${task}${paint.dim(rest)}` : ""];
+  const task = cut(headline(node.spec.task), Math.max(Math.floor(room / 2), room - widthOf(who) - 3));
+  const rest = who === "" ? "" : cut(` — ${who}`, room - widthOf(task));
+  return [`${paint.dim(stem)} ${paint[colour](mark)} ${name} ${task}`, paint.dim(rest)];
 }
 
 const LOOKS = {
@@ -80,7 +80,8 @@ function withActivity(name: string, doing: string | undefined): string {
 
 /** When not all fit: work under way, then what failed, what waits, and the newest of what is done; in board order. */
 function mostTelling(nodes: NodeState[], room: number): NodeState[] {
-  const rank = (node: NodeState) => (isUnderWay(node) ? 0 : node.status === "failed" ? 1 : node.status === "pending" ? 2 : 3);
+  const rank = (node: NodeState) =>
+    isUnderWay(node) ? 0 : node.status === "failed" ? 1 : node.status === "pending" ? 2 : 3;
   const place = new Map(nodes.map((node, i) => [node, rank(node) === 3 ? -i : i]));
   const ranked = [...nodes].sort((a, b) => rank(a) - rank(b) || (place.get(a) ?? 0) - (place.get(b) ?? 0));
   const chosen = new Set(ranked.slice(0, Math.max(0, room)));

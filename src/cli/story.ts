@@ -2,7 +2,7 @@ import type { Fact, FactOf, WorkerId } from "../protocol/index.ts";
 import { outcomeWords } from "./fact-line.ts";
 import { milliseconds, money } from "./format.ts";
 import { Speech } from "./speech.ts";
-import { plain, plainLines } from "./width.ts";
+import { headline, plain, plainLines } from "./width.ts";
 
 /** One line of what a person sees happen: who, with which mark, what. */
 export interface StoryLine {
@@ -34,13 +34,25 @@ export class Story {
       case "tool.result":
         return [this.#toolLine(fact)];
       case "node.created":
-        return [line(fact.data.node_id, "new", fact.data.task)];
+        return [line(fact.data.node_id, "new", headline(fact.data.task))];
       case "node.started":
         return [line(fact.data.node_id, "begins", fact.data.worker_id)];
       case "node.completed":
-        return [line(fact.data.node_id, "done", `${fact.data.worker_id}: ${fact.data.summary}${this.#costOf(fact.data.node_id)}`)];
+        return [
+          line(
+            fact.data.node_id,
+            "done",
+            `${fact.data.worker_id}: ${headline(fact.data.summary)}${this.#costOf(fact.data.node_id)}`,
+          ),
+        ];
       case "node.failed":
-        return [line(fact.data.node_id, "failed", `${fact.data.worker_id}: ${outcomeWords(fact.data.outcome)}${this.#costOf(fact.data.node_id)}`)];
+        return [
+          line(
+            fact.data.node_id,
+            "failed",
+            `${fact.data.worker_id}: ${headline(outcomeWords(fact.data.outcome))}${this.#costOf(fact.data.node_id)}`,
+          ),
+        ];
       default:
         return asideOf(fact);
     }
@@ -77,16 +89,30 @@ function asideOf(fact: Fact): StoryLine[] {
     case "model.failed": {
       const { retry_in_ms, reason, message } = fact.data;
       const next = retry_in_ms === null ? "" : `; tries again in ${milliseconds(retry_in_ms)}`;
-      return [line(fact.data.worker_id, retry_in_ms === null ? "failed" : "warning", `${fact.data.model} (${reason}): ${message}${next}`)];
+      return [
+        line(
+          fact.data.worker_id,
+          retry_in_ms === null ? "failed" : "warning",
+          `${fact.data.model} (${reason}): ${message}${next}`,
+        ),
+      ];
     }
     case "model.warned":
       return [line(fact.data.worker_id, "warning", fact.data.message)];
     case "worker.waiting":
-      return fact.data.for === "news" ? [] : [line(fact.data.worker_id, "warning", `waits for ${fact.data.for === "human" ? "you" : "the rate limit"}`)];
+      return fact.data.for === "news"
+        ? []
+        : [line(fact.data.worker_id, "warning", `waits for ${fact.data.for === "human" ? "you" : "the rate limit"}`)];
     case "budget.warned":
       return [line("budget", "warning", `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)} is spent`)];
     case "budget.exceeded":
-      return [line("budget", "failed", `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)} is spent; no more model calls`)];
+      return [
+        line(
+          "budget",
+          "failed",
+          `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)} is spent; no more model calls`,
+        ),
+      ];
     case "log.repaired":
       return [line("repair", "warning", `${fact.data.file}: ${fact.data.what}`)];
     default:

@@ -57,9 +57,17 @@ export function liveView(terminal: Terminal, now: () => Situation): TeamView {
   const story = new Story();
   const thinking = new Map<string, string>();
   const region = new LiveRegion(stderr, { after }, (columns, lines) =>
-    statusTree({ now: now(), activity: withWords(activity, thinking), seconds: (performance.now() - began) / SECOND, columns, lines, paint }),
+    statusTree({
+      now: now(),
+      activity: withWords(activity, thinking),
+      seconds: (performance.now() - began) / SECOND,
+      columns,
+      lines,
+      paint,
+    }),
   );
-  const tell = (lines: StoryLine[]) => region.print(...lines.flatMap((line) => storyText(line, stderr.columns ?? 80, paint)));
+  const tell = (lines: StoryLine[]) =>
+    region.print(...lines.flatMap((line) => storyText(line, stderr.columns ?? 80, paint)));
   // The clock goes on while nothing happens.
   const ticking = setInterval(() => region.refresh(), SECOND);
   return {

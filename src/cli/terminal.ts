@@ -68,6 +68,8 @@ export class Terminal {
   }
 
   async drained(): Promise<void> {
-    await Promise.all([this.stdout, this.stderr].map((stream) => new Promise<void>((resolve) => stream.write("", () => resolve()))));
+    await Promise.all(
+      [this.stdout, this.stderr].map((stream) => new Promise<void>((resolve) => stream.write("", () => resolve()))),
+    );
   }
 }

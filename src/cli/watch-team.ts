@@ -1,5 +1,5 @@
-import type { Agent } from "../runtime/agent.ts";
 import type { Fact } from "../protocol/index.ts";
+import type { Agent } from "../runtime/agent.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { clockTime, costOf, count } from "./format.ts";
 import { onInterrupt } from "./interrupts.ts";
@@ -11,7 +11,12 @@ import { jsonView, liveView, plainView, type TeamView } from "./team-view.ts";
 export type Remark = Promise<string | undefined>;
 
 /** Shows an agent's team at work until it ends, stops it when asked to, and tells what came out of it. */
-export async function watchTeam(agent: Agent, after: number, call: Invocation, remarks: Remark[] = []): Promise<ExitCode> {
+export async function watchTeam(
+  agent: Agent,
+  after: number,
+  call: Invocation,
+  remarks: Remark[] = [],
+): Promise<ExitCode> {
   const began = performance.now();
   const view = viewFor(call, agent);
   const stopListening = obeyInterrupts(agent, call, view);
@@ -88,17 +93,23 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
   const figures = `${count(spending.total.calls, "model call")}, ${costOf(spending.total)}, ${clockTime(seconds)}`;
   switch (agent.status) {
     case "completed":
-      terminal.say(`${paint.green("✓")} ${agent.created.name} is done: ${figures}. Look: ${commandLine(call, "show", id)}`);
+      terminal.say(
+        `${paint.green("✓")} ${agent.created.name} is done: ${figures}. Look: ${commandLine(call, "show", id)}`,
+      );
       return EXIT.done;
     case "stopped":
       terminal.say(`Stopped after ${figures}. Go on with: ${commandLine(call, "resume", id)}`);
       return EXIT.interrupted;
     case "waiting_for_human":
-      terminal.say(`${paint.yellow("!")} ${agent.created.name} waits for an answer. Look: ${commandLine(call, "show", id)}`);
+      terminal.say(
+        `${paint.yellow("!")} ${agent.created.name} waits for an answer. Look: ${commandLine(call, "show", id)}`,
+      );
       return EXIT.waiting;
     case "failed":
       terminal.say(`${paint.red("✗")} ${agent.created.name} failed: ${agent.error ?? "no reason was given"}`);
-      terminal.say(`  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}`);
+      terminal.say(
+        `  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}`,
+      );
       return EXIT.failed;
     default:
       terminal.say(`${agent.created.name} is ${agent.status}. Go on with: ${commandLine(call, "resume", id)}`);

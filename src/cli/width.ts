@@ -10,6 +10,15 @@ export function plain(text: string): string {
   return text.replace(ESCAPES, "").replace(/\s+/gu, " ").replace(UNPRINTABLE, "").trim();
 }
 
+/** What a text of several lines is known by: its first line that says something. */
+export function headline(text: string): string {
+  return (
+    plainLines(text)
+      .map(plain)
+      .find((line) => line !== "") ?? ""
+  );
+}
+
 /** As `plain`, but lines stay lines and indentation stays. */
 export function plainLines(text: string): string[] {
   return text
@@ -38,7 +47,7 @@ function widthOfLetter(letter: string): number {
   return WIDE.test(letter) ? 2 : 1;
 }
 
-const ZERO = /^[\p{M}\p{Cf}\p{Cc}\u{1f3fb}-\u{1f3ff}]$/u;
+const ZERO = /^(?:[\p{M}\p{Cf}\p{Cc}]|\p{Emoji_Modifier})$/u;
 const WIDE =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{17000}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]$/u;
 

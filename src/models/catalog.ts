@@ -1,3 +1,203 @@
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { Usage } from "../protocol/index.ts";
+import { listening, nodeTimer, type StartTimer } from "./attempt.ts";
+import { baseUrl } from "./base-url.ts";
+import { type ChosenModel, chooseDefaultModel, DEMO_MODEL } from "./default-model.ts";
+import { KNOWN_MODELS } from "./known-models.ts";
 import type { Model } from "./model.ts";
-export interface Catalog { model(id: string): Promise<Model>; list(): unknown[]; chooseDefault(): Promise<{model: string; why: string}>; cost(...args: unknown[]): Promise<number | null> }
-export function createCatalog(_: object): Catalog { throw new Error("not yet"); }
+import type { ModelConfig, Price } from "./model-config.ts";
+import {
+  missingFor,
+  missingKey,
+  noteOn,
+  outsideOnly,
+  type Place,
+  placeOf,
+  searchesAt,
+  windowOf,
+} from "./model-name.ts";
+import { createPrices } from "./prices.ts";
+import { createProviderModel } from "./provider-model.ts";
+import { connectCompatible, type Provider, providerNamed } from "./providers.ts";
+import { compatibleQuirks } from "./quirks.ts";
+import { type RetryLimits, type RetryPorts, withRetry } from "./retry.ts";
+import { withTextTools } from "./text-fallback.ts";
+
+type ProviderPlace = Extract<Place, { kind: "provider" }>;
+type ServerPlace = Extract<Place, { kind: "server" }>;
+type Connected = Promise<(model: string) => LanguageModelV4>;
+
+/** `provider/model` → Model. */
+export interface Catalog {
+  /** Ready to use and tried again by itself. Throws, with advice, for a name that cannot be used here. */
+  model(id: string): Promise<Model>;
+  /** What would be made of this name, without making it. Throws like `model`. */
+  resolve(id: string): ResolvedModel;
+  list(): Promise<ListedModel[]>;
+  chooseDefault(): Promise<ChosenModel>;
+  cost(id: string, usage: Usage): Promise<number | null>;
+}
+
+export interface ResolvedModel {
+  /** The name in full: aliases are replaced. */
+  id: string;
+  contextWindow: number;
+  searchesWeb: boolean;
+  /** Something people should know about this choice. */
+  note: string | null;
+}
+
+export interface ListedModel {
+  id: string;
+  contextWindow: number;
+  searchesWeb: boolean;
+  price: Price | null;
+  /** Whether it can be used as things are; else what is missing. */
+  missing: string | null;
+}
+
+export interface CatalogOptions extends RetryPorts {
+  env: Readonly<Record<string, string | undefined>>;
+  config: ModelConfig;
+  fetch?: typeof globalThis.fetch;
+  now?: () => number;
+  startTimer?: StartTimer;
+  stallMs?: number;
+  retry?: RetryLimits;
+  /** The stand-in that needs no key. */
+  demo?: () => Promise<Model>;
+  hasCommand?: (name: string) => Promise<boolean>;
+  outsideAgents?: boolean;
+}
+
+export function createCatalog(options: CatalogOptions): Catalog {
+  const { env, config, sleep, random } = options;
+  const now = options.now ?? Date.now;
+  const fetch = listening(options.fetch ?? globalThis.fetch);
+  const prices = createPrices(config, now);
+  const connections = new Map<string, Connected>();
+  const searches = maxSearches(env.AGIRAPH_SEARCH_MAX_USES);
+
+  function connect(at: ProviderPlace | ServerPlace): Connected {
+    const key = at.kind === "server" ? `server/${at.server}` : at.provider.name;
+    let connection = connections.get(key);
+    if (connection === undefined) {
+      connection = at.kind === "server" ? connectServer(at) : connectProvider(at.provider);
+      connections.set(key, connection);
+    }
+    return connection;
+  }
+
+  function connectProvider(provider: Provider): Connected {
+    const apiKey = provider.keyVariable === null ? "" : (env[provider.keyVariable] ?? "");
+    const written = env[provider.urlVariable];
+    const baseURL = written ? baseUrl(written, provider.version, provider.urlVariable) : provider.url;
+    return provider.connect({ baseURL, apiKey, fetch });
+  }
+
+  function connectServer({ server, settings }: ServerPlace): Connected {
+    const baseURL = baseUrl(settings.base_url, "v1", `providers.${server}.base_url in config.json`);
+    const apiKey = settings.api_key_env === undefined ? "" : (env[settings.api_key_env] ?? "");
+    return connectCompatible(server, { baseURL, apiKey, fetch });
+  }
+
+  async function model(id: string): Promise<Model> {
+    const at = placeOf(id, config);
+    const problem = missingFor(at, env);
+    if (problem !== null) throw new Error(problem);
+    if (at.kind === "demo") return (options.demo ?? loadDemo)();
+    if (at.kind === "outside") throw new Error(outsideOnly(at.id));
+    const language = (await connect(at))(at.model);
+    const made = createProviderModel(
+      {
+        id: at.id,
+        language,
+        quirks: at.kind === "server" ? compatibleQuirks(at.server) : at.provider.quirks(at.model),
+        contextWindow: windowOf(at, config),
+        searches: searchesAt(at) ? searches : null,
+        ...(options.stallMs !== undefined && { stallMs: options.stallMs }),
+      },
+      {
+        costOf: async (usage, reported) => reported ?? (await prices.costOf(at.id, usage)),
+        startTimer: options.startTimer ?? nodeTimer,
+        now,
+      },
+    );
+    const textOnly = at.kind === "server" && at.settings.native_tools === false;
+    return withRetry(textOnly ? withTextTools(made, nonce(random)) : made, { sleep, random, ...options.retry });
+  }
+
+  async function list(): Promise<ListedModel[]> {
+    const ids = new Set([...KNOWN_MODELS.map(({ id }) => id), ...Object.keys(config.models ?? {}), DEMO_MODEL]);
+    return Promise.all(
+      [...ids].map(async (id) => {
+        const at = placeOf(id, config);
+        return {
+          id,
+          contextWindow: windowOf(at, config),
+          searchesWeb: searchesAt(at),
+          price: await prices.priceOf(id),
+          missing: missingKey(at, env),
+        };
+      }),
+    );
+  }
+
+  return {
+    model,
+    list,
+    resolve(id) {
+      const at = placeOf(id, config);
+      const problem = missingFor(at, env);
+      if (problem !== null) throw new Error(problem);
+      return { id: at.id, contextWindow: windowOf(at, config), searchesWeb: searchesAt(at), note: noteOn(at, config) };
+    },
+    chooseDefault: () =>
+      chooseDefaultModel({
+        env,
+        config,
+        hasCommand: options.hasCommand ?? (async () => false),
+        ollamaModels: () => ollamaModels(env, options.fetch ?? globalThis.fetch),
+        outsideAgents: options.outsideAgents ?? false,
+      }),
+    cost: prices.costOf,
+  };
+}
+
+async function loadDemo(): Promise<Model> {
+  const { createSurveyor } = await import("./demo/surveyor.ts");
+  return createSurveyor();
+}
+
+/** The names a local Ollama has, newest first as it lists them; a machine without one answers at once. */
+async function ollamaModels(env: CatalogOptions["env"], fetch: typeof globalThis.fetch): Promise<readonly string[]> {
+  const written = env.OLLAMA_BASE_URL || providerNamed("ollama")?.url || "";
+  try {
+    const url = baseUrl(written, "v1", "OLLAMA_BASE_URL");
+    const response = await fetch(`${url}/models`, { signal: AbortSignal.timeout(LOCAL_ANSWER_MS) });
+    const body: unknown = await response.json();
+    const data = body instanceof Object && "data" in body && Array.isArray(body.data) ? body.data : [];
+    return data
+      .map((model) => (model instanceof Object ? Reflect.get(model, "id") : undefined))
+      .filter((id) => typeof id === "string");
+  } catch {
+    return [];
+  }
+}
+
+const LOCAL_ANSWER_MS = 500;
+const DEFAULT_SEARCHES = 5;
+
+/** Null is none at all. */
+function maxSearches(written: string | undefined): number | null {
+  if (written === undefined || written.trim() === "") return DEFAULT_SEARCHES;
+  const count = Number(written);
+  if (Number.isInteger(count) && count >= 0) return count === 0 ? null : count;
+  throw new Error(`AGIRAPH_SEARCH_MAX_USES is "${written}"; it has to be a whole number, or 0 for no searching.`);
+}
+
+/** Two draws, since one of them has only 52 bits. */
+function nonce(random: () => number): string {
+  const draw = () => random().toString(36).slice(2, 8).padEnd(6, "0");
+  return draw() + draw();
+}

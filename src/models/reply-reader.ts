@@ -119,6 +119,7 @@ export function createReplyReader(quirks: Quirks, { onDelta, onWarning }: Listen
         break;
       case "finish":
         reader.finish = part;
+        rawArguments?.putInOrder(content);
         break;
       case "stream-start":
         for (const warning of part.warnings) onWarning?.(warningText(warning));
@@ -238,6 +239,13 @@ function createRawArguments() {
       }
     },
     of: (id: string): string | undefined => texts.get(id),
+    /** The SDK hands out the calls whose arguments it can read first; the model's order is the one that counts. */
+    putInOrder(content: Part[]): void {
+      const calls = content.filter((part) => part.type === "call");
+      const place = (id: string) => (ids.includes(id) ? ids.indexOf(id) : ids.length);
+      calls.sort((a, b) => place(a.id) - place(b.id));
+      for (const [at, part] of content.entries()) if (part.type === "call") content[at] = calls.shift() ?? part;
+    },
   };
 }
 

@@ -25,7 +25,7 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts): Promis
       throw new SandboxFailure(`The working folder ${command.cwd} lies outside of what the sandbox shows.`);
     if (!(await hasRoom(command.binds.write, ports.limits))) {
       throw new SandboxFailure(
-        `The disk is nearly full, so no command is run. Free at least ${ports.limits.freeDiskBytes} bytes.`,
+        `There is no room on the disk, so no command is run. At least ${ports.limits.freeDiskBytes} bytes must be free.`,
       );
     }
     const egress = command.network ? await openEgress(command.network, ports.lookup) : null;

@@ -1,17 +1,22 @@
 import { execFileSync, spawn } from "node:child_process";
-import { createReadStream } from "node:fs";
+import { once } from "node:events";
 import { readdir, stat } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { inSandbox, skipped } from "../../test/try-sandbox.ts";
 
 const MB = 1024 ** 2;
 
-/** Ends when the last process that holds the pipe for writing is dead: nobody has to look, nobody has to wait. */
-function deathOf(fifo: string): Promise<string> {
+/**
+ * A pipe in the command's folder. Its reader ends when the last process that holds it for writing is dead: nobody has to
+ * look, nobody has to wait.
+ */
+function lifeOf(fifo: string) {
   execFileSync("mkfifo", ["-m", "666", fifo]);
-  return text(createReadStream(fifo));
+  const reader = spawn("cat", [fifo], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void reader.kill("SIGKILL"));
+  return { begun: once(reader.stdout, "data"), ended: text(reader.stdout) };
 }
 
 /** Leaves its session, its group and its parent, as a daemon does. */
@@ -20,14 +25,14 @@ const daemon = "(setsid sh -c 'echo alive >&9; exec sleep 1000' &)";
 describe.skipIf(skipped)(`nothing survives ${skipped}`, () => {
   test("what a command left in the background dies with it", async () => {
     const { run, file } = await inSandbox();
-    const dead = deathOf(file("life"));
+    const life = lifeOf(file("life"));
     const { code } = await run(`exec 9>life; ${daemon}; sleep 1000 & echo mine >&9`);
-    expect([code, (await dead).split("\n").sort()]).toEqual([0, expect.arrayContaining(["mine"])]);
+    expect([code, (await life.ended).split("\n").sort()]).toEqual([0, expect.arrayContaining(["mine"])]);
   });
 
   test("a command that takes too long is ended with all its processes, and what it said is kept", async () => {
     const { run, file } = await inSandbox();
-    const dead = deathOf(file("life"));
+    const life = lifeOf(file("life"));
     const result = await run(`exec 9>life; trap '' TERM INT HUP; ${daemon}; echo said; sleep 1000`, { timeoutMs: 400 });
     expect({ ...result, ms: 0 }).toEqual({
       code: null,
@@ -38,40 +43,34 @@ describe.skipIf(skipped)(`nothing survives ${skipped}`, () => {
       exceeded: null,
       ms: 0,
     });
-    expect(await dead).toBe("alive\n");
+    expect(await life.ended).toBe("alive\n");
   });
 
   test("a stop ends it at once, and the reason of the signal is what the caller gets", async () => {
     const { run, file } = await inSandbox();
     const stop = new AbortController();
-    const life = deathOf(file("life"));
+    const life = lifeOf(file("life"));
     const reason = new Error("stopped by the human");
-    const running = run(`exec 9>life; ${daemon}; sleep 1000`, {
-      signal: stop.signal,
-      onStart: () => stop.abort(reason),
-    });
+    const running = run(`exec 9>life; ${daemon}; sleep 1000`, { signal: stop.signal });
+    life.begun.then(() => stop.abort(reason));
     await expect(running).rejects.toBe(reason);
+    expect(await life.ended).toBe("alive\n");
     await expect(run("true", { signal: stop.signal })).rejects.toBe(reason);
-    // It was stopped before it began; open the pipe ourselves, so that its reader ends.
-    execFileSync("sh", ["-c", `: > ${file("life")}`]);
-    expect(await life).toBe("");
   });
 
   test("when we are killed, all our commands are", async () => {
     const { file } = await inSandbox();
-    const dead = deathOf(file("life"));
+    const life = lifeOf(file("life"));
     const folder = JSON.stringify(file(""));
     const script = `import { openSandbox } from ${JSON.stringify(room)}; const s = await openSandbox();
-      s.run({ command: "exec 9>life; " + ${JSON.stringify(daemon)} + "; exec 1>&-; sleep 1000", cwd: ${folder}, binds: { write: [${folder}], read: [], hide: [] }, env: {}, timeoutMs: 1e6, signal: new AbortController().signal })`;
+      s.run({ command: "exec 9>life; " + ${JSON.stringify(daemon)} + "; sleep 1000", cwd: ${folder}, binds: { write: [${folder}], read: [], hide: [] }, env: {}, timeoutMs: 1e6, signal: new AbortController().signal })`;
     const us = spawn(process.execPath, ["--input-type=module", "-e", script], {
       stdio: ["ignore", "inherit", "inherit"],
     });
-    const reader = createReadStream(file("life"));
-    await new Promise((alive) => reader.once("data", alive));
+    onTestFinished(() => void us.kill("SIGKILL"));
+    await life.begun;
     us.kill("SIGKILL");
-    reader.resume();
-    await new Promise((end) => reader.once("end", end));
-    await dead;
+    expect(await life.ended).toBe("alive\n");
   });
 });
 
@@ -90,17 +89,17 @@ describe.skipIf(skipped)(`a runaway is bounded ${skipped}`, () => {
 
   test("a fork bomb leaves room for others, and ends", async () => {
     const { run, file } = await inSandbox({ limits: { processes: 64 } });
-    const dead = deathOf(file("life"));
+    const life = lifeOf(file("life"));
     const bomb = run("exec 9>life; bomb() { bomb | bomb & }; bomb 2>/dev/null; exec 2>/dev/null; sleep 1000", {
       timeoutMs: 1_000,
     });
     const other = await run("echo still here");
-    expect([other.output, (await bomb).timedOut, await dead]).toEqual(["still here\n", true, ""]);
+    expect([other.output, (await bomb).timedOut, await life.ended]).toEqual(["still here\n", true, ""]);
   });
 
   test("in memory: six gigabytes are not to be had", async () => {
     const { run } = await inSandbox();
-    const { code, output } = await run(`perl -e 'my $x = "a" x (6 * 1024 ** 3); print "got it"'`);
+    const { code, output } = await run(`perl -e 'my $n = 6 * 1024 ** 3; my $x = "a" x $n; print "got it"'`);
     expect([code, output]).toEqual([1, expect.stringMatching(/^Out of memory/)]);
   });
 

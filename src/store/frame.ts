@@ -12,6 +12,8 @@ import { LINE_EXTRA, sealLine } from "./line.ts";
 export const FRAME_HEAD = 24;
 const MAGIC = Buffer.from([0xff, 0x41, 0x47, 0x4a]);
 const CRC_FROM = 8;
+const LEAST_BUFFER = 8 * 1024;
+const MOST_KEPT = 4 * 1024 * 1024;
 
 export interface Segment {
   /** Relative to the home. */
@@ -29,7 +31,7 @@ export interface Frame {
 
 /** Builds frames in one buffer that is used again for each: only one frame is under way at a time. */
 export class FrameWriter {
-  #buffer = Buffer.allocUnsafe(64 * 1024);
+  #buffer = Buffer.alloc(0);
   #at = FRAME_HEAD;
   #segments: [path: string, offset: number, length: number][] = [];
 
@@ -61,12 +63,12 @@ export class FrameWriter {
   reset(): void {
     this.#at = FRAME_HEAD;
     this.#segments = [];
-    if (this.#buffer.length > 4 * 1024 * 1024) this.#buffer = Buffer.allocUnsafe(64 * 1024);
+    if (this.#buffer.length > MOST_KEPT) this.#buffer = Buffer.alloc(0);
   }
 
   #reserve(bytes: number): void {
     if (this.#at + bytes <= this.#buffer.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#at + bytes));
+    const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#at + bytes, LEAST_BUFFER));
     this.#buffer.copy(larger, 0, 0, this.#at);
     this.#buffer = larger;
   }

@@ -63,7 +63,7 @@ export async function scanLines(
   to: number,
   onLine: (buffer: Buffer, start: number, end: number, offset: number) => boolean,
 ): Promise<void> {
-  let buffer = Buffer.allocUnsafe(CHUNK);
+  let buffer = Buffer.allocUnsafe(Math.min(CHUNK, to - from));
   let held = 0;
   for (let at = from; at < to; ) {
     if (held > buffer.length / 2) buffer = Buffer.concat([buffer.subarray(0, held)], buffer.length * 2);

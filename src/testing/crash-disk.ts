@@ -29,6 +29,9 @@ export class CrashDisk {
   readonly #inodes = new Map<number, Inode>();
   readonly #locks = new Set<string>();
   readonly #recording: boolean;
+  /** Where a path leads, and those that lead nowhere, until a name is made, moved or removed. */
+  readonly #numbers = new Map<string, number>();
+  readonly #missing = new Set<string>();
   #alive = {};
   #nextInode: number;
 
@@ -77,20 +80,27 @@ export class CrashDisk {
   }
 
   numberAt(path: string): number | undefined {
+    const known = this.#numbers.get(path);
+    if (known !== undefined || this.#missing.has(path)) return known;
     let number = ROOT;
     for (const name of path.split("/")) {
       if (name === "") continue;
       const inode = this.#inodes.get(number);
       const next = inode?.kind === "dir" ? inode.names.get(name) : undefined;
-      if (next === undefined) return undefined;
+      if (next === undefined) {
+        this.#missing.add(path);
+        return undefined;
+      }
       number = next;
     }
+    this.#numbers.set(path, number);
     return number;
   }
 
   add(path: string, inode: Inode): number {
     const number = this.#nextInode++;
     this.#inodes.set(number, inode);
+    this.#missing.clear();
     this.change({ kind: "link", dir: this.dirOf(path), name: basename(path), inode: number, as: inode.kind });
     return number;
   }
@@ -99,6 +109,12 @@ export class CrashDisk {
     const dir = this.numberAt(dirname(path));
     if (dir === undefined) throw systemError("ENOENT", path);
     return dir;
+  }
+
+  /** A file's name went away or leads to another file. (Folders stay where they are.) */
+  moved(...paths: string[]): void {
+    for (const path of paths) this.#numbers.delete(path);
+    this.#missing.clear();
   }
 
   /** Makes a change visible, and records it. Returns its place in the log. */

@@ -48,13 +48,16 @@ export class ProcessDisk implements Disk {
     if (inode === undefined) throw systemError("ENOENT", from);
     const dir = this.#disk.dirOf(from);
     if (dir !== this.#disk.dirOf(to)) throw new Error("The crash disk renames within one folder only.");
-    if (this.#alive()) this.#disk.change({ kind: "rename", dir, from: basename(from), to: basename(to), inode });
+    if (!this.#alive()) return;
+    this.#disk.change({ kind: "rename", dir, from: basename(from), to: basename(to), inode });
+    this.#disk.moved(from, to);
   }
 
   remove(path: string): void {
     this.#attempt("remove", path);
     if (this.#alive() && this.#disk.numberAt(path) !== undefined) {
       this.#disk.change({ kind: "unlink", dir: this.#disk.dirOf(path), name: basename(path) });
+      this.#disk.moved(path);
     }
   }
 

@@ -98,7 +98,7 @@ function scriptedCatalog({ coordinator, workers = {} }: TeamPlan): Catalog {
   const worker = byName(workers);
   return {
     model: async (id: string) => (id === COORDINATOR_MODEL ? coordinator : worker),
-    list: () => [],
+    list: async () => [],
     chooseDefault: async () => ({ model: COORDINATOR_MODEL, why: "scripted" }),
     cost: async () => 0,
   };

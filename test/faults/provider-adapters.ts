@@ -1,50 +1,33 @@
-import { createAnthropic } from "@ai-sdk/anthropic";
-import { createGoogle } from "@ai-sdk/google";
-import { createOpenAI } from "@ai-sdk/openai";
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { createOpenRouter } from "@openrouter/ai-sdk-provider";
-import { listening, nodeTimer } from "../../src/models/attempt.ts";
+import { type CatalogOptions, createCatalog } from "../../src/models/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
-import { createProviderModel } from "../../src/models/provider-model.ts";
-import * as Q from "../../src/models/quirks.ts";
-import { withRetry } from "../../src/models/retry.ts";
+import type { ProviderServer } from "../../src/testing/index.ts";
 
-export const adapters = ["anthropic", "openai", "google", "openrouter", "ollama", "openai-compatible"] as const;
-export type Adapter = (typeof adapters)[number];
-export async function modelOf(
+/** Every way in which we speak to a provider, by a model that goes that way. */
+const MODELS = {
+  anthropic: "anthropic/claude-sonnet-4-5",
+  openai: "openai/gpt-5",
+  google: "google/gemini-3-pro-preview",
+  openrouter: "openrouter/anthropic/claude-sonnet-4.5",
+  ollama: "ollama/llama3.2",
+  "openai-compatible": "openai-compatible/local/some-model",
+  "text fallback": "openai-compatible/plain/some-model",
+} as const;
+
+export type Adapter = keyof typeof MODELS;
+export const adapters = Object.keys(MODELS) as Adapter[];
+
+/** A model as users get it, from the catalog, with a scripted provider behind it and no randomness in its waits. */
+export function modelOf(
   adapter: Adapter,
-  { url, sleep }: { url: string; sleep: (ms: number, signal: AbortSignal) => Promise<void> },
+  server: Pick<ProviderServer, "url" | "env">,
+  ports: Pick<CatalogOptions, "sleep"> & Partial<CatalogOptions>,
 ): Promise<Model> {
-  const f = listening(fetch);
-  const m: any = {
-    anthropic: () => createAnthropic({ baseURL: url + "/v1", apiKey: "k", fetch: f })("claude-sonnet-4-5"),
-    openai: () => createOpenAI({ baseURL: url + "/v1", apiKey: "k", fetch: f })("gpt-5"),
-    google: () => createGoogle({ baseURL: url + "/v1beta", apiKey: "k", fetch: f })("gemini-3-pro"),
-    "openai-compatible": () =>
-      createOpenAICompatible({ baseURL: url + "/v1", apiKey: "k", name: "local", includeUsage: true, fetch: f })("m"),
-    ollama: () =>
-      createOpenAICompatible({
-        baseURL: url + "/ollama/v1",
-        apiKey: "k",
-        name: "ollama",
-        includeUsage: true,
-        fetch: f,
-      })("m"),
-    openrouter: () => createOpenRouter({ baseURL: url + "/openrouter/api/v1", apiKey: "k", fetch: f })("m"),
-  }[adapter]();
-  const q: any = {
-    anthropic: Q.anthropicQuirks,
-    openai: Q.openaiQuirks,
-    google: Q.googleQuirks,
-    openrouter: Q.openrouterQuirks,
-    ollama: Q.compatibleQuirks("ollama"),
-    "openai-compatible": Q.compatibleQuirks("local"),
-  }[adapter];
-  return withRetry(
-    createProviderModel(
-      { id: `${adapter}/m`, language: m, quirks: q, contextWindow: 100000, searches: null },
-      { costOf: async () => 0, startTimer: nodeTimer, now: () => Date.now() },
-    ),
-    { sleep, random: () => 0 },
-  );
+  const local = { base_url: server.url, context_window: 100_000 };
+  const catalog = createCatalog({
+    env: server.env,
+    config: { providers: { local, plain: { ...local, native_tools: false } } },
+    random: () => 0,
+    ...ports,
+  });
+  return catalog.model(MODELS[adapter]);
 }

@@ -16,12 +16,11 @@ test("while a folder is swapped with a link to secrets, 20,000 reads leak nothin
   writeFileSync(join(team.base, "secrets/file.md"), "SECRET");
   await using _swapper = await swapper(scratch, join(team.base, "secrets"));
 
-  console.log(performance.now());const naive = tally();
-  for (let i = 0; i < READS * 10 /10; i++) naive.note(() => lookThenRead(scratch));
-  console.log(performance.now());const walked = tally();
+  const naive = tally();
+  for (let i = 0; i < READS * 10 && naive.SECRET === 0; i++) naive.note(() => lookThenRead(scratch));
+  const walked = tally();
   for (let i = 0; i < READS; i++) walked.note(() => readByWalking(() => team.alice.openFile("scratch/swap/file.md")));
 
-  console.log(naive, walked, performance.now());
   expect(naive.SECRET).toBeGreaterThan(0);
   expect(walked.SECRET).toBe(0);
   expect(walked.mine).toBeGreaterThan(0);

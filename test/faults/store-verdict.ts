@@ -78,9 +78,10 @@ async function readAll(store: Store, history: History, at: number): Promise<Map<
 function checkAppends(appends: readonly Promised[], at: number, found: Map<Agent, Found>): void {
   const expected = new Map<Agent, Found>();
   for (const [agent] of found) expected.set(agent, { facts: [], entries: new Map(FILES.map((file) => [file, []])) });
+  const words = new Map([...found].map(([agent, home]) => [agent, wordsOf(home)]));
   for (const one of appends) {
     if (one.calledAt > at) continue;
-    const presence = presenceOf(one, found.get(one.agent));
+    const presence = presenceOf(one, words.get(one.agent));
     if (presence === "part") throw new Violation("an append is there as a whole or not at all", describe(one));
     if (one.mustAt <= at && presence !== "all") throw new Violation("what was acknowledged is there", describe(one));
     if (one.neverAt <= at && presence === "all") throw new Violation("what was taken back stays away", describe(one));
@@ -95,12 +96,17 @@ function checkAppends(appends: readonly Promised[], at: number, found: Map<Agent
   same("the streams hold exactly the appends, in order", plain(found), plain(expected));
 }
 
-function presenceOf(one: Promised, home: Found | undefined): "all" | "part" | "none" {
-  const said = (content: string) =>
-    home?.entries.get(one.file ?? "")?.some((entry) => entry.role === "user" && entry.content === content);
-  const happened = (fact: Fact) =>
-    home?.facts.some((other) => JSON.stringify(other.data) === JSON.stringify(fact.data));
-  const there = [...one.facts.map(happened), ...one.entries.map(({ content }) => said(content))];
+/** What each stream says, for looking up. */
+function wordsOf(home: Found | undefined): Set<string> {
+  const words = new Set<string>();
+  for (const fact of home?.facts ?? []) if (fact.type === "agent.completed") words.add(fact.data.summary);
+  for (const [file, entries] of home?.entries ?? []) for (const entry of entries) if (entry.role === "user") words.add(file + entry.content);
+  return words;
+}
+
+function presenceOf(one: Promised, words: Set<string> | undefined): "all" | "part" | "none" {
+  const happened = (fact: Fact) => fact.type === "agent.completed" && words?.has(fact.data.summary);
+  const there = [...one.facts.map(happened), ...one.entries.map(({ content }) => words?.has(one.file + content))];
   return there.every(Boolean) ? "all" : there.some(Boolean) ? "part" : "none";
 }
 

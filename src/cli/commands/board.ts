@@ -5,7 +5,7 @@ import type { Invocation } from "../invocation.ts";
 import { lookAtAgent } from "../look.ts";
 import type { Paint } from "../paint.ts";
 import { type Cell, table } from "../table.ts";
-import { plain } from "../width.ts";
+import { headline } from "../width.ts";
 
 export async function board(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;
@@ -18,12 +18,19 @@ export async function board(call: Invocation, word: string): Promise<ExitCode> {
 }
 
 export function boardTable(nodes: readonly NodeState[], columns: number, paint: Paint): string[] {
-  const colours = { completed: paint.green, failed: paint.red, pending: paint.dim, assigned: paint.blue, running: paint.blue, publishing: paint.blue };
+  const colours = {
+    completed: paint.green,
+    failed: paint.red,
+    pending: paint.dim,
+    assigned: paint.blue,
+    running: paint.blue,
+    publishing: paint.blue,
+  };
   const rows = nodes.map((node): Cell[] => [
     { text: node.id, paint: paint.bold },
     { text: node.status, paint: colours[node.status] },
     { text: "worker_id" in node ? node.worker_id : "" },
-    { text: plain(node.spec.task + detailOf(node)) },
+    { text: headline(node.spec.task) + detailOf(node) },
   ]);
   return table([["NODE", "STATUS", "WORKER", "TASK"].map((text) => ({ text, paint: paint.dim })), ...rows], columns);
 }
@@ -31,9 +38,9 @@ export function boardTable(nodes: readonly NodeState[], columns: number, paint: 
 function detailOf(node: NodeState): string {
   switch (node.status) {
     case "completed":
-      return ` — ${node.summary}`;
+      return ` — ${headline(node.summary)}`;
     case "failed":
-      return ` — ${outcomeWords(node.outcome)}`;
+      return ` — ${headline(outcomeWords(node.outcome))}`;
     case "pending":
       return node.spec.dependencies.length > 0 ? ` (after ${node.spec.dependencies.join(", ")})` : "";
     default:

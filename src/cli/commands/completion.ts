@@ -5,7 +5,8 @@ import type { Invocation } from "../invocation.ts";
 /** A script for the shell, made from the commands there are, so that it never names one that is not. */
 export async function completion({ terminal }: Invocation, shell: string, program: Command): Promise<ExitCode> {
   const write = SHELLS[shell];
-  if (!write) throw new UsageError(`There is no completion for "${shell}". There is: ${Object.keys(SHELLS).join(", ")}.`);
+  if (!write)
+    throw new UsageError(`There is no completion for "${shell}". There is: ${Object.keys(SHELLS).join(", ")}.`);
   await terminal.print(write(wordsOf(program)));
   return EXIT.done;
 }
@@ -17,7 +18,8 @@ interface CommandWords {
 }
 
 function wordsOf(program: Command): CommandWords[] {
-  const longs = (command: Command) => command.options.filter((option) => !option.hidden).flatMap((option) => option.long ?? []);
+  const longs = (command: Command) =>
+    command.options.filter((option) => !option.hidden).flatMap((option) => option.long ?? []);
   const everywhere = [...longs(program).filter((flag) => flag !== "--version"), "--help"];
   return program.commands.map((command) => ({
     name: command.name(),

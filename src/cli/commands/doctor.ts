@@ -1,5 +1,13 @@
 import type { Settings } from "../../runtime/settings.ts";
-import { type Check, checkDisk, checkHome, checkKeys, checkOllama, checkPrograms, checkSandbox } from "../doctor-checks.ts";
+import {
+  type Check,
+  checkDisk,
+  checkHome,
+  checkKeys,
+  checkOllama,
+  checkPrograms,
+  checkSandbox,
+} from "../doctor-checks.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
@@ -23,7 +31,11 @@ async function examine(call: Invocation): Promise<Check[]> {
     (settings) => ({ settings }),
     (error: Error) => ({ error }),
   );
-  if ("error" in read) return [node, { name: "settings", state: "broken", detail: read.error.message, costs: "nothing runs until it is mended" }];
+  if ("error" in read)
+    return [
+      node,
+      { name: "settings", state: "broken", detail: read.error.message, costs: "nothing runs until it is mended" },
+    ];
   return [node, ...(await examineWith(read.settings))];
 }
 

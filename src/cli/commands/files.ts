@@ -36,7 +36,11 @@ async function showPath(call: Invocation, scope: Scope, root: string, path: stri
   }
 }
 
-async function showFile({ terminal, json }: Invocation, file: { fd: number; size: number }, at: { path: string; absolute: string }): Promise<void> {
+async function showFile(
+  { terminal, json }: Invocation,
+  file: { fd: number; size: number },
+  at: { path: string; absolute: string },
+): Promise<void> {
   const first = chunkAt(file.fd, 0);
   const isBinary = first.subarray(0, 8192).includes(0);
   if (json) {
@@ -95,13 +99,16 @@ type Colour = (text: string) => string;
 
 /** Published files first, by their whole path; then everything else as a tree. */
 export function treeOf(listed: readonly ListedFile[], top: string, paint: { green: Colour; dim: Colour }): string[] {
-  const published = listed.filter(isPublished).map((entry) => `${paint.green("✓")} ${entry.path}  ${paint.dim(bytes(entry.bytes))}`);
+  const published = listed
+    .filter(isPublished)
+    .map((entry) => `${paint.green("✓")} ${entry.path}  ${paint.dim(bytes(entry.bytes))}`);
   const rest = listed.filter((entry) => !isPublished(entry)).sort((a, b) => (a.path < b.path ? -1 : 1));
   const tree = rest.map((entry) => {
     const inside = top === "" ? entry.path : entry.path.slice(top.length + 1);
     const parts = inside.split("/");
     const name = plainLines(parts.at(-1) ?? "").join("?");
-    const size = entry.kind === "folder" ? "/" : `  ${paint.dim(entry.kind === "file" ? bytes(entry.bytes) : entry.kind)}`;
+    const size =
+      entry.kind === "folder" ? "/" : `  ${paint.dim(entry.kind === "file" ? bytes(entry.bytes) : entry.kind)}`;
     return `${"  ".repeat(parts.length)}${name}${size}`;
   });
   return [...published, ...tree];

@@ -6,7 +6,11 @@ import type { Invocation } from "../invocation.ts";
 import { lookAtAgent } from "../look.ts";
 import { cut, pad } from "../width.ts";
 
-export async function logs(call: Invocation, word: string, options: { follow?: boolean; after?: number }): Promise<ExitCode> {
+export async function logs(
+  call: Invocation,
+  word: string,
+  options: { follow?: boolean; after?: number },
+): Promise<ExitCode> {
   const { terminal } = call;
   const { log } = await lookAtAgent(call, word);
   const after = options.after ?? 0;

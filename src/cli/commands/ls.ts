@@ -6,7 +6,7 @@ import { commandLine, type Invocation } from "../invocation.ts";
 import { type Look, lookAt, standingOf } from "../look.ts";
 import { standingPaint } from "../standing-paint.ts";
 import { type Cell, table } from "../table.ts";
-import { plain } from "../width.ts";
+import { headline } from "../width.ts";
 
 export async function ls(call: Invocation): Promise<ExitCode> {
   const { terminal, json } = call;
@@ -28,7 +28,7 @@ export async function ls(call: Invocation): Promise<ExitCode> {
     { text: status, paint: standingPaint(status, paint) },
     { text: age(Date.now() / 1000 - agent.created_ts) },
     { text: costOf(spending.total) },
-    { text: plain(agent.created.goal) },
+    { text: headline(agent.created.goal) },
   ]);
   await terminal.printLines(table([head, ...rows], terminal.columns));
   return EXIT.done;

@@ -13,7 +13,9 @@ export async function resume(call: Invocation, word: string): Promise<ExitCode> 
   try {
     const { id, status, created } = (await findAgent(runtime.store, word)).agent;
     if (status === "completed") {
-      throw new Refusal(`${created.name} (${id}) is completed; there is nothing to go on with. Its result: ${commandLine(call, "show", id)}`);
+      throw new Refusal(
+        `${created.name} (${id}) is completed; there is nothing to go on with. Its result: ${commandLine(call, "show", id)}`,
+      );
     }
     const agent = await runtime.agent(id);
     const { seq } = agent.log;

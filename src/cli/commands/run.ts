@@ -5,7 +5,7 @@ import { openRuntime } from "../../runtime/open-runtime.ts";
 import type { NewAgent, Runtime } from "../../runtime/runtime.ts";
 import type { Settings } from "../../runtime/settings.ts";
 import { detach, isDetached, tellParent } from "../detached.ts";
-import { type ExitCode, UsageError } from "../exit-code.ts";
+import { type ExitCode, UnusableModel, UsageError } from "../exit-code.ts";
 import { count } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
@@ -32,7 +32,8 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
     const chosen = await chooseModel(options, settings, runtime.catalog);
     terminal.say(terminal.errPaint.dim(`Model: ${chosen.model} (${chosen.why})`));
     const listening = listenForOthers(runtime);
-    const agent = await runtime.create(orderFor(goal, chosen.model, options, settings, terminal));
+    if (chosen.note) terminal.say(chosen.note);
+    const agent = await runtime.create(orderFor(goal, chosen, options, settings, terminal));
     const { id, created } = agent.now.agent;
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id})`));
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
@@ -42,21 +43,37 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   }
 }
 
-async function chooseModel({ model }: RunOptions, { env }: Settings, catalog: Catalog): Promise<{ model: string; why: string }> {
-  if (model) return { model, why: "--model" };
-  if (env.AGIRAPH_MODEL) return { model: env.AGIRAPH_MODEL, why: "AGIRAPH_MODEL" };
-  return catalog.chooseDefault();
+async function chooseModel({ model, workerModel }: RunOptions, { env, config }: Settings, catalog: Catalog) {
+  const chosen = model ? { model, why: "--model" } : await catalog.chooseDefault();
+  const worker = workerModel ?? env.AGIRAPH_WORKER_MODEL ?? config.worker_model;
+  const { note } = usable(chosen.model, catalog);
+  if (worker) usable(worker, catalog);
+  return { ...chosen, worker, note };
 }
 
-function orderFor(goal: string, model: string, options: RunOptions, { env, config }: Settings, place: { env: Environment; cwd: string }): NewAgent {
-  const worker_model = options.workerModel ?? env.AGIRAPH_WORKER_MODEL ?? config.worker_model;
+/** A name that cannot be used here is the person's to change, and the catalog says how. */
+function usable(model: string, catalog: Catalog): { note: string | null } {
+  try {
+    return catalog.resolve(model);
+  } catch (error) {
+    throw new UnusableModel(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function orderFor(
+  goal: string,
+  chosen: { model: string; worker: string | undefined },
+  options: RunOptions,
+  { config }: Settings,
+  place: { env: Environment; cwd: string },
+): NewAgent {
   const budget_usd = options.budget ?? config.budget_usd;
   return {
     goal,
-    model,
+    model: chosen.model,
     project: projectFolder(place),
     ...(options.mode && { mode: options.mode }),
-    ...(worker_model && { worker_model }),
+    ...(chosen.worker && { worker_model: chosen.worker }),
     ...(budget_usd && { budget_usd }),
   };
 }

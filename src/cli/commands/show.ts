@@ -18,7 +18,15 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
   const paths = await resultFiles(now, log.dir);
   if (json) {
     const { board, roster, spending } = now;
-    await terminal.printJson({ ...agentSummary(now, status), dir: log.dir, files: paths, board, roster, spending, repairs: store.repairs });
+    await terminal.printJson({
+      ...agentSummary(now, status),
+      dir: log.dir,
+      files: paths,
+      board,
+      roster,
+      spending,
+      repairs: store.repairs,
+    });
     return EXIT.done;
   }
   await terminal.printLines([
@@ -40,14 +48,20 @@ function headLines({ terminal: { paint } }: Invocation, now: Situation, status: 
   const rows: [string, string][] = [
     ["Goal", plain(run?.goal ?? created.goal)],
     ["Status", standingPaint(status, paint)(status)],
-    ["Model", created.model === created.worker_model ? created.model : `${created.model}, workers ${created.worker_model}`],
+    [
+      "Model",
+      created.model === created.worker_model ? created.model : `${created.model}, workers ${created.worker_model}`,
+    ],
     ["Created", timestamp(created_ts)],
     ["Run", run ? `${run.id} of ${runs}, ${created.mode}` : "none yet"],
     ["Spent", `${costOf(total)}${budget}: ${count(total.calls, "model call")}${failures}, ${tokens}`],
     ["Project", created.project ?? "none"],
     ["Folder", run ? runDir(dir, run.id) : dir],
   ];
-  return [`${paint.bold(created.name)}  ${paint.dim(id)}`, ...rows.map(([label, text]) => `${paint.dim(label.padEnd(8))} ${text}`)];
+  return [
+    `${paint.bold(created.name)}  ${paint.dim(id)}`,
+    ...rows.map(([label, text]) => `${paint.dim(label.padEnd(8))} ${text}`),
+  ];
 }
 
 function teamLines(call: Invocation, now: Situation): string[] {
@@ -75,5 +89,7 @@ function section({ terminal: { paint } }: Invocation, title: string, lines: read
 }
 
 function repairWords(repairs: Look["store"]["repairs"]): string[] {
-  return repairs.map(({ file, what, aside }) => plain(`${file}: ${what}${aside === null ? "" : ` (kept in ${aside})`}`));
+  return repairs.map(({ file, what, aside }) =>
+    plain(`${file}: ${what}${aside === null ? "" : ` (kept in ${aside})`}`),
+  );
 }

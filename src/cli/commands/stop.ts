@@ -16,7 +16,8 @@ export async function stop(call: Invocation, word: string): Promise<ExitCode> {
   const { controlPath, openRuntime } = await runtimeRoom();
   const answer = await askControl(controlPath(settings.home), { do: "stop", agent: id });
   if (answer?.ok) return say("is stopped.", true);
-  if (answer && standingOf(now, holder) === "interrupted") return say("was interrupted before; nobody works on it.", false);
+  if (answer && standingOf(now, holder) === "interrupted")
+    return say("was interrupted before; nobody works on it.", false);
   if (answer) throw new Error(answer.message);
   const runtime = await openRuntime(settings);
   try {
@@ -29,6 +30,9 @@ export async function stop(call: Invocation, word: string): Promise<ExitCode> {
 
 /** Heavy, and mostly not needed: an agent that does not work needs no stopping. */
 async function runtimeRoom() {
-  const [{ controlPath }, { openRuntime }] = await Promise.all([import("../../runtime/runtime.ts"), import("../../runtime/open-runtime.ts")]);
+  const [{ controlPath }, { openRuntime }] = await Promise.all([
+    import("../../runtime/runtime.ts"),
+    import("../../runtime/open-runtime.ts"),
+  ]);
   return { controlPath, openRuntime };
 }

@@ -10,7 +10,9 @@ export async function workers(call: Invocation, word: string): Promise<ExitCode>
   const { terminal, json } = call;
   const { now } = await lookAtAgent(call, word);
   const team = Object.values(now.roster);
-  if (json) for (const worker of team) await terminal.printJson({ ...worker, spending: now.spending.by_worker[worker.id] ?? null });
+  if (json)
+    for (const worker of team)
+      await terminal.printJson({ ...worker, spending: now.spending.by_worker[worker.id] ?? null });
   else if (team.length === 0) terminal.say("Nobody works for it yet.");
   else await terminal.printLines(workersTable(now, terminal.columns, terminal.paint));
   return EXIT.done;
@@ -31,6 +33,9 @@ export function workersTable(now: Situation, columns: number, paint: Paint): str
       { text: worker.spawned.model },
     ];
   });
-  const head = ["WORKER", "STATUS", "NODE", "CALLS", "TOKENS", "COST", "MODEL"].map((text) => ({ text, paint: paint.dim }));
+  const head = ["WORKER", "STATUS", "NODE", "CALLS", "TOKENS", "COST", "MODEL"].map((text) => ({
+    text,
+    paint: paint.dim,
+  }));
   return table([head, ...rows], columns);
 }

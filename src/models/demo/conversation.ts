@@ -75,5 +75,5 @@ function argsOf({ args }: CallPart): Readonly<Record<string, unknown>> {
 
 function taskInPrompt(system: string): string {
   const section = /^# (?:Your goal|Current assignment)\n+([\s\S]*?)(?:\n+---\n|$(?![\s\S]))/m.exec(system);
-  return section?.[1]?.trim() ?? "";
+  return (section?.[1] ?? "").replace(/^# node-\d+\n+/, "").trim();
 }

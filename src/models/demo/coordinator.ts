@@ -146,7 +146,7 @@ function conclude(
   const report = madeTo("read_file", conversation).findLast(({ args }) => args.path === path)?.result;
   if (!report) return act(`${id} is completed. I read its report.`, readFile(path, { limit: 80 }));
   const head = /^# (Survey of .+)$/m.exec(report.content)?.[1] ?? "Survey";
-  const findings = /^## In short\n\n((?:- .*\n?)+)/m.exec(report.content)?.[1]?.trim();
+  const findings = /^## In short\n\n((?:- .*\n?)+)/m.exec(report.content)?.[1]?.trim().replaceAll("**", "");
   const remarks = [...report.content.matchAll(/^\*\*Note:\*\* (.+)$/gm)].flatMap(([, remark]) => remark ?? []);
   if (!report.ok || !findings)
     return ending(

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { kindOf } from "./file-kind.ts";
 import { cut } from "./markdown.ts";
 import { type Heading, readProse, tellingSentences, withoutMarkup } from "./prose.ts";
-import { namesIn } from "./source.ts";
+import { namesIn, sourceTitle } from "./source.ts";
 import type { FileText } from "./tool-text.ts";
 import { termsOf, wordsOf } from "./words.ts";
 
@@ -22,7 +22,8 @@ export const fileNoteSchema = z.discriminatedUnion("state", [
     /** Headings or names beyond those in `outline`. */
     more: z.int(),
     sentences: z.array(z.string()),
-    terms: z.array(z.tuple([z.string(), z.int()])),
+    /** The most frequent telling words and how often they occur, most frequent first. */
+    terms: z.record(z.string(), z.int()),
     /** Targets in the project, as written. */
     links: z.array(z.string()),
     hosts: z.array(z.string()),
@@ -41,7 +42,8 @@ export type ReadNote = Extract<FileNote, { state: "read" }>;
 
 const MOST_HEADINGS = 14;
 const MOST_SENTENCES = 2;
-const MOST_TERMS = 8;
+/** Of each file; themes are found among these. */
+export const TERMS_KEPT = 80;
 const MOST_LINKS = 60;
 const LONGEST_TITLE = 100;
 
@@ -51,9 +53,10 @@ export function noteOf(path: string, bytes: number, { text, lines, whole }: File
   const prose = readProse(family === "prose" ? text : "");
   const headings = family === "prose" ? prose.headings : namesIn(path, text);
   const words = wordsOf(
-    family === "prose" ? [...headings.map(({ text }) => text), ...prose.paragraphs].join("\n") : text,
+    family === "prose" ? [...headings.map(({ text }) => text), ...prose.paragraphs, ...prose.cells].join("\n") : text,
   );
   const terms = termsOf(words, 200);
+  const title = family === "prose" ? titleOf(text, headings) : sourceTitle(path, text);
   const targets = [...new Set(prose.links)];
   return {
     state: "read",
@@ -62,11 +65,11 @@ export function noteOf(path: string, bytes: number, { text, lines, whole }: File
     whole,
     lines,
     words: family === "prose" ? wordsOf(text).length : words.length,
-    title: titleOf(text, prose.headings),
+    title: cut(title || "(nothing but signs)", LONGEST_TITLE),
     outline: headings.slice(0, MOST_HEADINGS).map(({ level, text }) => ({ level, text: cut(text, LONGEST_TITLE) })),
     more: Math.max(headings.length - MOST_HEADINGS, 0),
     sentences: tellingSentences(prose.paragraphs, terms, MOST_SENTENCES),
-    terms: terms.slice(0, MOST_TERMS),
+    terms: Object.fromEntries(terms.slice(0, TERMS_KEPT)),
     links: targets.filter((link) => !/^(?:[a-z][a-z0-9+.-]*:|\/\/|#)/i.test(link)).slice(0, MOST_LINKS),
     hosts: [...new Set(targets.flatMap(hostOf))].slice(0, MOST_LINKS),
     languages: [...new Set(prose.languages)].filter((language) => language !== "unnamed"),
@@ -77,11 +80,8 @@ export function noteOf(path: string, bytes: number, { text, lines, whole }: File
 
 /** The first heading, or else the first line that says anything. */
 function titleOf(text: string, headings: readonly Heading[]): string {
-  const lines = text
-    .split("\n")
-    .map((line) => withoutMarkup(line.replace(/^\s*(?:\/\/+|\/\*+|#+!?|;+|--|<!--|\*|"""|>)\s*/, "")));
-  const first = lines.find((line) => /[\p{L}\p{N}]/u.test(line));
-  return cut(headings[0]?.text || first || "(nothing but signs)", LONGEST_TITLE);
+  const lines = text.split("\n").map((line) => withoutMarkup(line.replace(/^\s*>\s*/, "")));
+  return headings[0]?.text || (lines.find((line) => /[\p{L}\p{N}]/u.test(line)) ?? "");
 }
 
 function hostOf(link: string): string[] {

@@ -40,7 +40,7 @@ export function findingsOf(survey: Survey): Findings {
     read,
     kinds: kindsOf(notes),
     themes: sharedTerms(
-      read.map(({ terms }) => terms),
+      read.map(({ terms }) => Object.entries(terms)),
       MOST_THEMES,
     ),
     biggest: notes.toSorted((a, b) => b.bytes - a.bytes || (a.path < b.path ? -1 : 1))[0],
@@ -105,8 +105,11 @@ function resolved(from: string, target: string): string | undefined {
     else return undefined;
   }
   const isHidden = parts.some((part) => part.startsWith(".") || part === "node_modules");
-  return isHidden ? undefined : parts.join("/");
+  return isHidden || FORGE.test(bare) ? undefined : parts.join("/");
 }
+
+/** Pages beside the code on a forge, which people link to as if they were files. */
+const FORGE = /^(?:\.\.\/)+(?:issues|pulls?|wiki|releases|actions|discussions|blob|tree|commits?)(?:\/|$)/;
 
 function decoded(target: string): string | undefined {
   try {

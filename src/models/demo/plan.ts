@@ -1,5 +1,5 @@
 import type { Site } from "./scout.ts";
-import type { Place } from "./survey.ts";
+import { isForeign, type Place } from "./survey.ts";
 
 const MOST_PARTS = 3;
 const SMALL = 12;
@@ -40,7 +40,7 @@ function groupsIn({ place, entries }: Site): Group[] {
   if (place.reach !== "deep") return [{ place, files: 1 }];
   const base = trunkOf(place.path, entries);
   const files = entries.filter(({ kind }) => kind === "file");
-  const folders = entries.filter(({ path, kind }) => kind === "folder" && isChild(path, base));
+  const folders = entries.filter(({ path, kind }) => kind === "folder" && isChild(path, base) && !isForeign(path));
   const own = files.filter(({ path }) => isChild(path, base)).length;
   const inFolders = folders.map(
     ({ path }): Group => ({

@@ -10,13 +10,15 @@ export interface Prose {
   headings: Heading[];
   /** What is left to read: no code, no tables, no markup. */
   paragraphs: string[];
+  /** What stands in tables: words to count, not to quote. */
+  cells: string[];
   links: string[];
   /** Languages of the fenced blocks, in order of appearance, repeated. */
   languages: string[];
 }
 
 export function readProse(text: string): Prose {
-  const prose: Prose = { headings: [], paragraphs: [], links: [], languages: [] };
+  const prose: Prose = { headings: [], paragraphs: [], cells: [], links: [], languages: [] };
   let fence: string | undefined;
   let open: string[] = [];
   const close = () => {
@@ -36,6 +38,7 @@ export function readProse(text: string): Prose {
       continue;
     }
     prose.links.push(...linksIn(line));
+    if (/^\s*\|/.test(line)) prose.cells.push(...line.split("|").map(withoutMarkup));
     const heading = headingOf(line, open);
     if (heading) {
       // An underlined heading was taken for a paragraph until its line came.
@@ -90,7 +93,8 @@ function sentencesOf(paragraph: string): string[] {
 }
 
 function isQuotable(sentence: string): boolean {
-  return sentence.length >= SHORTEST && sentence.length <= LONGEST && /[.!?…:。！？)"”]$/.test(sentence);
+  const isWhole = /[.!?…:。！？)"”]$/.test(sentence) && !sentence.includes("://");
+  return isWhole && sentence.length >= SHORTEST && sentence.length <= LONGEST;
 }
 
 function headingOf(line: string, open: readonly string[]): Heading | undefined {

@@ -1,8 +1,8 @@
 import { kindOf } from "./file-kind.ts";
-import type { FileNote, ReadNote } from "./file-note.ts";
+import { type FileNote, type ReadNote, TERMS_KEPT } from "./file-note.ts";
 import { type Findings, findingsOf } from "./findings.ts";
 import { code, codeCell, count, enumeration, grouped, plain, shown, size, some } from "./markdown.ts";
-import { SURVEYOR, type Survey } from "./survey.ts";
+import { isForeign, SURVEYOR, type Survey } from "./survey.ts";
 
 /** The survey as a person reads it. Everything in it was counted in the files or quoted from them. */
 export function reportOf(survey: Survey, { detail }: { detail: "full" | "brief" }): string {
@@ -22,16 +22,24 @@ export function reportOf(survey: Survey, { detail }: { detail: "full" | "brief" 
 
 /** The first findings, also for summaries: what it is, what it is about, what is odd. */
 export function inShort(findings: Findings): string[] {
-  const { files, folders, bytes, read, lines, words, biggest } = findings;
+  const { files, folders, bytes, read, lines, words, biggest, partly } = findings;
   if (files === 0) return ["There are no files in it."];
   const [top, ...kinds] = findings.kinds.map(({ name, files }) => `${name} (${grouped(files)})`);
   const themes = findings.themes.slice(0, 6).map(({ term }) => `**${plain(term)}**`);
+  const inPart = partly.length > 0 ? ` (${grouped(partly.length)} of them in part)` : "";
   const odd = oddities(findings);
+  const longest = read
+    .toSorted((a, b) => b.words - a.words || (a.path < b.path ? -1 : 1))
+    .slice(0, 3)
+    .map(({ path, title, words }) => `${code(shown(path))} (“${plain(title)}”, ${count(words, "word")})`);
   return [
-    `${count(files, "file")} in ${count(folders, "folder")}, ${size(bytes)}; ${grouped(read.length)} read, with ${count(lines, "line")} and ${count(words, "word")}.`,
+    `${count(files, "file")} in ${count(folders, "folder")}, ${size(bytes)}; ${read.length === files ? "all" : grouped(read.length)} read${inPart}, with ${count(lines, "line")} and ${count(words, "word")}.`,
     `${kinds.length > 0 ? "Kinds" : "Kind"}: ${some([top ?? "", ...kinds], 6)}.`,
     ...(themes.length > 0 ? [`What it talks about most: ${enumeration(themes)}.`] : []),
-    ...(biggest && files > 1 ? [`The biggest file is ${code(shown(biggest.path))} (${size(biggest.bytes)}).`] : []),
+    ...(longest.length > 0 ? [`The longest texts: ${enumeration(longest)}.`] : []),
+    ...(biggest && biggest.state !== "read"
+      ? [`The biggest file is ${code(shown(biggest.path))} (${size(biggest.bytes)}).`]
+      : []),
     odd.length > 0 ? `Worth a look: ${enumeration(odd)}.` : "Nothing odd was found.",
   ];
 }
@@ -52,7 +60,8 @@ function themes({ themes, read }: Findings): string[] {
   const rows = themes.map(
     ({ term, count, texts }) => `| ${plain(term)} | ${grouped(count)} | ${texts} of ${read.length} |`,
   );
-  return [`## Themes\n\n| word | times | in files |\n|---|---:|---:|\n${rows.join("\n")}`];
+  const how = `Words that many files use much, counted among the ${TERMS_KEPT} most frequent words of each.`;
+  return [`## Themes\n\n${how}\n\n| word | times | in files |\n|---|---:|---:|\n${rows.join("\n")}`];
 }
 
 const MOST_IN_A_LIST = 20;
@@ -119,11 +128,13 @@ function fileSections(read: readonly ReadNote[], detail: "full" | "brief"): stri
   if (read.length === 0) return [];
   if (detail === "full") return ["## File by file", ...read.map(section)];
   const lines = read.map(({ path, title, sentences }) => {
-    const quote = sentences[0] ? `: “${plain(sentences[0])}”` : ".";
+    const quote = sentences[0] ? `: “${plain(sentences[0])}”` : "";
     return `${code(shown(path))} — ${plain(title)}${quote}`;
   });
   return [`## File by file\n\n${bullets(lines)}`];
 }
+
+const MOST_KEY_WORDS = 8;
 
 function section(note: ReadNote): string {
   const { path, title, bytes, lines, words, whole, languages, links, hosts, terms, sentences, outline, more } = note;
@@ -137,6 +148,10 @@ function section(note: ReadNote): string {
   ];
   const names = outline.map(({ text }) => code(text)).join(", ");
   const rest = more > 0 ? ` … and ${grouped(more)} more` : "";
+  const keyWords = Object.entries(terms)
+    .filter(([, times]) => times > 1)
+    .slice(0, MOST_KEY_WORDS)
+    .map(([term, times]) => `${plain(term)} (${grouped(times)})`);
   const isProse = kindOf(path).family === "prose";
   const depth = Math.min(...outline.map(({ level }) => level));
   const tree = outline.map(({ level, text }) => `${"  ".repeat(level - depth)}- ${plain(text)}`).join("\n");
@@ -144,9 +159,7 @@ function section(note: ReadNote): string {
     `### ${code(shown(path))} — ${plain(title)}`,
     `${about.join(" · ")}`,
     ...sentences.map((sentence) => `> ${plain(sentence)}`),
-    ...(terms.length > 0
-      ? [`Key words: ${terms.map(([term, times]) => `${plain(term)} (${grouped(times)})`).join(", ")}.`]
-      : []),
+    ...(keyWords.length > 0 ? [`Key words: ${keyWords.join(", ")}.`] : []),
     ...(isProse && outline.length > 1
       ? [`Outline:\n\n${tree}${more > 0 ? `\n- … and ${grouped(more)} more` : ""}`]
       : []),
@@ -156,8 +169,10 @@ function section(note: ReadNote): string {
   ].join("\n\n");
 }
 
-function leftOut({ cut }: Survey, { skipped, partly }: Findings): string[] {
+function leftOut({ cut, folders }: Survey, { skipped, partly }: Findings): string[] {
+  const foreign = folders.filter(isForeign).map((path) => code(shown(path)));
   const lines = [
+    ...(foreign.length > 0 ? [`Dependencies were not opened: ${some(foreign, MOST_IN_A_LIST)}.`] : []),
     ...cut.map(
       (path) => `The list of ${code(shown(path))} was cut off: there are more files than the ones counted here.`,
     ),

@@ -8,6 +8,24 @@ export function namesIn(path: string, text: string): Heading[] {
   return [...new Set(names)].map((text) => ({ level: 1, text }));
 }
 
+/** What the head of the file says about itself, or else what it holds. */
+export function sourceTitle(path: string, text: string): string {
+  const names = namesIn(path, text).map(({ text }) => text);
+  const lines = text.split("\n");
+  const comment = kindOf(path).family === "code" ? lines.slice(0, 30).flatMap(commentIn)[0] : undefined;
+  const first = lines.find(
+    (line) => /[\p{L}\p{N}]/u.test(line) && !/^\s*(?:#!|(?:import|from|use|package|#include)\b)/.test(line),
+  );
+  return comment || names.slice(0, 4).join(", ") || (first ?? "").trim();
+}
+
+function commentIn(line: string): string[] {
+  const words = /^\s*(?:\/\/[/!]?|\/\*\*?|\*(?!\/)|#(?![!\w])|--|;+|"""|<!--)\s*(.*?)\s*(?:\*\/|-->|""")?$/.exec(
+    line,
+  )?.[1];
+  return words && /\p{L}.*\s.*\p{L}/u.test(words) ? [words] : [];
+}
+
 const DEFINITIONS = [
   /^\s{0,4}(?:export\s+)?(?:default\s+)?(?:abstract\s+|async\s+|declare\s+)*(?:class|interface|function\*?|enum|type|namespace|module)\s+([\p{L}_$][\p{L}\p{N}_$]*)/u,
   /^export\s+(?:const|let|var)\s+([\p{L}_$][\p{L}\p{N}_$]*)/u,

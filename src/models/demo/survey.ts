@@ -55,15 +55,22 @@ export function joinSurveys(subject: string, parts: readonly Survey[], remarks: 
   };
 }
 
+/** Dependencies are other people's files; the tools do not open them by themselves either. */
+export function isForeign(folder: string): boolean {
+  return /(?:^|\/)node_modules$/.test(folder);
+}
+
+/** Made by programs from other files, so read last. */
+const DERIVED = /\/(?:dist|build|out|target|coverage|vendor|venv|__pycache__)\//;
+
 /** Which files to read, when there is no room for all: prose before code before data, the upper folders first. */
 export function worthReading(files: readonly ListedEntry[], most: number): ListedEntry[] {
   const rank = ({ path }: ListedEntry) => {
     const { family, name } = kindOf(path);
     const depth = path.split("/").length;
-    const isReadme = /(?:^|\/)readme[^/]*$/i.test(path);
-    return (
-      (isReadme ? 0 : name === "lock file" ? 400 : { prose: 100, code: 200, data: 300, binary: 400 }[family]) + depth
-    );
+    if (name === "lock file" || DERIVED.test(path)) return 400 + depth;
+    if (/(?:^|\/)readme[^/]*$/i.test(path)) return depth;
+    return { prose: 100, code: 200, data: 300, binary: 400 }[family] + depth;
   };
   return files
     .filter(({ path, bytes }) => bytes > 0 && kindOf(path).family !== "binary")

@@ -29,6 +29,7 @@ export function sharedTerms(texts: readonly Terms[], most: number): { term: stri
   // What many texts say a little of tells more about all of them than what one says a lot of.
   const weight = (term: string, count: number) => (spread.get(term) ?? 0) * Math.sqrt(count);
   return [...counts]
+    .filter(([, count]) => count > 1)
     .sort(([a, x], [b, y]) => weight(b, y) - weight(a, x) || (a < b ? -1 : 1))
     .slice(0, most)
     .map(([term, count]) => ({ term, count, texts: spread.get(term) ?? 0 }));
@@ -87,5 +88,5 @@ const DULL = new Set(
   según ser si sin sobre su sus también tiene una uno y ya
   const let var function return import export class def true false null undefined void string number boolean async await
   type interface public private protected static readonly self int float str elif else try catch except finally throw raise
-  none todo fixme`.split(/\s+/),
+  none declare extends implements returns param todo fixme`.split(/\s+/),
 );

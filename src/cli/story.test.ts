@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import type { Fact, NewFact, Usage } from "../protocol/index.ts";
+import { factLine } from "./fact-line.ts";
+import { noPaint } from "./paint.ts";
+import { Story } from "./story.ts";
+import { storyText } from "./story-text.ts";
+
+const usage: Usage = { input: 1200, output: 80, cache_read: 0, cache_write: 0, reasoning: 0 };
+const ann = { worker_id: "ann", node_id: "node-1" as const };
+const think = { model: "x/y", turn: 1 };
+
+const happened: NewFact[] = [
+  {
+    type: "node.created",
+    data: {
+      run_id: "run-1",
+      node_id: "node-1",
+      task: "Survey the docs\n\nAll of them.",
+      inference: "multi",
+      dependencies: [],
+      refs: {},
+      deliverables: [],
+      parent_node_id: null,
+      created_by: "coordinator",
+    },
+  },
+  { type: "node.started", data: ann },
+  { type: "model.called", data: { ...ann, ...think } },
+  {
+    type: "model.failed",
+    data: { ...ann, ...think, reason: "rate_limited", status: 429, message: "slow down", retry_in_ms: 2000 },
+  },
+  { type: "model.responded", data: { ...ann, ...think, usage, cost_usd: 0.02, finish: "tool-calls", ms: 1500 } },
+  { type: "tool.called", data: { ...ann, call_id: "c1", tool: "read_file", gist: "docs/a.md" } },
+  { type: "tool.called", data: { ...ann, call_id: "c2", tool: "read_file", gist: "docs/\u001b[2Jb.md" } },
+  { type: "tool.result", data: { ...ann, call_id: "c1", tool: "read_file", ok: true, ms: 4, gist: "# A" } },
+  {
+    type: "tool.result",
+    data: { ...ann, call_id: "c2", tool: "read_file", ok: false, ms: 1, gist: "There is no docs/b.md." },
+  },
+  { type: "node.completed", data: { ...ann, summary: "One document.\nIt is short." } },
+];
+
+const facts = happened.map((fact, i) => ({ seq: i + 1, agent_id: "agent-test", ts: 0, ...fact }) as Fact);
+
+test("the story names who does what, how each call ended, and what the work cost", () => {
+  const story = new Story();
+  const [before, after] = [facts.slice(0, 4), facts.slice(4)];
+  const lines = [
+    ...before.flatMap((fact) => story.tell(fact)),
+    ...story.hear({ worker_id: "ann", kind: "reasoning", text: "hmm\n" }),
+    ...story.hear({ worker_id: "ann", kind: "text", text: "I read both.\n  Then I" }),
+    ...after.flatMap((fact) => story.tell(fact)),
+  ];
+  expect(lines.flatMap((line) => storyText(line, undefined, noPaint))).toEqual([
+    "node-1      + Survey the docs",
+    "node-1      ▸ ann",
+    "ann         ! x/y (rate_limited): slow down; tries again in 2.0 s",
+    "ann         │ I read both.",
+    "ann         │   Then I",
+    "ann         ✓ read_file docs/a.md 4 ms",
+    "ann         ✗ read_file docs/b.md — There is no docs/b.md.",
+    "node-1      ✓ ann: One document. ($0.02)",
+  ]);
+});
+
+test("on a terminal words wrap under each other and are all there; other lines are cut", () => {
+  const words = storyText({ who: "coordinator", mark: "says", text: "one two three four five six" }, 30, noPaint);
+  const call = storyText(
+    { who: "a-worker-with-a-long-name", mark: "done", text: "read_file some/very/long/path.md" },
+    30,
+    noPaint,
+  );
+  expect([...words, ...call]).toEqual([
+    "coordinator │ one two three",
+    "              four five six",
+    "a-worker-w… ✓ read_file some/…",
+  ]);
+});
+
+test("every fact is one readable line", () => {
+  expect(facts.map(factLine)).toEqual([
+    "node-1: Survey the docs",
+    "node-1 ann",
+    "ann node-1 turn 1: x/y",
+    "ann node-1 rate_limited: slow down (tries again in 2.0 s)",
+    "ann node-1 turn 1: 1.2k in, 80 out, $0.02, 1.5 s",
+    "ann node-1 read_file docs/a.md",
+    "ann node-1 read_file docs/b.md",
+    "ann node-1 ✓ read_file 4 ms: # A",
+    "ann node-1 ✗ read_file 1 ms: There is no docs/b.md.",
+    "node-1 ann: One document.",
+  ]);
+});
+
+test("a fact of a kind that this version does not know is shown as it is", () => {
+  const later = { seq: 1, agent_id: "agent-test", ts: 0, type: "mesh.opened", data: { name: "m" } } as unknown as Fact;
+  expect(factLine(later)).toBe('{"name":"m"}');
+});

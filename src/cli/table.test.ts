@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { table } from "./table.ts";
+
+const rows = [
+  [{ text: "NAME" }, { text: "STATUS" }, { text: "GOAL" }],
+  [{ text: "日本" }, { text: "completed", paint: (text: string) => `<${text}>` }, { text: "Survey everything" }],
+];
+
+test("columns stand under each other, the last is cut, and colours do not count", () => {
+  expect(table(rows, 26)).toEqual(["NAME  STATUS     GOAL", "日本  <completed>  Survey e…"]);
+});
+
+test("without a width nothing is cut", () => {
+  expect(table(rows, Number.POSITIVE_INFINITY)).toEqual([
+    "NAME  STATUS     GOAL",
+    "日本  <completed>  Survey everything",
+  ]);
+});

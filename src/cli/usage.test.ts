@@ -1,0 +1,146 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { type TemporaryHome, temporaryHome } from "../testing/temporary-home.ts";
+import { agiraph } from "./testing/cli-process.ts";
+
+let folder: TemporaryHome;
+
+beforeAll(async () => {
+  folder = await temporaryHome();
+  return () => folder.remove();
+});
+
+const call = (...words: string[]) => agiraph(words, { folder: folder.path });
+
+test("alone it prints help, and every command that help names has its own", async () => {
+  const help = await call();
+  expect({ code: help.code, stderr: help.stderr }).toEqual({ code: 0, stderr: "" });
+  const names = [...help.stdout.matchAll(/^ {2}([a-z]+) [^\n]*? {2,}\S/gm)].map((match) => match[1]);
+  expect(names).toEqual([
+    "run",
+    "ls",
+    "show",
+    "board",
+    "workers",
+    "stop",
+    "resume",
+    "logs",
+    "files",
+    "doctor",
+    "models",
+    "completion",
+  ]);
+  const helps = await Promise.all(names.map((name) => call(name ?? "", "--help")));
+  for (const { code, stdout } of helps)
+    expect({ code, home: stdout.includes("--home <dir>"), json: stdout.includes("--json") }).toEqual({
+      code: 0,
+      home: true,
+      json: true,
+    });
+});
+
+test("the version is the package's", async () => {
+  expect(await call("--version")).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" });
+});
+
+test("wrong usage ends with 2 and says what was meant", async () => {
+  const { stdout, ...rest } = await call("shwo", "x");
+  expect({ stdout, ...rest }).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: "✗ unknown command 'shwo'\n(Did you mean show?)\n`agiraph --help` shows how it is meant.\n",
+  });
+  const wrong = [
+    ["run"],
+    ["run", "goal", "--mode", "sometimes"],
+    ["run", "goal", "--budget", "0"],
+    ["run", "   "],
+    ["logs", "x", "--after", "-1"],
+    ["ls", "--wat"],
+    ["completion", "tcsh"],
+  ];
+  const ended = await Promise.all(wrong.map((words) => call(...words)));
+  expect(ended.map(({ code }) => code)).toEqual(wrong.map(() => 2));
+});
+
+test("with --json an error is one JSON object on stdout and a sentence on stderr, never a stack", async () => {
+  const { code, stdout, stderr } = await call("show", "nobody", "--json");
+  expect({ code, error: JSON.parse(stdout), stack: /^ +at /m.test(stderr) }).toEqual({
+    code: 1,
+    error: { error: { code: "not_found", message: expect.stringContaining("There is no Agiraph home at") } },
+    stack: false,
+  });
+  expect(JSON.parse((await call("run", "--json")).stdout)).toEqual({
+    error: { code: "usage", message: "missing required argument 'goal'" },
+  });
+});
+
+test("a home that is not there yet has no agents, and looking does not make it", async () => {
+  const nowhere = join(folder.path, "nowhere");
+  expect(await call("ls", "--home", nowhere)).toEqual({
+    code: 0,
+    stdout: "",
+    stderr: `No agents yet. Begin with: agiraph run --home ${nowhere} "your goal"\n`,
+  });
+  expect((await call("doctor", "--home", nowhere)).stdout).toContain(`${nowhere} (will be made by the first run)`);
+});
+
+test("a damaged config.json is named with its line, and nothing else is done", async () => {
+  const home = join(folder.path, "damaged");
+  await mkdir(home);
+  await writeFile(join(home, "config.json"), '{\n  "model": 7\n}\n');
+  const { code, stderr, stdout } = await call("run", "goal", "--home", home);
+  expect({ code, stdout, stderr }).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining(`${home}/config.json:2: model: `),
+  });
+  const doctor = await call("doctor", "--home", home);
+  expect({ code: doctor.code, told: doctor.stdout.includes("config.json:2") }).toEqual({ code: 1, told: true });
+});
+
+test("doctor names keys, never shows them, and ends with 0 when only optional things are missing", async () => {
+  const env = { ANTHROPIC_API_KEY: "sk-secret-secret", PATH: "/nowhere" };
+  const { code, stdout } = await agiraph(["doctor", "--json"], { folder: folder.path, env });
+  const { ok, checks }: { ok: boolean; checks: { name: string; state: string }[] } = JSON.parse(stdout);
+  expect({ code, ok, secret: stdout.includes("secret-secret") }).toEqual({ code: 0, ok: true, secret: false });
+  const state = Object.fromEntries(checks.map((check) => [check.name, check.state]));
+  expect(state).toEqual({
+    node: "ok",
+    home: "ok",
+    disk: "ok",
+    "model keys": "ok",
+    "search keys": "missing",
+    ollama: "missing",
+    claude: "missing",
+    codex: "missing",
+    gemini: "missing",
+    opencode: "missing",
+    tmux: "missing",
+    sandbox: expect.stringMatching(/^(ok|missing)$/),
+  });
+});
+
+test("models says which can be used and what the others need", async () => {
+  const { code, stdout } = await agiraph(["models", "--json"], { folder: folder.path, env: { OPENAI_API_KEY: "x" } });
+  const models: { id: string; missing: string | null }[] = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const missing = (prefix: string) => [
+    ...new Set(models.filter(({ id }) => id.startsWith(prefix)).map((model) => model.missing)),
+  ];
+  expect({ code, openai: missing("openai/"), anthropic: missing("anthropic/"), demo: missing("demo/") }).toEqual({
+    code: 0,
+    openai: [null],
+    anthropic: ["ANTHROPIC_API_KEY"],
+    demo: [null],
+  });
+});
+
+test("completion scripts name every command, and bash can read its own", async () => {
+  const scripts = await Promise.all(["bash", "zsh", "fish"].map((shell) => call("completion", shell)));
+  for (const { code, stdout } of scripts)
+    expect({ code, resume: stdout.includes("resume") }).toEqual({ code: 0, resume: true });
+});

@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { cut, plain, plainLines, widthOf, wrap } from "./width.ts";
+
+test("nothing that a model says can steer the terminal", () => {
+  expect({
+    colour: plain("\u001b[31mred\u001b[0m"),
+    title: plain("\u001b]0;owned\u0007after"),
+    clipboard: plain("\u001b]52;c;ZXZpbA==\u001b\\after"),
+    unendedString: plain("before\u001b]0;owned"),
+    eightBit: plain("\u009b2Jcleared\u009d0;x\u009c!"),
+    overwriting: plain("good\r\u001b[Kbad\bx"),
+    direction: plain("safe\u202eexe.txt"),
+    lines: plain("one\n\ttwo"),
+  }).toEqual({
+    colour: "red",
+    title: "after",
+    clipboard: "after",
+    unendedString: "before",
+    eightBit: "cleared!",
+    overwriting: "good badx",
+    direction: "safeexe.txt",
+    lines: "one two",
+  });
+});
+
+test("what is left of any text is printable, whatever it was", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      expect([plain(text), ...plainLines(text)].join("")).not.toMatch(/[\p{Cc}\p{Cs}]/u);
+    }),
+  );
+});
+
+test("lines stay lines, and keep their indentation", () => {
+  expect(plainLines("# Title\r\n\n\t- item \u001b[1mbold\u001b[0m\n")).toEqual(["# Title", "", "    - item bold", ""]);
+});
+
+test("width is counted in columns, not in letters", () => {
+  expect(["abc", "naïve", "日本", "👩‍🚀", "e\u0301", "…"].map(widthOf)).toEqual([3, 5, 4, 4, 1, 1]);
+});
+
+test("a cut line says that it was cut and fits", () => {
+  expect([cut("abcdef", 6), cut("abcdef", 5), cut("日本語", 5), cut("ab cd", 4), cut("abc", 0)]).toEqual([
+    "abcdef",
+    "abcd…",
+    "日本…",
+    "ab…",
+    "",
+  ]);
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), fc.nat(30), (text, columns) => {
+      expect(widthOf(cut(text, columns))).toBeLessThanOrEqual(columns);
+    }),
+  );
+});
+
+test("wrapped words are all there, in order, and none too wide", () => {
+  expect(wrap("the quick brown fox", 10)).toEqual(["the quick", "brown fox"]);
+  expect(wrap("a incomprehensibilities b", 8)).toEqual(["a", "incompre", "hensibil", "ities b"]);
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme-ascii" }), fc.integer({ min: 2, max: 20 }), (text, columns) => {
+      const lines = wrap(text, columns);
+      expect(lines.join("").replaceAll(" ", "")).toBe(text.replaceAll(" ", ""));
+      expect(Math.max(...lines.map(widthOf))).toBeLessThanOrEqual(columns);
+    }),
+  );
+});

@@ -1,0 +1,42 @@
+import { DEFAULT_MODELS } from "./known-models.ts";
+import type { ModelConfig } from "./model-config.ts";
+import { PROVIDERS } from "./providers.ts";
+
+export interface ChosenModel {
+  model: string;
+  /** For people: the reason, as the end of "Using MODEL: …". */
+  why: string;
+}
+
+export interface DefaultModelPorts {
+  env: Readonly<Record<string, string | undefined>>;
+  config: ModelConfig;
+  hasCommand(name: string): Promise<boolean>;
+  /** The models that a local Ollama has; empty when none answers. */
+  ollamaModels(): Promise<readonly string[]>;
+  /** Whether `claude-code/…` can be used in this build. */
+  outsideAgents: boolean;
+}
+
+export const DEMO_MODEL = "demo/surveyor";
+
+/** Which model to take when no flag names one, in the order that the contract promises. */
+export async function chooseDefaultModel(ports: DefaultModelPorts): Promise<ChosenModel> {
+  const { env, config } = ports;
+  if (env.AGIRAPH_MODEL) return { model: env.AGIRAPH_MODEL, why: "AGIRAPH_MODEL says so" };
+  if (config.model) return { model: config.model, why: "config.json says so" };
+  for (const { name, keyVariable } of PROVIDERS) {
+    const model = DEFAULT_MODELS[name];
+    if (model !== undefined && keyVariable !== null && env[keyVariable]) return { model, why: `${keyVariable} is set` };
+  }
+  if (ports.outsideAgents && (await ports.hasCommand("claude"))) {
+    return { model: "claude-code/sonnet", why: "no key is set, and claude is installed" };
+  }
+  const [local] = await ports.ollamaModels();
+  if (local !== undefined) return { model: `ollama/${local}`, why: "no key is set, and a local Ollama has this model" };
+  const keys = PROVIDERS.map(({ keyVariable }) => keyVariable).filter((variable) => variable !== null);
+  return {
+    model: DEMO_MODEL,
+    why: `no key is set (${keys.join(", ")}) and no local model answers; this is the demo, not a language model`,
+  };
+}

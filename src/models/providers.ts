@@ -1,0 +1,111 @@
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import {
+  anthropicQuirks,
+  compatibleQuirks,
+  googleQuirks,
+  openaiQuirks,
+  openrouterQuirks,
+  type Quirks,
+} from "./quirks.ts";
+
+/**
+ * The providers we speak to by name. Each SDK is loaded when its first model is asked for: together they would cost
+ * more than the rest of the start.
+ */
+export interface Provider {
+  readonly name: string;
+  /** The variable that holds its key; null where none is needed. */
+  readonly keyVariable: string | null;
+  readonly urlVariable: string;
+  readonly url: string;
+  /** The version segment that people leave out of base URLs. */
+  readonly version: string;
+  quirks(model: string): Quirks;
+  connect(connection: Connection): Promise<(model: string) => LanguageModelV4>;
+}
+
+export interface Connection {
+  baseURL: string;
+  apiKey: string;
+  fetch: typeof globalThis.fetch;
+}
+
+export const PROVIDERS: readonly Provider[] = [
+  {
+    name: "anthropic",
+    keyVariable: "ANTHROPIC_API_KEY",
+    urlVariable: "ANTHROPIC_BASE_URL",
+    url: "https://api.anthropic.com/v1",
+    version: "v1",
+    // The oldest models still served take no more than this.
+    quirks: (model) => (/^claude-3-/.test(model) ? { ...anthropicQuirks, maxOutputTokens: 4_096 } : anthropicQuirks),
+    async connect(connection) {
+      const { createAnthropic } = await import("@ai-sdk/anthropic");
+      return createAnthropic(connection);
+    },
+  },
+  {
+    name: "openai",
+    keyVariable: "OPENAI_API_KEY",
+    urlVariable: "OPENAI_BASE_URL",
+    url: "https://api.openai.com/v1",
+    version: "v1",
+    quirks: () => openaiQuirks,
+    async connect(connection) {
+      const { createOpenAI } = await import("@ai-sdk/openai");
+      const openai = createOpenAI(connection);
+      return (model) => openai.responses(model);
+    },
+  },
+  {
+    name: "google",
+    keyVariable: "GEMINI_API_KEY",
+    urlVariable: "GEMINI_BASE_URL",
+    url: "https://generativelanguage.googleapis.com/v1beta",
+    version: "v1beta",
+    quirks: () => googleQuirks,
+    async connect(connection) {
+      const { createGoogle } = await import("@ai-sdk/google");
+      return createGoogle(connection);
+    },
+  },
+  {
+    name: "openrouter",
+    keyVariable: "OPENROUTER_API_KEY",
+    urlVariable: "OPENROUTER_BASE_URL",
+    url: "https://openrouter.ai/api/v1",
+    version: "v1",
+    // Only what ends at Anthropic wants its cache marked; the others cache by themselves.
+    quirks: (model) => (model.startsWith("anthropic/") ? openrouterQuirks : { ...openrouterQuirks, cacheMark: null }),
+    async connect(connection) {
+      const { createOpenRouter } = await import("@openrouter/ai-sdk-provider");
+      const openrouter = createOpenRouter({ ...connection, compatibility: "strict", appName: "Agiraph" });
+      return (model) => openrouter.chat(model);
+    },
+  },
+  {
+    name: "ollama",
+    keyVariable: null,
+    urlVariable: "OLLAMA_BASE_URL",
+    url: "http://127.0.0.1:11434/v1",
+    version: "v1",
+    quirks: () => compatibleQuirks("ollama"),
+    connect: (connection) => connectCompatible("ollama", connection),
+  },
+];
+
+const ALIASES: Readonly<Record<string, string>> = { gemini: "google" };
+
+export function providerNamed(name: string): Provider | undefined {
+  return PROVIDERS.find((provider) => provider.name === (ALIASES[name] ?? name));
+}
+
+/** Any server that speaks chat completions. */
+export async function connectCompatible(
+  name: string,
+  connection: Connection,
+): Promise<(model: string) => LanguageModelV4> {
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  const { apiKey, ...rest } = connection;
+  return createOpenAICompatible({ name, includeUsage: true, ...rest, ...(apiKey !== "" && { apiKey }) });
+}

@@ -1,0 +1,181 @@
+import { cpSync, linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, expect, test, vi } from "vitest";
+import {
+  createNodeFolder,
+  finishPublish,
+  preparePublish,
+  recoverPublish,
+  undoPublish,
+} from "../../src/store/node-folder.ts";
+import { temporaryHome } from "../../src/testing/temporary-home.ts";
+
+/**
+ * A process that dies at a given step: from then on nothing it does reaches the disk. Steps are the calls that change
+ * the disk, each counted twice, so that it dies before or after each of them.
+ */
+const disk = vi.hoisted(() => ({ step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [] as string[] }));
+
+class Died extends Error {}
+
+vi.mock("node:fs", async (original) => {
+  const real = await original<typeof import("node:fs")>();
+  const half = (): void => {
+    if (disk.step++ >= disk.diesAt) throw new Died();
+  };
+  /** Names what is done, without the descriptors, which differ from run to run. */
+  const note = (name: string, args: unknown[]) => {
+    const names = args.filter((arg) => typeof arg === "string").map((path) => String(path).split("/").at(-1));
+    const at = typeof args[0] === "number" ? [real.readlinkSync(`/proc/self/fd/${args[0]}`).split("/").at(-1)] : [];
+    disk.trace.push([name, ...at, ...names].join(" "));
+  };
+  const dying =
+    <A extends unknown[], R>(name: string, call: (...args: A) => R) =>
+    (...args: A): R => {
+      half();
+      const result = call(...args);
+      note(name, args);
+      half();
+      return result;
+    };
+  const names = ["renameSync", "mkdirSync", "unlinkSync", "fchmodSync", "writeSync"] as const;
+  const changed = Object.fromEntries(
+    names.map((name) => [name, dying(name, real[name] as (...args: unknown[]) => unknown)]),
+  );
+  const fsync = (fd: number, done: (error: Error | null) => void) => {
+    try {
+      half();
+    } catch (error) {
+      return done(error as Error);
+    }
+    note("fsync", [fd]);
+    real.fsync(fd, done);
+  };
+  return { ...real, ...changed, fsync };
+});
+
+beforeEach(() => Object.assign(disk, { step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [] }));
+
+test("wherever publishing dies, nothing or everything is published, and recovery ends it the same way", async () => {
+  await using home = await temporaryHome();
+  const published = { "data/run.csv": "1,2", "report.md": "A: 80" };
+
+  const steps = await stepsOf(join(home.path, "whole"));
+  expect(steps).toBeGreaterThan(20);
+  for (let diesAt = 0; diesAt < steps; diesAt++) {
+    const dir = join(home.path, `dies-at-${diesAt}`);
+    await nodeIn(dir);
+    const recorded = await publishDyingAt(dir, diesAt);
+
+    const halfway = filesIn(join(dir, "published"));
+    expect([{}, published]).toContainEqual(halfway);
+    if (recorded) {
+      await recoverPublish(dir, recorded);
+      await recoverPublish(dir, recorded);
+    } else {
+      expect(halfway).toEqual({});
+      await undoPublish(dir);
+      await publish(dir);
+    }
+    expect([diesAt, filesIn(join(dir, "published")), readdirSync(join(dir, "scratch"))]).toEqual([
+      diesAt,
+      published,
+      [],
+    ]);
+  }
+});
+
+test("dying again and again during recovery changes nothing", async () => {
+  await using home = await temporaryHome();
+  const dir = await nodeIn(join(home.path, "node"));
+  const prepared = await preparePublish(dir, []);
+  if (!prepared.ok) throw new Error(prepared.reason);
+  for (let diesAt = 0, died = true; died; diesAt++) {
+    const copy = join(home.path, `copy-${diesAt}`);
+    cpSync(dir, copy, { recursive: true });
+    Object.assign(disk, { step: 0, diesAt });
+    died = await recoverPublish(copy, prepared.files).then(() => false, diedOnly);
+    Object.assign(disk, { diesAt: Number.POSITIVE_INFINITY });
+    await recoverPublish(copy, prepared.files);
+
+    expect(filesIn(join(copy, "published"))).toEqual({ "data/run.csv": "1,2", "report.md": "A: 80" });
+  }
+});
+
+test("all is synced before the rename, and the rename before anyone is told", async () => {
+  await using home = await temporaryHome();
+  const dir = await nodeIn(join(home.path, "node"));
+  disk.trace = [];
+  await publish(dir);
+
+  expect(
+    disk.trace
+      .filter((step) => !/^(fchmod|mkdir.*data)/.test(step))
+      .map((step) => step.replace(/\.agiraph-unfinished\S*/, "UNFINISHED")),
+  ).toEqual([
+    "writeSync UNFINISHED",
+    "renameSync UNFINISHED run.csv",
+    "fsync run.csv",
+    "fsync data",
+    "fsync report.md",
+    "fsync scratch",
+    "renameSync scratch published",
+    "fsync node",
+    "mkdirSync scratch",
+    "fsync node",
+  ]);
+});
+
+async function nodeIn(dir: string): Promise<string> {
+  await createNodeFolder(dir, { id: "node-1", task: "t", deliverables: [], refs: {} });
+  mkdirSync(join(dir, "scratch/data"));
+  writeFileSync(join(dir, "scratch/report.md"), "A: 80");
+  writeFileSync(join(dir, "scratch/data/run.csv"), "1,2");
+  linkSync(join(dir, "scratch/data/run.csv"), `${dir}.twin`);
+  Object.assign(disk, { step: 0 });
+  return dir;
+}
+
+async function publish(dir: string): Promise<void> {
+  const prepared = await preparePublish(dir, ["report.md"]);
+  if (!prepared.ok) throw new Error(prepared.reason);
+  await finishPublish(dir, prepared.files);
+}
+
+async function stepsOf(dir: string): Promise<number> {
+  await nodeIn(dir);
+  await publish(dir);
+  return disk.step;
+}
+
+/** The manifest, if it came to be recorded (the fact on disk) before the end. */
+async function publishDyingAt(dir: string, diesAt: number) {
+  Object.assign(disk, { step: 0, diesAt });
+  let recorded: Extract<Awaited<ReturnType<typeof preparePublish>>, { ok: true }>["files"] | undefined;
+  try {
+    const prepared = await preparePublish(dir, ["report.md"]);
+    if (!prepared.ok) throw new Error(prepared.reason);
+    recorded = prepared.files;
+    await finishPublish(dir, recorded);
+  } catch (error) {
+    diedOnly(error);
+  }
+  Object.assign(disk, { diesAt: Number.POSITIVE_INFINITY });
+  return recorded;
+}
+
+function diedOnly(error: unknown): true {
+  if (error instanceof Died) return true;
+  throw error;
+}
+
+function filesIn(dir: string): Record<string, string> {
+  let all: import("node:fs").Dirent[];
+  try {
+    all = readdirSync(dir, { recursive: true, withFileTypes: true });
+  } catch {
+    return {};
+  }
+  const files = all.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(files.sort().map((file) => [file.slice(dir.length + 1), readFileSync(file, "utf8")]));
+}
