@@ -1,13 +1,12 @@
 /** Where signals come from: `process`, or a test's own. */
 export interface SignalSource {
   on(signal: NodeJS.Signals, listener: () => void): unknown;
-  off(signal: NodeJS.Signals, listener: () => void): unknown;
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The first Ctrl-C asks to stop, the second to leave at once. Returns the end of listening. */
-export function onInterrupt(source: SignalSource, { first, second }: { first(): void; second(): void }): () => void {
+/** The first Ctrl-C asks to stop, the second to leave at once. */
+export function onInterrupt(source: SignalSource, { first, second }: { first(): void; second(): void }): void {
   let asked = false;
   const listener = () => {
     if (asked) return second();
@@ -15,7 +14,4 @@ export function onInterrupt(source: SignalSource, { first, second }: { first(): 
     first();
   };
   for (const signal of SIGNALS) source.on(signal, listener);
-  return () => {
-    for (const signal of SIGNALS) source.off(signal, listener);
-  };
 }

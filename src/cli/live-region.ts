@@ -96,7 +96,7 @@ const END = "\u001b[?2026l";
 const NO_WRAP = "\u001b[?7l";
 const WRAP = "\u001b[?7h";
 const HIDE_CURSOR = "\u001b[?25l";
-const SHOW_CURSOR = "\u001b[?25h";
+export const SHOW_CURSOR = "\u001b[?25h";
 
 function withoutColour(line: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are escape sequences

@@ -5,6 +5,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
 import type { Invocation } from "./invocation.ts";
+import { SHOW_CURSOR } from "./live-region.ts";
 import { Terminal } from "./terminal.ts";
 
 const packageRoot = fileURLToPath(new URL("../..", import.meta.url));
@@ -13,6 +14,14 @@ const packageRoot = fileURLToPath(new URL("../..", import.meta.url));
 export async function runProgram(process: NodeJS.Process): Promise<void> {
   const terminal = new Terminal(process, process.env, process.cwd());
   const words = process.argv.slice(2);
+  const fail = async (error: unknown) => {
+    if (process.stderr.isTTY) process.stderr.write(SHOW_CURSOR);
+    const code = reportFailure(error, terminal, words.includes("--json"));
+    await terminal.drained();
+    process.exit(code);
+  };
+  // A bug of ours: still one sentence for the person, and a terminal that can be used again.
+  process.on("uncaughtException", fail).on("unhandledRejection", fail);
   const code = await exitCodeOf(words, terminal);
   await terminal.drained();
   // Idle connections and timers of libraries are nobody's work any more.

@@ -2,12 +2,13 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Situation } from "../projections/index.ts";
 import { nodeDir, runDir } from "../store/paths.ts";
-import { plainLines } from "./width.ts";
+import { plainLines, wrap } from "./width.ts";
 
 /** What came out: the summary, then the absolute paths of what was published and of the run's own files. */
-export async function resultLines(now: Situation, agentDir: string): Promise<string[]> {
+export async function resultLines(now: Situation, agentDir: string, columns: number): Promise<string[]> {
   const { summary, status } = now.agent;
-  const words = status === "completed" && summary !== null ? plainLines(summary) : [];
+  const words =
+    status === "completed" && summary !== null ? plainLines(summary).flatMap((line) => wrap(line, columns)) : [];
   const paths = await resultFiles(now, agentDir);
   return words.length > 0 && paths.length > 0 ? [...words, "", ...paths] : [...words, ...paths];
 }

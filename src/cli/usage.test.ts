@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
@@ -139,8 +140,13 @@ test("models says which can be used and what the others need", async () => {
   });
 });
 
-test("completion scripts name every command, and bash can read its own", async () => {
-  const scripts = await Promise.all(["bash", "zsh", "fish"].map((shell) => call("completion", shell)));
-  for (const { code, stdout } of scripts)
-    expect({ code, resume: stdout.includes("resume") }).toEqual({ code: 0, resume: true });
+test("completion scripts name every command, and bash completes with its own", async () => {
+  const [bash, zsh, fish] = await Promise.all(["bash", "zsh", "fish"].map((shell) => call("completion", shell)));
+  expect([zsh?.stdout, fish?.stdout].map((script) => script?.includes("resume"))).toEqual([true, true]);
+  const script = `${bash?.stdout}
+complete() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _agiraph; echo "\${COMPREPLY[@]}"; }
+complete agiraph re
+complete agiraph run --wo`;
+  const { stdout } = spawnSync("bash", ["--norc"], { input: script, encoding: "utf8" });
+  expect(stdout).toBe("resume\n--worker-model\n");
 });

@@ -1,4 +1,3 @@
-import type { Fact } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { clockTime, costOf, count } from "./format.ts";
@@ -6,6 +5,7 @@ import { onInterrupt } from "./interrupts.ts";
 import { commandLine, type Invocation } from "./invocation.ts";
 import { resultLines } from "./result.ts";
 import { jsonView, liveView, plainView, type TeamView } from "./team-view.ts";
+import { watchFacts } from "./watch-facts.ts";
 
 /** Something to be said in passing, if there is something; nobody waits for it. */
 export type Remark = Promise<string | undefined>;
@@ -19,15 +19,14 @@ export async function watchTeam(
 ): Promise<ExitCode> {
   const began = performance.now();
   const view = viewFor(call, agent);
-  const stopListening = obeyInterrupts(agent, call, view);
+  obeyInterrupts(agent, call, view);
   // Through the view: anybody else writing to the terminal would tear the live region.
   for (const remark of remarks) void remark.then((words) => words && view.note(words));
   const unhear = agent.onDelta((delta) => view.delta(delta));
-  const unwatch = await watchFacts(agent, after, (fact) => view.fact(fact));
+  const unwatch = await watchFacts(agent.log, after, (fact) => view.fact(fact));
   try {
     await agent.idle();
   } finally {
-    stopListening();
     unhear();
     unwatch();
     view.close();
@@ -41,28 +40,13 @@ function viewFor({ json, terminal }: Invocation, agent: Agent): TeamView {
   return isLive ? liveView(terminal, () => agent.now) : plainView(terminal, () => agent.now);
 }
 
-/** The team was already at work before anybody could look: first what was missed, then what comes, each once. */
-async function watchFacts(agent: Agent, after: number, listener: (fact: Fact) => void): Promise<() => void> {
-  let seen = after;
-  let waiting: Fact[] | undefined = [];
-  const show = (fact: Fact) => {
-    if (fact.seq <= seen) return;
-    seen = fact.seq;
-    listener(fact);
-  };
-  const unsubscribe = agent.log.subscribe((fact) => (waiting ? void waiting.push(fact) : show(fact)));
-  for (const fact of await agent.log.read({ after, limit: Number.MAX_SAFE_INTEGER })) show(fact);
-  for (const fact of waiting) show(fact);
-  waiting = undefined;
-  return unsubscribe;
-}
-
-function obeyInterrupts(agent: Agent, call: Invocation, view: TeamView): () => void {
+/** To the end of the process: whoever presses Ctrl-C while it is closing its files means to leave it too. */
+function obeyInterrupts(agent: Agent, call: Invocation, view: TeamView): void {
   const { terminal } = call;
   // When stopping fails, so does waiting for the end, and that is reported.
   const stop = () => void agent.stop("human").catch(() => {});
   terminal.readerLeft.addEventListener("abort", stop, { once: true });
-  const stopListening = onInterrupt(process, {
+  onInterrupt(process, {
     first() {
       view.note("Stopping … (Ctrl-C again leaves at once)");
       stop();
@@ -75,10 +59,6 @@ function obeyInterrupts(agent: Agent, call: Invocation, view: TeamView): () => v
       void terminal.drained().then(leave);
     },
   });
-  return () => {
-    terminal.readerLeft.removeEventListener("abort", stop);
-    stopListening();
-  };
 }
 
 /** A reader that is stuck must not hold back somebody who pressed Ctrl-C twice. */
@@ -89,7 +69,7 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
   const { agent, spending } = now;
   const paint = terminal.errPaint;
   const id = agent.id;
-  if (!json) await terminal.printLines(await resultLines(now, log.dir));
+  if (!json) await terminal.printLines(await resultLines(now, log.dir, terminal.columns));
   const figures = `${count(spending.total.calls, "model call")}, ${costOf(spending.total)}, ${clockTime(seconds)}`;
   switch (agent.status) {
     case "completed":

@@ -90,6 +90,16 @@ function reportReads(body: ReadableStream<Uint8Array>, attempt: Attempt): void {
   Object.defineProperty(body, "getReader", { value: open });
 }
 
+/** Waits for the answer's beginning, but not longer than the signal allows: an SDK, or a fetch, may not look at it. */
+export function orAbort<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
 export const nodeTimer: StartTimer = (ms, callback) => {
   const timeout = setTimeout(callback, ms);
   return { refresh: () => timeout.refresh(), stop: () => clearTimeout(timeout) };

@@ -1,4 +1,3 @@
-import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { Usage } from "../protocol/index.ts";
 import { listening, nodeTimer, type StartTimer } from "./attempt.ts";
 import { baseUrl } from "./base-url.ts";
@@ -18,14 +17,14 @@ import {
 } from "./model-name.ts";
 import { createPrices } from "./prices.ts";
 import { createProviderModel } from "./provider-model.ts";
-import { connectCompatible, type Provider, providerNamed } from "./providers.ts";
+import { connectCompatible, type Provider, providerNamed, type Speaker } from "./providers.ts";
 import { compatibleQuirks } from "./quirks.ts";
 import { type RetryLimits, type RetryPorts, withRetry } from "./retry.ts";
 import { withTextTools } from "./text-fallback.ts";
 
 type ProviderPlace = Extract<Place, { kind: "provider" }>;
 type ServerPlace = Extract<Place, { kind: "server" }>;
-type Connected = Promise<(model: string) => LanguageModelV4>;
+type Connected = Promise<Speaker>;
 
 /** `provider/model` → Model. */
 export interface Catalog {
@@ -95,10 +94,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
     return provider.connect({ baseURL, apiKey, fetch });
   }
 
-  function connectServer({ server, settings }: ServerPlace): Connected {
+  async function connectServer({ server, settings }: ServerPlace): Connected {
     const baseURL = baseUrl(settings.base_url, "v1", `providers.${server}.base_url in config.json`);
     const apiKey = settings.api_key_env === undefined ? "" : (env[settings.api_key_env] ?? "");
-    return connectCompatible(server, { baseURL, apiKey, fetch });
+    return connectCompatible("openai-compatible", { baseURL, apiKey, fetch });
   }
 
   async function model(id: string): Promise<Model> {
@@ -107,14 +106,15 @@ export function createCatalog(options: CatalogOptions): Catalog {
     if (problem !== null) throw new Error(problem);
     if (at.kind === "demo") return (options.demo ?? loadDemo)();
     if (at.kind === "outside") throw new Error(outsideOnly(at.id));
-    const language = (await connect(at))(at.model);
+    const quirks = at.kind === "server" ? compatibleQuirks(at.server) : at.provider.quirks(at.model);
+    const maxSearches = searchesAt(at) ? searches : null;
     const made = createProviderModel(
       {
         id: at.id,
-        language,
-        quirks: at.kind === "server" ? compatibleQuirks(at.server) : at.provider.quirks(at.model),
+        wire: (await connect(at))(at.model, quirks, maxSearches),
+        quirks,
         contextWindow: windowOf(at, config),
-        searches: searchesAt(at) ? searches : null,
+        searchesWeb: maxSearches !== null,
         ...(options.stallMs !== undefined && { stallMs: options.stallMs }),
       },
       {

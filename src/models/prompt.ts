@@ -31,6 +31,11 @@ export interface PromptWriter {
   assistant(content: readonly Part[]): AssistantMessage;
 }
 
+/** Our own mistake, to be seen and not to be tried again. */
+export class HistoryBug extends Error {
+  override readonly name = "HistoryBug";
+}
+
 export function createPromptWriter(provider: string, quirks: Quirks): PromptWriter {
   const users = new WeakMap<Entry, { first: Entry; message: UserMessage }>();
   const replies = new WeakMap<Entry, { message: AssistantMessage; calls: readonly CallPart[]; foreign: boolean }>();
@@ -208,14 +213,14 @@ function optionsOf(meta: Record<string, unknown>): SharedV4ProviderOptions {
 }
 
 function unanswered(call: CallPart, reply: ReplyEntry): Error {
-  return new Error(
+  return new HistoryBug(
     `Bug: the call ${call.id} of ${call.name} by ${reply.model} has no result, or more than one, right behind its reply. ` +
       "Store exactly one result for every call before the model is asked again.",
   );
 }
 
 function orphan(entry: ResultEntry, at: number): Error {
-  return new Error(
+  return new HistoryBug(
     `Bug: entry ${at} of the history is a result of ${entry.tool} (${entry.call_id}) whose call is not right before it. ` +
       "A summary may not separate a call from its result.",
   );

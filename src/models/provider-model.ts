@@ -1,20 +1,15 @@
-import type {
-  JSONObject,
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
-  LanguageModelV4Prompt,
-  LanguageModelV4StreamPart,
-} from "@ai-sdk/provider";
+import type { JSONObject } from "@ai-sdk/provider";
 import { NO_USAGE, type Part, type ReplyEntry, type Usage } from "../protocol/index.ts";
 import { type Attempt, beginAttempt, type StartTimer } from "./attempt.ts";
 import { failureOf, truncated } from "./failure.ts";
-import { type Model, ModelFailure, type ModelRequest, type ToolSpec } from "./model.ts";
-import { cacheKeyOf, createPromptWriter } from "./prompt.ts";
+import { type Model, ModelFailure, type ModelRequest } from "./model.ts";
+import { HistoryBug } from "./prompt.ts";
 import type { Quirks } from "./quirks.ts";
 import { createReplyReader, type ReplyReader, usageOf } from "./reply-reader.ts";
+import type { Wire } from "./wire.ts";
 
 /**
- * One Model over any provider package of the AI SDK, by its `doStream`.
+ * One Model over any wire (an AI SDK package, or chat completions by hand).
  *
  * M1. A reply is whole or it is a failure. Of a reply that broke off, stalled or flooded us, no call is ever returned.
  * M2. One request, one attempt. Trying again is the business of retry.ts.
@@ -31,11 +26,10 @@ export interface ProviderModelPorts {
 export interface ProviderModelSettings {
   /** As people write it, `provider/model`. */
   id: string;
-  language: LanguageModelV4;
+  wire: Wire;
   quirks: Quirks;
   contextWindow: number;
-  /** How often a turn may search, where the provider searches by itself; null where it does not. */
-  searches: number | null;
+  searchesWeb: boolean;
   stallMs?: number;
   maxReplyChars?: number;
 }
@@ -46,48 +40,31 @@ const MAX_REPLY_CHARS = 2 * 1024 * 1024;
 const WRAPPING = 50;
 
 export function createProviderModel(settings: ProviderModelSettings, ports: ProviderModelPorts): Model {
-  const { id, language, quirks, contextWindow } = settings;
+  const { id, wire, quirks, contextWindow, searchesWeb } = settings;
   const maxChars = settings.maxReplyChars ?? MAX_REPLY_CHARS;
   const limits = {
     stallMs: settings.stallMs ?? quirks.stallMs,
     maxBytes: maxChars * WRAPPING,
     startTimer: ports.startTimer,
   };
-  const writer = createPromptWriter(id.slice(0, id.indexOf("/")), quirks);
-  const toolsOf = createToolWriter(quirks, settings.searches);
 
   /** One streamed answer, whole. */
-  async function stream(
-    prompt: LanguageModelV4Prompt,
-    request: ModelRequest,
-    outer: AbortSignal,
-  ): Promise<ReplyReader> {
+  async function stream(request: ModelRequest, said: readonly Part[], outer: AbortSignal): Promise<ReplyReader> {
     const attempt = beginAttempt(outer, limits);
     const reader = createReplyReader(quirks, request);
     try {
-      const options = callOptions(prompt, request, attempt.signal);
-      const { stream } = await orAbort(language.doStream(options), attempt.signal);
-      await readAll(stream, reader, attempt, maxChars);
+      await wire.ask(request, said, attempt, (part) => {
+        reader.take(part);
+        if (reader.size > maxChars) attempt.heard(Number.POSITIVE_INFINITY);
+        return reader.error === undefined && attempt.broken === null;
+      });
     } catch (error) {
-      throw brokenOff(attempt, outer) ?? failureOf(error, id, ports.now());
+      throw brokenOff(attempt, outer) ?? (error instanceof HistoryBug ? error : failureOf(error, id, ports.now()));
     } finally {
       attempt.close();
     }
     throwIfBroken(reader, attempt, outer);
     return reader;
-  }
-
-  function callOptions(prompt: LanguageModelV4Prompt, request: ModelRequest, abortSignal: AbortSignal) {
-    const cacheKey = quirks.cacheKeyOption && { [quirks.cacheKeyOption]: cacheKeyOf(request.system, request.history) };
-    const options: LanguageModelV4CallOptions = {
-      prompt,
-      abortSignal,
-      tools: toolsOf(request.tools),
-      providerOptions: { [quirks.key]: { ...quirks.options, ...cacheKey } },
-      ...(quirks.maxOutputTokens !== null && { maxOutputTokens: quirks.maxOutputTokens }),
-      ...(quirks.hidesBadArguments && { includeRawChunks: true }),
-    };
-    return options;
   }
 
   function throwIfBroken(reader: ReplyReader, attempt: Attempt, outer: AbortSignal): void {
@@ -127,25 +104,21 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
   return {
     id,
     contextWindow,
-    searchesWeb: quirks.search !== null && settings.searches !== null,
+    searchesWeb,
     toolPrompt: () => "",
     async reply(request, signal) {
       signal.throwIfAborted();
-      const prompt = writer.write(request.system, request.history);
       const content: Part[] = [];
       let usage = NO_USAGE;
       let reported: number | undefined;
       for (let pauses = 0; ; pauses++) {
-        const reader = await stream(prompt, request, signal);
+        const reader = await stream(request, content, signal);
         const finish = reader.finish as NonNullable<ReplyReader["finish"]>;
         content.push(...reader.content);
         usage = sum(usage, usageOf(finish.usage));
         reported = costIn(finish.providerMetadata, quirks.costAt, reported);
         const pausedHere = quirks.pause !== null && finish.finishReason.raw === quirks.pause;
-        if (pausedHere && pauses < MAX_PAUSES) {
-          prompt.push(writer.assistant(reader.content));
-          continue;
-        }
+        if (pausedHere && pauses < MAX_PAUSES) continue;
         const { unified } = finish.finishReason;
         const kept = content.filter(isWorthKeeping);
         if (!kept.some(says)) throw empty(id, unified);
@@ -153,59 +126,6 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
         return { role: "assistant", content: kept, model: id, usage, cost_usd, finish: unified } satisfies ReplyEntry;
       }
     },
-  };
-}
-
-async function readAll(
-  stream: ReadableStream<LanguageModelV4StreamPart>,
-  reader: ReplyReader,
-  attempt: Attempt,
-  maxChars: number,
-): Promise<void> {
-  const source = stream.getReader();
-  // Not every stream of an SDK ends when its request is aborted.
-  const cancel = () => void source.cancel().catch(() => {});
-  attempt.signal.addEventListener("abort", cancel, { once: true });
-  for (;;) {
-    const { done, value } = await source.read();
-    if (done || attempt.signal.aborted) return;
-    reader.take(value);
-    if (value.type === "error" && reader.error !== undefined) return cancel();
-    if (reader.size > maxChars) attempt.heard(Number.POSITIVE_INFINITY);
-  }
-}
-
-/** Waits for the answer's beginning, but not longer than the signal allows: an SDK may not look at it. */
-function orAbort<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject);
-  });
-}
-
-/** Toolboxes hand over the same array every turn, so its translation is kept. */
-function createToolWriter(quirks: Quirks, searches: number | null) {
-  const written = new WeakMap<readonly ToolSpec[], NonNullable<LanguageModelV4CallOptions["tools"]>>();
-  return (tools: readonly ToolSpec[]): NonNullable<LanguageModelV4CallOptions["tools"]> => {
-    let known = written.get(tools);
-    if (known === undefined) {
-      known = tools.map(({ name, description, parameters }) => ({
-        type: "function",
-        name,
-        description,
-        inputSchema: parameters,
-      }));
-      // A request without tools is a summary or the like, which has nothing to search for.
-      if (quirks.search !== null && searches !== null && tools.length > 0) {
-        const { id, name, takesMaxUses } = quirks.search;
-        const taken = tools.some((tool) => tool.name === name);
-        if (!taken) known.push({ type: "provider", id, name, args: takesMaxUses ? { maxUses: searches } : {} });
-      }
-      written.set(tools, known);
-    }
-    return known;
   };
 }
 

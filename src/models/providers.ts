@@ -1,4 +1,5 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { createChatWire } from "./chat-wire.ts";
 import {
   anthropicQuirks,
   compatibleQuirks,
@@ -7,6 +8,8 @@ import {
   openrouterQuirks,
   type Quirks,
 } from "./quirks.ts";
+import { createSdkWire } from "./sdk-wire.ts";
+import type { Wire } from "./wire.ts";
 
 /**
  * The providers we speak to by name. Each SDK is loaded when its first model is asked for: together they would cost
@@ -21,8 +24,11 @@ export interface Provider {
   /** The version segment that people leave out of base URLs. */
   readonly version: string;
   quirks(model: string): Quirks;
-  connect(connection: Connection): Promise<(model: string) => LanguageModelV4>;
+  connect(connection: Connection): Promise<Speaker>;
 }
+
+/** A provider we are connected to: how to talk to one of its models. */
+export type Speaker = (model: string, quirks: Quirks, maxSearches: number | null) => Wire;
 
 export interface Connection {
   baseURL: string;
@@ -41,7 +47,7 @@ export const PROVIDERS: readonly Provider[] = [
     quirks: (model) => (/^claude-3-/.test(model) ? { ...anthropicQuirks, maxOutputTokens: 4_096 } : anthropicQuirks),
     async connect(connection) {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
-      return createAnthropic(connection);
+      return speaker("anthropic", createAnthropic(connection));
     },
   },
   {
@@ -54,7 +60,7 @@ export const PROVIDERS: readonly Provider[] = [
     async connect(connection) {
       const { createOpenAI } = await import("@ai-sdk/openai");
       const openai = createOpenAI(connection);
-      return (model) => openai.responses(model);
+      return speaker("openai", (model) => openai.responses(model));
     },
   },
   {
@@ -66,7 +72,7 @@ export const PROVIDERS: readonly Provider[] = [
     quirks: () => googleQuirks,
     async connect(connection) {
       const { createGoogle } = await import("@ai-sdk/google");
-      return createGoogle(connection);
+      return speaker("google", createGoogle(connection));
     },
   },
   {
@@ -80,7 +86,7 @@ export const PROVIDERS: readonly Provider[] = [
     async connect(connection) {
       const { createOpenRouter } = await import("@openrouter/ai-sdk-provider");
       const openrouter = createOpenRouter({ ...connection, compatibility: "strict", appName: "Agiraph" });
-      return (model) => openrouter.chat(model);
+      return speaker("openrouter", (model) => openrouter.chat(model));
     },
   },
   {
@@ -90,7 +96,7 @@ export const PROVIDERS: readonly Provider[] = [
     url: "http://127.0.0.1:11434/v1",
     version: "v1",
     quirks: () => compatibleQuirks("ollama"),
-    connect: (connection) => connectCompatible("ollama", connection),
+    connect: async (connection) => connectCompatible("ollama", connection),
   },
 ];
 
@@ -100,12 +106,11 @@ export function providerNamed(name: string): Provider | undefined {
   return PROVIDERS.find((provider) => provider.name === (ALIASES[name] ?? name));
 }
 
-/** Any server that speaks chat completions. */
-export async function connectCompatible(
-  name: string,
-  connection: Connection,
-): Promise<(model: string) => LanguageModelV4> {
-  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-  const { apiKey, ...rest } = connection;
-  return createOpenAICompatible({ name, includeUsage: true, ...rest, ...(apiKey !== "" && { apiKey }) });
+/** Any server that speaks chat completions; `provider` is the first part of its models' names. */
+export function connectCompatible(provider: string, connection: Connection): Speaker {
+  return (model, quirks) => createChatWire(provider, model, quirks, connection);
+}
+
+function speaker(provider: string, language: (model: string) => LanguageModelV4): Speaker {
+  return (model, quirks, maxSearches) => createSdkWire(provider, language(model), quirks, maxSearches);
 }

@@ -1,6 +1,12 @@
 import { apply, type NodeState, openNodes, SITUATION_VERSION, type Situation } from "../projections/index.ts";
 import { COORDINATOR, type Fact, type NewFact, type NodeId, type Outcome, type RunId } from "../protocol/index.ts";
-import { createNodeFolder, createRunFolder, createWorkerFolder } from "../store/node-folder.ts";
+import {
+  createNodeFolder,
+  createRunFolder,
+  createWorkerFolder,
+  undoPublish,
+  writeStatus,
+} from "../store/node-folder.ts";
 import { NodeTraces } from "../store/node-trace.ts";
 import { nodeDir, runDir, workerDir } from "../store/paths.ts";
 import { writeOutput, writePlan } from "../store/run-files.ts";
@@ -156,10 +162,16 @@ export class Agent {
         name: worker.spawned.name,
         identity: "A capable generalist.",
       });
+      const dir = nodeDir(this.log.dir, node.spec.run_id, id);
+      // A publish that was prepared but never recorded has left the files read-only.
+      if (node.status === "running") await undoPublish(dir);
+      await writeStatus(dir, "running", `By ${worker.spawned.name}.`);
       const who = { node_id: id, worker_id: worker.id };
       if (node.status === "assigned") await this.log.append({ facts: [{ type: "node.started", data: who }] }).durable;
       const outcome = await workOnNode(node, worker, this.#workplace(), signal);
       await this.log.append({ facts: endingOf(who, outcome) }).durable;
+      const { status } = this.#now.board.nodes[id] ?? node;
+      await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome));
     });
   }
 

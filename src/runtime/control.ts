@@ -16,7 +16,9 @@ export async function listenForControl(
 ): Promise<Server> {
   const server = createServer((socket) => {
     socket.on("error", () => socket.destroy());
-    createInterface({ input: socket }).once("line", async (line) => {
+    // The reader repeats the socket's errors; unheard there, they would end the process.
+    const lines = createInterface({ input: socket }).on("error", () => {});
+    lines.once("line", async (line) => {
       socket.end(`${JSON.stringify(await answerTo(line, answer))}\n`);
     });
   });
@@ -43,7 +45,8 @@ export async function askControl(path: string, request: ControlRequest): Promise
   const { promise, resolve, reject } = Promise.withResolvers<ControlAnswer | undefined>();
   socket.on("error", () => resolve(undefined));
   socket.on("connect", () => socket.write(`${JSON.stringify(request)}\n`));
-  createInterface({ input: socket }).once("line", (line) => {
+  const lines = createInterface({ input: socket }).on("error", () => resolve(undefined));
+  lines.once("line", (line) => {
     try {
       resolve(answerSchema.parse(JSON.parse(line)));
     } catch (error) {

@@ -1,10 +1,52 @@
+import { join } from "node:path";
 import type { Model } from "../models/model.ts";
+import type { NewFact } from "../protocol/index.ts";
+import { openSandbox, type Sandbox } from "../sandbox/index.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
+import { type ProcessEvent, shellTool } from "../tools/shell.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { Actor } from "../workers/carry-out.ts";
+import { webFetchTool } from "../tools/web-fetch.ts";
+import { webSearchTool } from "../tools/web-search.ts";
+import type { Actor, Recorder } from "../workers/carry-out.ts";
 import type { Settings } from "./settings.ts";
 
-export function equip(_settings: Settings): (scope: Scope, actor: Actor, model: Model) => Tool[] {
-  return (scope) => fileTools(scope);
+export type Equip = (scope: Scope, actor: Actor, model: Model, record: Recorder) => Tool[];
+
+/** The hands of everyone in the house: files, shell and web, each bound to what its owner may touch. */
+export function equip({ env, config }: Settings): Equip {
+  // Proving a sandbox takes a moment and not every team needs one, so it is opened by the first command.
+  let opening: Promise<Sandbox> | undefined;
+  const sandbox = () => (opening ??= openSandbox({ unsafe: config.sandbox?.unsafe ?? false }));
+  return (scope, actor, model, record) => [
+    ...fileTools(scope),
+    shellTool({
+      sandbox,
+      binds: () => scope.binds(),
+      env: placesOf(scope, record),
+      ...(config.network ? { network: config.network } : {}),
+      onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
+    }),
+    ...(model.searchesWeb ? [] : [webSearchTool({ env, fetch })]),
+    webFetchTool(config.web_fetch ? { allowPrivate: config.web_fetch.allow } : {}),
+  ];
+}
+
+/** What a command may call its folders. */
+function placesOf(scope: Scope, { log, now }: Recorder): Record<string, string> {
+  const { run, created } = now().agent;
+  return {
+    SCRATCH: scope.binds().cwd,
+    ...(run ? { RUN: join(log.dir, "runs", run.id) } : {}),
+    ...(created.project ? { PROJECT: created.project } : {}),
+  };
+}
+
+function factOf(event: ProcessEvent, { worker_id, node_id }: Actor): NewFact {
+  return event.type === "started"
+    ? {
+        type: "process.started",
+        data: { worker_id, node_id, pid: event.pid, command: event.command, sandbox: event.sandbox },
+      }
+    : { type: "process.exited", data: { worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal } };
 }

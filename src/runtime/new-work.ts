@@ -17,6 +17,13 @@ export function checkedOrder(order: NewWork, board: Board): Checked {
       };
     dependencies.push(node.id);
   }
+  const prose = order.deliverables.find((path) => !looksLikePath(path));
+  if (prose !== undefined) {
+    return {
+      ok: false,
+      reason: `deliverables are file names, e.g. report.md; "${prose.slice(0, 80)}" is not one. Say the rest in the task.`,
+    };
+  }
   for (const [name, target] of Object.entries(order.refs)) {
     const match = /^(?:nodes\/)?(node-\d+)\/published(?:\/|$)/.exec(target);
     const node = match ? board.nodes[match[1] as NodeId] : undefined;
@@ -29,4 +36,10 @@ export function checkedOrder(order: NewWork, board: Board): Checked {
     if (node.status !== "completed" && !dependencies.includes(node.id)) dependencies.push(node.id);
   }
   return { ok: true, dependencies };
+}
+
+function looksLikePath(text: string): boolean {
+  const plain = text.length <= 200 && !/[\n\0\\]/.test(text) && !/^\/|(^|\/)\.\.(\/|$)/.test(text);
+  // Words with spaces and neither an ending nor a folder are a sentence, not a name.
+  return plain && (!/\s/.test(text) || /\.\w{1,8}$|\//.test(text));
 }

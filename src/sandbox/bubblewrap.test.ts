@@ -1,7 +1,8 @@
-import { execFileSync, spawn } from "node:child_process";
-import { chmod, mkdir, open, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { chmod, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { inSandbox, sandbox, skipped } from "../../test/try-sandbox.ts";
 import { openSandbox } from "./sandbox.ts";
@@ -104,21 +105,37 @@ describe.skipIf(skipped)(`a confined command ${skipped}`, () => {
     expect(output).toMatch(/^CapEff:\t0+\nCapBnd:\t0+\nNoNewPrivs:\t1\n\d\nsandbox\n$/);
   });
 
+  test.skipIf(process.getuid?.() !== 0)("is not root for the kernel, although we are", async () => {
+    const { run, file } = await inSandbox();
+    execFileSync("mkfifo", ["-m", "666", file("up"), file("go")]);
+    let pid = 0;
+    const running = run("echo > up; read < go", { onStart: (started) => (pid = started) });
+    await promisify(execFile)("cat", [file("up")]);
+    const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+    const uids = await Promise.all(
+      [pid, ...children.trim().split(" ")].map(
+        async (each) => /^Uid:.*/m.exec(await readFile(`/proc/${each}/status`, "utf8"))?.[0],
+      ),
+    );
+    await promisify(execFile)("sh", ["-c", `echo > ${file("go")}`]);
+    await running;
+    expect(new Set(uids)).toEqual(new Set(["Uid:\t60640\t60640\t60640\t60640"]));
+  });
+
   test("inherits no descriptor that we inherited", async () => {
     const { root, file } = await inSandbox();
     await writeFile(`${root}/canary`, "tweet");
-    const canary = await open(`${root}/canary`);
     const script = `import { openSandbox } from ${JSON.stringify(room)}; const s = await openSandbox();
-      const r = await s.run({ command: "ls /dev/fd; cat /dev/fd/7 <&7", cwd: ${JSON.stringify(file(""))}, binds: { write: [${JSON.stringify(file(""))}], read: [], hide: [] }, env: {}, timeoutMs: 9e3, signal: AbortSignal.timeout(9e3) });
+      const r = await s.run({ command: "ls /dev/fd; cat <&77", cwd: ${JSON.stringify(file(""))}, binds: { write: [${JSON.stringify(file(""))}], read: [], hide: [] }, env: {}, timeoutMs: 9e3, signal: AbortSignal.timeout(9e3) });
       console.log(r.output)`;
-    const stdio = ["ignore", "pipe", "inherit", "ignore", "ignore", "ignore", "ignore", canary.fd] as const;
-    const output = execFileSync(process.execPath, ["--input-type=module", "-e", script], {
-      stdio: [...stdio],
-      encoding: "utf8",
-    });
-    await canary.close();
+    // Node itself closes the low ones.
+    const output = execFileSync(
+      "bash",
+      ["-c", 'exec 77<"$1"; exec "$2" --input-type=module -e "$3"', "bash", `${root}/canary`, process.execPath, script],
+      { encoding: "utf8" },
+    );
     expect(output).toMatch(/^0\n1\n2\n3\n/);
-    expect(output).toContain("7: Bad file descriptor");
+    expect(output).toContain("77: Bad file descriptor");
   });
 
   test("reaches no network, not even this machine", async () => {

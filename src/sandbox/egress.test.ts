@@ -51,7 +51,7 @@ describe.skipIf(skipped)(`the way out ${skipped}`, () => {
     const { run } = await inSandbox();
     const network = { allow: ["example.com:443"] };
     const { output } = await run(
-      `${ask(`GET http://127.0.0.1:${port}/ HTTP/1.1\\r\\nConnection: close`)}; ${ask("CONNECT example.com:22 HTTP/1.1")}`,
+      `${ask(`GET http://127.0.0.1:${port}/ HTTP/1.1\\r\\nHost: h\\r\\nConnection: close`)}; ${ask("CONNECT example.com:22 HTTP/1.1")}`,
       { network },
     );
     expect(output).toContain(
@@ -65,7 +65,7 @@ describe.skipIf(skipped)(`the way out ${skipped}`, () => {
 
   test("does not lead to a private address under a listed name, whatever the name server says", async () => {
     const { run } = await inSandbox({ lookup: async () => [{ address: "127.0.0.1", family: 4 }] });
-    const request = ask(`GET http://inside.test:${port}/ HTTP/1.1\\r\\nConnection: close`);
+    const request = ask(`GET http://inside.test:${port}/ HTTP/1.1\\r\\nHost: h\\r\\nConnection: close`);
     for (const allow of [["inside.test"], ["*.test"], ["*"]]) {
       expect((await run(request, { network: { allow } })).output).toMatch(/403 Forbidden.*not a public address/s);
     }

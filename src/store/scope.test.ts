@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { canaryOf, filesOf, type ScopeTeam, scopeTeam } from "../../test/faults/scope-team.ts";
@@ -290,6 +290,22 @@ test("a folder whose record cannot be covered is not writable in the shell", asy
   mkdirSync(join(team.agentDir, "runs/run-3"));
 
   expect(fresh.binds()).toEqual({ write: [], read: [team.agentDir], hide: [], cwd: join(team.agentDir, "runs/run-3") });
+});
+
+test("a worker whose conversation could be forged from the shell cannot write its folder there", async () => {
+  await using team = await scopeTeam();
+  rmSync(join(team.runDir, "workers/alice/conversation.jsonl"));
+
+  expect(team.alice.binds().write).toEqual([join(team.runDir, "nodes/node-1/scratch")]);
+  expect(team.alice.binds().read).toContain(join(team.runDir, "workers/alice"));
+});
+
+test("a folder that is missing cannot be replaced by a file", async () => {
+  await using team = await scopeTeam();
+  rmSync(join(team.runDir, "nodes/node-1/scratch"), { recursive: true });
+
+  expect(await refusalOf(team.alice.writeFile("scratch", "x"))).toMatch("You may not write scratch. It is a folder.");
+  expect(await refusalOf(team.coordinator.writeFile("agent", "x"))).toMatch("You may not write agent. It is a folder.");
 });
 
 test("a project too big to look through is hidden where it was not looked at, dependencies first", async () => {

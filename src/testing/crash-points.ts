@@ -18,7 +18,12 @@ export interface CrashPoint {
   /** How many changes of the log had been made. */
   at: number;
   /** At most `budget` different disks; all of them when there are no more. */
-  states: Iterable<Tree>;
+  states: Iterable<Survivor>;
+}
+
+/** `print` is the same for the same disk. */
+export interface Survivor extends Tree {
+  print: number;
 }
 
 /** What happens to one unsafe change: it is kept, lost, or kept in part. */
@@ -67,7 +72,7 @@ class Walk {
     this.#fold();
   }
 
-  *survivors(random: () => number, budget: number): Generator<Tree> {
+  *survivors(random: () => number, budget: number): Generator<Survivor> {
     const unsafe = this.#pending.filter((one) => !one.safe);
     const seen = new Set<number>();
     for (const fates of fatesOf(unsafe, random, budget)) {
@@ -76,7 +81,7 @@ class Walk {
       const print = fingerprint(tree);
       if (seen.has(print)) continue;
       seen.add(print);
-      yield tree;
+      yield { ...tree, print };
     }
   }
 

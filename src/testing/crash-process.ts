@@ -21,7 +21,7 @@ export class ProcessDisk implements Disk {
       this.#attempt("open", path);
       number = disk.add(path, { kind: "file", bytes: NO_BYTES });
     }
-    return new ProcessFile(disk, this.#alive, path, number);
+    return new ProcessFile(disk, this.#alive, path, number, how === "journal");
   }
 
   makeDir(path: string): boolean {
@@ -94,12 +94,14 @@ class ProcessFile implements DiskFile {
   readonly #alive: () => boolean;
   readonly #path: string;
   readonly #number: number;
+  readonly #through: boolean;
 
-  constructor(disk: CrashDisk, alive: () => boolean, path: string, number: number) {
+  constructor(disk: CrashDisk, alive: () => boolean, path: string, number: number, through: boolean) {
     this.#disk = disk;
     this.#alive = alive;
     this.#path = path;
     this.#number = number;
+    this.#through = through;
   }
 
   size(): number {
@@ -111,7 +113,9 @@ class ProcessFile implements DiskFile {
   }
 
   readNow(into: Uint8Array, at: number): number {
-    return this.#bytes().subarray(at, at + into.length).copy(into);
+    return this.#bytes()
+      .subarray(at, at + into.length)
+      .copy(into);
   }
 
   write(bytes: Uint8Array, at: number): void {
@@ -128,7 +132,7 @@ class ProcessFile implements DiskFile {
     }
     this.#disk.later(() => {
       if (!this.#alive()) return;
-      if (failure === null) this.#disk.record({ kind: "through", change });
+      if (failure === null && this.#through) this.#disk.record({ kind: "through", change });
       done(failure);
     });
   }

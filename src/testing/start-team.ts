@@ -101,6 +101,7 @@ function scriptedCatalog({ coordinator, workers = {} }: TeamPlan): Catalog {
     list: async () => [],
     chooseDefault: async () => ({ model: COORDINATOR_MODEL, why: "scripted" }),
     cost: async () => 0,
+    resolve: (id: string) => ({ id, contextWindow: 200_000, searchesWeb: false, note: null }),
   };
 }
 

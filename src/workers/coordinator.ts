@@ -73,7 +73,7 @@ function toolsFor(
       facts: [{ type: "worker.checkpointed", data: { worker_id: COORDINATOR, node_id: null, summary } }],
     }).durable;
   };
-  const hands = place.tools(scope, ACTOR, model);
+  const hands = place.tools(scope, ACTOR, model, place);
   return [...hands, createWorkNodeTool(port), checkpointTool({ checkpoint }), finishTool(port)];
 }
 

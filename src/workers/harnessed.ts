@@ -1,11 +1,9 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { Mailbox } from "../mail/mailbox.ts";
 import type { Model } from "../models/model.ts";
 import type { NodeState, WorkerState } from "../projections/index.ts";
 import { type Entry, type Outcome, type ReplyEntry, textOf, type UserEntry } from "../protocol/index.ts";
 import { finishPublish, preparePublish } from "../store/node-folder.ts";
-import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
+import { conversationFile, nodeDir } from "../store/paths.ts";
 import { type Scope, workerScope } from "../store/scope.ts";
 import { readRefTool } from "../tools/files.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -21,7 +19,7 @@ export interface Workplace extends Recorder {
   today(): string;
   model(id: string): Promise<Model>;
   /** Files, shell and web, bound to what this actor may touch. */
-  tools(scope: Scope, actor: Actor, model: Model): Tool[];
+  tools(scope: Scope, actor: Actor, model: Model, record: Recorder): Tool[];
   maxTurns: number;
 }
 
@@ -66,7 +64,7 @@ function toolsFor(node: NodeState, actor: Actor, scope: Scope, port: NodePort, m
     await place.log.append({ facts: [{ type: "worker.checkpointed", data: { worker_id, node_id, summary } }] }).durable;
   };
   const refs = Object.keys(node.spec.refs).length > 0 ? [readRefTool(scope, node.spec.refs)] : [];
-  return [...place.tools(scope, actor, model), ...refs, checkpointTool({ checkpoint }), publishTool(port)];
+  return [...place.tools(scope, actor, model, place), ...refs, checkpointTool({ checkpoint }), publishTool(port)];
 }
 
 /** The first words of an assignment, on disk with the prompt they were said under. */
@@ -79,12 +77,11 @@ async function beginAssignment(
   actor: Actor,
   { log, now, prompts, today }: Workplace,
 ) {
-  const dir = workerDir(log.dir, node.spec.run_id, worker.id);
   const [identity, memory, notebook, spec, rules] = await Promise.all([
-    readFile(join(dir, "identity.md"), "utf8"),
-    readFile(join(dir, "memory.md"), "utf8"),
-    readFile(join(dir, "notebook.md"), "utf8"),
-    readFile(join(nodeDir(log.dir, node.spec.run_id, node.id), "_spec.md"), "utf8"),
+    textIn(scope, "identity.md"),
+    textIn(scope, "memory.md"),
+    textIn(scope, "notebook.md"),
+    textIn(scope, "_spec.md"),
     prompts("worker-rules"),
   ]);
   const refs = Object.entries(node.spec.refs)
@@ -113,6 +110,14 @@ async function beginAssignment(
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: actor.conversation, entries } }).durable;
   return { system, history: [first], turn: 1, cursor: now().seq };
+}
+
+const MAX_PROMPT_FILE_BYTES = 64 * 1024;
+
+/** By the worker's own scope: its shell could have put a link to anything in the place of its notes. */
+async function textIn(scope: Scope, path: string): Promise<string> {
+  const { bytes } = await scope.readFile(path, { maxBytes: MAX_PROMPT_FILE_BYTES });
+  return bytes.toString("utf8");
 }
 
 /**

@@ -108,9 +108,7 @@ async function live(
 function mindOf(request: ProviderRequest, goOn: () => boolean): ProviderTurn {
   const words = request.messages.map((message) => message.text).join("\n");
   const last = request.messages.at(-1)?.text ?? "";
-  return request.tools.some((tool) => tool === "finish")
-    ? coordinatorTurn(words, last, goOn)
-    : workerTurn(request);
+  return request.tools.some((tool) => tool === "finish") ? coordinatorTurn(words, last, goOn) : workerTurn(request);
 }
 
 function coordinatorTurn(words: string, last: string, goOn: () => boolean): ProviderTurn {

@@ -2,9 +2,10 @@ import type { openStore } from "../../src/store/open-store.ts";
 import { CrashDisk, type Tree } from "../../src/testing/crash-disk.ts";
 import { crashPoints } from "../../src/testing/crash-points.ts";
 import { judge, Violation } from "./store-verdict.ts";
-import { type History, JOURNAL_LIMIT, live, ROOT, seeded } from "./store-workload.ts";
+import { type History, JOURNAL_LIMIT, live, promisesAt, ROOT, seeded } from "./store-workload.ts";
 
 export interface Exploration {
+  /** Different disks, each under different promises. */
   states: number;
   points: number;
 }
@@ -12,14 +13,18 @@ export interface Exploration {
 /** One workload, every instant of it, and the disks that a power failure could leave there; some also fail again while recovering. */
 export async function explore(
   open: typeof openStore,
-  options: { seed: number; steps: number; budget: number; nestedEvery: number },
+  options: { seed: number; steps: number; trouble: number; budget: number; nestedEvery: number },
 ): Promise<Exploration> {
   const random = seeded(options.seed);
-  const history = await live(open, random, options.steps);
+  const history = await live(open, random, options);
   const seen: Exploration = { states: 0, points: 0 };
+  const judged = new Set<string>();
   for (const { at, states } of crashPoints(history.disk, { random, budget: options.budget })) {
     seen.points++;
+    const promises = promisesAt(history, at);
     for (const tree of states) {
+      const known = judged.size;
+      if (judged.add(`${tree.print} ${promises}`).size === known) continue;
       await located(options.seed, at, () => judge(open, history, at, tree));
       if (++seen.states % options.nestedEvery === 0) await exploreRecovery(open, history, at, tree, options.seed, seen);
     }

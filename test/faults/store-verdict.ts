@@ -100,7 +100,8 @@ function checkAppends(appends: readonly Promised[], at: number, found: Map<Agent
 function wordsOf(home: Found | undefined): Set<string> {
   const words = new Set<string>();
   for (const fact of home?.facts ?? []) if (fact.type === "agent.completed") words.add(fact.data.summary);
-  for (const [file, entries] of home?.entries ?? []) for (const entry of entries) if (entry.role === "user") words.add(file + entry.content);
+  for (const [file, entries] of home?.entries ?? [])
+    for (const entry of entries) if (entry.role === "user") words.add(file + entry.content);
   return words;
 }
 

@@ -8,7 +8,7 @@ import { type Attempt, CrashDisk } from "../../src/testing/crash-disk.ts";
  * snapshots, full disks, failing disks, kills and restarts, chosen by a seed. It keeps what was promised, and when.
  */
 export const ROOT = "/home";
-export const AGENTS = ["agent-aaaa", "agent-bbbb", "agent-cccc"] as const;
+export const AGENTS = ["agent-aaaa", "agent-bbbb"] as const;
 export const FILES = ["conversation.jsonl", "runs/run-1/workers/alice/conversation.jsonl"] as const;
 export const JOURNAL_LIMIT = 700;
 
@@ -32,10 +32,15 @@ export interface History {
   createdAt: Map<Agent, number>;
 }
 
-export async function live(open: typeof openStore, random: () => number, steps: number): Promise<History> {
+/** `trouble` says how much more often than usual something goes wrong. */
+export async function live(
+  open: typeof openStore,
+  random: () => number,
+  { steps, trouble }: { steps: number; trouble: number },
+): Promise<History> {
   const home = new Home(open, random);
   await home.start();
-  for (let step = 0; step < steps; step++) await home.step();
+  for (let step = 0; step < steps; step++) await home.step(trouble);
   await home.settle();
   return home;
 }
@@ -66,19 +71,25 @@ class Home implements History {
     await this.#decideUndecided();
   }
 
-  async step(): Promise<void> {
+  async step(trouble: number): Promise<void> {
     const steps: [weight: number, act: () => Promise<void>][] = [
       [40, () => this.#append()],
       [8, () => this.#burst()],
       [18, () => this.settle()],
       [5, () => this.#snapshot()],
-      [5, () => this.#withFault({ what: "through" }, { code: "ENOSPC", partial: this.#upTo(300) })],
-      [5, () => this.#withFault({ what: "write", path: "agents/" }, { code: "ENOSPC", partial: this.#upTo(120) })],
-      [2, () => this.#withFault({ what: "through" }, { code: "EIO", partial: this.#upTo(900) })],
-      [2, () => this.#withFault({ what: "write", path: "agents/" }, { code: "EIO", partial: this.#upTo(120) })],
-      [3, () => this.#brokenSync()],
-      [4, () => this.#restart()],
-      [4, () => this.#kill()],
+      [5 * trouble, () => this.#withFault({ what: "through" }, { code: "ENOSPC", partial: this.#upTo(300) })],
+      [
+        5 * trouble,
+        () => this.#withFault({ what: "write", path: "agents/" }, { code: "ENOSPC", partial: this.#upTo(120) }),
+      ],
+      [2 * trouble, () => this.#withFault({ what: "through" }, { code: "EIO", partial: this.#upTo(900) })],
+      [
+        2 * trouble,
+        () => this.#withFault({ what: "write", path: "agents/" }, { code: "EIO", partial: this.#upTo(120) }),
+      ],
+      [3 * trouble, () => this.#brokenSync()],
+      [4 * trouble, () => this.#restart()],
+      [4 * trouble, () => this.#kill()],
       [4, () => this.#evict()],
     ];
     const total = steps.reduce((sum, [weight]) => sum + weight, 0);
@@ -94,14 +105,14 @@ class Home implements History {
     this.#waiting = [];
   }
 
-  async #append(): Promise<void> {
-    const agent = this.#one(AGENTS);
+  async #append(where: { agent: Agent; file: string } = this.#somewhere()): Promise<void> {
+    const { agent } = where;
     const log = await this.#log(agent);
     this.#now += this.#upTo(5000) - 1000;
     const id = this.appends.length;
     const factCount = this.#upTo(3);
     const entryCount = factCount === 0 ? 1 : this.#upTo(3);
-    const file = entryCount > 0 ? this.#one(FILES) : undefined;
+    const file = entryCount > 0 ? where.file : undefined;
     const facts = Array.from(
       { length: factCount },
       (_, index): NewFact => ({ type: "agent.completed", data: { summary: this.#words(id, index) } }),
@@ -138,7 +149,10 @@ class Home implements History {
   }
 
   async #burst(): Promise<void> {
-    for (let count = 2 + this.#upTo(4); count > 0; count--) await this.#append();
+    for (let count = 2 + this.#upTo(4); count > 0; count--) {
+      await this.#append();
+      await this.#turns(this.#upTo(2));
+    }
   }
 
   async #snapshot(): Promise<void> {
@@ -164,11 +178,13 @@ class Home implements History {
       this.disk.fault = () => undefined;
       return fault;
     };
-    await this.#append();
-    if (this.#random() < 0.5) await this.#append();
+    const where = this.#somewhere();
+    await this.#append(where);
+    await this.#turns(this.#upTo(3));
+    if (this.#random() < 0.7) await this.#append(where);
     await this.settle();
     this.disk.fault = () => undefined;
-    if (this.#random() < 0.5) await this.#append();
+    if (this.#random() < 0.7) await this.#append(where);
   }
 
   /** Every sync fails until the store has noticed at a checkpoint. */
@@ -190,8 +206,7 @@ class Home implements History {
 
   /** In the middle of whatever is under way. */
   async #kill(): Promise<void> {
-    const turns = this.#upTo(4);
-    for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await this.#turns(this.#upTo(4));
     this.disk.kill();
     this.#waiting = [];
     await this.start();
@@ -200,6 +215,11 @@ class Home implements History {
   async #evict(): Promise<void> {
     const log = await this.#log(this.#one(AGENTS));
     await log.close();
+  }
+
+  /** Lets what is under way come a little further. */
+  async #turns(count: number): Promise<void> {
+    for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
 
   #keep(promised: Promised): void {
@@ -236,6 +256,10 @@ class Home implements History {
     return log;
   }
 
+  #somewhere(): { agent: Agent; file: string } {
+    return { agent: this.#one(AGENTS), file: this.#one(FILES) };
+  }
+
   /** Every record says who it is, and records differ in length. */
   #words(id: number, index: number): string {
     return `append ${id}, record ${index}, ${"é".repeat(this.#upTo(30))}`;
@@ -254,6 +278,13 @@ function firstWords(one: Promised): string {
   const fact = one.facts[0];
   if (fact?.type === "agent.completed") return fact.data.summary;
   return one.entries[0]?.content ?? "";
+}
+
+/** What is promised at an instant; it changes only when somebody is told something. */
+export function promisesAt({ appends, createdAt }: History, at: number): string {
+  const count = (when: "calledAt" | "mustAt" | "neverAt") => appends.filter((one) => one[when] <= at).length;
+  const created = [...createdAt.values()].filter((when) => when <= at).length;
+  return `${count("calledAt")} ${count("mustAt")} ${count("neverAt")} ${created}`;
 }
 
 /** Numbers that are the same for the same seed (mulberry32). */

@@ -52,7 +52,7 @@ test.each(PROVIDERS)("an agent answers a simple question over $name", async ({ m
     const search = searches ? [] : ["web_search", "web_search: true"];
     expect(trace).toEqual(["system", "user", ...search, "write_file", "write_file: true", "finish", "finish: true"]);
     // the search was really made
-    if (searches) expect(JSON.stringify(told.conversation)).toContain(result.encrypted);
+    if (searches) expect(JSON.stringify(told.conversation)).toContain(result.url);
     else expect(engine.queries).toEqual([QUERY]);
     // Runs in < 60 seconds
     const seconds = (told.facts.at(-1)?.ts ?? 0) - (told.facts[0]?.ts ?? 0);

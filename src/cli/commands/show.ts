@@ -7,7 +7,7 @@ import { commandLine, type Invocation } from "../invocation.ts";
 import { type Look, lookAtAgent, type Standing, standingOf } from "../look.ts";
 import { resultFiles } from "../result.ts";
 import { standingPaint } from "../standing-paint.ts";
-import { plain, plainLines } from "../width.ts";
+import { plain, plainLines, wrap } from "../width.ts";
 import { boardTable } from "./board.ts";
 import { workersTable } from "./workers.ts";
 
@@ -77,7 +77,12 @@ function teamLines(call: Invocation, now: Situation): string[] {
 
 function endLines(call: Invocation, now: Situation, status: Standing): string[] {
   const { id, summary, error } = now.agent;
-  if (status === "completed") return section(call, "Result", plainLines(summary ?? ""));
+  if (status === "completed")
+    return section(
+      call,
+      "Result",
+      plainLines(summary ?? "").flatMap((line) => wrap(line, call.terminal.columns)),
+    );
   const goOn = `Go on with: ${commandLine(call, "resume", id)}`;
   if (status === "failed") return section(call, "Failed", [...plainLines(error ?? ""), goOn]);
   if (status === "interrupted") return section(call, "Interrupted", ["Its process ended without a word.", goOn]);

@@ -29,8 +29,9 @@ const NOT_A_SURVEY =
   /\b(?:poem|haiku|song|story|novel|joke|essay|e-?mail|letter|speech|app|api|website|game|script|program|translat|refactor|implement|fix|debug|deploy|build|research|compare prices)\b/i;
 
 function placesIn(text: string): NamedPlace[] {
+  const unquoted = text.replace(QUOTED, " ");
   const found = new Map<string, NamedPlace>();
-  for (const { written, sure } of [...quoted(text), ...pathLike(text), ...phrased(text)]) {
+  for (const { written, sure } of [...quoted(text), ...pathLike(unquoted), ...phrased(unquoted)]) {
     const path = asToolPath(written);
     if (path === undefined || found.has(path) || found.size >= MOST_PLACES) continue;
     found.set(path, { written, path, sure });
@@ -40,8 +41,10 @@ function placesIn(text: string): NamedPlace[] {
 
 type Mention = Pick<NamedPlace, "written" | "sure">;
 
+const QUOTED = /(?<=^|[\s(])(["'`“‘«])([^"'`“”‘’«»\n]{1,200})["'`”’»](?=$|[\s).,;:!?])/g;
+
 function quoted(text: string): Mention[] {
-  const matches = text.matchAll(/(?<=^|[\s(])(["'`“‘«])([^"'`“”‘’«»\n]{1,200})["'`”’»](?=$|[\s).,;:!?])/g);
+  const matches = text.matchAll(QUOTED);
   return [...matches].flatMap(([, , written = ""]) =>
     isAddress(written) ? [] : [{ written, sure: /^[./~]|\/|\.\w{1,8}$/.test(written) }],
   );

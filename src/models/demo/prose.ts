@@ -45,7 +45,7 @@ export function readProse(text: string): Prose {
       if (/^\s*[=-]+\s*$/.test(line)) open = [];
       close();
       prose.headings.push(heading);
-    } else if (/^\s*$/.test(line) || /^\s*(?:\||[-*_=]{3,}\s*$|<!--|<\/?\w+[^>]*>\s*$)/.test(line)) close();
+    } else if (/^\s*$/.test(line) || /^\s*(?:\||\[[^\]]+\]:|[-*_=]{3,}\s*$|<!--|<\/?\w+[^>]*>\s*$)/.test(line)) close();
     else {
       if (/^\s*(?:[-*+•]|\d+[.)])\s/.test(line)) close();
       open.push(line.replace(/^\s*(?:>\s*)*(?:[-*+•]\s+|\d+[.)]\s+)?/, "").trim());
@@ -74,14 +74,16 @@ export function tellingSentences(paragraphs: readonly string[], terms: Terms, mo
   return best.sort((a, b) => a.at - b.at).map(({ sentence }) => sentence);
 }
 
+/** Each pattern reaches only so far: an unclosed bracket must not make it search the whole text again and again. */
 export function withoutMarkup(text: string): string {
   return text
-    .replace(/!\[([^\]]*)\]\([^)]*\)/g, "$1")
-    .replace(/\[([^\]]+)\](?:\([^)]*\)|\[[^\]]*\])/g, "$1")
-    .replace(/<\/?[a-zA-Z][^>]*>/g, " ")
-    .replace(/(\*\*|__)(?=\S)(.+?)(?<=\S)\1/g, "$2")
-    .replace(/(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])/g, "$1")
-    .replace(/`+([^`]*)`+/g, "$1")
+    .replace(/!\[([^\]]{0,200})\]\([^)]{0,400}\)/g, "$1")
+    .replace(/\[([^\][]{1,200})\](?:\([^)]{0,400}\)|\[[^\]]{0,200}\])/g, "$1")
+    .replace(/<(https?:[^>\s]{1,400})>/g, "$1")
+    .replace(/<\/?[a-zA-Z][^><]{0,400}>/g, " ")
+    .replace(/(\*\*|__)(?=\S)(.{1,200}?)(?<=\S)\1/g, "$2")
+    .replace(/(?<![\w*])\*(?=\S)([^*]{1,200}?)(?<=\S)\*(?![\w*])/g, "$1")
+    .replace(/`+([^`]{0,200})`+/g, "$1")
     .replace(/\s+/g, " ")
     .trim();
 }

@@ -1,12 +1,16 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { type Entry, HUMAN, textOf } from "../../protocol/index.ts";
+import type { Entry } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
+import { systemClock } from "../../runtime/clock.ts";
 import { openRuntime } from "../../runtime/open-runtime.ts";
 import { runDir } from "../../store/paths.ts";
-import { fileTools } from "../../tools/files.ts";
+import { script } from "../../testing/script.ts";
+import { call } from "../../testing/step.ts";
 import { temporaryHome } from "../../testing/temporary-home.ts";
+import { fileTools } from "../../tools/files.ts";
+import { createCatalog } from "../catalog.ts";
 import { type Model, ModelFailure } from "../model.ts";
 import { createSurveyor } from "./surveyor.ts";
 
@@ -44,14 +48,15 @@ test("a small folder is surveyed by one worker, and the report holds what the fi
   await using demo = await survey("Survey the files in ./docs and write a report", DOCS);
 
   expect(demo.board()).toEqual([["node-1", "completed", "Survey docs"]]);
-  expect(await demo.file("nodes/node-1/published/report.md")).toBe(REPORT);
+  const expected = await readFile(join(import.meta.dirname, "fixtures/survey-of-docs.txt"), "utf8");
+  expect(await demo.file("nodes/node-1/published/report.md")).toBe(expected);
   expect(demo.agent.now.agent.run?.finished).toEqual({
     kind: "finished",
     summary: `Survey of docs:
-- 7 files in 2 folders, 472 bytes; 5 read, with 21 lines and 72 words.
+- 7 files in 2 folders, 435 bytes; 5 read, with 21 lines and 69 words.
 - Kinds: Markdown (5), JSON (1) and image (1).
-- What it talks about most: lamp, keeper, light, sunset, lighting and same.
-- The longest texts: \`docs/README.md\` (“Lighthouse”, 32 words), \`docs/manual.md\` (“Manual of the lamp”, 30 words) and \`docs/more/data.json\` (“name, height”, 4 words).
+- What it talks about most: lamp, keeper, lights, manual, sunset and words.
+- The longest texts: \`docs/README.md\` (“Lighthouse”, 31 words), \`docs/manual.md\` (“Manual of the lamp”, 28 words) and \`docs/more/data.json\` (“name, height”, 4 words).
 - Worth a look: 1 broken link, 1 empty file, 1 set of identical files and 1 TODO mark.
 The report: nodes/node-1/published/report.md
 
@@ -62,7 +67,13 @@ ${GOODBYE}`,
 test("stopped at any of its replies and taken up again, it comes to the same report", async () => {
   const model = createSurveyor();
   let replies = 0;
-  const counting: Model = { ...model, reply: (...args) => (replies++, model.reply(...args)) };
+  const counting: Model = {
+    ...model,
+    reply(request, signal) {
+      replies += 1;
+      return model.reply(request, signal);
+    },
+  };
   await using whole = await survey("Survey ./docs", DOCS, counting);
   const expected = await whole.file("nodes/node-1/published/report.md");
   expect(replies).toBeGreaterThan(8);
@@ -72,7 +83,8 @@ test("stopped at any of its replies and taken up again, it comes to the same rep
     let count = 0;
     const breaking: Model = {
       ...model,
-      reply(request, signal) {
+      async reply(request, signal) {
+        signal.throwIfAborted();
         if (++count < at) return model.reply(request, signal);
         resolve();
         return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -89,7 +101,10 @@ test("the same history always has the same reply, word for word and id for id", 
   await using demo = await survey("Survey ./docs", DOCS);
   const conversations = [
     { file: "conversation.jsonl", tools: ["list_files", "read_file", "create_work_node", "finish"] },
-    { file: "runs/run-1/workers/alice/conversation.jsonl", tools: ["list_files", "read_file", "write_file", "publish"] },
+    {
+      file: "runs/run-1/workers/alice/conversation.jsonl",
+      tools: ["list_files", "read_file", "write_file", "publish"],
+    },
   ];
   for (const { file, tools } of conversations) {
     const entries = (await demo.agent.log.conversation(file)).map(({ seq: _, ts: __, ...entry }) => entry as Entry);
@@ -103,9 +118,13 @@ test("the same history always has the same reply, word for word and id for id", 
 test("a larger folder is shared out among three workers, and a fourth joins what they found", async () => {
   const files = Object.fromEntries(
     ["api", "guide", "notes"].flatMap((folder) =>
-      Array.from({ length: 6 }, (_, n) => [`docs/${folder}/${n}.md`, `# ${folder} ${n}\n\n[next](../guide/${n + 1}.md)\n`]),
+      Array.from({ length: 6 }, (_, n) => [
+        `docs/${folder}/${n}.md`,
+        `# ${folder} ${n}\n\n[next](../guide/${n + 1}.md)\n`,
+      ]),
     ),
   );
+  files["docs/notes/5.md"] = "# notes 5\n\n[gone](../gone/0.md)\n";
   await using demo = await survey("Give me an overview of docs/", files);
 
   expect(demo.board()).toEqual([
@@ -116,16 +135,39 @@ test("a larger folder is shared out among three workers, and a fourth joins what
   ]);
   const report = await demo.file("nodes/node-4/published/report.md");
   expect(report.match(/^- .* folders, .*$|^- Broken link .*$/gm)).toEqual([
-    "- 18 files in 3 folders, 598 bytes; all read, with 54 lines and 198 words.",
+    "- 18 files in 3 folders, 581 bytes; all read, with 54 lines and 108 words.",
     "- Broken link in `docs/api/5.md`: `../guide/6.md` is not there.",
     "- Broken link in `docs/guide/5.md`: `../guide/6.md` is not there.",
-    "- Broken link in `docs/notes/5.md`: `../guide/6.md` is not there.",
+    "- Broken link in `docs/notes/5.md`: `../gone/0.md` is not there.",
   ]);
+});
+
+test("surveys too long for one look are read page by page before they are joined", async () => {
+  const words = Array.from({ length: 80 }, (_, n) => `word${n}`).join(" ");
+  const names = Array.from({ length: 90 }, (_, n) => `docs/${"abc"[n % 3]}/${n}.md`);
+  await using demo = await survey("Survey ./docs", Object.fromEntries(names.map((name) => [name, words])));
+  const pages = (await demo.agent.log.conversation("runs/run-1/workers/alice/conversation.jsonl")).flatMap((entry) =>
+    entry.role === "assistant" ? entry.content.flatMap((part) => (part.type === "call" ? [part.args] : [])) : [],
+  );
+  expect(pages).toContainEqual({ path: "nodes/node-1/published/survey.json", offset: 2001 });
+  expect(demo.summary()).toContain("90 files in 3 folders, 49 kB; all read, with 90 lines and 7,200 words.");
+});
+
+test("a path from elsewhere, a name in another case and a single file are found", async () => {
+  const files = { "docs/API/a.md": "# A\n", "docs/b.md": "# B\n", "notes.txt": "Notes\n", "other.txt": "Other\n" };
+  await using demo = await survey("Survey /home/me/work/docs/api and notes.txt", files);
+  expect(demo.summary().split("\n").slice(0, 2)).toEqual([
+    "Survey of docs/API and notes.txt:",
+    "- 2 files in 2 folders, 10 bytes; all read, with 2 lines and 2 words.",
+  ]);
+  expect(demo.summary()).toContain("/home/me/work/docs/api was found as `docs/API`.");
 });
 
 test("a folder that is not there is said to be missing, and the project is surveyed instead", async () => {
   await using demo = await survey("Survey ./nowhere", { "a.md": "# A\n" });
-  expect(demo.summary()).toContain("There is no ./nowhere in the project folder, so the whole project was surveyed instead.");
+  expect(demo.summary()).toContain(
+    "There is no ./nowhere in the project folder, so the whole project was surveyed instead.",
+  );
   expect(demo.summary()).toContain("1 file in 1 folder, 4 bytes; all read");
 });
 
@@ -137,7 +179,9 @@ test("an empty project ends with a sentence and no work", async () => {
 
 test("a goal that needs a language model is answered honestly, with what the demo can do", async () => {
   await using demo = await survey("write me a poem", { "a.md": "# A\n" });
-  expect(demo.summary()).toBe(`This goal needs a language model, and I am only the demo: I can survey files, nothing else. So that you see a team at work, I survey the project folder briefly.
+  expect(
+    demo.summary(),
+  ).toBe(`This goal needs a language model, and I am only the demo: I can survey files, nothing else. So that you see a team at work, I survey the project folder briefly.
 
 Survey of the project:
 - 1 file in 1 folder, 4 bytes; all read, with 1 line and 1 word.
@@ -169,30 +213,6 @@ test("a file that only pretends to be text is told from one that is", async () =
   ]);
 });
 
-test("after a crash in the middle of create_work_node it looks on the board before it asks again", async () => {
-  const files = { role: "tool", call_id: "demo-run-1-1", tool: "list_files", ok: true, content: "project/a.md (4 bytes)" } as const;
-  const goal = { role: "user", from: HUMAN, content: "Survey this project", run_id: "run-1" } as const;
-  const tools = ["list_files", "read_file", "create_work_node", "finish"];
-  const look = await replyTo([goal], tools);
-  const create = await replyTo([goal, look, files], tools);
-  const call = create.content.find((part) => part.type === "call");
-  const task = call?.type === "call" && typeof call.args === "object" && call.args ? Object.values(call.args)[0] : "";
-  const unknown = { role: "tool", call_id: "demo-run-1-2", tool: "create_work_node", ok: false, content: "Outcome unknown: …" } as const;
-  const history: Entry[] = [goal, look, files, create, unknown];
-
-  history.push(await replyTo(history, tools));
-  expect(callsIn(history)).toEqual([["list_files", { path: "nodes", recursive: false }]]);
-  history.push({ role: "tool", call_id: "demo-run-1-3", tool: "list_files", ok: true, content: "nodes/node-1/" });
-  history.push(await replyTo(history, tools));
-  expect(callsIn(history)).toEqual([["read_file", { path: "nodes/node-1/_spec.md" }]]);
-
-  const spec = { role: "tool", call_id: "demo-run-1-4", tool: "read_file", ok: true } as const;
-  const isThere = await replyTo([...history, { ...spec, content: `# node-1\n\n${task}\n` }], tools);
-  expect(textOf(isThere)).toBe("[demo] I wait for node-1.");
-  const isNot = await replyTo([...history, { ...spec, content: "# node-1\n\nSomething else\n" }], tools);
-  expect(callsIn([isNot])).toEqual([["create_work_node", call?.type === "call" ? call.args : undefined]]);
-});
-
 test("a node that failed is reported as failed", async () => {
   const model = createSurveyor();
   const failing: Model = {
@@ -205,31 +225,50 @@ test("a node that failed is reported as failed", async () => {
   };
   await using demo = await survey("Survey this project", { "a.md": "# A\n" }, failing);
   expect(demo.board()).toEqual([["node-1", "failed", "Survey the project"]]);
-  expect(demo.summary()).toBe(`The survey did not come about. node-1 (the project) failed: The lights went out..\n\n${GOODBYE}`);
+  expect(demo.summary()).toBe(
+    `The survey did not come about. node-1 (the project) failed: The lights went out.\n\n${GOODBYE}`,
+  );
 });
 
-test("whoever writes to it gets an honest answer, and its words arrive in pieces", async () => {
-  const pieces: string[] = [];
-  const goal: Entry = { role: "user", from: HUMAN, content: "Survey this project", run_id: "run-1" };
-  const message: Entry = { role: "user", from: "agiraph", content: "[Message from human]: faster *please*", upto: 3 };
-  const reply = await createSurveyor().reply(
-    { system: "", history: [goal, message], tools: specs(["list_files", "read_file", "finish"]), onDelta: ({ text }) => pieces.push(text) },
-    new AbortController().signal,
+test("a worker of somebody else's team surveys what the task names, and delivers the files that were asked for", async () => {
+  const order = { task: "Describe the docs folder for newcomers.", deliverables: ["overview.md", "findings.json"] };
+  const coordinator = script(
+    call("create_work_node", order),
+    call("finish", { summary: "ok" }).after("node-1 completed"),
   );
-  expect(pieces.length).toBeGreaterThan(2);
-  expect(pieces.join("")).toBe(textOf(reply));
-  expect(textOf(reply)).toBe(
-    "[demo] I am demo/surveyor, the built-in demo: rules, no language model. You wrote “faster \\*please\\*”; I read it, but I am rules only and cannot act on it. I look at the project first.",
+  await using demo = await survey("Whatever", DOCS, asWorkerOf(coordinator));
+
+  coordinator.assertDone();
+  const overview = await demo.file("nodes/node-1/published/overview.md");
+  expect(overview).toBe(await readFile(join(import.meta.dirname, "fixtures/survey-of-docs.txt"), "utf8"));
+  expect(JSON.parse(await demo.file("nodes/node-1/published/findings.json")).subject).toBe("docs");
+});
+
+test("without create_work_node it surveys by itself", async () => {
+  await using demo = await survey("Survey ./docs", DOCS, createSurveyor(), undefined, [
+    "list_files",
+    "read_file",
+    "write_file",
+    "finish",
+  ]);
+  expect(demo.board()).toEqual([]);
+  expect(await demo.file("report.md")).toBe(
+    await readFile(join(import.meta.dirname, "fixtures/survey-of-docs.txt"), "utf8"),
   );
+  expect(demo.summary()).toContain("The report: report.md");
 });
 
 const GOODBYE =
   "This was demo/surveyor, the built-in demo without a language model. For a real model set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY (or OLLAMA_BASE_URL for a local one) and start again.";
 
-const REPORT = `TO BE FILLED`;
-
 /** The real runtime on a real home and a real project folder, with the surveyor as everybody's model. */
-async function survey(goal: string, files: Record<string, string>, model = createSurveyor(), until?: Promise<void>) {
+async function survey(
+  goal: string,
+  files: Record<string, string>,
+  model = createSurveyor(),
+  until?: Promise<void>,
+  tools?: string[],
+) {
   const folder = await temporaryHome();
   const project = join(folder.path, "project");
   await mkdir(project);
@@ -241,18 +280,22 @@ async function survey(goal: string, files: Record<string, string>, model = creat
     openRuntime(
       { home: join(folder.path, "home"), env: {}, config: {} },
       {
-        catalog: { model: async () => model, list: () => [], chooseDefault: async () => ({ model: model.id, why: "" }), cost: async () => 0 },
+        catalog: {
+          ...createCatalog({ env: {}, config: {}, sleep: systemClock.sleep, random: () => 0 }),
+          model: async () => model,
+        },
         tools: (scope) => fileTools(scope),
       },
     );
   let runtime = await open(model);
-  let agent: Agent = await runtime.create({ goal, model: model.id, project });
+  let agent: Agent = await runtime.create({ goal, model: model.id, project, ...(tools ? { tools } : {}) });
   await Promise.race([agent.idle(), ...(until ? [until] : [])]);
   return {
     get agent() {
       return agent;
     },
-    board: () => Object.values(agent.now.board.nodes).map(({ id, status, spec }) => [id, status, spec.task.split("\n", 1)[0]]),
+    board: () =>
+      Object.values(agent.now.board.nodes).map(({ id, status, spec }) => [id, status, spec.task.split("\n", 1)[0]]),
     summary: () => {
       const outcome = agent.now.agent.run?.finished;
       return outcome?.kind === "finished" ? outcome.summary : `not finished: ${JSON.stringify(outcome)}`;
@@ -273,15 +316,18 @@ async function survey(goal: string, files: Record<string, string>, model = creat
   };
 }
 
+/** The surveyor in the hands of another mind. */
+function asWorkerOf(coordinator: Model): Model {
+  const surveyor = createSurveyor();
+  const mind = (names: readonly { name: string }[]) =>
+    names.some(({ name }) => name === "publish") ? surveyor : coordinator;
+  return { ...surveyor, reply: (request, signal) => mind(request.tools).reply(request, signal) };
+}
+
 function replyTo(history: readonly Entry[], tools: readonly string[]) {
   return createSurveyor().reply({ system: "", history, tools: specs(tools) }, new AbortController().signal);
 }
 
 function specs(names: readonly string[]) {
   return names.map((name) => ({ name, description: "", parameters: {}, guidance: "" }));
-}
-
-function callsIn(history: readonly Entry[]) {
-  const last = history.at(-1);
-  return last?.role === "assistant" ? last.content.flatMap((part) => (part.type === "call" ? [[part.name, part.args]] : [])) : [];
 }

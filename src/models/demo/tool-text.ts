@@ -71,7 +71,7 @@ export function endingsIn(news: string): Map<string, Ending> {
       endings.set(completed[1], { kind: "completed", files: list.split(", ").filter(Boolean) });
     }
     const failed = /^(node-\d+) failed: ([\s\S]*?)(?: Its unfinished files are in .*)?$/.exec(item);
-    if (failed?.[1]) endings.set(failed[1], { kind: "failed", why: (failed[2] ?? "").trim() });
+    if (failed?.[1]) endings.set(failed[1], { kind: "failed", why: (failed[2] ?? "").trim().replace(/\.{2,}$/, ".") });
   }
   // After a stop the whole board is told at once.
   for (const [, id = "", status] of news.matchAll(/^- (node-\d+) \[(completed|failed)\]/gm)) {

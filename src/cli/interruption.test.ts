@@ -1,0 +1,183 @@
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ProviderServer, startProviderServer } from "../testing/provider-server.ts";
+import { type TemporaryHome, temporaryHome } from "../testing/temporary-home.ts";
+import { agiraph, CliProcess } from "./testing/cli-process.ts";
+
+/** A coordinator that thinks until the test lets it finish. */
+const turns = [{ text: "I think about it.", gate: "thought", calls: [{ name: "finish", args: { summary: "42" } }] }];
+
+let folder: TemporaryHome;
+let provider: ProviderServer;
+
+beforeEach(async () => {
+  folder = await temporaryHome();
+  provider = await startProviderServer({ turns });
+});
+
+afterEach(async () => {
+  await provider.close();
+  await folder.remove();
+});
+
+const options = () => ({ folder: folder.path, env: { ...provider.env, AGIRAPH_HOME: join(folder.path, "home") } });
+const call = (...words: string[]) => agiraph(words, options());
+
+async function startRun(...more: string[]): Promise<{ running: CliProcess; id: string }> {
+  const running = new CliProcess(["run", "Deep question", "--model", "ollama/test", ...more], options());
+  await provider.reached("thought");
+  await running.saw("Agent: ");
+  return { running, id: String((await agents())[0]?.id) };
+}
+
+async function agents(): Promise<{ id: string; status: string }[]> {
+  const { stdout } = await call("ls", "--json");
+  return stdout
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}
+
+test("the first Ctrl-C stops kindly and names the command that goes on; that command finishes the work", async () => {
+  const { running, id } = await startRun();
+  running.signal("SIGINT");
+  const { code, stderr } = await running.ended;
+  expect({ code, status: (await agents()).map((agent) => agent.status) }).toEqual({ code: 130, status: ["stopped"] });
+  expect(stderr.trimEnd().split("\n").slice(-2)).toEqual([
+    "Stopping … (Ctrl-C again leaves at once)",
+    expect.stringMatching(
+      new RegExp(`^Stopped after 0 model calls, \\$0, \\d:\\d\\d\\. Go on with: agiraph resume ${id}$`),
+    ),
+  ]);
+
+  provider.release("thought");
+  const resumed = await call("resume", id);
+  expect({ code: resumed.code, result: resumed.stdout.split("\n")[0] }).toEqual({ code: 0, result: "42" });
+});
+
+test("a second Ctrl-C leaves at once; nothing that was recorded is lost", async () => {
+  const { running, id } = await startRun();
+  running.signal("SIGINT");
+  await running.saw("Stopping");
+  running.signal("SIGINT");
+  const { code, stderr } = await running.ended;
+  expect({ code, goOn: stderr.includes(`Go on with: agiraph resume ${id}`) }).toEqual({ code: 130, goOn: true });
+  provider.release("thought");
+  expect((await call("resume", "deep")).code).toBe(0);
+});
+
+test("another terminal sees the agent at work, is refused the home with the holder's pid, and can stop it", async () => {
+  const { running, id } = await startRun();
+  expect((await agents()).map((agent) => agent.status)).toEqual(["working"]);
+  const second = await call("run", "Another", "--model", "ollama/test");
+  expect({ code: second.code, stderr: second.stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining(`is in use by pid ${running.pid}`),
+  });
+
+  const stopped = await call("stop", "deep-question", "--json");
+  expect({ code: stopped.code, answer: JSON.parse(stopped.stdout) }).toEqual({
+    code: 0,
+    answer: { id, name: "deep-question", stopped: true },
+  });
+  expect((await running.ended).code).toBe(130);
+  expect((await call("stop", id)).stderr).toBe(`deep-question (${id}) is not at work: it is stopped.\n`);
+});
+
+test("logs -f shows what another process does as it happens, and ends with Ctrl-C", async () => {
+  const { running, id } = await startRun();
+  const following = new CliProcess(["logs", id, "-f"], options());
+  await following.saw("model.called");
+  provider.release("thought");
+  await following.saw("agent.completed");
+  following.signal("SIGINT");
+  expect({ followed: (await following.ended).code, ran: (await running.ended).code }).toEqual({
+    followed: 130,
+    ran: 0,
+  });
+});
+
+test("an agent whose process was killed is shown as interrupted, mentioned by the next run, and goes on", async () => {
+  const { running, id } = await startRun();
+  running.signal("SIGKILL");
+  await running.ended;
+  expect((await agents()).map((agent) => agent.status)).toEqual(["interrupted"]);
+  expect((await call("show", id)).stdout).toContain(`Go on with: agiraph resume ${id}`);
+
+  provider.release("thought");
+  const other = await call("run", "Other question", "--model", "ollama/test");
+  expect({
+    code: other.code,
+    mention: other.stderr.includes("1 agent was interrupted: agiraph resume deep-question\n"),
+  }).toEqual({ code: 0, mention: true });
+  expect((await call("resume", id)).code).toBe(0);
+});
+
+test("stopping an interrupted agent records the stop, once", async () => {
+  const { running, id } = await startRun();
+  running.signal("SIGKILL");
+  await running.ended;
+  const stops = [await call("stop", id), await call("stop", id)];
+  expect(stops.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+    { code: 0, stderr: `deep-question (${id}) was interrupted; it is now recorded as stopped.\n` },
+    { code: 0, stderr: `deep-question (${id}) is not at work: it is stopped.\n` },
+  ]);
+  const { stdout } = await call("logs", id);
+  expect(stdout.match(/agent\.stopped/g)).toEqual(["agent.stopped"]);
+});
+
+test("when the reader of --json leaves, the agent is stopped and can go on", async () => {
+  await using long = await startProviderServer({
+    turns: [
+      { gate: "first", calls: [{ name: "list_files", args: { path: "" } }] },
+      { gate: "second", calls: [{ name: "finish", args: { summary: "42" } }] },
+    ],
+  });
+  const env = { ...options().env, ...long.env };
+  const running = new CliProcess(["run", "Deep question", "--model", "ollama/test", "--json"], {
+    folder: folder.path,
+    env,
+  });
+  await running.saw("model.called");
+  running.leaveStdout();
+  // What happens next cannot be told any more.
+  long.release("first");
+  const { code } = await running.ended;
+  expect({ code, status: (await agents()).map((agent) => agent.status) }).toEqual({ code: 130, status: ["stopped"] });
+});
+
+test("--detach gives the prompt back while the agent works on, and it finishes by itself", async () => {
+  const { code, stdout, stderr } = await call("run", "Deep question", "--model", "ollama/test", "--detach", "--json");
+  const { id, pid }: { id: string; pid: number } = JSON.parse(stdout);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`follow: agiraph logs ${id} -f`) });
+  // It leads a process group of its own, so that closing this terminal does not end it.
+  expect(() => process.kill(-pid, 0)).not.toThrow();
+  const following = new CliProcess(["logs", id, "-f"], options());
+  await provider.reached("thought");
+  provider.release("thought");
+  await following.saw("agent.completed");
+  following.signal("SIGINT");
+  await following.ended;
+  expect((await agents()).map((agent) => agent.status)).toEqual(["completed"]);
+});
+
+test("--detach tells what is wrong before it lets go", async () => {
+  const { code, stdout, stderr } = await agiraph(["run", "Think", "--model", "openai/gpt-5", "--detach"], {
+    folder: folder.path,
+  });
+  expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("OPENAI_API_KEY") });
+});
+
+test("a model that refuses us fails the agent: what failed, and what to do, is said", async () => {
+  await using refusing = await startProviderServer({ turns: [{ fault: { status: 401, message: "bad key" } }] });
+  const { code, stderr } = await agiraph(["run", "Think", "--model", "ollama/test"], {
+    folder: folder.path,
+    env: refusing.env,
+  });
+  const [failed, advice] = stderr.trimEnd().split("\n").slice(-2);
+  expect({ code, failed, advice }).toEqual({
+    code: 1,
+    failed: expect.stringMatching(/^✗ think failed: .*bad key/),
+    advice: expect.stringMatching(/ What happened: agiraph logs agent-\w+\. Try again: agiraph resume agent-\w+$/),
+  });
+});

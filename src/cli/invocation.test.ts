@@ -1,0 +1,46 @@
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import { projectFolder } from "./commands/run.ts";
+import { commandLine } from "./invocation.ts";
+import { paintFor } from "./paint.ts";
+import { Terminal } from "./terminal.ts";
+
+function invocation(env: Record<string, string>, home?: string) {
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  return { terminal: new Terminal(streams, env, "/here"), home, json: false, packageRoot: "/package" };
+}
+
+test("the command to copy is the one that works: the same program, on the same home, quoted for the shell", () => {
+  expect([
+    commandLine(invocation({}), "resume", "agent-abcd"),
+    commandLine(invocation({}, "/tmp/my home"), "resume", "agent-abcd"),
+    commandLine(invocation({}, "it's"), "show", "x"),
+    commandLine(invocation({ npm_lifecycle_event: "start" }), "resume", "agent-abcd"),
+  ]).toEqual([
+    "agiraph resume agent-abcd",
+    "agiraph resume agent-abcd --home '/tmp/my home'",
+    "agiraph show x --home 'it'\\''s'",
+    "npm start -- resume agent-abcd",
+  ]);
+});
+
+test("the project is where the person stood, also when npm went elsewhere", () => {
+  const cwd = "/package";
+  expect([
+    projectFolder({ cwd, env: {} }),
+    projectFolder({ cwd, env: { INIT_CWD: "/home/me/project", npm_lifecycle_event: "start" } }),
+    projectFolder({ cwd, env: { INIT_CWD: "/left/over" } }),
+  ]).toEqual(["/package", "/home/me/project", "/package"]);
+});
+
+test("colours are for terminals whose owner does not object", () => {
+  const coloured = (isTTY: boolean, env: Record<string, string>) => paintFor({ isTTY }, env).isColorSupported;
+  expect([
+    coloured(true, {}),
+    coloured(false, {}),
+    coloured(true, { NO_COLOR: "1" }),
+    coloured(true, { TERM: "dumb" }),
+    coloured(false, { FORCE_COLOR: "1" }),
+    coloured(false, { FORCE_COLOR: "1", NO_COLOR: "1" }),
+  ]).toEqual([true, false, false, false, true, false]);
+});

@@ -1,0 +1,171 @@
+import { execFile, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type ProviderServer, startProviderServer } from "../testing/provider-server.ts";
+import { type TemporaryHome, temporaryHome } from "../testing/temporary-home.ts";
+import { mainFile, surroundings } from "./testing/cli-process.ts";
+
+const exec = promisify(execFile);
+const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
+
+let folder: TemporaryHome;
+let provider: ProviderServer;
+
+/** A real terminal of a given size, and what a person sees in it. */
+class Pane {
+  readonly #socket: string;
+  readonly #env: Record<string, string>;
+
+  constructor(socket: string, env: Record<string, string>) {
+    this.#socket = socket;
+    this.#env = env;
+  }
+
+  async tmux(...words: string[]): Promise<string> {
+    return (await exec("tmux", ["-S", this.#socket, "-f", "/dev/null", ...words], { env: this.#env })).stdout;
+  }
+
+  /** Runs the command line; when it has ended, `ended` resolves and the screen stays as it was. */
+  async open(columns: number, rows: number, command: string): Promise<void> {
+    const script = `${command}; echo "exit code $?"; tmux -S '${this.#socket}' wait-for -S ended; cat`;
+    await this.tmux("new-session", "-d", "-x", String(columns), "-y", String(rows), script);
+  }
+
+  async ended(): Promise<void> {
+    await this.tmux("wait-for", "ended");
+  }
+
+  async screen(): Promise<string[]> {
+    return (await this.tmux("capture-pane", "-p", "-S", "-200")).trimEnd().split("\n");
+  }
+}
+
+describe.skipIf(!hasTmux)(
+  hasTmux ? "in a real terminal" : "in a real terminal (skipped: tmux is not installed)",
+  () => {
+    let pane: Pane;
+
+    beforeEach(async () => {
+      folder = await temporaryHome();
+      provider = await startProviderServer({
+        turns: {
+          "Deep question": [
+            {
+              text: "I let someone think about it.",
+              calls: [{ name: "create_work_node", args: { task: "Think hard" } }],
+            },
+            { text: "I wait." },
+            { calls: [{ name: "finish", args: { summary: "It is 42." } }] },
+          ],
+          "Think hard": [
+            {
+              text: "Reading.",
+              gate: "thought",
+              calls: [{ name: "write_file", args: { path: "scratch/answer.md", content: "42" } }],
+            },
+            { calls: [{ name: "publish", args: { summary: "42" } }] },
+          ],
+        },
+      });
+      const env = surroundings({
+        folder: folder.path,
+        env: { ...provider.env, AGIRAPH_HOME: join(folder.path, "home"), TERM: "xterm-256color", NO_COLOR: "1" },
+      });
+      pane = new Pane(join(folder.path, "tmux.sock"), env);
+    });
+
+    afterEach(async () => {
+      await pane.tmux("kill-server").catch(() => {});
+      await provider.close();
+      await folder.remove();
+    });
+
+    const command = () => `'${process.execPath}' '${mainFile}' run 'Deep question' --model ollama/test`;
+    const stable = (line: string) =>
+      line
+        .replace(/\d+ ms/, "N ms")
+        .replace(/\d+:\d\d/, "M:SS")
+        .replace(/agent-\w{8}/g, "ID")
+        .trimEnd();
+
+    test("the team's status stands below the story while it works, and is gone without a trace at the end", async () => {
+      await pane.open(100, 40, command());
+      await provider.reached("thought");
+      const live = await vi.waitFor(async () => {
+        const screen = await pane.screen();
+        expect(screen.join("\n")).toContain("alice: thinking");
+        return screen;
+      });
+      expect(live.slice(-3).map(stable)).toEqual([
+        expect.stringMatching(/^deep-question · 0\/1 node · 2 calls · .* · M:SS$/),
+        "★ coordinator: waits for the team",
+        "└ ▸ node-1   Think hard — alice: thinking",
+      ]);
+
+      provider.release("thought");
+      await pane.ended();
+      const screen = await pane.screen();
+      const from = screen.findIndex((line) => line.startsWith("coordinator"));
+      const seen = screen.slice(from).map(stable).map(withoutPaths);
+      // Two of a team may speak in either order.
+      expect(seen.filter((line) => line.startsWith("coordinator"))).toEqual([
+        "coordinator │ I let someone think about it.",
+        "coordinator ✓ create_work_node Think hard N ms",
+        "coordinator │ I wait.",
+        "coordinator ✓ finish It is 42. N ms",
+      ]);
+      expect(seen.filter((line) => !line.startsWith("coordinator"))).toEqual([
+        "node-1      + Think hard",
+        "node-1      ▸ alice",
+        "alice       │ Reading.",
+        "alice       ✓ write_file scratch/answer.md N ms",
+        "alice       ✓ publish 42 N ms",
+        "node-1      ✓ alice: 42",
+        "It is 42.",
+        "",
+        "PATH",
+        "PATH",
+        "PATH",
+        expect.stringMatching(/^✓ deep-question is done: 5 model calls, .*, M:SS\. Look: agiraph show ID$/),
+        "exit code 0",
+      ]);
+      expect(await pane.tmux("display-message", "-p", "#{cursor_flag}")).toBe("1\n");
+    });
+
+    test("after the window was made narrow in the middle, nothing of the region is left either", async () => {
+      await pane.open(100, 30, command());
+      await provider.reached("thought");
+      await vi.waitFor(async () => expect((await pane.screen()).join("\n")).toContain("alice: thinking"));
+      await pane.tmux("resize-window", "-x", "32", "-y", "30");
+      await vi.waitFor(async () => expect((await pane.screen()).at(-1)?.length).toBeLessThanOrEqual(32));
+      provider.release("thought");
+      await pane.ended();
+      const screen = (await pane.screen()).join("\n");
+      expect({ stars: screen.match(/★/g), heads: screen.match(/0\/1 node/g), stems: screen.match(/[└├]/g) }).toEqual({
+        stars: null,
+        heads: null,
+        stems: null,
+      });
+    });
+
+    test("Ctrl-C in the terminal stops kindly and leaves a clean line with the command to go on", async () => {
+      await pane.open(100, 40, command());
+      await provider.reached("thought");
+      await vi.waitFor(async () => expect((await pane.screen()).join("\n")).toContain("alice: thinking"));
+      await pane.tmux("send-keys", "C-c");
+      await pane.ended();
+      const screen = await pane.screen();
+      expect(screen.slice(-2).map(stable)).toEqual([
+        expect.stringMatching(/^Stopped after 2 model calls, .*, M:SS\. Go on with: agiraph resume ID$/),
+        "exit code 130",
+      ]);
+      expect(screen.join("\n")).not.toContain("★");
+    });
+  },
+);
+
+/** Long paths wrap in the terminal and differ on every machine. */
+function withoutPaths(line: string): string {
+  return line.startsWith("/") ? "PATH" : line;
+}

@@ -1,0 +1,149 @@
+import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider";
+
+type StreamPart = LanguageModelV4StreamPart;
+type Json = Readonly<Record<string, unknown>>;
+
+interface OpenCall {
+  id: string;
+  name: string;
+  text: string;
+  /** What some servers want back with the call, like Gemini's signature. */
+  extra: unknown;
+}
+
+/**
+ * Chunks of a chat completion in, stream parts out. Calls come out at the end, in the model's order, and only when the
+ * server has said why it stopped.
+ */
+export interface ChatReader {
+  event(data: string): StreamPart[];
+  whole(body: unknown): StreamPart[];
+  end(): StreamPart[];
+}
+
+export function createChatReader(key: string): ChatReader {
+  const calls: OpenCall[] = [];
+  let usage: Json | undefined;
+  let raw: string | undefined;
+
+  function chunk(value: unknown): StreamPart[] {
+    const body = record(value);
+    if (body.error !== undefined && body.error !== null) return [{ type: "error", error: body.error }];
+    if (body.usage !== undefined && body.usage !== null) usage = record(body.usage);
+    const choice = record(Array.isArray(body.choices) ? body.choices[0] : undefined);
+    if (typeof choice.finish_reason === "string") raw = choice.finish_reason;
+    return delta(record(choice.delta ?? choice.message));
+  }
+
+  function delta(said: Json): StreamPart[] {
+    const parts: StreamPart[] = [];
+    const thought = said.reasoning_content ?? said.reasoning;
+    if (typeof thought === "string" && thought !== "") parts.push({ type: "reasoning-delta", id: "0", delta: thought });
+    for (const words of [textOf(said.content), textOf(said.refusal)]) {
+      if (words !== "") parts.push({ type: "text-delta", id: "0", delta: words });
+    }
+    if (Array.isArray(said.tool_calls)) for (const call of said.tool_calls) parts.push(...callDelta(record(call)));
+    return parts;
+  }
+
+  function callDelta(said: Json): StreamPart[] {
+    const fn = record(said.function);
+    const call = openCall(said, typeof fn.name === "string" ? fn.name : "");
+    const text = typeof fn.arguments === "string" ? fn.arguments : objectText(fn.arguments);
+    call.text += text;
+    call.extra ??= said.extra_content;
+    return text === "" ? [] : [{ type: "tool-input-delta", id: call.id, delta: text }];
+  }
+
+  /** Some servers leave out the index, some the id, some send the name late: a new id or name without index is a new call. */
+  function openCall(said: Json, name: string): OpenCall {
+    const id = typeof said.id === "string" ? said.id : "";
+    const last = calls.length - 1;
+    const isNew = id === "" ? name !== "" && calls[last]?.name !== "" : calls.every((call) => call.id !== id);
+    const at = typeof said.index === "number" ? said.index : isNew || last < 0 ? last + 1 : last;
+    const call = calls[at] ?? { id, name: "", text: "", extra: undefined };
+    calls[at] = call;
+    if (call.id === "") call.id = id;
+    if (call.name === "") call.name = name;
+    return call;
+  }
+
+  function end(): StreamPart[] {
+    const finish: StreamPart = { type: "finish", finishReason: finishOf(raw), usage: usageOf(usage) };
+    if (raw === undefined) return [finish];
+    return [...calls.filter(() => true).map((call, at) => callPart(call, at, key)), finish];
+  }
+
+  return {
+    event(data) {
+      if (data === "[DONE]") return [];
+      try {
+        return chunk(JSON.parse(data));
+      } catch {
+        const garbled = new Error(`a line of the stream is not JSON: ${data.slice(0, 100)}`);
+        return [{ type: "error", error: Object.assign(garbled, { name: "AI_JSONParseError" }) }];
+      }
+    },
+    whole: (body) => [...chunk(body), ...end()],
+    end,
+  };
+}
+
+function callPart({ id, name, text, extra }: OpenCall, at: number, key: string): StreamPart {
+  const own = extra === undefined || extra === null ? undefined : { [key]: { extra_content: extra } };
+  return {
+    type: "tool-call",
+    toolCallId: id || `call_${at}`,
+    toolName: name,
+    input: text,
+    ...(own && { providerMetadata: JSON.parse(JSON.stringify(own)) }),
+  };
+}
+
+const FINISHES: Readonly<Record<string, LanguageModelV4FinishReason["unified"]>> = {
+  stop: "stop",
+  length: "length",
+  tool_calls: "tool-calls",
+  function_call: "tool-calls",
+  content_filter: "content-filter",
+  error: "error",
+};
+
+function finishOf(raw: string | undefined): LanguageModelV4FinishReason {
+  return { unified: raw === undefined ? "interrupted" : (FINISHES[raw] ?? "other"), raw };
+}
+
+function usageOf(usage: Json | undefined): LanguageModelV4Usage {
+  const cached = number(record(usage?.prompt_tokens_details).cached_tokens) ?? number(usage?.prompt_cache_hit_tokens);
+  return {
+    inputTokens: { total: number(usage?.prompt_tokens), noCache: undefined, cacheRead: cached, cacheWrite: undefined },
+    outputTokens: {
+      total: number(usage?.completion_tokens),
+      text: undefined,
+      reasoning: number(record(usage?.completion_tokens_details).reasoning_tokens),
+    },
+  };
+}
+
+/** Words, also where a server sends them as a list of parts. */
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .map((part) => record(part).text)
+    .reduce<string>((all, text) => (typeof text === "string" ? all + text : all), "");
+}
+
+function objectText(value: unknown): string {
+  return value instanceof Object ? JSON.stringify(value) : "";
+}
+
+function number(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
+
+function record(value: unknown): Json {
+  return value instanceof Object ? (value as Json) : NOTHING;
+}
+
+const NOTHING: Json = {};

@@ -1,0 +1,166 @@
+import type { LanguageModelV4Message } from "@ai-sdk/provider";
+import { type Attempt, orAbort } from "./attempt.ts";
+import { createChatReader } from "./chat-reader.ts";
+import type { ModelRequest, ToolSpec } from "./model.ts";
+import { createPromptWriter } from "./prompt.ts";
+import type { Quirks } from "./quirks.ts";
+import { createEventReader } from "./sse.ts";
+import type { Take, Wire } from "./wire.ts";
+
+/**
+ * The chat-completions format, which every local server and most others speak, written out by hand: no SDK's pipeline
+ * of streams and schemas comes near the cost of reading it directly.
+ *
+ * C1. A message is serialised once. A turn joins text that is there already and adds what is new.
+ * C2. Nothing of a server's answer is trusted to have the shape it should have; what has another is left out.
+ */
+export interface ChatServer {
+  baseURL: string;
+  apiKey: string;
+  /** Tells the attempt what it hears (see `listening`). */
+  fetch: typeof globalThis.fetch;
+}
+
+export function createChatWire(provider: string, model: string, quirks: Quirks, server: ChatServer): Wire {
+  const writer = createPromptWriter(provider, quirks);
+  const messages = new WeakMap<LanguageModelV4Message, string>();
+  const toolTexts = new WeakMap<readonly ToolSpec[], string>();
+  const headers = {
+    "content-type": "application/json",
+    ...(server.apiKey !== "" && { authorization: `Bearer ${server.apiKey}` }),
+  };
+
+  function messageText(message: LanguageModelV4Message): string {
+    let text = messages.get(message);
+    if (text === undefined) {
+      text = chatMessages(message)
+        .map((each) => JSON.stringify(each))
+        .join(",");
+      messages.set(message, text);
+    }
+    return text;
+  }
+
+  function toolsText(tools: readonly ToolSpec[]): string {
+    if (tools.length === 0) return "";
+    let text = toolTexts.get(tools);
+    if (text === undefined) {
+      text = `"tools":${JSON.stringify(tools.map(chatTool))},`;
+      toolTexts.set(tools, text);
+    }
+    return text;
+  }
+
+  function bodyOf({ system, history, tools }: ModelRequest): string {
+    const said = writer.write(system, history).map(messageText).join(",");
+    const rest = '"stream":true,"stream_options":{"include_usage":true}';
+    return `{"model":${JSON.stringify(model)},"messages":[${said}],${toolsText(tools)}${rest}}`;
+  }
+
+  return {
+    async ask(request, _said, attempt, take) {
+      const body = bodyOf(request);
+      const url = `${server.baseURL}/chat/completions`;
+      const { signal } = attempt;
+      const response = await orAbort(server.fetch(url, { method: "POST", headers, body, signal }), signal);
+      if (!response.ok) throw await refusal(response);
+      await readReply(response, quirks.key, attempt, take);
+    },
+  };
+}
+
+async function readReply(response: Response, key: string, attempt: Attempt, take: Take): Promise<void> {
+  const reader = createChatReader(key);
+  if (response.headers.get("content-type")?.includes("application/json")) {
+    // A server that cannot stream sends the whole reply at once.
+    for (const part of reader.whole(await response.json())) take(part);
+    return;
+  }
+  const events = createEventReader();
+  let wanted = true;
+  const onData = (data: string) => {
+    for (const part of reader.event(data)) wanted = wanted && take(part);
+  };
+  const source = response.body?.getReader();
+  const cancel = () => void source?.cancel().catch(() => {});
+  attempt.signal.addEventListener("abort", cancel, { once: true });
+  while (source !== undefined && wanted) {
+    const { done, value } = await source.read();
+    if (done || attempt.signal.aborted) break;
+    events.push(value, onData);
+  }
+  if (!wanted) cancel();
+  else for (const part of reader.end()) take(part);
+}
+
+/** One message of ours may be several on the wire: every result has its own. */
+function chatMessages(message: LanguageModelV4Message): object[] {
+  switch (message.role) {
+    case "system":
+      return [{ role: "system", content: message.content }];
+    case "user":
+      return [
+        { role: "user", content: message.content.map((part) => (part.type === "text" ? part.text : "")).join("") },
+      ];
+    case "assistant":
+      return [assistantMessage(message)];
+    case "tool":
+      return message.content.flatMap((part) => {
+        if (part.type !== "tool-result") return [];
+        const content = part.output.type === "text" || part.output.type === "error-text" ? part.output.value : "";
+        return [{ role: "tool", tool_call_id: part.toolCallId, content }];
+      });
+  }
+}
+
+function assistantMessage({ content }: Extract<LanguageModelV4Message, { role: "assistant" }>): object {
+  let text = "";
+  let reasoning = "";
+  const calls: object[] = [];
+  for (const part of content) {
+    if (part.type === "text") text += part.text;
+    else if (part.type === "reasoning") reasoning += part.text;
+    else if (part.type === "tool-call") {
+      const args = typeof part.input === "string" ? part.input : JSON.stringify(part.input);
+      const own = Object.values(part.providerOptions ?? {})[0];
+      calls.push({ id: part.toolCallId, type: "function", function: { name: part.toolName, arguments: args }, ...own });
+    }
+  }
+  return {
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    // Models that think between their calls are lost without what they thought.
+    ...(reasoning !== "" && { reasoning_content: reasoning }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+}
+
+function chatTool({ name, description, parameters }: ToolSpec): object {
+  return { type: "function", function: { name, description, parameters } };
+}
+
+const LONGEST_EXPLANATION = 20_000;
+
+/** In the shape in which the SDKs throw it. */
+async function refusal(response: Response): Promise<Error> {
+  const responseBody = (await response.text()).slice(0, LONGEST_EXPLANATION);
+  return Object.assign(new Error(explanation(responseBody) || response.statusText || "no reason given"), {
+    name: "AI_APICallError",
+    statusCode: response.status,
+    responseHeaders: Object.fromEntries(response.headers),
+    responseBody,
+  });
+}
+
+function explanation(body: string): string {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    const error = parsed instanceof Object && "error" in parsed ? parsed.error : parsed;
+    if (typeof error === "string") return error;
+    const message = error instanceof Object && "message" in error ? error.message : undefined;
+    return typeof message === "string" ? message : "";
+  } catch {
+    // A proxy's page rather than the server's word; its status says more than its markup.
+    return "";
+  }
+}

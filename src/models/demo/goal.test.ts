@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { readGoal } from "./goal.ts";
+
+const paths = (text: string) => readGoal(text).places.map(({ path }) => path);
+
+test.each([
+  ["Survey the files in ./docs and write a report", ["project/docs"]],
+  ["Survey ./docs.", ["project/docs"]],
+  ["Look at docs/, then at src/models.", ["project/docs", "project/src/models"]],
+  ['What is in "my notes/2024 (old)"?', ["project/my notes/2024 (old)"]],
+  ["Summarise README.md", ["project/README.md"]],
+  ["Survey /home/me/work/docs", ["project/home/me/work/docs"]],
+  ["the files in documents", ["project/documents"]],
+  ["Describe the Notes folder", ["project/Notes"]],
+  ["Survey .", ["project"]],
+  ["Survey the files in project/docs", ["project/docs"]],
+  ["Survey ../secret", ["project/../secret"]],
+  ["Read https://example.org/docs/ and me@example.org", []],
+  ["Survey the files in this folder", []],
+  ["Übersicht über ./Dokumente/Größe", ["project/Dokumente/Größe"]],
+])("%s", (text, expected) => {
+  expect(paths(text)).toEqual(expected);
+});
+
+test.each([
+  ["Survey this project", true],
+  ["Write a report on ./docs", true],
+  ["What are these files about?", true],
+  ["write me a poem", false],
+  ["Write a poem about ./docs", false],
+  ["Build a REST API for todos", false],
+  ["Summarise the API docs", true],
+  ["Which chip is faster?", false],
+])("is it a survey: %s", (text, expected) => {
+  expect(readGoal(text).isSurvey).toBe(expected);
+});

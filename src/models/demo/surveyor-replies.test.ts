@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { type Entry, HUMAN, textOf } from "../../protocol/index.ts";
+import { createSurveyor } from "./surveyor.ts";
+
+test("after a crash in the middle of create_work_node it looks on the board before it asks again", async () => {
+  const files = {
+    role: "tool",
+    call_id: "demo-run-1-1",
+    tool: "list_files",
+    ok: true,
+    content: "project/a.md (4 bytes)",
+  } as const;
+  const goal = { role: "user", from: HUMAN, content: "Survey this project", run_id: "run-1" } as const;
+  const tools = ["list_files", "read_file", "create_work_node", "finish"];
+  const look = await replyTo([goal], tools);
+  const create = await replyTo([goal, look, files], tools);
+  const made = create.content.find((part) => part.type === "call");
+  const task = made?.type === "call" && typeof made.args === "object" && made.args ? Object.values(made.args)[0] : "";
+  const unknown = {
+    role: "tool",
+    call_id: "demo-run-1-2",
+    tool: "create_work_node",
+    ok: false,
+    content: "Outcome unknown: …",
+  } as const;
+  const history: Entry[] = [goal, look, files, create, unknown];
+
+  history.push(await replyTo(history, tools));
+  expect(callsIn(history)).toEqual([["list_files", { path: "nodes", recursive: false }]]);
+  history.push({ role: "tool", call_id: "demo-run-1-3", tool: "list_files", ok: true, content: "nodes/node-1/" });
+  history.push(await replyTo(history, tools));
+  expect(callsIn(history)).toEqual([["read_file", { path: "nodes/node-1/_spec.md" }]]);
+
+  const spec = { role: "tool", call_id: "demo-run-1-4", tool: "read_file", ok: true } as const;
+  const isThere = await replyTo([...history, { ...spec, content: `# node-1\n\n${task}\n` }], tools);
+  expect(textOf(isThere)).toBe("[demo] I wait for node-1.");
+  const isNot = await replyTo([...history, { ...spec, content: "# node-1\n\nSomething else\n" }], tools);
+  expect(callsIn([isNot])).toEqual([["create_work_node", made?.type === "call" ? made.args : undefined]]);
+});
+
+test("when a summary hides what it was asked, the prompt still says it", async () => {
+  const history: Entry[] = [{ role: "summary", content: "Much was said." }];
+  const system =
+    "You are Alice.\n\n---\n\n# Current assignment\n\n# node-7\n\nSurvey lamps\n\nPlaces:\n- project/lamps (and everything below)\n\nRead at most 40 files.\n\n---\n\n# Your tools";
+  const reply = await createSurveyor().reply(
+    { system, history, tools: specs(["publish"]) },
+    new AbortController().signal,
+  );
+  expect(callsIn([reply])).toEqual([["list_files", { path: "project/lamps", recursive: true }]]);
+});
+
+test("whoever writes to it gets an honest answer, and its words arrive in pieces", async () => {
+  const pieces: string[] = [];
+  const goal: Entry = { role: "user", from: HUMAN, content: "Survey this project", run_id: "run-1" };
+  const message: Entry = { role: "user", from: "agiraph", content: "[Message from human]: faster *please*", upto: 3 };
+  const reply = await createSurveyor().reply(
+    {
+      system: "",
+      history: [goal, message],
+      tools: specs(["list_files", "read_file", "finish"]),
+      onDelta: ({ text }) => pieces.push(text),
+    },
+    new AbortController().signal,
+  );
+  expect(pieces.length).toBeGreaterThan(2);
+  expect(pieces.join("")).toBe(textOf(reply));
+  expect(textOf(reply)).toBe(
+    "[demo] I am demo/surveyor, the built-in demo: rules, no language model. You wrote “faster \\*please\\*”; I read it, but I am rules only and cannot act on it. I look at the project first.",
+  );
+});
+
+function replyTo(history: readonly Entry[], tools: readonly string[]) {
+  return createSurveyor().reply({ system: "", history, tools: specs(tools) }, new AbortController().signal);
+}
+
+function specs(names: readonly string[]) {
+  return names.map((name) => ({ name, description: "", parameters: {}, guidance: "" }));
+}
+
+function callsIn(history: readonly Entry[]) {
+  const last = history.at(-1);
+  return last?.role === "assistant"
+    ? last.content.flatMap((part) => (part.type === "call" ? [[part.name, part.args]] : []))
+    : [];
+}

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { failureOf } from "./failure.ts";
+
+const NOW = Date.parse("Sun, 15 Nov 2026 12:00:00 GMT");
+
+test.each([
+  [{ statusCode: 429 }, "rate_limited", true],
+  [{ statusCode: 529 }, "rate_limited", true],
+  [{ statusCode: 429, responseBody: '{"error":{"code":"insufficient_quota"}}' }, "rate_limited", false],
+  [{ statusCode: 500 }, "server", true],
+  [{ statusCode: 408 }, "server", true],
+  [{ statusCode: 401 }, "auth", false],
+  [{ statusCode: 403 }, "auth", false],
+  [{ statusCode: 400 }, "bad_request", false],
+  [{ statusCode: 404 }, "bad_request", false],
+  [{ statusCode: 400, message: "prompt is too long: 210000 tokens > 200000 maximum" }, "context_too_long", false],
+  [{ statusCode: 400, message: "This model's maximum context length is 8192 tokens" }, "context_too_long", false],
+  [{ statusCode: 400, responseBody: '{"error":{"code":"context_length_exceeded"}}' }, "context_too_long", false],
+  [
+    { statusCode: 400, message: "The input token count (1200000) exceeds the maximum number of tokens allowed" },
+    "context_too_long",
+    false,
+  ],
+  [{ cause: { code: "ECONNREFUSED" } }, "connection", true],
+  [{ statusCode: 200, cause: { cause: { code: "UND_ERR_SOCKET" } } }, "connection", true],
+  [{ name: "AI_JSONParseError" }, "unreadable", true],
+  [{ name: "AI_InvalidPromptError" }, "bad_request", false],
+  [{ type: "overloaded_error" }, "rate_limited", true],
+  [{ type: "server_error" }, "server", true],
+])("%o is %s, worth another try: %s", (error, reason, retryable) => {
+  expect(failureOf(error, "p/m", NOW)).toMatchObject({ reason, retryable });
+});
+
+test.each([
+  [{ "retry-after": "7" }, "", 7_000],
+  [{ "retry-after": "Sun, 15 Nov 2026 12:01:30 GMT" }, "", 90_000],
+  [{ "retry-after": "Sun, 15 Nov 2026 11:00:00 GMT" }, "", 0],
+  [{ "retry-after-ms": "250", "retry-after": "7" }, "", 250],
+  [{ "retry-after": "soon" }, "", undefined],
+  [{}, '{"error":{"details":[{"retryDelay":"36s"}]}}', 36_000],
+  [{}, "", undefined],
+])("%o %s asks for %s ms", (responseHeaders, responseBody, expected) => {
+  expect(failureOf({ statusCode: 429, responseHeaders, responseBody }, "p/m", NOW).retryAfterMs).toBe(expected);
+});
+
+test("it says what happened, to what, and what to do next, and does not keep the conversation that was sent", () => {
+  const failure = failureOf(
+    { statusCode: 401, message: "invalid\n x-api-key.", requestBodyValues: {} },
+    "anthropic/m",
+    NOW,
+  );
+
+  expect({ message: failure.message, cause: failure.cause, status: failure.status }).toEqual({
+    message: "anthropic/m answered 401: invalid x-api-key. Check the provider's key.",
+    cause: undefined,
+    status: 401,
+  });
+});

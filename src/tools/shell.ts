@@ -1,0 +1,119 @@
+import { z } from "zod";
+import type { Binds, CommandResult, Network, Sandbox } from "../sandbox/index.ts";
+import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
+
+/** `bash`: a command in the sandbox, in the folders of one participant. */
+export function shellTool(ports: ShellPorts): Tool {
+  return defineTool({
+    name: "bash",
+    description: "Execute a shell command: run code, look through files, do arithmetic, use any command line program.",
+    guidance: `Runs one bash command in a sandbox and shows what it printed, stdout and stderr together.
+- It starts in your working folder; $SCRATCH, $RUN and $PROJECT name the folders you can reach. What you may not write is read-only there too.
+- ${ports.network ? `The network is limited to: ${ports.network.allow.join(", ")}.` : "There is no network: use web_search and web_fetch for the web."}
+- Each call is a new shell: cd and variables do not last, files do, except in /tmp. When the command ends, everything it started ends.
+- Nobody can type: pass --yes or redirect input. Give long work a timeout (seconds, at most ${maxSeconds}), and keep output short with head, tail or grep.`,
+    repeatable: false,
+    parameters: toRun,
+    run: ({ command, timeout = defaultSeconds }, signal) => runCommand(ports, command, timeout, signal),
+  });
+}
+
+export interface ShellPorts {
+  /** Opened by the first command; proving one takes a moment. */
+  sandbox: () => Promise<Sandbox>;
+  /** Asked at every call: what may be read grows while others publish. */
+  binds: () => (Binds & { cwd: string }) | Promise<Binds & { cwd: string }>;
+  /** PROJECT, RUN, SCRATCH and what else a command may know. */
+  env: Readonly<Record<string, string>>;
+  network?: Network;
+  /** For the facts `process.started` and `process.exited`. */
+  onProcess?: (event: ProcessEvent) => void;
+}
+
+export type ProcessEvent =
+  | { type: "started"; pid: number; command: string; sandbox: string }
+  | { type: "exited"; pid: number; code: number | null; signal: string | null };
+
+const defaultSeconds = 120;
+const maxSeconds = 600;
+
+const toRun = z.object({
+  command: z.string().min(1).describe("Given to bash -c."),
+  timeout: z
+    .number()
+    .positive()
+    .max(maxSeconds)
+    .optional()
+    .describe(`Seconds; ${defaultSeconds} if left out, at most ${maxSeconds}.`),
+});
+
+async function runCommand(
+  ports: ShellPorts,
+  command: string,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
+  const { env, network, onProcess } = ports;
+  const sandbox = await ports.sandbox();
+  if (sandbox.kind === "none") return { ok: false, content: `bash is refused: ${sandbox.about}` };
+  const { cwd, ...binds } = await ports.binds();
+  let pid: number | null = null;
+  const onStart = (started: number) => {
+    pid = started;
+    onProcess?.({ type: "started", pid, command: firstLine(command), sandbox: sandbox.kind });
+  };
+  let result: CommandResult | null = null;
+  try {
+    result = await sandbox.run({
+      command,
+      cwd,
+      binds,
+      env,
+      timeoutMs: seconds * 1000,
+      signal,
+      onStart,
+      ...(network ? { network } : {}),
+    });
+  } finally {
+    if (pid !== null)
+      onProcess?.({ type: "exited", pid, code: result?.code ?? null, signal: result ? result.signal : "SIGKILL" });
+  }
+  return { ok: result.code === 0, content: described(result, seconds, sandbox) };
+}
+
+function described(result: CommandResult, seconds: number, { kind }: Sandbox): string {
+  const notes = [
+    result.code === 0 || result.code === null ? "" : `Exit code ${result.code}${signalNote(result.code)}.`,
+    result.timedOut
+      ? `Time-out: it was ended after ${seconds} s, with all it had started. Give a longer timeout, or do less at once.`
+      : "",
+    result.exceeded ? exceededNotes[result.exceeded] : "",
+    kind === "unsafe" ? "Ran without a sandbox (--unsafe-no-sandbox)." : "",
+  ];
+  const said = result.output.trimEnd();
+  return [...notes, said || "(no output)"].filter(Boolean).join("\n");
+}
+
+const exceededNotes = {
+  memory: "It was ended, because its processes together took more memory than a command may.",
+  disk: "It was ended, because it filled more of the disk than a command may. Remove what you do not need.",
+};
+
+const signals: Readonly<Record<number, string>> = {
+  6: "it aborted",
+  9: "it was killed, perhaps for lack of memory",
+  11: "it crashed with a segmentation fault",
+  24: "it used up its processor time",
+  25: "a file grew beyond the size allowed",
+};
+
+function signalNote(code: number): string {
+  const signal = signals[code - 128];
+  return signal ? ` (${signal})` : "";
+}
+
+/** A fact names short strings; the whole command stands in the conversation. */
+function firstLine(command: string): string {
+  const line = command.trim().split("\n", 1)[0] ?? "";
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line;
+}

@@ -1,0 +1,69 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { openStore } from "../../src/store/open-store.ts";
+import { explore } from "./store-exploration.ts";
+import { type Mutant, mutants } from "./store-mutants.ts";
+
+/**
+ * Explores every mutant until something catches it; one line of JSON each. A process of its own, because it runs
+ * copies of the store's source: `node store-mutants-main.ts FOLDER [part of a bug's name]`.
+ */
+const [folder = "", only = ""] = process.argv.slice(2);
+const source = join(import.meta.dirname, "../../src");
+const SEEDS = Array.from({ length: 24 }, (_, index) => index + 1);
+
+let fallOver: (error: unknown) => void = () => {};
+process.on("uncaughtException", (error) => fallOver(error));
+
+symlinkSync(join(source, "../node_modules"), join(folder, "node_modules"));
+for (const [index, mutant] of mutants.entries()) {
+  if (!mutant.bug.includes(only)) continue;
+  const open = await build(mutant, join(folder, `mutant-${index}`));
+  console.log(JSON.stringify({ bug: mutant.bug, ...(await hunt(open)) }));
+}
+process.exit(0);
+
+async function hunt(open: typeof openStore): Promise<{ caughtBy: string | null; states: number }> {
+  let states = 0;
+  for (const seed of SEEDS) {
+    try {
+      const fallen = new Promise<never>((_, reject) => {
+        fallOver = reject;
+      });
+      states += (
+        await Promise.race([
+          explore(open, { seed, steps: 8, trouble: seed % 3 === 0 ? 1 : 4, budget: 12, nestedEvery: 100 }),
+          fallen,
+        ])
+      ).states;
+    } catch (error) {
+      return { caughtBy: checkOf(error), states };
+    }
+  }
+  return { caughtBy: null, states };
+}
+
+/** What a workload itself trips over counts too: a store that fails without a crash is caught the sooner. */
+function checkOf(error: unknown): string {
+  if (error instanceof Error && "check" in error) return String(error.check);
+  return `the workload failed: ${error instanceof Error ? error.message.slice(0, 120) : String(error)}`;
+}
+
+async function build({ bug, edits }: Mutant, into: string): Promise<typeof openStore> {
+  mkdirSync(join(into, "store"), { recursive: true });
+  symlinkSync(join(source, "protocol"), join(into, "protocol"));
+  for (const name of readdirSync(join(source, "store"))) {
+    if (name.endsWith(".ts") && !name.endsWith(".test.ts"))
+      cpSync(join(source, "store", name), join(into, "store", name));
+  }
+  for (const { file, find, replace } of edits) {
+    const path = join(into, "store", file);
+    const parts = readFileSync(path, "utf8").split(find);
+    if (parts.length !== 2)
+      throw new Error(`"${bug}" no longer applies: ${file} has its text ${parts.length - 1} times, not once.`);
+    writeFileSync(path, parts.join(replace));
+  }
+  const module: { openStore: typeof openStore } = await import(pathToFileURL(join(into, "store/open-store.ts")).href);
+  return module.openStore;
+}

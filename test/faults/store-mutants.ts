@@ -1,0 +1,208 @@
+/** Ways to break the store on purpose, as edits of its source. Each must be caught by the crash exploration. */
+export interface Mutant {
+  bug: string;
+  edits: { file: string; find: string; replace: string }[];
+}
+
+export const mutants: Mutant[] = [
+  mutant("the journal is not written through", "journal.ts", 'open(path, "journal")', 'open(path, "write")'),
+  mutant(
+    "success is reported when the journal's write begins",
+    "journal.ts",
+    "    file.handle.writeThrough(roomAhead(file, frame, this.#limit), file.end, (error) => {",
+    "    file.handle.writeThrough(roomAhead(file, frame, this.#limit), file.end, () => {});\n    [null as Error | null].forEach((error) => {",
+  ),
+  mutant(
+    "lines go into their files before the journal has them",
+    "journal.ts",
+    "    const frame = this.#frame.finish(this.#number);",
+    "    const frame = this.#frame.finish(this.#number);\n    try {\n      for (const { stream, from, to } of segments) this.#files.write(stream.path, frame.subarray(from, to), stream.size);\n    } catch {}",
+  ),
+  mutant(
+    "the name of a new journal is not synced",
+    "journal.ts",
+    "      await this.#disk.syncDir(journalDir(this.#root));\n    } catch (error) {\n      handle.close();",
+    "    } catch (error) {\n      handle.close();",
+  ),
+  mutant(
+    "a checkpoint syncs nothing",
+    "journal.ts",
+    "await this.#files.sync(this.#files.takeUnsynced());",
+    "this.#files.takeUnsynced();",
+  ),
+  mutant(
+    "a checkpoint removes the journal before it syncs",
+    "journal.ts",
+    "await this.#files.sync(this.#files.takeUnsynced());",
+    "this.#disk.remove(path);\n      await this.#files.sync(this.#files.takeUnsynced());",
+  ),
+  mutant("a failed sync is ignored", "open-files.ts", "await file.sync();", "await file.sync().catch(() => {});"),
+  mutant(
+    "a full disk counts as success",
+    "journal.ts",
+    "if (error !== null) this.#takeBack",
+    "if (error !== null && !isDiskFull(error)) this.#takeBack",
+  ),
+  mutant(
+    "a failed write counts as success",
+    "journal.ts",
+    "if (error !== null) this.#takeBack",
+    "if (error !== null && isDiskFull(error)) this.#takeBack",
+  ),
+  mutant(
+    "after a full disk the journal is not cut back",
+    "journal.ts",
+    "        this.#file.handle.truncate(this.#file.end);\n",
+    "",
+  ),
+  mutant(
+    "after a full disk the files are not cut back",
+    "journal.ts",
+    "      for (const { stream } of segments) this.#files.cut(stream.path, stream.size);\n",
+    "",
+  ),
+  {
+    bug: "after a full disk the journal is cut back before the files",
+    edits: [
+      {
+        file: "journal.ts",
+        find: "      for (const { stream } of segments) this.#files.cut(stream.path, stream.size);\n",
+        replace: "",
+      },
+      {
+        file: "journal.ts",
+        find: "        this.#file.allocated = this.#file.end;\n      }\n",
+        replace:
+          "        this.#file.allocated = this.#file.end;\n      }\n      for (const { stream } of segments) this.#files.cut(stream.path, stream.size);\n",
+      },
+    ],
+  },
+  mutant("after a refusal numbers do not go back", "journal.ts", "      stream.seq = stream.durableSeq;\n", ""),
+  mutant(
+    "after a refusal what was queued behind it is still written",
+    "journal.ts",
+    "      stream.queued = [];\n      stream.seq = stream.durableSeq;",
+    "      stream.seq = stream.durableSeq;",
+  ),
+  mutant("frames are not numbered", "journal.ts", "    this.#number++;\n", ""),
+  mutant("a frame is written over the one before it", "journal.ts", "    file.end += frame.length;\n", ""),
+  mutant("a new journal takes the file of the old one", "journal.ts", "journalName(this.#number)", "journalName(1)"),
+  mutant("a stream's end is not moved on", "journal.ts", "      stream.size += to - from;\n", ""),
+  mutant(
+    "recovery trusts a journal that is not on disk",
+    "recovery.ts",
+    "    await syncFile(disk, join(journalDir(root), name));\n",
+    "",
+  ),
+  mutant("recovery reads the newest journal first", "recovery.ts", "    .sort();", "    .sort()\n    .reverse();"),
+  mutant(
+    "recovery reads only the newest journal",
+    "recovery.ts",
+    "for (const name of names) {\n    await",
+    "for (const name of names.slice(-1)) {\n    await",
+  ),
+  mutant(
+    "recovery does not sync before it removes the journals",
+    "recovery.ts",
+    "await files.sync(files.takeUnsynced());",
+    "files.takeUnsynced();",
+  ),
+  mutant(
+    "recovery skips what seems to be there",
+    "recovery.ts",
+    "  files.write(path, bytes, offset);\n",
+    "  if (size >= offset + bytes.length) return;\n  files.write(path, bytes, offset);\n",
+  ),
+  mutant("recovery trusts names that are not on disk", "recovery.ts", "  files.distrust(path);\n", ""),
+  mutant(
+    "recovery writes at the end instead of in place",
+    "recovery.ts",
+    "files.write(path, bytes, offset);",
+    "files.write(path, bytes, size);",
+  ),
+  mutant(
+    "recovery leaves out the last record stream of a frame",
+    "recovery.ts",
+    "of found.frame.segments)",
+    "of found.frame.segments.slice(0, 1))",
+  ),
+  mutant(
+    "recovery is left out",
+    "open-store.ts",
+    "const { nextNumber } = await recover(disk, root, files, damage);",
+    "const nextNumber = 1;\n    void recover;",
+  ),
+  mutant(
+    "a frame's checksum is not checked",
+    "frame.ts",
+    "crc32(journal.subarray(at + CRC_FROM, end)) !== journal.readUInt32LE(at + 4)",
+    "false",
+  ),
+  {
+    bug: "a frame's checksum covers only its head",
+    edits: [
+      {
+        file: "frame.ts",
+        find: "crc32(frame.subarray(CRC_FROM))",
+        replace: "crc32(frame.subarray(CRC_FROM, FRAME_HEAD))",
+      },
+      {
+        file: "frame.ts",
+        find: "crc32(journal.subarray(at + CRC_FROM, end))",
+        replace: "crc32(journal.subarray(at + CRC_FROM, at + FRAME_HEAD))",
+      },
+    ],
+  },
+  mutant("names of new files are not synced", "open-files.ts", "      this.distrust(path);\n", ""),
+  mutant(
+    "only the nearest folder of a new file is synced",
+    "open-files.ts",
+    '      if (dir === ".") return;',
+    "      return;",
+  ),
+  mutant(
+    "what was written is not remembered for the checkpoint",
+    "open-files.ts",
+    "    this.#files.add(path);\n    file.write",
+    "    file.write",
+  ),
+  mutant("lines are not ended", "line.ts", '"}\\n`', '"} `'),
+  mutant("the home's own name is not synced", "home.ts", "  await syncParent(disk, root);\n", ""),
+  mutant(
+    "VERSION is written in place",
+    "home.ts",
+    "await writeFileAtomic(versionFile(root), ",
+    'await ((path: string, text: string, at: Disk) => at.open(path, "write").write(Buffer.from(text), 0))(versionFile(root), ',
+  ),
+  mutant("a new agent's folder is not synced", "open-store.ts", "    await disk.syncDir(agentsDir(root));\n", ""),
+  mutant(
+    "facts and entries of one append are two commits",
+    "agent-log.ts",
+    "for (const head of entryHeads) journal.queue(conversation, head);",
+    "setImmediate(() => {\n        for (const head of entryHeads) journal.queue(conversation, head);\n      });",
+  ),
+  {
+    bug: "a snapshot may stand at facts that are not on disk",
+    edits: [
+      {
+        file: "agent-log.ts",
+        find: "    if (seq > this.#events.durableSeq) await this.#writable().settled();\n",
+        replace: "",
+      },
+      {
+        file: "agent-log.ts",
+        find: 'const mark = seq === 0 ? { seq, offset: 0, crc: "" } : this.#mark(seq);',
+        replace: 'const mark = { seq, offset: 0, crc: "" };',
+      },
+      {
+        file: "agent-log.ts",
+        find: "const fits = mark.seq === 0 || this.#mark(mark.seq, mark.offset)?.crc === mark.crc;",
+        replace: "const fits = true;",
+      },
+    ],
+  },
+];
+
+function mutant(bug: string, file: string, find: string, replace: string): Mutant {
+  return { bug, edits: [{ file, find, replace }] };
+}
