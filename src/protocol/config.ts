@@ -1,6 +1,13 @@
 import { z } from "zod";
 
-const price = z.number().nonnegative();
+/** USD for a million tokens. */
+export const priceSchema = z.strictObject({
+  input: z.number().nonnegative(),
+  output: z.number().nonnegative(),
+  cache_read: z.number().nonnegative().optional(),
+  cache_write: z.number().nonnegative().optional(),
+});
+export type Price = z.infer<typeof priceSchema>;
 
 /** A server that speaks the OpenAI chat format, for `openai-compatible/NAME/MODEL`. */
 export const providerConfigSchema = z.strictObject({
@@ -9,10 +16,7 @@ export const providerConfigSchema = z.strictObject({
   /** False: the model has no native tools; they go into the prompt and come back as text. */
   native_tools: z.boolean().optional(),
   context_window: z.int().positive().optional(),
-  /** USD per million tokens. */
-  prices: z
-    .strictObject({ input: price, output: price, cache_read: price.optional(), cache_write: price.optional() })
-    .optional(),
+  prices: priceSchema.optional(),
 });
 
 /** `AGIRAPH_HOME/config.json`. Flags and the environment stand before it. */
@@ -22,7 +26,14 @@ export const configSchema = z.strictObject({
   budget_usd: z.number().positive().optional(),
   max_concurrent: z.int().min(1).max(1000).optional(),
   max_turns: z.int().min(1).max(100_000).optional(),
-  providers: z.record(z.string().regex(/^[a-z0-9_-]+$/), providerConfigSchema).optional(),
+  providers: z.record(z.string().regex(/^[a-z0-9][a-z0-9_-]*$/), providerConfigSchema).optional(),
+  /** Facts about a model that we do not know or know wrong, by `provider/model`. */
+  models: z
+    .record(
+      z.string(),
+      z.strictObject({ context_window: z.int().positive().optional(), prices: priceSchema.optional() }),
+    )
+    .optional(),
   /** Hosts that commands in the sandbox may reach, as `host` or `host:port`. None by default. */
   network: z.strictObject({ allow: z.array(z.string()) }).optional(),
   /** Private hosts that `web_fetch` may reach all the same. */
