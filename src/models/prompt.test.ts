@@ -54,6 +54,15 @@ test("a message that words were added to is made anew", () => {
   ]);
 });
 
+test("a message is not taken for another that ends with the same words", () => {
+  const last = user("last");
+  writer.write("", [user("one"), last]);
+
+  expect(writer.write("", [user("two"), last])).toEqual([
+    { role: "user", content: [{ type: "text", text: "two\n\nlast" }] },
+  ]);
+});
+
 test.each([
   ["a call without a result", [reply("local/m", [call("a"), call("b")]), result("a", "A")]],
   ["a call with two results", [reply("local/m", [call("a"), call("b")]), result("a", "A"), result("a", "A")]],

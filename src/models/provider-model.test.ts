@@ -3,6 +3,9 @@ import type { Entry } from "../protocol/index.ts";
 import type { StartTimer } from "./attempt.ts";
 import { createCatalog } from "./catalog.ts";
 import type { ModelRequest } from "./model.ts";
+import { createProviderModel } from "./provider-model.ts";
+import { compatibleQuirks } from "./quirks.ts";
+import type { Wire } from "./wire.ts";
 
 const history: Entry[] = [{ role: "user", from: "human", content: "hi" }];
 const server = { local: { base_url: "http://local" } };
@@ -42,7 +45,7 @@ test("silence is measured from the last byte, not from the last word", async () 
   const wire = openStream();
   const failures: string[] = [];
   const reply = asking(
-    { fetch: async () => wire.response, startTimer: timer.start, retry: { maxAttempts: 1 } },
+    { fetch: async () => wire.response, startTimer: timer.start, stallMs: 45_000, retry: { maxAttempts: 1 } },
     {
       onFailure: (failure) => failures.push(failure.message),
     },
@@ -58,25 +61,66 @@ test("silence is measured from the last byte, not from the last word", async () 
   await expect(reply).rejects.toMatchObject({ reason: "stalled", retryable: true });
   expect({ heard: refreshed >= 2, timers: timer.started, stopped: timer.stopped, failures }).toEqual({
     heard: true,
-    timers: [290_000],
+    timers: [45_000],
     stopped: 1,
-    failures: ["openai-compatible/local/m sent nothing for 290 s; the request was dropped."],
+    failures: ["openai-compatible/local/m sent nothing for 45 s; the request was dropped."],
   });
 });
 
-test("a stop ends a request that the server never answers, with the signal's reason", async () => {
-  const controller = new AbortController();
-  const reason = new Error("the human said stop");
-  const reply = asking({ fetch: () => new Promise(() => {}) }, {}, controller.signal, "anthropic/claude-sonnet-4-5");
-  controller.abort(reason);
+test.each(["anthropic/claude-sonnet-4-5", "openai-compatible/local/m"])(
+  "%s: a stop ends a request that the server never answers, with the signal's reason",
+  async (id) => {
+    const controller = new AbortController();
+    const reason = new Error("the human said stop");
+    const fetch = () => {
+      queueMicrotask(() => controller.abort(reason));
+      return new Promise<Response>(() => {});
+    };
 
-  await expect(reply).rejects.toBe(reason);
+    await expect(asking({ fetch }, {}, controller.signal, id)).rejects.toBe(reason);
+  },
+);
+
+test("a stop in the middle of a stream is a stop, not a failure", async () => {
+  const controller = new AbortController();
+  const wire: Wire = {
+    async ask(_request, _said, _attempt, take) {
+      take({ type: "text-delta", id: "0", delta: "half a " });
+      controller.abort("stop");
+      throw new Error("aborted");
+    },
+  };
+  const model = createProviderModel(
+    { id: "p/m", wire, quirks: compatibleQuirks("p"), contextWindow: 1, searchesWeb: false },
+    { costOf: async () => 0, startTimer: manualTimer().start, now: () => 0 },
+  );
+
+  await expect(model.reply({ system: "", history, tools: [] }, controller.signal)).rejects.toBe("stop");
 });
 
 test("a request that is stopped already is not sent", async () => {
   const fetch = () => Promise.reject(new Error("sent"));
 
   await expect(asking({ fetch }, {}, AbortSignal.abort("stop"))).rejects.toBe("stop");
+});
+
+test("an old model is asked for no more than it gives", async () => {
+  const models = ["anthropic/claude-3-haiku-20240307", "anthropic/claude-sonnet-5"];
+  const asked = await Promise.all(models.map((id) => ask(id, [anthropic("end_turn", "hi")])));
+
+  expect(asked.map(({ bodies }) => bodies[0]?.max_tokens)).toEqual([4_096, 32_000]);
+});
+
+test.each([
+  ["is offered beside our tools", ["look"], ["look", "web_search"]],
+  ["gives way to a tool of ours with its name", ["web_search"], ["web_search"]],
+  ["is not offered where no tools are", [], undefined],
+])("the provider's own search %s", async (_, names, offered) => {
+  const tools = names.map((name) => ({ name, description: "", parameters: { type: "object" }, guidance: "" }));
+  const { bodies } = await ask("anthropic/claude-sonnet-5", [anthropic("end_turn", "hi")], { tools });
+
+  const sent = bodies[0]?.tools;
+  expect(Array.isArray(sent) ? sent.map(({ name }) => name) : sent).toEqual(offered);
 });
 
 test("a server that cannot stream is heard too", async () => {
@@ -147,13 +191,13 @@ async function asking(
   return (await catalog.model(id)).reply({ system: "", history, tools: [], onWarning, ...request }, signal);
 }
 
-async function ask(id: string, recorded: string[]) {
+async function ask(id: string, recorded: string[], request: Partial<ModelRequest> = {}) {
   const bodies: Record<string, unknown>[] = [];
   const fetch: typeof globalThis.fetch = async (_, init) => {
     bodies.push(JSON.parse(String(init?.body)));
     return new Response(recorded[bodies.length - 1]);
   };
-  return { reply: await asking({ fetch }, {}, never, id), bodies };
+  return { reply: await asking({ fetch }, request, never, id), bodies };
 }
 
 function anthropic(stop_reason: string, text: string): string {

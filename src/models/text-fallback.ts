@@ -100,7 +100,7 @@ function resultAsText(entry: ResultEntry, tag: string): Entry {
 
 /** A call in the form we asked for, or in one of the forms models fall into; else its text, for the toolbox to answer. */
 function readCall(text: string): Pick<CallPart, "name" | "args"> {
-  const bare = text.replace(/^\s*```(?:json)?\s*|\s*```\s*$/g, "").trim();
+  const bare = unfenced(text.trim());
   try {
     const parsed: unknown = JSON.parse(bare);
     if (parsed instanceof Object && "name" in parsed && typeof parsed.name === "string") {
@@ -112,7 +112,16 @@ function readCall(text: string): Pick<CallPart, "name" | "args"> {
   }
   const name = /"name"\s*:\s*"([^"]+)"/.exec(bare)?.[1] ?? "unknown";
   // What was meant as arguments, when it can be told from the rest: that is what the toolbox quotes to the model.
-  return { name, args: /"arguments"\s*:\s*([\s\S]*?)\s*\}?$/.exec(bare)?.[1] ?? bare };
+  const at = /"arguments"\s*:/.exec(bare);
+  if (!at) return { name, args: bare };
+  const meant = bare.slice(at.index + at[0].length).trim();
+  return { name, args: meant.endsWith("}") ? meant.slice(0, -1).trimEnd() : meant };
+}
+
+/** By hand, not by one pattern: a model's text may be megabytes of blanks, and a pattern would look at each of them twice. */
+function unfenced(text: string): string {
+  const opened = text.startsWith("```json") ? text.slice(7) : text.startsWith("```") ? text.slice(3) : text;
+  return (opened.endsWith("```") ? opened.slice(0, -3) : opened).trim();
 }
 
 function tellWords(piece: TagPiece, onDelta: NonNullable<ModelRequest["onDelta"]>): void {

@@ -1,9 +1,10 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
-import { tmpdir } from "node:os";
+import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inSandbox, skipped } from "../../test/try-sandbox.ts";
+import { openEgress } from "./egress.ts";
 
 let server: Server;
 let port: number;
@@ -73,9 +74,15 @@ describe.skipIf(skipped)(`the way out ${skipped}`, () => {
     expect(both.output).toMatch(/200 OK.*GET \/ inside.test/s);
   });
 
-  test("is closed when the command is over", async () => {
-    const { run } = await inSandbox();
-    await run("true", { network: { allow: ["*"] } });
-    expect((await readdir(tmpdir())).filter((name) => name.startsWith("agiraph-egress-"))).toEqual([]);
+  test("is closed behind the command, with whatever still went through it", async () => {
+    const egress = await openEgress({ allow: [`127.0.0.1:${port}`] });
+    const [socket] = egress.mounts;
+    const client = connect(socket?.source ?? "");
+    client.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\nHost: h\r\n\r\n`);
+    await once(client, "data");
+    const closed = once(client, "close");
+    await egress.close();
+    await closed;
+    expect(existsSync(socket?.source ?? "")).toBe(false);
   });
 });

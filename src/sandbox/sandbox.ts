@@ -112,7 +112,10 @@ export interface SandboxOptions {
   now?: () => number;
 }
 
-/** The best confinement this machine has, already tried out. */
+/**
+ * The best confinement this machine has, already tried out. Landlock is not among them: Node cannot make its calls, and
+ * alone it would hold neither C2 (it knows TCP only) nor C4 (it has no pid namespace).
+ */
 export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const platform = options.platform ?? process.platform;
   const ports: SandboxPorts = {

@@ -66,3 +66,31 @@ async function located(seed: number, at: number, act: () => Promise<void>): Prom
     throw error;
   }
 }
+
+/** Lives seeded one after the other until this many states were judged. Says how many, how fast and with which seeds. */
+export async function exploreUntil(
+  open: typeof openStore,
+  least: number,
+  options: { firstSeed: number; steps: number; trouble: number; budget: number },
+): Promise<Exploration> {
+  // Refusals are part of the workload, and the traces of their errors a tenth of its time.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  const total: Exploration = { states: 0, points: 0 };
+  const began = performance.now();
+  let seed = options.firstSeed;
+  try {
+    for (; total.states < least; seed++) {
+      const { states, points } = await explore(open, { ...options, seed, nestedEvery: 200 });
+      total.states += states;
+      total.points += points;
+    }
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+  const speed = Math.round(total.states / ((performance.now() - began) / 1000));
+  console.log(
+    `${total.states} crash states at ${total.points} instants, ${speed} states/s, seeds ${options.firstSeed} to ${seed - 1}`,
+  );
+  return total;
+}

@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, test } from "vitest";
+import { HomeLockedError } from "../../src/store/errors.ts";
+import { readHolder } from "../../src/store/home.ts";
+import { nodeDisk } from "../../src/store/node-disk.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { temporaryHome } from "../../src/testing/temporary-home.ts";
+
+const clock = { now: () => 1_800_000_000_000 };
+
+test("a second process is refused with the pid of the first; the lock dies with its holder", async () => {
+  await using home = await temporaryHome();
+  const { child, lines } = start(home.path, 0);
+  expect(await lines.next()).toEqual({ value: "open", done: false });
+
+  const refusal = await openStore({ root: home.path, clock }).catch((error: unknown) => error);
+  expect(refusal).toBeInstanceOf(HomeLockedError);
+  expect((refusal as HomeLockedError).message).toBe(
+    `The home ${home.path} is in use by pid ${child.pid}. Stop it, or choose another home with --home or AGIRAPH_HOME.`,
+  );
+  expect(await said(home.path, 1)).toEqual([
+    `failed HomeLockedError: The home ${home.path} is in use by pid ${child.pid}. Stop it, or choose another home with --home or AGIRAPH_HOME.`,
+  ]);
+
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  const store = await openStore({ root: home.path, clock });
+  expect(readHolder(nodeDisk, home.path)).toEqual({ pid: process.pid, started_ts: 1_800_000_000, epoch: 2 });
+  await store.close();
+});
+
+test("another process may look while one works, and sees only whole records", async () => {
+  await using home = await temporaryHome();
+  const { child, lines } = start(home.path, 2000);
+  const seen: number[] = [];
+  for await (const line of lines) {
+    const acked = Number(/^acked (\d+)$/.exec(line)?.[1] ?? 0);
+    if (acked === 0 || acked % 100 !== 0) continue;
+    const store = await openStore({ root: home.path, clock, readOnly: true });
+    const log = await store.open("agent-abcd");
+    const facts = await log.read({ after: 0, limit: 1e6 });
+    expect(facts.map((fact) => fact.seq)).toEqual(facts.map((_, index) => index + 1));
+    expect(facts.length).toBeGreaterThanOrEqual(acked);
+    expect(store.repairs).toEqual([]);
+    seen.push(facts.length);
+    await store.close();
+  }
+  if (child.exitCode === null) await once(child, "exit");
+  expect(seen.length).toBe(20);
+});
+
+test("a process that was killed at work has lost nothing it had acknowledged", async () => {
+  await using home = await temporaryHome();
+  let least = 0;
+  for (const killAt of [1, 60, 150, 333]) {
+    // A small journal, so that kills also fall into checkpoints.
+    const { child, lines } = start(home.path, 100_000, 4096);
+    for await (const line of lines) {
+      if (line.startsWith("acked")) least++;
+      if (line === `acked ${killAt}`) child.kill("SIGKILL");
+    }
+    if (child.signalCode === null) await once(child, "exit");
+    const store = await openStore({ root: home.path, clock });
+    const log = await store.open("agent-abcd");
+    const facts = await log.read({ after: 0, limit: 1e6 });
+    const entries = await log.conversation("conversation.jsonl");
+    expect(facts.map((fact) => fact.seq)).toEqual(facts.map((_, index) => index + 1));
+    expect(entries.length).toBe(facts.length);
+    expect(facts.length).toBeGreaterThanOrEqual(least);
+    least = facts.length;
+    await store.close();
+    expect(existsSync(join(home.path, "damaged"))).toBe(false);
+  }
+});
+
+function start(
+  root: string,
+  count: number,
+  limit = 8 * 1024 * 1024,
+): { child: ChildProcess; lines: AsyncIterator<string> & AsyncIterable<string> } {
+  const main = join(import.meta.dirname, "store-child.ts");
+  const child = spawn(process.execPath, [main, root, String(count), String(limit)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return { child, lines };
+}
+
+async function said(root: string, count: number): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const line of start(root, count).lines) lines.push(line);
+  return lines;
+}
