@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { postByFetch } from "../testing/post-by-fetch.ts";
 import { type CatalogOptions, createCatalog } from "./catalog.ts";
 import type { Model } from "./model.ts";
 
@@ -171,10 +172,12 @@ test("the demo needs no key", async () => {
 
 function made(options: Partial<CatalogOptions>) {
   const fetch = () => Promise.reject(new Error("no network here"));
+  const post = postByFetch(options.fetch ?? fetch);
   return createCatalog({
     env: {},
     config: {},
     fetch,
+    post,
     sleep: () => Promise.reject(new Error("no retry here")),
     random: () => 0,
     ...options,

@@ -15,6 +15,7 @@ import {
   searchesAt,
   windowOf,
 } from "./model-name.ts";
+import { httpPost, type Post } from "./post.ts";
 import { createPrices } from "./prices.ts";
 import { createProviderModel } from "./provider-model.ts";
 import { connectCompatible, type Provider, providerNamed, type Speaker } from "./providers.ts";
@@ -59,6 +60,7 @@ export interface CatalogOptions extends RetryPorts {
   env: Readonly<Record<string, string | undefined>>;
   config: ModelConfig;
   fetch?: typeof globalThis.fetch;
+  post?: Post;
   now?: () => number;
   startTimer?: StartTimer;
   stallMs?: number;
@@ -73,6 +75,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const { env, config, sleep, random } = options;
   const now = options.now ?? Date.now;
   const fetch = listening(options.fetch ?? globalThis.fetch);
+  const post = options.post ?? httpPost;
   const prices = createPrices(config, now);
   const connections = new Map<string, Connected>();
   const searches = maxSearches(env.AGIRAPH_SEARCH_MAX_USES);
@@ -91,13 +94,13 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const apiKey = provider.keyVariable === null ? "" : (env[provider.keyVariable] ?? "");
     const written = env[provider.urlVariable];
     const baseURL = written ? baseUrl(written, provider.version, provider.urlVariable) : provider.url;
-    return provider.connect({ baseURL, apiKey, fetch });
+    return provider.connect({ baseURL, apiKey, fetch, post });
   }
 
   async function connectServer({ server, settings }: ServerPlace): Connected {
     const baseURL = baseUrl(settings.base_url, "v1", `providers.${server}.base_url in config.json`);
     const apiKey = settings.api_key_env === undefined ? "" : (env[settings.api_key_env] ?? "");
-    return connectCompatible("openai-compatible", { baseURL, apiKey, fetch });
+    return connectCompatible("openai-compatible", { baseURL, apiKey, fetch, post });
   }
 
   async function model(id: string): Promise<Model> {

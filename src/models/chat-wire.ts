@@ -1,7 +1,9 @@
 import type { LanguageModelV4Message } from "@ai-sdk/provider";
 import { type Attempt, orAbort } from "./attempt.ts";
 import { createChatReader } from "./chat-reader.ts";
+import { GrowingBody } from "./growing-body.ts";
 import type { ModelRequest, ToolSpec } from "./model.ts";
+import type { Answer, Post } from "./post.ts";
 import { createPromptWriter } from "./prompt.ts";
 import type { Quirks } from "./quirks.ts";
 import { createEventReader } from "./sse.ts";
@@ -11,35 +13,25 @@ import type { Take, Wire } from "./wire.ts";
  * The chat-completions format, which every local server and most others speak, written out by hand: no SDK's pipeline
  * of streams and schemas comes near the cost of reading it directly.
  *
- * C1. A message is serialised once. A turn joins text that is there already and adds what is new.
+ * C1. A message is serialised once. A turn adds the bytes of what is new to those that are there (see growing-body.ts).
  * C2. Nothing of a server's answer is trusted to have the shape it should have; what has another is left out.
  */
 export interface ChatServer {
   baseURL: string;
   apiKey: string;
-  /** Tells the attempt what it hears (see `listening`). */
-  fetch: typeof globalThis.fetch;
+  post: Post;
 }
 
 export function createChatWire(provider: string, model: string, quirks: Quirks, server: ChatServer): Wire {
   const writer = createPromptWriter(provider, quirks);
-  const messages = new WeakMap<LanguageModelV4Message, string>();
+  const said = new GrowingBody(messageText);
   const toolTexts = new WeakMap<readonly ToolSpec[], string>();
+  const url = `${server.baseURL}/chat/completions`;
+  const head = `{"model":${JSON.stringify(model)},"messages":[`;
   const headers = {
     "content-type": "application/json",
     ...(server.apiKey !== "" && { authorization: `Bearer ${server.apiKey}` }),
   };
-
-  function messageText(message: LanguageModelV4Message): string {
-    let text = messages.get(message);
-    if (text === undefined) {
-      text = chatMessages(message)
-        .map((each) => JSON.stringify(each))
-        .join(",");
-      messages.set(message, text);
-    }
-    return text;
-  }
 
   function toolsText(tools: readonly ToolSpec[]): string {
     if (tools.length === 0) return "";
@@ -51,29 +43,27 @@ export function createChatWire(provider: string, model: string, quirks: Quirks, 
     return text;
   }
 
-  function bodyOf({ system, history, tools }: ModelRequest): string {
-    const said = writer.write(system, history).map(messageText).join(",");
-    const rest = '"stream":true,"stream_options":{"include_usage":true}';
-    return `{"model":${JSON.stringify(model)},"messages":[${said}],${toolsText(tools)}${rest}}`;
+  function bodyOf({ system, history, tools }: ModelRequest): Uint8Array {
+    const tail = `],${toolsText(tools)}"stream":true,"stream_options":{"include_usage":true}}`;
+    return said.join(head, writer.write(system, history), tail);
   }
 
   return {
     async ask(request, _said, attempt, take) {
-      const body = bodyOf(request);
-      const url = `${server.baseURL}/chat/completions`;
       const { signal } = attempt;
-      const response = await orAbort(server.fetch(url, { method: "POST", headers, body, signal }), signal);
-      if (!response.ok) throw await refusal(response);
-      await readReply(response, quirks.key, attempt, take);
+      const answer = await orAbort(server.post(url, headers, bodyOf(request), signal), signal);
+      attempt.heard(0);
+      if (answer.status < 200 || answer.status > 299) throw await refusal(answer, attempt);
+      await readReply(answer, quirks.key, attempt, take);
     },
   };
 }
 
-async function readReply(response: Response, key: string, attempt: Attempt, take: Take): Promise<void> {
+async function readReply(answer: Answer, key: string, attempt: Attempt, take: Take): Promise<void> {
   const reader = createChatReader(key);
-  if (response.headers.get("content-type")?.includes("application/json")) {
+  if (answer.headers["content-type"]?.includes("application/json")) {
     // A server that cannot stream sends the whole reply at once.
-    for (const part of reader.whole(await response.json())) take(part);
+    for (const part of reader.whole(JSON.parse(await textOf(answer, attempt)))) take(part);
     return;
   }
   const events = createEventReader();
@@ -81,16 +71,28 @@ async function readReply(response: Response, key: string, attempt: Attempt, take
   const onData = (data: string) => {
     for (const part of reader.event(data)) wanted = wanted && take(part);
   };
-  const source = response.body?.getReader();
-  const cancel = () => void source?.cancel().catch(() => {});
-  attempt.signal.addEventListener("abort", cancel, { once: true });
-  while (source !== undefined && wanted) {
-    const { done, value } = await source.read();
-    if (done || attempt.signal.aborted) break;
-    events.push(value, onData);
-  }
-  if (!wanted) cancel();
-  else for (const part of reader.end()) take(part);
+  await answer.read((bytes) => {
+    attempt.heard(bytes.byteLength);
+    events.push(bytes, onData);
+    return wanted && !attempt.signal.aborted;
+  });
+  if (wanted && !attempt.signal.aborted) for (const part of reader.end()) take(part);
+}
+
+async function textOf(answer: Answer, attempt: Attempt): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  await answer.read((bytes) => {
+    attempt.heard(bytes.byteLength);
+    chunks.push(bytes);
+    return !attempt.signal.aborted;
+  });
+  return Buffer.concat(chunks).toString();
+}
+
+function messageText(message: LanguageModelV4Message): string {
+  return chatMessages(message)
+    .map((each) => JSON.stringify(each))
+    .join(",");
 }
 
 /** One message of ours may be several on the wire: every result has its own. */
@@ -142,12 +144,12 @@ function chatTool({ name, description, parameters }: ToolSpec): object {
 const LONGEST_EXPLANATION = 20_000;
 
 /** In the shape in which the SDKs throw it. */
-async function refusal(response: Response): Promise<Error> {
-  const responseBody = (await response.text()).slice(0, LONGEST_EXPLANATION);
-  return Object.assign(new Error(explanation(responseBody) || response.statusText || "no reason given"), {
+async function refusal(answer: Answer, attempt: Attempt): Promise<Error> {
+  const responseBody = (await textOf(answer, attempt)).slice(0, LONGEST_EXPLANATION);
+  return Object.assign(new Error(explanation(responseBody) || answer.statusText || "no reason given"), {
     name: "AI_APICallError",
-    statusCode: response.status,
-    responseHeaders: Object.fromEntries(response.headers),
+    statusCode: answer.status,
+    responseHeaders: answer.headers,
     responseBody,
   });
 }

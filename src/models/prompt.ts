@@ -10,6 +10,7 @@ import { type CallPart, callsOf, type Entry, type Part, type ReplyEntry, type Re
 import type { Quirks } from "./quirks.ts";
 
 type AssistantMessage = Extract<LanguageModelV4Message, { role: "assistant" }>;
+type SystemMessage = Extract<LanguageModelV4Message, { role: "system" }>;
 type ToolMessage = Extract<LanguageModelV4Message, { role: "tool" }>;
 type UserMessage = Extract<LanguageModelV4Message, { role: "user" }>;
 type AssistantPart = AssistantMessage["content"][number];
@@ -41,6 +42,8 @@ export function createPromptWriter(provider: string, quirks: Quirks): PromptWrit
   const replies = new WeakMap<Entry, { message: AssistantMessage; calls: readonly CallPart[]; foreign: boolean }>();
   const results = new WeakMap<Entry, { reply: Entry; message: ToolMessage }>();
 
+  let lastSystem: { system: string; message: SystemMessage } | undefined;
+
   function assistant(content: readonly Part[], foreign = false): AssistantMessage {
     const parts = content.map((part) => assistantPart(part, foreign, quirks)).filter((part) => part !== null);
     return { role: "assistant", content: parts.length > 0 ? parts : [{ type: "text", text: "(no words)" }] };
@@ -56,9 +59,15 @@ export function createPromptWriter(provider: string, quirks: Quirks): PromptWrit
     return known;
   }
 
+  function systemMessage(system: string): SystemMessage {
+    if (lastSystem?.system !== system)
+      lastSystem = { system, message: { role: "system", content: wellFormed(system) } };
+    return lastSystem.message;
+  }
+
   function write(system: string, history: readonly Entry[]): LanguageModelV4Prompt {
     const prompt: LanguageModelV4Prompt = [];
-    if (system !== "") prompt.push({ role: "system", content: wellFormed(system) });
+    if (system !== "") prompt.push(systemMessage(system));
     let at = 0;
     while (at < history.length) {
       const entry = history[at];

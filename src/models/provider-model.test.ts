@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Entry } from "../protocol/index.ts";
+import { postByFetch } from "../testing/post-by-fetch.ts";
 import type { StartTimer } from "./attempt.ts";
 import { createCatalog } from "./catalog.ts";
 import type { ModelRequest } from "./model.ts";
@@ -183,6 +184,7 @@ async function asking(
     config: { providers: server },
     sleep: () => Promise.reject(new Error("no retry here")),
     random: () => 0,
+    ...(options.fetch && { post: postByFetch(options.fetch) }),
     ...options,
   });
   const onWarning = (message: string) => {

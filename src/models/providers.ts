@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { createChatWire } from "./chat-wire.ts";
+import type { Post } from "./post.ts";
 import {
   anthropicQuirks,
   compatibleQuirks,
@@ -34,6 +35,8 @@ export interface Connection {
   baseURL: string;
   apiKey: string;
   fetch: typeof globalThis.fetch;
+  /** For those we speak to without an SDK. */
+  post: Post;
 }
 
 export const PROVIDERS: readonly Provider[] = [

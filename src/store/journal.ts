@@ -65,7 +65,7 @@ export class Journal {
   async close(): Promise<void> {
     await this.settled();
     await this.#checkpoint;
-    if (this.#failure === undefined && this.#file !== undefined) await this.#settle(this.#file.path);
+    if (this.#failure === undefined && this.#file !== undefined) await this.#settle(this.#file.path, 4);
     this.#file?.handle.close();
     this.#file = undefined;
     this.#files.closeAll();
@@ -184,16 +184,16 @@ export class Journal {
     this.#file = file;
     if (old === undefined) return file;
     old.handle.close();
-    this.#checkpoint = this.#settle(old.path).finally(() => {
+    this.#checkpoint = this.#settle(old.path, 1).finally(() => {
       this.#checkpoint = undefined;
     });
     return file;
   }
 
   /** J4. */
-  async #settle(path: string): Promise<void> {
+  async #settle(path: string, lanes: number): Promise<void> {
     try {
-      await this.#files.sync(this.#files.takeUnsynced());
+      await this.#files.sync(this.#files.takeUnsynced(), lanes);
       this.#disk.remove(path);
       await this.#disk.syncDir(journalDir(this.#root));
     } catch (error) {

@@ -70,23 +70,25 @@ export class OpenFiles {
     return unsynced;
   }
 
-  /** One after the other: a checkpoint must not take the threads that commits need. */
-  async sync({ files, dirs }: Unsynced): Promise<void> {
-    for (const path of files) {
-      const open = this.#open.get(path);
-      // Somebody took the file away by hand: there is nothing left to sync.
-      if (open === undefined && this.#disk.size(join(this.#root, path)) === undefined) continue;
-      const file = open ?? this.#disk.open(join(this.#root, path), "write");
-      // Closing a file while it is synced in another thread would sync whatever gets its number next.
-      if (open !== undefined) this.#open.delete(path);
-      try {
-        await file.sync();
-      } finally {
-        if (open !== undefined && !this.#open.has(path)) this.#open.set(path, file);
-        else file.close();
-      }
+  /** Files, then folders. While commits go on, a single lane: a checkpoint must not take the threads they need. */
+  async sync({ files, dirs }: Unsynced, lanes: number): Promise<void> {
+    await inLanes(files, lanes, (path) => this.#syncFile(path));
+    await inLanes(dirs, lanes, (dir) => this.#disk.syncDir(join(this.#root, dir)));
+  }
+
+  async #syncFile(path: string): Promise<void> {
+    const open = this.#open.get(path);
+    // Somebody took the file away by hand: there is nothing left to sync.
+    if (open === undefined && this.#disk.size(join(this.#root, path)) === undefined) return;
+    const file = open ?? this.#disk.open(join(this.#root, path), "write");
+    // Closing a file while it is synced in another thread would sync whatever gets its number next.
+    if (open !== undefined) this.#open.delete(path);
+    try {
+      await file.sync();
+    } finally {
+      if (open !== undefined && !this.#open.has(path)) this.#open.set(path, file);
+      else file.close();
     }
-    for (const dir of dirs) await this.#disk.syncDir(join(this.#root, dir));
   }
 
   /** Forgets an open file, e.g. before it is moved away. */
@@ -110,6 +112,14 @@ export class OpenFiles {
     this.#makeParents(dirname(dir));
     this.#disk.makeDir(join(this.#root, dir));
   }
+}
+
+async function inLanes<T>(items: readonly T[], lanes: number, act: (item: T) => Promise<void>): Promise<void> {
+  const rest = items[Symbol.iterator]();
+  const lane = async () => {
+    for (const item of rest) await act(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(lanes, items.length) }, lane));
 }
 
 export interface Unsynced {

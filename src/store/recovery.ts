@@ -48,7 +48,7 @@ export async function recover(
       "the file was shorter than the journal knew it; these records had no place",
     );
   }
-  await files.sync(files.takeUnsynced());
+  await files.sync(files.takeUnsynced(), 4);
   for (const name of names) disk.remove(join(journalDir(root), name));
   if (names.length > 0) await disk.syncDir(journalDir(root));
   return { nextNumber };

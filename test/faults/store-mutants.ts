@@ -27,14 +27,14 @@ export const mutants: Mutant[] = [
   mutant(
     "a checkpoint syncs nothing",
     "journal.ts",
-    "await this.#files.sync(this.#files.takeUnsynced());",
+    "await this.#files.sync(this.#files.takeUnsynced(), lanes);",
     "this.#files.takeUnsynced();",
   ),
   mutant(
     "a checkpoint removes the journal before it syncs",
     "journal.ts",
-    "await this.#files.sync(this.#files.takeUnsynced());",
-    "this.#disk.remove(path);\n      await this.#files.sync(this.#files.takeUnsynced());",
+    "await this.#files.sync(this.#files.takeUnsynced(), lanes);",
+    "this.#disk.remove(path);\n      await this.#files.sync(this.#files.takeUnsynced(), lanes);",
   ),
   mutant("a failed sync is ignored", "open-files.ts", "await file.sync();", "await file.sync().catch(() => {});"),
   mutant(
@@ -104,7 +104,7 @@ export const mutants: Mutant[] = [
   mutant(
     "recovery does not sync before it removes the journals",
     "recovery.ts",
-    "await files.sync(files.takeUnsynced());",
+    "await files.sync(files.takeUnsynced(), 4);",
     "files.takeUnsynced();",
   ),
   mutant(

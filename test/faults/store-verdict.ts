@@ -137,6 +137,7 @@ async function must<T>(check: string, act: () => Promise<T>): Promise<T> {
   }
 }
 
+/** By their text: the promises are about what is written down. */
 function same(check: string, actual: unknown, expected: unknown): void {
   const [one, other] = [JSON.stringify(actual), JSON.stringify(expected)];
   if (one !== other) throw new Violation(check, `found ${one}, expected ${other}`);
