@@ -1,6 +1,7 @@
 import { apply, type NodeState, openNodes, SITUATION_VERSION, type Situation } from "../projections/index.ts";
 import { COORDINATOR, type Fact, type NewFact, type NodeId, type Outcome, type RunId } from "../protocol/index.ts";
 import {
+  createAgentFolder,
   createNodeFolder,
   createRunFolder,
   createWorkerFolder,
@@ -82,6 +83,8 @@ export class Agent {
     await this.#traces.repair(this.log);
     const current = this.#now.agent.run;
     if (!current) throw new Error("A started agent has a run.");
+    if (why !== "created")
+      await createAgentFolder(this.log.dir, { soul: await this.#house.prompts("soul"), goal: current.goal });
     await createRunFolder(runDir(this.log.dir, current.id));
     this.#task(COORDINATOR, (signal) => this.#coordinate(current, signal));
     for (const { id } of taken) this.#startNode(id);

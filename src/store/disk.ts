@@ -12,8 +12,6 @@ export interface Disk {
   open(path: string, how: "read" | "write" | "journal"): DiskFile;
   /** Makes one folder; false when it was there already. */
   makeDir(path: string): boolean;
-  /** Takes away what a looser umask or another program gave to other users. */
-  protect(dir: string): void;
   /** Names in a folder, in no order; none when there is no such folder. */
   list(dir: string): string[];
   /** In bytes; undefined when there is no such file. */

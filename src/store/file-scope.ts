@@ -85,7 +85,7 @@ export class FileScope implements Scope {
       const name = place.parts.at(-1) ?? "";
       const before = walk.glance(folder, name);
       const runnable = before?.isFile() && (before.mode & 0o100n) !== 0n;
-      await writeWhole(folder, name, bytes, runnable ? 0o700 : 0o600);
+      await writeWhole(folder, name, bytes, "synced", runnable ? 0o700 : 0o600);
       return { bytes: bytes.length };
     } catch (error) {
       throw this.#explained(place, error);

@@ -20,13 +20,15 @@ const holderSchema = z.object({
   epoch: z.int(),
   socket: z.string().optional(),
   url: z.string().optional(),
+  /** It closed the home. Without this it has it open still, or died. */
+  ended_ts: z.number().optional(),
 });
 export type HomeHolder = z.infer<typeof holderSchema>;
 
 export interface HomeLock {
   readonly holder: HomeHolder;
   announce(address: { socket?: string; url?: string }): void;
-  release(): void;
+  release(now: number): void;
 }
 
 export async function prepareHome(disk: Disk, root: string): Promise<void> {
@@ -52,7 +54,6 @@ export function lockHome(disk: Disk, root: string, now: number): HomeLock {
   let holder: HomeHolder = { pid: process.pid, started_ts: now / 1000, epoch: (before?.epoch ?? 0) + 1 };
   const save = () => replaceFile(holderFile(root), `${JSON.stringify(holder)}\n`, disk);
   try {
-    disk.protect(root);
     save();
   } catch (error) {
     release();
@@ -66,7 +67,16 @@ export function lockHome(disk: Disk, root: string, now: number): HomeLock {
       holder = { ...holder, ...address };
       save();
     },
-    release,
+    release(when) {
+      const { pid, started_ts, epoch } = holder;
+      holder = { pid, started_ts, epoch, ended_ts: when / 1000 };
+      try {
+        save();
+      } catch {
+        // It is a courtesy to the next process; the lock is what counts.
+      }
+      release();
+    },
   };
 }
 

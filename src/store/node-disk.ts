@@ -1,5 +1,4 @@
 import {
-  chmodSync,
   close,
   closeSync,
   constants,
@@ -22,6 +21,7 @@ import {
   write,
   writeSync,
 } from "node:fs";
+import { basename, dirname } from "node:path";
 import { codeOf, type Disk, type DiskFile } from "./disk.ts";
 
 /** The real disk. Callbacks on the hot path, since a promise of `fs` costs more than the write. */
@@ -36,7 +36,6 @@ export const nodeDisk: Disk = {
       throw error;
     }
   },
-  protect: (dir) => chmodSync(dir, 0o700),
   list(dir) {
     try {
       return readdirSync(dir);
@@ -65,16 +64,22 @@ export const nodeDisk: Disk = {
   },
   lock: lockBySqlite,
   watch(path, onChange) {
-    const watcher = fsWatch(path, { persistent: false }, onChange);
+    // The folder, since the file may not be there yet.
+    const watcher = fsWatch(dirname(path), { persistent: false }, (_, name) => {
+      if (name === null || name === basename(path)) onChange();
+    });
     watcher.on("error", () => watcher.close());
     return () => watcher.close();
   },
 };
 
+/** Elsewhere the flag is missing or means less than a sync does. With it, one visit to the thread pool is enough. */
+const WRITES_THROUGH = process.platform === "linux";
+
 const flags = {
   read: constants.O_RDONLY | constants.O_NOFOLLOW,
   write: constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW,
-  journal: constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_DSYNC,
+  journal: constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | (WRITES_THROUGH ? constants.O_DSYNC : 0),
 };
 
 class NodeFile implements DiskFile {
@@ -112,7 +117,9 @@ class NodeFile implements DiskFile {
 
   writeThrough(bytes: Uint8Array, at: number, done: (error: Error | null) => void): void {
     write(this.#fd, bytes, 0, bytes.length, at, (error, count) => {
-      done(error ?? (count < bytes.length ? noSpace(this.#path) : null));
+      const failure = error ?? (count < bytes.length ? noSpace(this.#path) : null);
+      if (failure !== null || WRITES_THROUGH) done(failure);
+      else fdatasync(this.#fd, done);
     });
   }
 

@@ -1,17 +1,12 @@
-import { fsync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
-import { promisify } from "node:util";
 import { closeFolder, type Folder, glance, makeFolder, openFolder } from "./walk.ts";
 import { writeWhole } from "./whole-file.ts";
 
 export { finishPublish, type Prepared, preparePublish, recoverPublish, undoPublish } from "./publish.ts";
 
-const sync = promisify(fsync);
-
 /**
  * The folders of seed 002 §1.0. Making one again adds what is missing and changes nothing that is there, so recovery
- * simply makes them all again.
+ * simply makes them all again. For the same reason nothing is synced here: what a power cut takes is in the facts.
  */
 export async function createNodeFolder(
   dir: string,
@@ -58,7 +53,7 @@ export async function createAgentFolder(dir: string, agent: { soul: string; goal
 export async function writeStatus(dir: string, status: string, summary = ""): Promise<void> {
   const folder = openFolder(dir, []);
   try {
-    await writeWhole(folder, "_status.md", Buffer.from(statusText(status, summary)));
+    await writeWhole(folder, "_status.md", Buffer.from(statusText(status, summary)), "unsynced");
   } finally {
     closeFolder(folder);
   }
@@ -73,20 +68,15 @@ async function createFolder(
   try {
     for (const name of folders) makeFolder(folder, name);
     for (const [name, content] of Object.entries(files)) await addFile(folder, name, content);
-    await sync(folder.fd);
   } finally {
     closeFolder(folder);
   }
-  const above = openFolder(dirname(dir), []);
-  try {
-    await sync(above.fd);
-  } finally {
-    closeFolder(above);
-  }
 }
 
+/** An empty file that should not be empty is one that a crash cut off. */
 async function addFile(folder: Folder, name: string, content: string): Promise<void> {
-  if (!glance(folder, name)) await writeWhole(folder, name, Buffer.from(content));
+  const there = glance(folder, name);
+  if (!there || (there.size === 0n && content !== "")) await writeWhole(folder, name, Buffer.from(content), "unsynced");
 }
 
 function specOf({ id, task, deliverables, refs }: Parameters<typeof createNodeFolder>[1]): string {

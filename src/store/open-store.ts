@@ -42,7 +42,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     return new FileStore({ disk, root, clock, files, damage, journal }, lock);
   } catch (error) {
     files.closeAll();
-    lock.release();
+    lock.release(clock.now());
     throw isDiskFull(error) ? new DiskFullError(root, error) : error;
   }
 }
@@ -103,7 +103,7 @@ class FileStore implements Store {
     try {
       await this.#shared.journal?.close();
     } finally {
-      this.#lock?.release();
+      this.#lock?.release(this.#shared.clock.now());
     }
   }
 

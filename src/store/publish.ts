@@ -196,7 +196,7 @@ async function seal(folder: Folder, name: string): Promise<{ sha256: string; byt
   const first = openFile(folder, name);
   if (first.linked) {
     try {
-      await writeWhole(folder, name, contentOf(first.fd), first.executable ? 0o500 : 0o400);
+      await writeWhole(folder, name, contentOf(first.fd), "synced", first.executable ? 0o500 : 0o400);
     } finally {
       first.close();
     }

@@ -8,13 +8,14 @@ export const UNFINISHED = ".agiraph-unfinished-";
 const syncData = promisify(fdatasync);
 
 /**
- * Puts a file into an open folder: written aside, synced, then renamed over whatever has the name. Nobody ever sees a
+ * Puts a file into an open folder: written aside, synced (unless it can be made again), then renamed over whatever has the name. Nobody ever sees a
  * part of it, and a link of that name is replaced, not followed.
  */
 export async function writeWhole(
   folder: Folder,
   name: string,
   content: Uint8Array | AsyncIterable<Uint8Array>,
+  how: "synced" | "unsynced" = "synced",
   mode = 0o600,
 ) {
   // The folder stays open until the file is whole, so that its descriptor makes the name unique in this process.
@@ -25,7 +26,7 @@ export async function writeWhole(
     try {
       if (content instanceof Uint8Array) writeAll(fd, content);
       else for await (const chunk of content) writeAll(fd, chunk);
-      await syncData(fd);
+      if (how === "synced") await syncData(fd);
     } finally {
       closeSync(fd);
     }

@@ -30,8 +30,6 @@ export class ProcessDisk implements Disk {
     return true;
   }
 
-  protect(): void {}
-
   list(dir: string): string[] {
     const inode = this.#disk.inodeAt(dir);
     return inode?.kind === "dir" ? [...inode.names.keys()] : [];

@@ -76,7 +76,7 @@ class Home implements History {
       [40, () => this.#append()],
       [8, () => this.#burst()],
       [18, () => this.settle()],
-      [5, () => this.#snapshot()],
+      [12, () => this.#snapshot()],
       [5 * trouble, () => this.#withFault({ what: "through" }, { code: "ENOSPC", partial: this.#upTo(300) })],
       [
         5 * trouble,
