@@ -41,6 +41,8 @@ test("zeros at the end, as some file systems leave them, are a torn end", async 
   const { entries, repairs } = await look(home);
   expect(entries.map((entry) => entry.seq)).toEqual([1, 2]);
   expect(repairs.map(({ file }) => file)).toEqual([TALK]);
+  expect(readFileSync(join(home, TALK), "utf8").split("\n").length).toBe(3);
+  expect((await look(home)).repairs).toEqual([]);
 });
 
 test("a flipped byte in the middle costs that record, leaves its number empty, and is reported once", async () => {

@@ -153,7 +153,7 @@ function noSpace(path: string): Error {
  */
 function lockBySqlite(path: string): (() => void) | undefined {
   const { DatabaseSync } = quietly(() => process.getBuiltinModule("node:sqlite"));
-  closeSync(openSync(path, flags.write, 0o600));
+  makeEmpty(path);
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     database.exec("PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
@@ -163,6 +163,18 @@ function lockBySqlite(path: string): (() => void) | undefined {
     throw error;
   }
   return () => database.close();
+}
+
+/**
+ * Never opens a file that is there: the system drops all of a process's locks on a file when the process closes any of
+ * its handles to it. For the same reason nothing else in the program may open the lock's file.
+ */
+function makeEmpty(path: string): void {
+  try {
+    closeSync(openSync(path, flags.write | constants.O_EXCL, 0o600));
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  }
 }
 
 /** `node:sqlite` warns on loading that it is new; users of Agiraph can do nothing about it. */

@@ -67,7 +67,8 @@ test("what cannot be serialised is refused and leaves no gap", async () => {
 test("pages of history, wherever they begin", async () => {
   const { log } = await newAgent();
   await appendMany(log, 3000);
-  for (const after of [0, 1, 1499, 2997, 2999, 3000, 5000]) {
+  const places = Array.from({ length: 230 }, (_, index) => index * 13);
+  for (const after of [...places, 1, 2997, 2999, 3000, 5000]) {
     const page = await log.read({ after, limit: 3 });
     expect(page.map((fact) => fact.seq)).toEqual([1, 2, 3].map((step) => after + step).filter((seq) => seq <= 3000));
   }
@@ -93,9 +94,27 @@ test("a follower that waits ends when it is told to", async () => {
   const { log } = await newAgent();
   const stop = new AbortController();
   const following = log.follow(0, stop.signal)[Symbol.asyncIterator]();
+  const first = following.next();
+  await appendMany(log, 1);
+  expect(await first).toMatchObject({ value: { seq: 1 }, done: false });
   const next = following.next();
+  // Two commits later it surely waits for the third.
+  await log.append({ entries: { file: "conversation.jsonl", entries: [] } }).durable;
+  await log.append({ entries: { file: "conversation.jsonl", entries: [] } }).durable;
   stop.abort();
   expect(await next).toEqual({ value: undefined, done: true });
+});
+
+test("a follower that is ahead of the log hears nothing until the log has passed it", async () => {
+  const { log } = await newAgent();
+  await appendMany(log, 2);
+  const stop = new AbortController();
+  const following = log.follow(5, stop.signal)[Symbol.asyncIterator]();
+  const first = following.next();
+  await appendMany(log, 2);
+  await appendMany(log, 2);
+  expect(await first).toMatchObject({ value: { seq: 6 } });
+  stop.abort();
 });
 
 test("subscribers are told once it is on disk, before the appender", async () => {

@@ -2,8 +2,8 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSyn
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { openStore } from "../../src/store/open-store.ts";
-import { explore } from "./store-exploration.ts";
-import { type Mutant, mutants } from "./store-mutants.ts";
+import { explore, type Life } from "./store-exploration.ts";
+import { type Mutant, mutants, UNCHANGED } from "./store-mutants.ts";
 
 /**
  * Explores every mutant until something catches it; one line of JSON each. A process of its own, because it runs
@@ -11,32 +11,42 @@ import { type Mutant, mutants } from "./store-mutants.ts";
  */
 const [folder = "", only = ""] = process.argv.slice(2);
 const source = join(import.meta.dirname, "../../src");
-const SEEDS = Array.from({ length: 24 }, (_, index) => index + 1);
+/** Shallow and broad first: most bugs show in a few states of the right life, and only then deeper. */
+const livesOf = (budget: number): Life[] =>
+  Array.from({ length: 24 }, (_, seed) => ({
+    seed,
+    steps: 8,
+    trouble: seed % 3 === 0 ? 1 : 4,
+    budget,
+    nestedEvery: 60,
+  }));
+const SHALLOW = livesOf(3);
+const DEEP = livesOf(12);
 
 let fallOver: (error: unknown) => void = () => {};
 process.on("uncaughtException", (error) => fallOver(error));
 
 symlinkSync(join(source, "../node_modules"), join(folder, "node_modules"));
-for (const [index, mutant] of mutants.entries()) {
+for (const [index, mutant] of [UNCHANGED, ...mutants].entries()) {
   if (!mutant.bug.includes(only)) continue;
   const open = await build(mutant, join(folder, `mutant-${index}`));
-  console.log(JSON.stringify({ bug: mutant.bug, ...(await hunt(open)) }));
+  console.log(
+    JSON.stringify({ bug: mutant.bug, ...(await hunt(open, mutant === UNCHANGED ? SHALLOW : [...SHALLOW, ...DEEP])) }),
+  );
 }
 process.exit(0);
 
-async function hunt(open: typeof openStore): Promise<{ caughtBy: string | null; states: number }> {
+async function hunt(
+  open: typeof openStore,
+  lives: readonly Life[],
+): Promise<{ caughtBy: string | null; states: number }> {
   let states = 0;
-  for (const seed of SEEDS) {
+  for (const life of lives) {
     try {
       const fallen = new Promise<never>((_, reject) => {
         fallOver = reject;
       });
-      states += (
-        await Promise.race([
-          explore(open, { seed, steps: 8, trouble: seed % 3 === 0 ? 1 : 4, budget: 12, nestedEvery: 100 }),
-          fallen,
-        ])
-      ).states;
+      states += (await Promise.race([explore(open, life), fallen])).states;
     } catch (error) {
       return { caughtBy: checkOf(error), states };
     }

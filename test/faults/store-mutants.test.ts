@@ -3,17 +3,18 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { temporaryHome } from "../../src/testing/temporary-home.ts";
-import { mutants } from "./store-mutants.ts";
+import { mutants, UNCHANGED } from "./store-mutants.ts";
 
 test("every bug put into the store on purpose is caught by the crash exploration", async () => {
   await using folder = await temporaryHome();
   const main = join(import.meta.dirname, "store-mutants-main.ts");
   const { stdout } = await promisify(execFile)(process.execPath, ["--stack-trace-limit=0", main, folder.path]);
-  const verdicts: { bug: string; caughtBy: string | null }[] = stdout
+  const [control, ...verdicts]: { bug: string; caughtBy: string | null }[] = stdout
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
   for (const { bug, caughtBy } of verdicts) console.log(`${bug} → ${caughtBy ?? "NOT CAUGHT"}`);
+  expect(control).toMatchObject({ bug: UNCHANGED.bug, caughtBy: null });
   expect(verdicts.map(({ bug }) => bug)).toEqual(mutants.map(({ bug }) => bug));
   expect(verdicts.filter(({ caughtBy }) => caughtBy === null)).toEqual([]);
   expect(verdicts.length).toBeGreaterThanOrEqual(20);

@@ -4,6 +4,9 @@ export interface Mutant {
   edits: { file: string; find: string; replace: string }[];
 }
 
+/** The control: what finds a bug in this one proves nothing. */
+export const UNCHANGED: Mutant = { bug: "none", edits: [] };
+
 export const mutants: Mutant[] = [
   mutant("the journal is not written through", "journal.ts", 'open(path, "journal")', 'open(path, "write")'),
   mutant(

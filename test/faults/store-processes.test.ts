@@ -33,6 +33,15 @@ test("a second process is refused with the pid of the first; the lock dies with 
   await store.close();
 });
 
+test("a second opening in the same process is refused too, and does not loosen the lock for others", async () => {
+  await using home = await temporaryHome();
+  const store = await openStore({ root: home.path, clock });
+  await expect(openStore({ root: home.path, clock })).rejects.toThrow(HomeLockedError);
+  expect(await said(home.path, 1)).toEqual([expect.stringContaining(`in use by pid ${process.pid}`)]);
+  await store.close();
+  expect(await said(home.path, 1)).toEqual(["open", "acked 1", "done"]);
+});
+
 test("another process may look while one works, and sees only whole records", async () => {
   await using home = await temporaryHome();
   const { child, lines } = start(home.path, 2000);

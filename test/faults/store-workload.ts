@@ -76,7 +76,7 @@ class Home implements History {
       [40, () => this.#append()],
       [8, () => this.#burst()],
       [18, () => this.settle()],
-      [12, () => this.#snapshot()],
+      [8, () => this.#snapshot()],
       [5 * trouble, () => this.#withFault({ what: "through" }, { code: "ENOSPC", partial: this.#upTo(300) })],
       [
         5 * trouble,
@@ -155,8 +155,11 @@ class Home implements History {
     }
   }
 
+  /** Often of facts that are only just on their way. */
   async #snapshot(): Promise<void> {
-    const log = await this.#log(this.#one(AGENTS));
+    const where = this.#somewhere();
+    if (this.#random() < 0.6) await this.#append(where);
+    const log = await this.#log(where.agent);
     const { seq } = log;
     const last = this.appends.findLast(
       (one) => one.facts.at(-1)?.seq === seq && one.agent === log.id && one.neverAt === Infinity,
