@@ -33,4 +33,6 @@ const WAITING = {
   human: "waits for you",
   news: "waits for the team",
   rate_limit: "waits for the rate limit to pass",
+  children: "waits for its sub-nodes",
+  budget: "waits for room in the budget",
 } as const;

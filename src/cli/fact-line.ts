@@ -53,7 +53,7 @@ function workWordsOf(fact: Fact): string | undefined {
     case "worker.waiting":
       return `${onNode(fact.data)} for ${fact.data.for}`;
     case "message.sent":
-      return `${fact.data.from} → ${fact.data.to}: ${fact.data.preview}`;
+      return `${fact.data.from} → ${fact.data.to}: ${fact.data.text}`;
     case "message.received":
       return `${fact.data.message_id} by ${fact.data.by}`;
     case "log.repaired":

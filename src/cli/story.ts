@@ -85,7 +85,7 @@ export class Story {
 function asideOf(fact: Fact): StoryLine[] {
   switch (fact.type) {
     case "message.sent":
-      return [line(fact.data.from, "says", `→ ${fact.data.to}: ${fact.data.preview}`)];
+      return [line(fact.data.from, "says", `→ ${fact.data.to}: ${fact.data.text}`)];
     case "model.failed": {
       const { retry_in_ms, reason, message } = fact.data;
       const next = retry_in_ms === null ? "" : `; tries again in ${milliseconds(retry_in_ms)}`;

@@ -1,7 +1,7 @@
 import type { Situation } from "../projections/index.ts";
 import type { Fact, UserEntry } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
-import { newsFor } from "./news.ts";
+import { type News, newsFor } from "./news.ts";
 
 /**
  * What one reader has not been told yet: the facts after its cursor.
@@ -13,7 +13,7 @@ import { newsFor } from "./news.ts";
 export class Mailbox {
   readonly #reader: string;
   readonly #now: () => Situation;
-  #waiting: { seq: number; text: string }[] = [];
+  #waiting: (News & { seq: number })[] = [];
   #cursor: number;
   #wake: (() => void) | undefined;
   #close: () => void = () => {};
@@ -49,8 +49,13 @@ export class Mailbox {
     const last = this.#waiting.at(-1);
     if (!last) return [];
     const content = this.#waiting.map((news) => news.text).join("\n\n");
+    const messages = this.#waiting.flatMap((news) => news.message_id ?? []);
     this.#waiting = [];
-    return [{ role: "user", from: "agiraph", content, upto: last.seq }];
+    return [{ role: "user", from: "agiraph", content, upto: last.seq, ...(messages.length > 0 && { messages }) }];
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
   }
 
   async arrived(signal: AbortSignal): Promise<void> {
@@ -75,9 +80,9 @@ export class Mailbox {
   #put(fact: Fact): void {
     if (fact.seq <= this.#cursor) return;
     this.#cursor = fact.seq;
-    const text = newsFor(this.#reader, fact, this.#now());
-    if (text === undefined) return;
-    this.#waiting.push({ seq: fact.seq, text });
+    const news = newsFor(this.#reader, fact, this.#now());
+    if (news === undefined) return;
+    this.#waiting.push({ ...news, seq: fact.seq });
     this.#wake?.();
   }
 }

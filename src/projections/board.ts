@@ -5,6 +5,12 @@ interface NodeBase {
   spec: FactOf<"node.created">["data"];
   created_ts: number;
   children: NodeId[];
+  /** Whoever must take it, when somebody is named. */
+  reserved_for: WorkerId | null;
+  /** Tries that failed so far. */
+  failures: number;
+  /** What this node and the nodes below it have spent. */
+  spent_usd: number;
   /** The newest fact about this node, so that its `log.jsonl` can be checked against it. */
   last_seq: number;
 }
@@ -18,7 +24,8 @@ export type NodeState = NodeBase &
     /** The intent to publish is recorded; the rename may or may not have happened. */
     | { status: "publishing"; worker_id: WorkerId; summary: string; files: PublishedFile[] }
     | { status: "completed"; worker_id: WorkerId; summary: string; files: PublishedFile[]; ended_ts: number }
-    | { status: "failed"; worker_id: WorkerId; outcome: Outcome; ended_ts: number }
+    /** With what could be published of it, if anything. */
+    | { status: "failed"; worker_id: WorkerId; outcome: Outcome; files: PublishedFile[]; ended_ts: number }
   );
 
 /** All work of an agent, by node id, in the order it was made. */
@@ -38,6 +45,9 @@ export function applyToBoard(board: Board, fact: Fact): void {
       spec: fact.data,
       created_ts: fact.ts,
       children: [],
+      reserved_for: null,
+      failures: 0,
+      spent_usd: 0,
       last_seq: fact.seq,
       status: "pending",
     };
@@ -48,14 +58,19 @@ export function applyToBoard(board: Board, fact: Fact): void {
   const node = id ? board.nodes[id] : undefined;
   if (!node) return;
   node.last_seq = fact.seq;
+  if (fact.type === "model.responded" && fact.data.cost_usd) charge(board, node, fact.data.cost_usd);
   const next = nextStateOf(node, fact);
   if (next) board.nodes[node.id] = next;
 }
 
 function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
-  const { id, spec, created_ts, children } = node;
-  const base = { id, spec, created_ts, children, last_seq: fact.seq };
+  const { id, spec, created_ts, children, reserved_for, failures, spent_usd } = node;
+  const base = { id, spec, created_ts, children, reserved_for, failures, spent_usd, last_seq: fact.seq };
   switch (fact.type) {
+    case "node.reserved":
+      return node.status === "pending" ? { ...base, status: "pending", reserved_for: fact.data.worker_id } : undefined;
+    case "node.retried":
+      return { ...base, failures: failures + 1, status: "assigned", worker_id: fact.data.worker_id };
     case "node.assigned":
       return { ...base, status: "assigned", worker_id: fact.data.worker_id };
     case "node.started":
@@ -69,16 +84,21 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
       const files = node.status === "publishing" ? node.files : [];
       return { ...base, status: "completed", worker_id, summary, files, ended_ts: fact.ts };
     }
-    case "node.failed":
-      return {
-        ...base,
-        status: "failed",
-        worker_id: fact.data.worker_id,
-        outcome: fact.data.outcome,
-        ended_ts: fact.ts,
-      };
+    case "node.failed": {
+      const { worker_id, outcome } = fact.data;
+      const files = node.status === "publishing" ? node.files : [];
+      return { ...base, status: "failed", worker_id, outcome, files, ended_ts: fact.ts };
+    }
     default:
       return undefined;
+  }
+}
+
+/** What a node spends, the nodes above it have spent too. */
+function charge(board: Board, node: NodeState, usd: number): void {
+  for (let each: NodeState | undefined = node; each; ) {
+    each.spent_usd += usd;
+    each = each.spec.parent_node_id ? board.nodes[each.spec.parent_node_id] : undefined;
   }
 }
 
@@ -98,10 +118,9 @@ export function openNodes(board: Board, run: RunId): NodeState[] {
 }
 
 /** The board in words, for the coordinator's prompt and for people. */
-export function describeBoard(board: Board): string {
-  const lines = Object.values(board.nodes).map(
-    (node) => `- ${node.id} [${node.status}] ${firstLine(node.spec.task)}${detailOf(node)}`,
-  );
+export function describeBoard(board: Board, run?: RunId): string {
+  const nodes = Object.values(board.nodes).filter((node) => run === undefined || node.spec.run_id === run);
+  const lines = nodes.map((node) => `- ${node.id} [${node.status}] ${firstLine(node.spec.task)}${detailOf(node)}`);
   return lines.length > 0 ? lines.join("\n") : "The board is empty.";
 }
 

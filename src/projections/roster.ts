@@ -9,8 +9,9 @@ export type WorkerState = WorkerBase &
   (
     | { status: "idle" }
     | { status: "busy"; node_id: NodeId | null }
-    | { status: "waiting"; node_id: NodeId | null; for: "human" | "news" | "rate_limit" }
+    | { status: "waiting"; node_id: NodeId | null; for: FactOf<"worker.waiting">["data"]["for"] }
     | { status: "stopped" }
+    | { status: "retired" }
   );
 
 /** Who works, by worker id, the coordinator first. */
@@ -35,6 +36,12 @@ export function applyToRoster(roster: Roster, fact: Fact): void {
     case "worker.waiting":
       roster[id] = { id, spawned, status: "waiting", node_id: fact.data.node_id, for: fact.data.for };
       return;
+    case "worker.briefed":
+      worker.spawned.identity = fact.data.identity;
+      return;
+    case "worker.retired":
+      roster[id] = { id, spawned, status: "retired" };
+      return;
     case "worker.stopped":
       roster[id] = { id, spawned, status: "stopped" };
       return;
@@ -43,4 +50,15 @@ export function applyToRoster(roster: Roster, fact: Fact): void {
 
 export function idleWorkers(roster: Roster): WorkerState[] {
   return Object.values(roster).filter((worker) => worker.status === "idle");
+}
+
+/** The people in words. */
+export function describeRoster(roster: Roster): string {
+  return Object.values(roster)
+    .map((worker) => {
+      const on = "node_id" in worker && worker.node_id ? ` on ${worker.node_id}` : "";
+      const what = worker.status === "waiting" ? `waiting for ${worker.for.replace("_", " ")}` : worker.status;
+      return `- ${worker.spawned.name}: ${what}${on} (${worker.spawned.model})`;
+    })
+    .join("\n");
 }

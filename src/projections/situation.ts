@@ -1,8 +1,10 @@
 import type { Fact } from "../protocol/index.ts";
 import { type AgentState, applyToAgent, bornFrom } from "./agent.ts";
 import { applyToBoard, type Board, emptyBoard } from "./board.ts";
+import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
 import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
+import { applyToStages, type Stage } from "./stages.ts";
 import { applyToThread, type Thread } from "./thread.ts";
 
 /**
@@ -13,12 +15,14 @@ export interface Situation {
   seq: number;
   agent: AgentState;
   board: Board;
+  stages: Stage[];
   roster: Roster;
+  letters: Letters;
   thread: Thread;
   spending: Spending;
 }
 
-export const SITUATION_VERSION = 1;
+export const SITUATION_VERSION = 2;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -27,7 +31,9 @@ export function begin(first: Fact): Situation {
     seq: first.seq,
     agent: bornFrom(first),
     board: emptyBoard(),
+    stages: [],
     roster: {},
+    letters: emptyLetters(),
     thread: [],
     spending: emptySpending(),
   };
@@ -39,7 +45,9 @@ export function apply(now: Situation, fact: Fact): void {
   now.seq = fact.seq;
   applyToAgent(now.agent, fact);
   applyToBoard(now.board, fact);
+  applyToStages(now.stages, fact);
   applyToRoster(now.roster, fact);
+  applyToLetters(now.letters, fact);
   applyToThread(now.thread, fact);
   applyToSpending(now.spending, fact);
 }

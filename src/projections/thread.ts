@@ -26,7 +26,7 @@ function utteranceIn(fact: Fact): Omit<Utterance, "seq" | "ts"> | undefined {
     case "run.started":
       return { from: HUMAN, to: COORDINATOR, text: fact.data.goal };
     case "message.sent":
-      return { from: fact.data.from, to: fact.data.to, text: fact.data.preview };
+      return { from: fact.data.from, to: fact.data.to, text: fact.data.text };
     case "agent.completed":
       return { from: COORDINATOR, to: HUMAN, text: fact.data.summary };
     case "agent.failed":

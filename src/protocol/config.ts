@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { contractSchema } from "./fact.ts";
 
 /** USD for a million tokens. */
 export const priceSchema = z.strictObject({
@@ -26,6 +27,12 @@ export const configSchema = z.strictObject({
   budget_usd: z.number().positive().optional(),
   max_concurrent: z.int().min(1).max(1000).optional(),
   max_turns: z.int().min(1).max(100_000).optional(),
+  max_stages: z.int().min(1).max(1000).optional(),
+  /** How deep work may be handed down, and into how many pieces each time. */
+  max_depth: z.int().min(1).max(20).optional(),
+  max_children: z.int().min(1).max(1000).optional(),
+  /** What holds for a stage unless the coordinator says otherwise. */
+  contract: contractSchema.partial().optional(),
   providers: z.record(z.string().regex(/^[a-z0-9][a-z0-9_-]*$/), providerConfigSchema).optional(),
   /** Facts about a model that we do not know or know wrong, by `provider/model`. */
   models: z

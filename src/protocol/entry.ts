@@ -34,6 +34,8 @@ const userEntry = z.object({
   content: z.string(),
   /** News up to and including this fact has now been told. The reader's mailbox cursor, kept where it cannot get lost. */
   upto: z.int().nonnegative().optional(),
+  /** The messages told here: each is received when this entry is on disk. */
+  messages: z.array(z.string()).optional(),
   /** Present on the first entry of an assignment. */
   node_id: z.string().optional(),
   run_id: z.string().optional(),

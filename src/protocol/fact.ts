@@ -14,6 +14,14 @@ const worker = { worker_id: workerIdSchema };
 /** Who acts, and on which node; the coordinator acts on none. */
 const actor = { worker_id: workerIdSchema, node_id: nodeIdSchema.nullable() };
 
+/** How far a stage may go, and when it is done (seed 002 §3.2). */
+export const contractSchema = z.object({
+  max_iterations_per_node: z.int().positive(),
+  timeout_seconds: z.number().positive(),
+  checkpoint_policy: z.enum(["all_must_complete", "majority", "any"]),
+});
+export type StageContract = z.infer<typeof contractSchema>;
+
 export const publishedFileSchema = z.object({ path: z.string(), sha256: z.string(), bytes: z.int().nonnegative() });
 export type PublishedFile = z.infer<typeof publishedFileSchema>;
 
@@ -40,9 +48,20 @@ export const factData = {
   "run.started": z.object({ run_id: runIdSchema, goal: z.string() }),
   "run.finished": z.object({ run_id: runIdSchema, outcome: outcomeSchema }),
 
+  "stage.started": z.object({
+    run_id: runIdSchema,
+    stage: z.int().positive(),
+    name: z.string(),
+    contract: contractSchema,
+  }),
+  "stage.reconvened": z.object({ run_id: runIdSchema, stage: z.int().positive(), assessment: z.string() }),
+  "stage.completed": z.object({ run_id: runIdSchema, stage: z.int().positive() }),
+
   "node.created": z.object({
     run_id: runIdSchema,
     ...node,
+    /** The stage it belongs to, counted from 1 within the run. */
+    stage: z.int().positive().optional(),
     task: z.string(),
     inference: z.enum(["single", "multi"]),
     dependencies: z.array(nodeIdSchema),
@@ -50,12 +69,22 @@ export const factData = {
     deliverables: z.array(z.string()),
     parent_node_id: nodeIdSchema.nullable(),
     created_by: workerIdSchema,
+    /** Shell commands that must succeed in scratch/ before a publish is taken. */
+    checks: z.array(z.string()).optional(),
+    /** Reserved from the parent's share. */
+    budget_usd: z.number().positive().optional(),
+    /** What this role of seed 000 is called; a role's node ends with its checkpoint. */
+    role: z.string().optional(),
   }),
+  /** Whoever is named takes it as soon as they are free; nobody else does. */
+  "node.reserved": z.object({ ...node, ...worker }),
   "node.assigned": z.object({ ...node, ...worker }),
   "node.started": z.object({ ...node, ...worker }),
   /** The intent and the manifest; the one rename follows, then `node.completed`. */
   "node.published": z.object({ ...node, ...worker, summary: z.string(), files: z.array(publishedFileSchema) }),
   "node.completed": z.object({ ...node, ...worker, summary: z.string() }),
+  /** A try failed and the same worker tries once more. */
+  "node.retried": z.object({ ...node, ...worker, error: z.string() }),
   "node.failed": z.object({ ...node, ...worker, outcome: outcomeSchema }),
 
   "worker.spawned": z.object({
@@ -64,12 +93,20 @@ export const factData = {
     name: z.string(),
     kind: z.enum(["harnessed", "autonomous", "claude_code", "acp", "mesh"]),
     model: z.string(),
+    identity: z.string().optional(),
+    /** Prepared memory, what the worker knows before its first node. */
+    memory: z.string().optional(),
+    /** Tool names, or absent for all. */
+    tools: z.array(z.string()).optional(),
   }),
+  /** A new brief between stages: from now on this is who the worker is. */
+  "worker.briefed": z.object({ ...worker, identity: z.string() }),
+  "worker.retired": z.object(worker),
   "worker.busy": z.object(actor),
   "worker.idle": z.object(worker),
   "worker.waiting": z.object({
     ...actor,
-    for: z.enum(["human", "news", "rate_limit"]),
+    for: z.enum(["human", "news", "rate_limit", "children", "budget"]),
     until_ts: z.number().optional(),
   }),
   "worker.stopped": z.object(worker),
@@ -79,10 +116,19 @@ export const factData = {
     message_id: z.string(),
     from: z.string(),
     to: z.string(),
-    preview: z.string(),
-    file: z.string().nullable(),
+    text: z.string(),
+    file: z.string(),
+    /** How many messages this one answers in a row; a limit on it ends ping-pong. */
+    hops: z.int().positive(),
+    /** Who reads it, where that is not whom it was sent to: a message to someone retired reaches the coordinator. */
+    reader: z.string().optional(),
   }),
   "message.received": z.object({ message_id: z.string(), by: z.string() }),
+  /** Its reader finished before seeing it; somebody else reads it now. */
+  "message.forwarded": z.object({ message_id: z.string(), to: workerIdSchema }),
+  /** Its reader has gone and nobody will see it. */
+  "message.expired": z.object({ message_id: z.string(), why: z.string() }),
+  "suggestion.made": z.object({ ...actor, suggestion: z.string() }),
 
   "model.called": z.object({ ...actor, model: z.string(), turn: z.int() }),
   "model.responded": z.object({

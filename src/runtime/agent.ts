@@ -1,29 +1,46 @@
-import { apply, type NodeState, openNodes, SITUATION_VERSION, type Situation } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type NewFact, type NodeId, type Outcome, type RunId } from "../protocol/index.ts";
 import {
-  createAgentFolder,
-  createNodeFolder,
-  createRunFolder,
-  createWorkerFolder,
-  undoPublish,
-  writeStatus,
-} from "../store/node-folder.ts";
+  apply,
+  currentStage,
+  type NodeState,
+  openNodes,
+  SITUATION_VERSION,
+  type Situation,
+} from "../projections/index.ts";
+import { COORDINATOR, type Fact, HUMAN, type NewFact, type NodeId, type RunId } from "../protocol/index.ts";
+import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
 import { NodeTraces } from "../store/node-trace.ts";
-import { nodeDir, runDir, workerDir } from "../store/paths.ts";
-import { writeOutput, writePlan } from "../store/run-files.ts";
+import { nodeDir, runDir } from "../store/paths.ts";
+import { writeMessage, writeOutput, writePlan } from "../store/run-files.ts";
 import type { AgentLog } from "../store/store.ts";
-import type { NewWork } from "../tools/work.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { coordinate } from "../workers/coordinator.ts";
-import { type Workplace, workOnNode } from "../workers/harnessed.ts";
+import type { Workplace } from "../workers/harnessed.ts";
+import { Purse } from "../workers/purse.ts";
 import { situationOf } from "./inspect.ts";
-import { checkedOrder } from "./new-work.ts";
+import { explain, isTaken, runNode } from "./node-run.ts";
 import { assignments } from "./scheduler.ts";
+import { Team, type TeamLimits } from "./team.ts";
 
 /** What the house provides to every agent in it. */
-export type House = Omit<Workplace, "log" | "now" | "live"> & { maxConcurrent: number; pid: number };
+export type House = Omit<Workplace, "log" | "now" | "live" | "purse"> & {
+  maxConcurrent: number;
+  pid: number;
+  limits: TeamLimits;
+  checkModel(id: string): void;
+};
 
 const SNAPSHOT_EVERY = 1000;
+
+/** What may let somebody begin: work, a reservation, a worker, or room for one. */
+const WAKES_THE_SCHEDULER = new Set<Fact["type"]>([
+  "node.created",
+  "node.reserved",
+  "node.completed",
+  "node.failed",
+  "worker.spawned",
+  "worker.idle",
+  "worker.waiting",
+]);
 
 /**
  * One agent at work: follows its own log and does what follows from each fact.
@@ -40,6 +57,8 @@ export class Agent {
   readonly #tasks = new Map<string, Promise<void>>();
   readonly #folders = new Map<NodeId, Promise<void>>();
   readonly #listeners = new Set<(delta: Delta) => void>();
+  #teamOf: { run: RunId; team: Team } | undefined;
+  #purse: Purse | undefined;
   #work = new AbortController();
   #scheduling = false;
   #unsnapshotted = 0;
@@ -79,6 +98,8 @@ export class Agent {
     const taken = run ? openNodes(this.#now.board, run.id).filter(isTaken) : [];
     for (const { id, worker_id } of taken) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
     this.#work = new AbortController();
+    const budget = this.#now.agent.created.budget_usd;
+    this.#purse = budget === null ? undefined : new Purse(budget, this.#now.spending.total.cost_usd);
     await this.log.append({ facts }).durable;
     await this.#traces.repair(this.log);
     const current = this.#now.agent.run;
@@ -131,8 +152,10 @@ export class Agent {
   #onFact(fact: Fact): void {
     apply(this.#now, fact);
     this.#traces.note(fact);
+    if (fact.type === "node.created") this.#prepare(fact.data.node_id, fact.data.run_id);
     if (fact.type === "node.assigned") this.#startNode(fact.data.node_id);
-    if (fact.type === "node.created" || fact.type === "worker.idle") this.#schedule();
+    if (fact.type === "message.sent") derived(() => writeMessage(this.log.dir, this.#now, fact));
+    if (WAKES_THE_SCHEDULER.has(fact.type)) this.#schedule();
     if (++this.#unsnapshotted >= SNAPSHOT_EVERY) {
       this.#unsnapshotted = 0;
       // A snapshot is disposable: failing to write one loses nothing.
@@ -154,6 +177,13 @@ export class Agent {
     );
   }
 
+  /** The folder and the plan are there for people to look at before anybody begins; both can be made again. */
+  #prepare(id: NodeId, run: RunId): void {
+    const node = this.#now.board.nodes[id];
+    if (node) this.#folderOf(node).catch((error: unknown) => this.#fail(error));
+    derived(() => writePlan(runDir(this.log.dir, run), this.#now));
+  }
+
   #startNode(id: NodeId): void {
     this.#task(id, async (signal) => {
       const node = this.#now.board.nodes[id];
@@ -161,26 +191,12 @@ export class Agent {
       const worker = this.#now.roster[node.worker_id];
       if (!worker) throw new Error(`${id} is assigned to ${node.worker_id}, who is not on the roster.`);
       await this.#folderOf(node);
-      await createWorkerFolder(workerDir(this.log.dir, node.spec.run_id, worker.id), {
-        name: worker.spawned.name,
-        identity: "A capable generalist.",
-      });
-      const dir = nodeDir(this.log.dir, node.spec.run_id, id);
-      // A publish that was prepared but never recorded has left the files read-only.
-      if (node.status === "running") await undoPublish(dir);
-      await writeStatus(dir, "running", `By ${worker.spawned.name}.`);
-      const who = { node_id: id, worker_id: worker.id };
-      if (node.status === "assigned") await this.log.append({ facts: [{ type: "node.started", data: who }] }).durable;
-      const outcome = await workOnNode(node, worker, this.#workplace(), signal);
-      await this.log.append({ facts: endingOf(who, outcome) }).durable;
-      const { status } = this.#now.board.nodes[id] ?? node;
-      await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome));
+      await runNode(node, worker, this.#team(node.spec.run_id), this.#workplace(), signal);
     });
   }
 
   async #coordinate(run: { id: RunId; goal: string }, signal: AbortSignal): Promise<void> {
-    const team = { createNode: (order: NewWork) => this.#createNode(run.id, order) };
-    const outcome = await coordinate(run, team, this.#workplace(), signal);
+    const outcome = await coordinate(run, this.#team(run.id), this.#workplace(), signal);
     if (outcome.kind === "stopped") {
       await this.log.append({ facts: [{ type: "worker.stopped", data: { worker_id: COORDINATOR } }] }).durable;
       return;
@@ -192,25 +208,32 @@ export class Agent {
         : { type: "agent.failed", data: { error: explain(outcome) } };
     const facts: NewFact[] = [{ type: "worker.idle", data: { worker_id: COORDINATOR } }];
     // A run that failed (a wrong key, a provider that is down) is not over: once mended, resume goes on with it.
-    if (outcome.kind !== "failed") facts.push({ type: "run.finished", data: { run_id: run.id, outcome } });
+    if (outcome.kind !== "failed")
+      facts.push(...this.#closing(run.id), { type: "run.finished", data: { run_id: run.id, outcome } });
     await this.log.append({ facts: [...facts, ended] }).durable;
     // Nobody works for a run that has ended.
     this.#work.abort(new Error("the run has ended"));
   }
 
-  async #createNode(run_id: RunId, order: NewWork) {
-    const checked = checkedOrder(order, this.#now.board);
-    if (!checked.ok) return checked;
-    const node_id: NodeId = `node-${Object.keys(this.#now.board.nodes).length + 1}`;
-    const { task, deliverables, refs, inference } = order;
-    const data = { run_id, node_id, task, inference, dependencies: checked.dependencies, refs, deliverables };
-    await this.log.append({
-      facts: [{ type: "node.created", data: { ...data, parent_node_id: null, created_by: COORDINATOR } }],
-    }).durable;
-    const node = this.#now.board.nodes[node_id];
-    if (node) await this.#folderOf(node);
-    await writePlan(runDir(this.log.dir, run_id), this.#now);
-    return { ok: true as const, node_id };
+  /** What a run leaves open when it ends: its stage, and mail that nobody will read. */
+  #closing(run_id: RunId): NewFact[] {
+    const stage = currentStage(this.#now.stages, run_id);
+    const facts: NewFact[] = stage ? [{ type: "stage.completed", data: { run_id, stage: stage.number } }] : [];
+    for (const letter of Object.values(this.#now.letters.queued)) {
+      if (letter.reader !== HUMAN)
+        facts.push({ type: "message.expired", data: { message_id: letter.id, why: "the run has ended" } });
+    }
+    return facts;
+  }
+
+  /** One for each run: it counts nodes and messages. */
+  #team(run: RunId): Team {
+    if (this.#teamOf?.run !== run) {
+      const { limits, checkModel } = this.#house;
+      const team = new Team(run, { log: this.log, now: () => this.#now, limits, checkModel });
+      this.#teamOf = { run, team };
+    }
+    return this.#teamOf.team;
   }
 
   /** Made once in this process, however many want it at the same time; making it again after a crash changes nothing. */
@@ -227,6 +250,7 @@ export class Agent {
       ...this.#house,
       log: this.log,
       now: () => this.#now,
+      purse: this.#purse,
       live: (delta) => {
         for (const listener of this.#listeners) listener(delta);
       },
@@ -251,33 +275,11 @@ export class Agent {
   }
 }
 
-type TakenNode = Extract<NodeState, { status: "assigned" | "running" | "publishing" }>;
-
-function isTaken(node: NodeState): node is TakenNode {
-  return node.status === "assigned" || node.status === "running" || node.status === "publishing";
-}
-
-function endingOf(who: { node_id: NodeId; worker_id: string }, outcome: Outcome): NewFact[] {
-  const idle: NewFact = { type: "worker.idle", data: { worker_id: who.worker_id } };
-  switch (outcome.kind) {
-    case "published":
-      return [{ type: "node.completed", data: { ...who, summary: outcome.summary } }, idle];
-    case "stopped":
-      return [{ type: "worker.stopped", data: { worker_id: who.worker_id } }];
-    default:
-      return [{ type: "node.failed", data: { ...who, outcome } }, idle];
-  }
-}
-
-function explain(outcome: Outcome): string {
-  switch (outcome.kind) {
-    case "exhausted":
-      return `The coordinator used all its ${outcome.turns} turns without finishing.`;
-    case "budget_exhausted":
-      return `The budget is spent ($${outcome.spent_usd.toFixed(4)}).`;
-    case "failed":
-      return outcome.error;
-    default:
-      return outcome.kind;
+/** A file that the log can make again: failing to write it loses nothing. */
+function derived(write: () => void): void {
+  try {
+    write();
+  } catch {
+    // The disk is full or the folder is gone; the log has everything.
   }
 }

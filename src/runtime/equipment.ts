@@ -11,14 +11,18 @@ import { webSearchTool } from "../tools/web-search.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
 import type { Settings } from "./settings.ts";
 
-export type Equip = (scope: Scope, actor: Actor, model: Model, record: Recorder) => Tool[];
+export interface Equipment {
+  tools(scope: Scope, actor: Actor, model: Model, record: Recorder): Tool[];
+  /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
+  check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
+}
 
 /** The hands of everyone in the house: files, shell and web, each bound to what its owner may touch. */
-export function equip({ env, config }: Settings): Equip {
+export function equip({ env, config }: Settings): Equipment {
   // Proving a sandbox takes a moment and not every team needs one, so it is opened by the first command.
   let opening: Promise<Sandbox> | undefined;
   const sandbox = () => (opening ??= openSandbox({ unsafe: config.sandbox?.unsafe ?? false }));
-  return (scope, actor, model, record) => [
+  const tools: Equipment["tools"] = (scope, actor, model, record) => [
     ...fileTools(scope),
     shellTool({
       sandbox,
@@ -30,6 +34,15 @@ export function equip({ env, config }: Settings): Equip {
     ...(model.searchesWeb ? [] : [webSearchTool({ env, fetch })]),
     webFetchTool(config.web_fetch ? { allowPrivate: config.web_fetch.allow } : {}),
   ];
+  return {
+    tools,
+    async check(command, scope, signal) {
+      const tool = shellTool({ sandbox, binds: () => scope.binds(), env: { SCRATCH: scope.binds().cwd } });
+      const output = await tool.run({ command }, signal);
+      if (typeof output === "string" || output.ok !== false) return null;
+      return output.content;
+    },
+  };
 }
 
 /** What a command may call its folders. */

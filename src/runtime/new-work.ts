@@ -1,41 +1,100 @@
-import type { Board } from "../projections/index.ts";
+import type { Board, NodeState } from "../projections/index.ts";
 import type { NodeId } from "../protocol/index.ts";
 import type { NewWork } from "../tools/work.ts";
 
 type Checked = { ok: true; dependencies: NodeId[] } | { ok: false; reason: string };
 
 /** Work may only build on nodes that exist; a node made now can therefore never be part of a cycle. */
-export function checkedOrder(order: NewWork, board: Board): Checked {
-  const known = Object.keys(board.nodes);
+export function checkedOrder(
+  order: NewWork,
+  board: Board,
+  parent: NodeState | undefined,
+  limits: { maxDepth: number; maxChildren: number },
+): Checked {
+  const reason =
+    tooDeepOrBroad(board, parent, limits) ??
+    notAPath(order.deliverables) ??
+    overTheShare(order.budget_usd, board, parent);
+  if (reason !== undefined) return { ok: false, reason };
+  const above = ancestorsOf(board, parent);
   const dependencies: NodeId[] = [];
   for (const id of order.dependencies) {
     const node = board.nodes[id as NodeId];
-    if (!node)
-      return {
-        ok: false,
-        reason: `there is no node "${id}". ${known.length > 0 ? `There are: ${known.join(", ")}.` : "The board is empty."}`,
-      };
+    if (!node) return { ok: false, reason: `there is no node "${id}". ${knownNodes(board)}` };
+    if (above.has(node.id)) return { ok: false, reason: `${id} is waiting for this very work; it cannot come first.` };
     dependencies.push(node.id);
-  }
-  const prose = order.deliverables.find((path) => !looksLikePath(path));
-  if (prose !== undefined) {
-    return {
-      ok: false,
-      reason: `deliverables are file names, e.g. report.md; "${prose.slice(0, 80)}" is not one. Say the rest in the task.`,
-    };
   }
   for (const [name, target] of Object.entries(order.refs)) {
     const match = /^(?:nodes\/)?(node-\d+)\/published(?:\/|$)/.exec(target);
     const node = match ? board.nodes[match[1] as NodeId] : undefined;
-    if (!node)
+    if (!node || above.has(node.id)) {
       return {
         ok: false,
-        reason: `ref "${name}" must point at a node's published files, e.g. node-1/published/report.md; it is "${target}".`,
+        reason: `ref "${name}" must point at the published files of another node, e.g. node-1/published/report.md; it is "${target}".`,
       };
+    }
     // What a ref points at exists only once that node is completed.
-    if (node.status !== "completed" && !dependencies.includes(node.id)) dependencies.push(node.id);
+    if (node.status !== "completed" && node.status !== "failed" && !dependencies.includes(node.id))
+      dependencies.push(node.id);
   }
   return { ok: true, dependencies };
+}
+
+function tooDeepOrBroad(
+  board: Board,
+  parent: NodeState | undefined,
+  limits: { maxDepth: number; maxChildren: number },
+): string | undefined {
+  if (!parent) return undefined;
+  if (ancestorsOf(board, parent).size >= limits.maxDepth)
+    return `work is already ${limits.maxDepth} levels deep. Do it yourself.`;
+  if (parent.children.length >= limits.maxChildren)
+    return `${parent.id} has ${limits.maxChildren} sub-nodes already. Do the rest yourself.`;
+  return undefined;
+}
+
+/** The node itself and everything above it. */
+function ancestorsOf(board: Board, node: NodeState | undefined): Set<NodeId> {
+  const above = new Set<NodeId>();
+  for (
+    let each = node;
+    each && !above.has(each.id);
+    each = each.spec.parent_node_id ? board.nodes[each.spec.parent_node_id] : undefined
+  ) {
+    above.add(each.id);
+  }
+  return above;
+}
+
+/** A share is reserved from what its parent has left; what other children have reserved and not spent is not left. */
+function overTheShare(wanted: number | undefined, board: Board, parent: NodeState | undefined): string | undefined {
+  if (wanted === undefined || parent?.spec.budget_usd === undefined) return undefined;
+  const reserved = parent.children
+    .map((id) => board.nodes[id])
+    .reduce(
+      (sum, child) => sum + (child && isOpen(child) ? Math.max(0, (child.spec.budget_usd ?? 0) - child.spent_usd) : 0),
+      0,
+    );
+  const left = parent.spec.budget_usd - parent.spent_usd - reserved;
+  return wanted > left
+    ? `$${wanted} is more than the $${Math.max(0, left).toFixed(4)} that ${parent.id} has left.`
+    : undefined;
+}
+
+function isOpen(node: NodeState): boolean {
+  return node.status !== "completed" && node.status !== "failed";
+}
+
+function knownNodes(board: Board): string {
+  const known = Object.keys(board.nodes);
+  return known.length > 0 ? `There are: ${known.slice(-20).join(", ")}.` : "The board is empty.";
+}
+
+function notAPath(deliverables: readonly string[]): string | undefined {
+  const prose = deliverables.find((path) => !looksLikePath(path));
+  return prose === undefined
+    ? undefined
+    : `deliverables are file names, e.g. report.md; "${prose.slice(0, 80)}" is not one. Say the rest in the task.`;
 }
 
 function looksLikePath(text: string): boolean {

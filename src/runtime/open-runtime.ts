@@ -15,8 +15,8 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   const random = instead.random ?? Math.random;
   const catalog =
     instead.catalog ?? createCatalog({ env: settings.env, config: settings.config, sleep: clock.sleep, random });
-  const tools = instead.tools ?? equip(settings);
-  return new Runtime(settings, { store, catalog, clock, random, tools, pid: instead.pid ?? process.pid });
+  const { tools, check } = equip(settings);
+  return new Runtime(settings, { store, catalog, clock, random, tools, check, pid: process.pid, ...instead });
 }
 
 /** Looks at a home that another process may be working in. */

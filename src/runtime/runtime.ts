@@ -12,6 +12,7 @@ import { Agent, type House } from "./agent.ts";
 import { type ControlRequest, listenForControl } from "./control.ts";
 import { nameFrom, newAgentId } from "./names.ts";
 import type { Settings } from "./settings.ts";
+import { agreedContract, TEAM_LIMITS } from "./team.ts";
 
 export interface NewAgent {
   goal: string;
@@ -31,6 +32,7 @@ export interface RuntimePorts {
   clock: Clock;
   random(): number;
   tools: House["tools"];
+  check: House["check"];
   pid: number;
 }
 
@@ -118,7 +120,7 @@ export class Runtime {
   }
 
   #house(): House {
-    const { catalog, clock, tools, pid } = this.#ports;
+    const { catalog, clock, tools, check, pid } = this.#ports;
     const { home, config } = this.#settings;
     return {
       prompts: promptsOf(home),
@@ -127,6 +129,15 @@ export class Runtime {
       pid,
       tools,
       model: (id) => catalog.model(id),
+      checkModel: (id) => void catalog.resolve(id),
+      check,
+      limits: {
+        ...TEAM_LIMITS,
+        maxStages: config.max_stages ?? TEAM_LIMITS.maxStages,
+        maxDepth: config.max_depth ?? TEAM_LIMITS.maxDepth,
+        maxChildren: config.max_children ?? TEAM_LIMITS.maxChildren,
+        contract: agreedContract(config.contract ?? {}, TEAM_LIMITS.contract),
+      },
       maxTurns: config.max_turns ?? MAX_TURNS,
       maxConcurrent: config.max_concurrent ?? MAX_CONCURRENT,
     };

@@ -1,5 +1,5 @@
-import { idleWorkers, readyNodes, type Situation, type WorkerState } from "../projections/index.ts";
-import { COORDINATOR, type NewFact } from "../protocol/index.ts";
+import { idleWorkers, type NodeState, readyNodes, type Situation } from "../projections/index.ts";
+import { COORDINATOR, type NewFact, type RunId, type WorkerId } from "../protocol/index.ts";
 
 /** Names for workers nobody named, in the order they are hired. */
 const NAMES = [
@@ -10,36 +10,57 @@ const NAMES = [
 ];
 
 /**
- * Who takes what now: each ready node, oldest first, meets an idle worker or a new one, up to the limit. Pure, so that
- * the same situation always gives the same answer.
+ * Who takes what now. Pure: the same situation always gives the same answer.
+ *
+ * Q1. Oldest ready node first. A node that is reserved waits for its worker; the others do not wait behind it.
+ * Q2. Whoever is idle is asked before anybody is hired, in the order they were hired; those somebody has reserved last.
+ * Q3. At most `maxConcurrent` work at the same time. Who waits for sub-nodes, for people or for the team does not count:
+ *     otherwise parents could keep their own children from beginning.
  */
 export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: number }): NewFact[] {
   const run = now.agent.run;
   if (!run || run.finished) return [];
-  const team = Object.values(now.roster).filter((worker) => worker.id !== COORDINATOR);
-  const free = idleWorkers(now.roster).filter(
-    (worker) => worker.id !== COORDINATOR && worker.spawned.run_id === run.id,
-  );
-  let capacity =
-    maxConcurrent - team.filter((worker) => worker.status === "busy" || worker.status === "waiting").length;
+  const ready = readyNodes(now.board).filter((node) => node.spec.run_id === run.id);
+  if (ready.length === 0) return [];
+  const wanted = new Set(ready.flatMap((node) => node.reserved_for ?? []));
+  const idle = idleWorkers(now.roster)
+    .filter((worker) => worker.id !== COORDINATOR && worker.spawned.run_id === run.id)
+    .map((worker) => worker.id);
+  const free = [...idle.filter((id) => !wanted.has(id)), ...idle.filter((id) => wanted.has(id))];
+  const hired = new Set(Object.keys(now.roster));
   const facts: NewFact[] = [];
-  const taken = new Set(team.map((worker) => worker.id));
-  for (const node of readyNodes(now.board)) {
-    if (capacity-- <= 0) break;
-    const worker_id = free.shift()?.id ?? hire(now, taken, facts);
+  let capacity = maxConcurrent - workingNow(now);
+  for (const node of ready) {
+    if (capacity <= 0) break;
+    const worker_id = takerOf(node, free) ?? (node.reserved_for ? undefined : hire(now, run.id, hired, facts));
+    if (worker_id === undefined) continue;
+    capacity -= 1;
     facts.push({ type: "node.assigned", data: { node_id: node.id, worker_id } });
     facts.push({ type: "worker.busy", data: { worker_id, node_id: node.id } });
   }
   return facts;
 }
 
-function hire(now: Situation, taken: Set<WorkerState["id"]>, facts: NewFact[]): string {
-  const name = NAMES.find((candidate) => !taken.has(candidate.toLowerCase())) ?? `Worker ${taken.size + 1}`;
+function takerOf(node: NodeState, free: WorkerId[]): WorkerId | undefined {
+  const at = node.reserved_for ? free.indexOf(node.reserved_for) : free.length > 0 ? 0 : -1;
+  return at < 0 ? undefined : free.splice(at, 1)[0];
+}
+
+const WAITS_AT_NO_COST = new Set(["human", "news", "children"]);
+
+function workingNow({ roster }: Situation): number {
+  return Object.values(roster).filter(
+    (worker) =>
+      worker.id !== COORDINATOR &&
+      (worker.status === "busy" || (worker.status === "waiting" && !WAITS_AT_NO_COST.has(worker.for))),
+  ).length;
+}
+
+function hire(now: Situation, run_id: RunId, hired: Set<WorkerId>, facts: NewFact[]): WorkerId {
+  const name = NAMES.find((candidate) => !hired.has(candidate.toLowerCase())) ?? `Worker ${hired.size}`;
   const worker_id = name.toLowerCase().replaceAll(" ", "-");
-  taken.add(worker_id);
+  hired.add(worker_id);
   const { worker_model } = now.agent.created;
-  const run_id = now.agent.run?.id;
-  if (!run_id) throw new Error("Nobody is hired outside a run.");
   facts.push({ type: "worker.spawned", data: { run_id, worker_id, name, kind: "harnessed", model: worker_model } });
   return worker_id;
 }

@@ -1,16 +1,17 @@
 import { join } from "node:path";
 import { type Board, describeBoard, type Situation } from "../projections/index.ts";
-import type { Outcome } from "../protocol/index.ts";
-import { writeFileAtomic } from "./atomic-file.ts";
+import type { FactOf, Outcome } from "../protocol/index.ts";
+import { replaceFile, writeFileAtomic } from "./atomic-file.ts";
+import { runDir } from "./paths.ts";
 
 /** `_plan.md`: the goal and the board, for everyone in the run. Rewritten whenever the plan changes. */
-export async function writePlan(runDir: string, now: Situation): Promise<void> {
+export function writePlan(dir: string, now: Situation): void {
   const goal = now.agent.run?.goal ?? now.agent.created.goal;
-  await writeFileAtomic(join(runDir, "_plan.md"), `# Plan\n\nGoal: ${goal}\n\n${describeBoard(now.board)}\n`);
+  replaceFile(join(dir, "_plan.md"), `# Plan\n\nGoal: ${goal}\n\n${describeBoard(now.board)}\n`);
 }
 
 /** `_output.md`: how the run ended, and where its results are. */
-export async function writeOutput(runDir: string, goal: string, outcome: Outcome, board: Board): Promise<void> {
+export async function writeOutput(dir: string, goal: string, outcome: Outcome, board: Board): Promise<void> {
   const words =
     outcome.kind === "finished" ? outcome.summary : outcome.kind === "failed" ? outcome.error : outcome.kind;
   const files = Object.values(board.nodes).flatMap((node) =>
@@ -18,7 +19,15 @@ export async function writeOutput(runDir: string, goal: string, outcome: Outcome
   );
   const list = files.length > 0 ? `\n## Published files\n\n${files.join("\n")}\n` : "";
   await writeFileAtomic(
-    join(runDir, "_output.md"),
+    join(dir, "_output.md"),
     `# Output\n\nGoal: ${goal}\n\nOutcome: ${outcome.kind}\n\n${words}\n${list}`,
   );
+}
+
+/** `_messages/0001_alice_to_bob.md`: the message log, one file each. */
+export function writeMessage(agentDir: string, now: Situation, { data, ts }: FactOf<"message.sent">): void {
+  const run = now.agent.run?.id;
+  if (!run) return;
+  const { from, to, text, file } = data;
+  replaceFile(join(runDir(agentDir, run), file), `FROM: ${from}\nTO: ${to}\nTIME: ${ts}\n\n${text}\n`);
 }

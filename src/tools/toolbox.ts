@@ -2,11 +2,18 @@ import type { ToolSpec } from "../models/model.ts";
 import type { CallPart, ResultEntry } from "../protocol/index.ts";
 import type { Tool, ToolOutput } from "./tool.ts";
 
+export interface Tools {
+  readonly specs: readonly ToolSpec[];
+  run(call: CallPart, signal: AbortSignal): Promise<ResultEntry>;
+  /** After a crash: a call that may be repeated is, any other is answered with what we know. */
+  settle(call: CallPart, signal: AbortSignal): Promise<ResultEntry>;
+}
+
 /**
  * T1. Every call gets exactly one result, whatever the model sent and whatever the tool did.
  * T2. A failed tool is a result, not a throw; only a stop (the signal) goes through.
  */
-export class Toolbox {
+export class Toolbox implements Tools {
   readonly specs: readonly ToolSpec[];
   readonly #tools: ReadonlyMap<string, Tool>;
 
@@ -22,7 +29,6 @@ export class Toolbox {
     return ending ? { ...result, ending } : result;
   }
 
-  /** After a crash: a call that may be repeated is, any other is answered with what we know. */
   async settle(call: CallPart, signal: AbortSignal): Promise<ResultEntry> {
     if (this.#tools.get(call.name)?.repeatable !== false) return this.run(call, signal);
     return {

@@ -1,22 +1,21 @@
 import { z } from "zod";
-import { defineTool, type Tool } from "./tool.ts";
+import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
 
 /** What a worker may do with its node; the runtime stands behind it. */
 export interface NodePort {
   /** Records the intent, renames, completes. Resolves with a refusal when there is nothing true to publish. */
   publish(
     summary: string,
+    learned: string,
   ): Promise<{ ok: true; files: readonly { path: string; bytes: number }[] } | { ok: false; reason: string }>;
 }
 
 export interface CheckpointPort {
-  checkpoint(summary: string): Promise<void>;
+  checkpoint(summary: string): Promise<ToolOutput>;
 }
 
-export interface CoordinationPort {
-  createNode(order: NewWork): Promise<{ ok: true; node_id: string } | { ok: false; reason: string }>;
-  /** Why the run cannot end yet, or null. */
-  unfinished(): string | null;
+export interface DelegationPort {
+  createNode(order: NewWork): Promise<ToolOutput>;
 }
 
 const newWork = z.object({
@@ -37,6 +36,12 @@ const newWork = z.object({
     .enum(["multi", "single"])
     .default("multi")
     .describe("multi: a worker with tools. single: one answer, no tools; the cheapest."),
+  worker: z.string().optional().describe("Name of the worker who should do it; anyone who is free if left out."),
+  checks: z
+    .array(z.string().min(1))
+    .default([])
+    .describe("Shell commands that must succeed in scratch/ before it may be published, e.g. python3 -m pytest -q"),
+  budget_usd: z.number().positive().optional().describe("The most this node and the nodes below it may cost."),
 });
 export type NewWork = z.infer<typeof newWork>;
 
@@ -49,9 +54,16 @@ export function publishTool(node: NodePort): Tool {
 - An empty scratch/ or a missing deliverable is refused and you are told why; mend it and publish again.
 - The summary is what others read first: what you produced, what you found, what is uncertain.`,
     repeatable: true,
-    parameters: z.object({ summary: z.string().min(1).describe("What you produced, in a few sentences.") }),
-    async run({ summary }) {
-      const published = await node.publish(summary);
+    parameters: z.object({
+      summary: z.string().min(1).describe("What you produced, in a few sentences."),
+      learned: z
+        .string()
+        .max(4000)
+        .default("")
+        .describe("What you learned that will help with later work; kept in your memory."),
+    }),
+    async run({ summary, learned }) {
+      const published = await node.publish(summary, learned);
       if (!published.ok) return { ok: false, content: `Not published: ${published.reason}` };
       const files = published.files.map((file) => `${file.path} (${file.bytes} bytes)`).join(", ");
       return { content: `Published: ${files}. The node is completed.`, ending: { kind: "published", summary } };
@@ -67,45 +79,32 @@ export function checkpointTool(port: CheckpointPort): Tool {
 - Write your files first. A checkpoint with nothing on disk helps nobody.`,
     repeatable: true,
     parameters: z.object({ summary: z.string().min(1) }),
-    async run({ summary }) {
-      await port.checkpoint(summary);
-      return "Recorded. Go on.";
-    },
+    run: ({ summary }) => port.checkpoint(summary),
   });
 }
 
-export function createWorkNodeTool(port: CoordinationPort): Tool {
+export function createWorkNodeTool(port: DelegationPort): Tool {
   return defineTool({
     name: "create_work_node",
     description: "Put a piece of work on the board. A worker picks it up at once.",
     guidance: `Hands a piece of work to somebody else. Use it for work that can stand alone; do small things yourself.
 - One node, one clear result. The worker sees only the task, the refs and the user's files: say everything it needs.
 - Name deliverables, so that "done" can be checked.
-- You are told when the node is completed or has failed; until then say nothing and wait. Then read nodes/NODE/published/.`,
+- You are told when the node is completed or has failed. Until then go on, or say nothing and wait. Then read nodes/NODE/published/.`,
     repeatable: false,
     parameters: newWork,
-    async run(order) {
-      const made = await port.createNode(order);
-      return made.ok
-        ? `Created ${made.node_id}. You will be told when it ends.`
-        : { ok: false, content: `Not created: ${made.reason}` };
-    },
+    run: (order) => port.createNode(order),
   });
 }
 
-export function finishTool(port: CoordinationPort): Tool {
+export function suggestTool(suggest: (suggestion: string) => Promise<ToolOutput>): Tool {
   return defineTool({
-    name: "finish",
-    description: "The goal is met: end the run with a summary for the human.",
-    guidance: `Ends the run. Call it once, when the goal is met and the results are in files.
-- The summary answers the goal in plain words and names the files that hold the results.
-- Refused while nodes are still being worked on.`,
-    repeatable: true,
-    parameters: z.object({ summary: z.string().min(1).describe("The answer, for the human.") }),
-    async run({ summary }) {
-      const why = port.unfinished();
-      if (why) return { ok: false, content: `Not finished: ${why}` };
-      return { content: "Finished.", ending: { kind: "finished", summary } };
-    },
+    name: "suggest_next",
+    description: "Suggest a follow-up piece of work to the coordinator, who decides.",
+    guidance:
+      "For something worth doing that is beyond your spec: say what should be done and why. Then go on with your own work.",
+    repeatable: false,
+    parameters: z.object({ suggestion: z.string().min(1).max(2000) }),
+    run: ({ suggestion }) => suggest(suggestion),
   });
 }

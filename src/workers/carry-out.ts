@@ -1,4 +1,4 @@
-import { ModelFailure, type ModelRequest } from "../models/model.ts";
+import { type Model, ModelFailure, type ModelRequest } from "../models/model.ts";
 import type { Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import {
@@ -8,9 +8,11 @@ import {
   type NewFact,
   type NodeId,
   type Outcome,
+  type ReplyEntry,
   type WorkerId,
 } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
+import { BudgetExhausted, type Purse } from "./purse.ts";
 import { type Assignment, type Ports, workLoop } from "./work-loop.ts";
 
 /** Who acts, on which node, and the file in which its words are kept. */
@@ -33,6 +35,8 @@ export interface Recorder {
   clock: Clock;
   /** Streamed words, for whoever looks on. */
   live(delta: Delta): void;
+  /** Shared by the whole team; absent where nobody set a budget. */
+  purse?: Purse | undefined;
 }
 
 /**
@@ -81,79 +85,91 @@ function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
   throw error;
 }
 
-class BudgetExhausted extends Error {
-  readonly spent: number;
-  constructor(spent: number, budget: number) {
-    super(`The budget of $${budget} is spent ($${spent.toFixed(4)}).`);
-    this.spent = spent;
-  }
-}
-
 /** The same model, with each call, failure and warning in the log, and the budget asked first. */
-function modelFacts({ model }: Ports, actor: Actor, { log, now, clock, live }: Recorder, turn: () => number) {
+function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () => number) {
+  const { log, now, live, purse } = record;
   const { worker_id, node_id } = actor;
   const who = { worker_id, node_id, model: model.id };
   const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
+  const wait = (reason: "budget" | "rate_limit", until_ts?: number) =>
+    note({
+      type: "worker.waiting",
+      data: { worker_id, node_id, for: reason, ...(until_ts !== undefined && { until_ts }) },
+    });
+  const goOn = () => note({ type: "worker.busy", data: { worker_id, node_id } });
   return {
     id: model.id,
     contextWindow: model.contextWindow,
     searchesWeb: model.searchesWeb,
     toolPrompt: model.toolPrompt.bind(model),
     async reply(request: ModelRequest, signal: AbortSignal) {
-      askBudget(now(), note);
-      note({ type: "model.called", data: { ...who, turn: turn() } });
-      const watched: ModelRequest = {
-        ...request,
-        onDelta: ({ kind, text }) => live({ worker_id, node_id, kind, text }),
-        onFailure: ({ reason, message, status }, retryInMs) =>
-          note({
-            type: "model.failed",
-            data: {
-              ...who,
-              turn: turn(),
-              reason,
-              message,
-              retry_in_ms: retryInMs,
-              ...(status === undefined ? {} : { status }),
-            },
-          }),
-        onWarning: (message) => note({ type: "model.warned", data: { ...who, message } }),
-      };
-      for (;;) {
-        try {
-          return await model.reply(watched, signal);
-        } catch (error) {
-          if (
-            signal.aborted ||
-            !(error instanceof ModelFailure) ||
-            error.reason !== "rate_limited" ||
-            !error.retryAfterMs
-          )
-            throw error;
-          // A long limit parks this worker, visibly, and nobody else.
-          const until_ts = (clock.now() + error.retryAfterMs) / 1000;
-          note({ type: "worker.waiting", data: { worker_id, node_id, for: "rate_limit", until_ts } });
-          await clock.sleep(error.retryAfterMs, signal);
-          note({ type: "worker.busy", data: { worker_id, node_id } });
-        }
+      askShares(now(), node_id, note);
+      let waited = false;
+      const pay = await purse?.enter(signal, () => {
+        waited = true;
+        wait("budget");
+      });
+      if (waited) goOn();
+      let cost: number | null = null;
+      try {
+        note({ type: "model.called", data: { ...who, turn: turn() } });
+        const watched: ModelRequest = {
+          ...request,
+          onDelta: ({ kind, text }) => live({ worker_id, node_id, kind, text }),
+          onFailure: ({ reason, message, status }, retryInMs) => {
+            const failure = { reason, message, retry_in_ms: retryInMs, ...(status !== undefined && { status }) };
+            note({ type: "model.failed", data: { ...who, turn: turn(), ...failure } });
+          },
+          onWarning: (message) => note({ type: "model.warned", data: { ...who, message } }),
+        };
+        const reply = await replyOrPark(model, watched, record, { wait, goOn }, signal);
+        cost = reply.cost_usd;
+        return reply;
+      } finally {
+        pay?.(cost);
       }
     },
   };
 }
 
+/** A long limit parks this worker, visibly, and nobody else. */
+async function replyOrPark(
+  model: Model,
+  request: ModelRequest,
+  { clock }: Recorder,
+  tell: { wait(reason: "rate_limit", until: number): unknown; goOn(): unknown },
+  signal: AbortSignal,
+): Promise<ReplyEntry> {
+  for (;;) {
+    try {
+      return await model.reply(request, signal);
+    } catch (error) {
+      const limited = error instanceof ModelFailure && error.reason === "rate_limited" ? error.retryAfterMs : undefined;
+      if (signal.aborted || !limited) throw error;
+      tell.wait("rate_limit", (clock.now() + limited) / 1000);
+      await clock.sleep(limited, signal);
+      tell.goOn();
+    }
+  }
+}
+
 const WARN_AT = 0.8;
 
-/** Checked before a call, not reported after it. */
-function askBudget(now: Situation, note: (...facts: NewFact[]) => unknown): void {
+/** Checked before a call, not reported after it: the agent's budget, and the share of each node above this one. */
+function askShares(now: Situation, node_id: NodeId | null, note: (...facts: NewFact[]) => unknown): void {
   const budget_usd = now.agent.created.budget_usd;
-  if (budget_usd === null) return;
   const spent_usd = now.spending.total.cost_usd;
-  if (spent_usd >= budget_usd) {
+  if (budget_usd !== null && spent_usd >= WARN_AT * budget_usd && !now.spending.warned) {
+    note({ type: "budget.warned", data: { spent_usd, budget_usd } });
+  }
+  if (budget_usd !== null && spent_usd >= budget_usd) {
     note({ type: "budget.exceeded", data: { spent_usd, budget_usd } });
     throw new BudgetExhausted(spent_usd, budget_usd);
   }
-  if (spent_usd >= WARN_AT * budget_usd && !now.spending.warned) {
-    note({ type: "budget.warned", data: { spent_usd, budget_usd } });
+  for (let node = node_id ? now.board.nodes[node_id] : undefined; node; ) {
+    const share = node.spec.budget_usd;
+    if (share !== undefined && node.spent_usd >= share) throw new BudgetExhausted(node.spent_usd, share);
+    node = node.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
   }
 }
 
@@ -176,6 +192,11 @@ function factsOf(entry: Entry, { worker_id, node_id }: Actor, turn: number, ms: 
       const { call_id, tool, ok, content } = entry;
       return [{ type: "tool.result", data: { ...who, call_id, tool, ok, ms: Math.round(ms), gist: gist(content) } }];
     }
+    case "user":
+      return (entry.messages ?? []).map((message_id) => ({
+        type: "message.received",
+        data: { message_id, by: worker_id },
+      }));
     default:
       return [];
   }

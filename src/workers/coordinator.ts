@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Mailbox } from "../mail/mailbox.ts";
 import type { Model } from "../models/model.ts";
-import { openNodes } from "../projections/index.ts";
 import {
   COORDINATOR,
   type Entry,
@@ -15,21 +14,27 @@ import {
 } from "../protocol/index.ts";
 import { conversationFile } from "../store/paths.ts";
 import { coordinatorScope, type Scope } from "../store/scope.ts";
-import type { Tool } from "../tools/tool.ts";
-import { Toolbox } from "../tools/toolbox.ts";
-import { type CoordinationPort, checkpointTool, createWorkNodeTool, finishTool } from "../tools/work.ts";
+import { type CoordinationPort, coordinationTools } from "../tools/coordination.ts";
+import { mailTools } from "../tools/mail.ts";
+import type { Tool, ToolOutput } from "../tools/tool.ts";
+import { Toolbox, type Tools } from "../tools/toolbox.ts";
+import { checkpointTool, createWorkNodeTool } from "../tools/work.ts";
 import { type Actor, carryOut } from "./carry-out.ts";
-import type { Workplace } from "./harnessed.ts";
+import { type Colleagues, type Workplace, waitForMail } from "./harnessed.ts";
 import { pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
+import { noticingRepeats } from "./repeats.ts";
 
 const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs
 const ACTOR: Actor = { worker_id: COORDINATOR, node_id: null, conversation: CONVERSATION };
 
+/** What the coordinator may ask of its team. */
+export interface TeamPort extends CoordinationPort, Colleagues {}
+
 /** The agent's own mind: the same loop as a worker's, with more tools and another silence. */
 export async function coordinate(
   run: { id: RunId; goal: string },
-  team: Pick<CoordinationPort, "createNode">,
+  team: TeamPort,
   place: Workplace,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -37,53 +42,52 @@ export async function coordinate(
   const { project, model: modelId, tools: allowed } = now().agent.created;
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project });
   const model = await place.model(modelId);
-  const tools = toolsFor(run.id, team, scope, model, place);
-  const toolbox = new Toolbox(allowed ? tools.filter((tool) => allowed.includes(tool.spec.name)) : tools);
 
   const stored = await log.conversation(CONVERSATION);
-  const past =
-    pastOf(stored, "beginning", (entry) => entry.role === "user" && entry.run_id === run.id) ??
-    (await beginRun(run, scope, model, toolbox, pastHistory(stored), place));
-  const mailbox = await Mailbox.open(log, COORDINATOR, past.cursor, now);
+  const begun = pastOf(stored, "beginning", (entry) => entry.role === "user" && entry.run_id === run.id);
+  const cursor = begun?.cursor ?? now().seq;
+  const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
+  const hands = toolsFor(team, scope, mailbox, model, place);
+  const toolbox = noticingRepeats(
+    new Toolbox(allowed ? hands.filter((tool) => allowed.includes(tool.spec.name)) : hands),
+  );
+  const past = begun ?? (await beginRun(run, scope, model, toolbox, pastHistory(stored), cursor, place));
   try {
-    const job = { ...past, maxTurns: place.maxTurns, onSilence: waitOrEnd(run.id, mailbox, place) };
+    const job = { ...past, maxTurns: place.maxTurns, onSilence: waitOrEnd(team, mailbox, place) };
     return await carryOut(job, { model, toolbox, mail: () => mailbox.take() }, ACTOR, place, signal);
   } finally {
     mailbox.close();
   }
 }
 
-function toolsFor(
-  run: RunId,
-  team: Pick<CoordinationPort, "createNode">,
-  scope: Scope,
-  model: Model,
-  place: Workplace,
-): Tool[] {
-  const { log, now } = place;
-  const port: CoordinationPort = {
-    ...team,
-    unfinished() {
-      const open = openNodes(now().board, run).map((node) => `${node.id} is ${node.status}`);
-      return open.length > 0 ? `${open.join(", ")}. Wait for the news.` : null;
-    },
+function toolsFor(team: TeamPort, scope: Scope, mailbox: Mailbox, model: Model, place: Workplace): Tool[] {
+  const checkpoint = async (summary: string): Promise<ToolOutput> => {
+    const data = { worker_id: COORDINATOR, node_id: null, summary };
+    await place.log.append({ facts: [{ type: "worker.checkpointed", data }] }).durable;
+    return "Recorded. Go on.";
   };
-  const checkpoint = async (summary: string) => {
-    await log.append({
-      facts: [{ type: "worker.checkpointed", data: { worker_id: COORDINATOR, node_id: null, summary } }],
-    }).durable;
+  const mail = {
+    send: (to: string, content: string) => team.send(COORDINATOR, to, content),
+    waiting: () => mailbox.waiting,
+    arrived: (signal: AbortSignal) => waitForMail(ACTOR, "news", mailbox, place, signal),
   };
-  const hands = place.tools(scope, ACTOR, model, place);
-  return [...hands, createWorkNodeTool(port), checkpointTool({ checkpoint }), finishTool(port)];
+  return [
+    ...place.tools(scope, ACTOR, model, place),
+    createWorkNodeTool({ createNode: (order) => team.createNode(ACTOR, order) }),
+    ...mailTools(mail),
+    ...coordinationTools(team),
+    checkpointTool({ checkpoint }),
+  ];
 }
 
 async function beginRun(
   run: { id: RunId; goal: string },
   scope: Scope,
   model: Model,
-  toolbox: Toolbox,
+  toolbox: Tools,
   before: Entry[],
-  { log, now, prompts, today }: Workplace,
+  cursor: number,
+  { log, prompts, today }: Workplace,
 ) {
   const [soul, memory, rules] = await Promise.all([
     readFile(join(log.dir, "SOUL.md"), "utf8"),
@@ -92,7 +96,6 @@ async function beginRun(
   ]);
   const brief = { soul, goal: run.goal, today: today(), memory, rules, files: scope.describe() };
   const system = coordinatorPrompt(brief, model, toolbox.specs);
-  const cursor = now().seq;
   const first: UserEntry = { role: "user", from: HUMAN, content: run.goal, run_id: run.id, upto: cursor };
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: CONVERSATION, entries } }).durable;
@@ -107,19 +110,14 @@ function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["conversation"]
  * Silence while the team works is patience: wait for the news, at no cost. Silence with nothing under way is asked
  * about once; a second time the words themselves are the answer.
  */
-function waitOrEnd(run: RunId, mailbox: Mailbox, { log, now }: Workplace) {
+function waitOrEnd(team: Pick<CoordinationPort, "unfinished">, mailbox: Mailbox, place: Workplace) {
   let idleSilences = 0;
   return async (reply: ReplyEntry, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
-    if (openNodes(now().board, run).length > 0) {
+    if (team.unfinished() !== null && mailbox.waiting === 0) await waitForMail(ACTOR, "news", mailbox, place, signal);
+    if (mailbox.waiting > 0) {
       idleSilences = 0;
-      const who = { worker_id: COORDINATOR, node_id: null };
-      await log.append({ facts: [{ type: "worker.waiting", data: { ...who, for: "news" } }] }).durable;
-      await mailbox.arrived(signal);
-      await log.append({ facts: [{ type: "worker.busy", data: who }] }).durable;
       return mailbox.take();
     }
-    const news = mailbox.take();
-    if (news.length > 0) return news;
     idleSilences += 1;
     if (idleSilences > 1) return { kind: "finished", summary: textOf(reply) };
     const content = "You called no tool and nothing is under way. If the goal is met, call finish; otherwise go on.";

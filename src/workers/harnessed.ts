@@ -1,17 +1,26 @@
 import { Mailbox } from "../mail/mailbox.ts";
 import type { Model } from "../models/model.ts";
 import type { NodeState, WorkerState } from "../projections/index.ts";
-import { type Entry, type Outcome, type ReplyEntry, textOf, type UserEntry } from "../protocol/index.ts";
+import { type Entry, type Outcome, type ReplyEntry, textOf, type UserEntry, type WorkerId } from "../protocol/index.ts";
 import { finishPublish, preparePublish } from "../store/node-folder.ts";
 import { conversationFile, nodeDir } from "../store/paths.ts";
 import { type Scope, workerScope } from "../store/scope.ts";
 import { readRefTool } from "../tools/files.ts";
-import type { Tool } from "../tools/tool.ts";
-import { Toolbox } from "../tools/toolbox.ts";
-import { checkpointTool, type NodePort, publishTool } from "../tools/work.ts";
+import { mailTools } from "../tools/mail.ts";
+import type { Tool, ToolOutput } from "../tools/tool.ts";
+import { Toolbox, type Tools } from "../tools/toolbox.ts";
+import {
+  checkpointTool,
+  createWorkNodeTool,
+  type NewWork,
+  type NodePort,
+  publishTool,
+  suggestTool,
+} from "../tools/work.ts";
 import { type Actor, carryOut, type Recorder } from "./carry-out.ts";
 import { pastOf } from "./past.ts";
 import { type Prompts, workerPrompt } from "./prompt.ts";
+import { noticingRepeats } from "./repeats.ts";
 
 /** What every kind of worker is given by the runtime. */
 export interface Workplace extends Recorder {
@@ -20,13 +29,23 @@ export interface Workplace extends Recorder {
   model(id: string): Promise<Model>;
   /** Files, shell and web, bound to what this actor may touch. */
   tools(scope: Scope, actor: Actor, model: Model, record: Recorder): Tool[];
+  /** Runs a command that a spec wants to succeed; resolves with what went wrong, or null. */
+  check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
   maxTurns: number;
+}
+
+/** What a worker on a node may ask of the rest of its team. */
+export interface Colleagues {
+  createNode(actor: Actor, order: NewWork): Promise<ToolOutput>;
+  send(from: WorkerId, to: string, content: string): Promise<ToolOutput>;
+  suggest(actor: Actor, suggestion: string): Promise<ToolOutput>;
 }
 
 /** A model that works on a node in our loop, until it publishes. */
 export async function workOnNode(
   node: NodeState,
   worker: WorkerState,
+  team: Colleagues,
   place: Workplace,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -35,22 +54,22 @@ export async function workOnNode(
   const actor: Actor = { worker_id: worker.id, node_id: node.id, conversation: conversationFile(run_id, worker.id) };
   const { project } = place.now().agent.created;
   const scope = workerScope({ agentDir: log.dir, runId: run_id, nodeId: node.id, workerId: worker.id, project });
-  const port = publisher(node, worker, place);
+  const port = publisher(node, worker, scope, place, signal);
   const model = await place.model(worker.spawned.model);
   const single = node.spec.inference === "single";
-  const tools = single ? [] : toolsFor(node, actor, scope, port, model, place);
-  const toolbox = new Toolbox(tools);
 
   const stored = await log.conversation(actor.conversation);
-  const past =
-    pastOf(stored, "assignment", (entry) => entry.role === "user" && entry.node_id === node.id) ??
-    (await beginAssignment(node, worker, scope, model, toolbox, actor, place));
-  const mailbox = await Mailbox.open(log, worker.id, past.cursor, place.now);
+  const begun = pastOf(stored, "assignment", (entry) => entry.role === "user" && entry.node_id === node.id);
+  const cursor = begun?.cursor ?? place.now().seq;
+  const mailbox = await Mailbox.open(log, worker.id, cursor, place.now);
+  const hands = single ? [] : allowed(toolsFor(node, actor, scope, port, mailbox, team, model, place), worker);
+  const toolbox = noticingRepeats(new Toolbox(hands));
+  const past = begun ?? (await beginAssignment(node, worker, scope, model, toolbox, actor, cursor, place));
   try {
     const job = {
       ...past,
       maxTurns: single ? 1 : place.maxTurns,
-      onSilence: single ? publishAnswer(scope, port) : askForPublish(),
+      onSilence: single ? publishAnswer(scope, port) : waitOrAsk(node, actor, mailbox, place),
     };
     return await carryOut(job, { model, toolbox, mail: () => mailbox.take() }, actor, place, signal);
   } finally {
@@ -58,13 +77,57 @@ export async function workOnNode(
   }
 }
 
-function toolsFor(node: NodeState, actor: Actor, scope: Scope, port: NodePort, model: Model, place: Workplace): Tool[] {
-  const { worker_id, node_id } = actor;
-  const checkpoint = async (summary: string) => {
-    await place.log.append({ facts: [{ type: "worker.checkpointed", data: { worker_id, node_id, summary } }] }).durable;
+function toolsFor(
+  node: NodeState,
+  actor: Actor,
+  scope: Scope,
+  port: NodePort,
+  mailbox: Mailbox,
+  team: Colleagues,
+  model: Model,
+  place: Workplace,
+): Tool[] {
+  const mail = {
+    send: (to: string, content: string) => team.send(actor.worker_id, to, content),
+    waiting: () => mailbox.waiting,
+    arrived: (signal: AbortSignal) => waitForMail(actor, "news", mailbox, place, signal),
   };
   const refs = Object.keys(node.spec.refs).length > 0 ? [readRefTool(scope, node.spec.refs)] : [];
-  return [...place.tools(scope, actor, model, place), ...refs, checkpointTool({ checkpoint }), publishTool(port)];
+  return [
+    ...place.tools(scope, actor, model, place),
+    ...refs,
+    ...mailTools(mail),
+    createWorkNodeTool({ createNode: (order) => team.createNode(actor, order) }),
+    suggestTool((suggestion) => team.suggest(actor, suggestion)),
+    checkpointTool({ checkpoint: (summary) => checkpoint(summary, node, actor, scope, port, place) }),
+    publishTool(port),
+  ];
+}
+
+/** A worker may be spawned with fewer tools; what ends its work it always has. */
+function allowed(tools: Tool[], worker: WorkerState): Tool[] {
+  const names = worker.spawned.tools;
+  return names
+    ? tools.filter(({ spec }) => names.includes(spec.name) || spec.name === "publish" || spec.name === "checkpoint")
+    : tools;
+}
+
+/** A role of seed 000 has done its part with its checkpoint; anybody else goes on. */
+async function checkpoint(
+  summary: string,
+  node: NodeState,
+  { worker_id, node_id }: Actor,
+  scope: Scope,
+  port: NodePort,
+  { log }: Workplace,
+): Promise<ToolOutput> {
+  await log.append({ facts: [{ type: "worker.checkpointed", data: { worker_id, node_id, summary } }] }).durable;
+  if (node.spec.role === undefined) return "Recorded. Go on.";
+  if (scope.list("scratch", { limit: 1 }).entries.length === 0)
+    await scope.writeFile("scratch/summary.md", `${summary}\n`);
+  const published = await port.publish(summary, "");
+  if (!published.ok) return { ok: false, content: `Recorded, but not published: ${published.reason}` };
+  return { content: "Recorded. Your part of the stage is done.", ending: { kind: "published", summary } };
 }
 
 /** The first words of an assignment, on disk with the prompt they were said under. */
@@ -73,9 +136,10 @@ async function beginAssignment(
   worker: WorkerState,
   scope: Scope,
   model: Model,
-  toolbox: Toolbox,
+  toolbox: Tools,
   actor: Actor,
-  { log, now, prompts, today }: Workplace,
+  cursor: number,
+  { log, prompts, today }: Workplace,
 ) {
   const [identity, memory, notebook, spec, rules] = await Promise.all([
     textIn(scope, "identity.md"),
@@ -105,11 +169,11 @@ async function beginAssignment(
     content: node.spec.task,
     node_id: node.id,
     run_id: node.spec.run_id,
-    upto: now().seq,
+    upto: cursor,
   };
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: actor.conversation, entries } }).durable;
-  return { system, history: [first], turn: 1, cursor: now().seq };
+  return { system, history: [first], turn: 1, cursor };
 }
 
 const MAX_PROMPT_FILE_BYTES = 64 * 1024;
@@ -124,18 +188,30 @@ async function textIn(scope: Scope, path: string): Promise<string> {
  * Publishing: check, record the intent with its manifest, rename once. Safe to repeat after a crash at any point; the
  * node is completed by whoever sees the outcome.
  */
-export function publisher(node: NodeState, worker: WorkerState, { log, now }: Recorder): NodePort {
+export function publisher(
+  node: NodeState,
+  worker: WorkerState,
+  scope: Scope,
+  place: Workplace,
+  signal: AbortSignal,
+): NodePort {
+  const { log, now } = place;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   return {
-    async publish(summary) {
+    async publish(summary, learned) {
       const current = now().board.nodes[node.id];
       if (current?.status === "completed") return { ok: true, files: current.files };
       if (current?.status === "publishing") {
         await finishPublish(dir, current.files);
         return { ok: true, files: current.files };
       }
+      for (const command of node.spec.checks ?? []) {
+        const problem = await place.check(command, scope, signal);
+        if (problem !== null) return { ok: false, reason: `the check \`${command}\` did not pass.\n${problem}` };
+      }
       const prepared = await preparePublish(dir, node.spec.deliverables);
       if (!prepared.ok) return prepared;
+      if (learned.trim()) await remember(scope, node, learned);
       const intent = { node_id: node.id, worker_id: worker.id, summary, files: prepared.files };
       await log.append({ facts: [{ type: "node.published", data: intent }] }).durable;
       await finishPublish(dir, prepared.files);
@@ -144,17 +220,45 @@ export function publisher(node: NodeState, worker: WorkerState, { log, now }: Re
   };
 }
 
+/** What a worker learned goes with it to its next node. */
+async function remember(scope: Scope, node: NodeState, learned: string): Promise<void> {
+  const memory = await textIn(scope, "memory.md");
+  const heading = `## ${node.id}: ${node.spec.task.split("\n", 1)[0]?.slice(0, 80)}`;
+  if (!memory.includes(heading))
+    await scope.writeFile("memory.md", `${memory.trimEnd()}\n\n${heading}\n\n${learned.trim()}\n`.trimStart());
+}
+
 const PATIENCE = 3;
 
-/** A worker that falls silent is reminded, a few times. */
-function askForPublish() {
+/** Silence while others work on its sub-nodes is patience; otherwise a worker is reminded, a few times. */
+function waitOrAsk(node: NodeState, actor: Actor, mailbox: Mailbox, place: Workplace) {
   let silences = 0;
-  return async (): Promise<Outcome | UserEntry[]> => {
+  return async (_: ReplyEntry, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
+    const { nodes } = place.now().board;
+    const open = (nodes[node.id]?.children ?? []).some(
+      (id) => nodes[id]?.status !== "completed" && nodes[id]?.status !== "failed",
+    );
+    if (open && mailbox.waiting === 0) await waitForMail(actor, "children", mailbox, place, signal);
+    if (mailbox.waiting > 0) return mailbox.take();
     silences += 1;
-    if (silences > PATIENCE) return { kind: "failed", error: `The worker stopped calling tools and never published.` };
+    if (silences > PATIENCE) return { kind: "failed", error: "The worker stopped calling tools and never published." };
     const content = "You called no tool. If the work is done, write it to scratch/ and call publish; otherwise go on.";
     return [{ role: "user", from: "agiraph", content }];
   };
+}
+
+/** Waiting is a promise that the log resolves; it costs nothing and everyone can see it. */
+export async function waitForMail(
+  { worker_id, node_id }: Actor,
+  reason: "news" | "children",
+  mailbox: Mailbox,
+  { log }: Recorder,
+  signal: AbortSignal,
+): Promise<void> {
+  const who = { worker_id, node_id };
+  await log.append({ facts: [{ type: "worker.waiting", data: { ...who, for: reason } }] }).durable;
+  await mailbox.arrived(signal);
+  await log.append({ facts: [{ type: "worker.busy", data: who }] }).durable;
 }
 
 /** One shot, no tools: the answer is the deliverable. */
@@ -163,7 +267,7 @@ function publishAnswer(scope: Scope, port: NodePort) {
     const answer = textOf(reply);
     const summary = answer.trim().split("\n", 1)[0]?.slice(0, 300) || "(no words)";
     await scope.writeFile("scratch/answer.md", answer);
-    const published = await port.publish(summary);
+    const published = await port.publish(summary, "");
     return published.ok ? { kind: "published", summary } : { kind: "failed", error: published.reason };
   };
 }

@@ -1,6 +1,6 @@
 import type { Model } from "../models/model.ts";
 import { callsOf, type Entry, type Outcome, type ReplyEntry, type UserEntry } from "../protocol/index.ts";
-import type { Toolbox } from "../tools/toolbox.ts";
+import type { Tools } from "../tools/toolbox.ts";
 
 /** One piece of thinking to do: by the coordinator on a goal, or by a worker on a node. */
 export interface Assignment {
@@ -16,7 +16,7 @@ export interface Assignment {
 
 export interface Ports {
   model: Model;
-  toolbox: Toolbox;
+  toolbox: Tools;
   /** News for this reader since it last looked. */
   mail(): UserEntry[];
 }
@@ -63,7 +63,7 @@ export async function* workLoop(
 async function* settle(
   history: Entry[],
   job: Assignment,
-  toolbox: Toolbox,
+  toolbox: Tools,
   signal: AbortSignal,
 ): AsyncGenerator<Entry, Outcome | undefined> {
   const at = history.findLastIndex((entry) => entry.role === "assistant");

@@ -68,14 +68,14 @@ test("a single inference node is one answer, published as it is", async () => {
   expect(await readFile(join(team.agent.log.dir, "runs/run-1/nodes/node-1/published/answer.md"), "utf8")).toBe("Blue");
 });
 
-test("a model that gives up fails the node with its reason, and the coordinator decides", async () => {
+test("a model that gives up twice fails the node with its reason and notes, and the coordinator decides", async () => {
   await using team = await startTeam({
     goal: "Try",
     coordinator: script(
       call("create_work_node", { task: "Try it" }),
       call("finish", { summary: "It could not be done." }).after("node-1 failed: no such key"),
     ),
-    workers: { Alice: script(fail("auth", { message: "no such key" })) },
+    workers: { Alice: script(fail("auth", { message: "no such key" }), fail("auth", { message: "no such key" })) },
   });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "It could not be done." });
 });

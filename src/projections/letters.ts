@@ -1,0 +1,65 @@
+import type { Fact } from "../protocol/index.ts";
+
+/** A message and its receipt. */
+export interface Letter {
+  id: string;
+  from: string;
+  to: string;
+  /** Who reads it: whom it was sent to, or the coordinator in their place. `*` is everyone. */
+  reader: string;
+  text: string;
+  hops: number;
+  status: "queued" | "seen" | "expired";
+}
+
+/** Messages that nobody has seen yet, all of them, and the newest of the others. `sent` counts every one. */
+export interface Letters {
+  sent: number;
+  queued: Record<string, Letter>;
+  settled: Letter[];
+  /** The last message between two, either way, by their names in order: what the next one answers. */
+  lastBetween: Record<string, { from: string; hops: number; count: number }>;
+}
+
+const KEPT = 500;
+
+export function emptyLetters(): Letters {
+  return { sent: 0, queued: {}, settled: [], lastBetween: {} };
+}
+
+export function applyToLetters(letters: Letters, fact: Fact): void {
+  switch (fact.type) {
+    case "message.sent": {
+      const { message_id, from, to, reader, text, hops } = fact.data;
+      letters.sent += 1;
+      letters.queued[message_id] = { id: message_id, from, to, reader: reader ?? to, text, hops, status: "queued" };
+      const pair = pairOf(from, to);
+      letters.lastBetween[pair] = { from, hops, count: (letters.lastBetween[pair]?.count ?? 0) + 1 };
+      return;
+    }
+    case "message.forwarded": {
+      const letter = letters.queued[fact.data.message_id];
+      if (letter) letter.reader = fact.data.to;
+      return;
+    }
+    case "message.received":
+      settle(letters, fact.data.message_id, "seen");
+      return;
+    case "message.expired":
+      settle(letters, fact.data.message_id, "expired");
+      return;
+  }
+}
+
+export function pairOf(a: string, b: string): string {
+  return a < b ? `${a} ${b}` : `${b} ${a}`;
+}
+
+function settle(letters: Letters, id: string, status: "seen" | "expired"): void {
+  const letter = letters.queued[id];
+  if (!letter) return;
+  delete letters.queued[id];
+  // The words are in its file; only what waits is kept whole.
+  letters.settled.push({ ...letter, text: "", status });
+  if (letters.settled.length > KEPT) letters.settled.shift();
+}

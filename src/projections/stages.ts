@@ -1,0 +1,59 @@
+import type { Fact, NodeId, RunId, StageContract } from "../protocol/index.ts";
+import type { Board } from "./board.ts";
+
+/** Nodes that belong together, under a contract. */
+export interface Stage {
+  run_id: RunId;
+  /** Counted from 1 within the run. */
+  number: number;
+  name: string;
+  contract: StageContract;
+  nodes: NodeId[];
+  status: "running" | "reconvening" | "completed";
+  assessment: string | null;
+}
+
+export function applyToStages(stages: Stage[], fact: Fact): void {
+  switch (fact.type) {
+    case "stage.started": {
+      const { run_id, stage, name, contract } = fact.data;
+      stages.push({ run_id, number: stage, name, contract, nodes: [], status: "running", assessment: null });
+      return;
+    }
+    case "stage.reconvened":
+    case "stage.completed": {
+      const stage = stages.find((each) => each.run_id === fact.data.run_id && each.number === fact.data.stage);
+      if (!stage) return;
+      stage.status = fact.type === "stage.completed" ? "completed" : "reconvening";
+      if (fact.type === "stage.reconvened") stage.assessment = fact.data.assessment;
+      return;
+    }
+    case "node.created":
+      stages
+        .find((each) => each.run_id === fact.data.run_id && each.number === fact.data.stage)
+        ?.nodes.push(fact.data.node_id);
+      return;
+  }
+}
+
+/** The stage that is under way in a run. */
+export function currentStage(stages: readonly Stage[], run: RunId): Stage | undefined {
+  return stages.findLast((stage) => stage.run_id === run && stage.status === "running");
+}
+
+/** Whether its contract calls a stage done: by the nodes that have ended. */
+export function isStageDone(stage: Stage, board: Board): boolean {
+  const ended = stage.nodes.filter((id) => {
+    const status = board.nodes[id]?.status;
+    return status === "completed" || status === "failed";
+  }).length;
+  if (ended === 0) return false;
+  switch (stage.contract.checkpoint_policy) {
+    case "all_must_complete":
+      return ended === stage.nodes.length;
+    case "majority":
+      return ended * 2 > stage.nodes.length;
+    case "any":
+      return true;
+  }
+}

@@ -1,0 +1,164 @@
+import { join } from "node:path";
+import type { NodeState, Situation, WorkerState } from "../projections/index.ts";
+import {
+  callsOf,
+  type NewFact,
+  type NodeId,
+  type Outcome,
+  type StageContract,
+  type StoredEntry,
+  textOf,
+} from "../protocol/index.ts";
+import { writeFileAtomic } from "../store/atomic-file.ts";
+import { createWorkerFolder, finishPublish, preparePublish, undoPublish, writeStatus } from "../store/node-folder.ts";
+import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
+import { type Colleagues, type Workplace, workOnNode } from "../workers/harnessed.ts";
+
+type Who = { node_id: NodeId; worker_id: string };
+type TakenNode = Extract<NodeState, { status: "assigned" | "running" | "publishing" }>;
+
+export function isTaken(node: NodeState): node is TakenNode {
+  return node.status === "assigned" || node.status === "running" || node.status === "publishing";
+}
+
+/**
+ * One worker on one node, to its end.
+ *
+ * N1. A try that failed is repeated once; the second failure is told with notes.
+ * N2. Whoever runs out of turns, time or money publishes what there is, and hands the rest over.
+ * N3. The end is one append: node and worker change together, and mail that nobody read goes to the coordinator.
+ */
+export async function runNode(
+  node: TakenNode,
+  worker: WorkerState,
+  team: Colleagues,
+  place: Workplace,
+  signal: AbortSignal,
+): Promise<void> {
+  const { log, now } = place;
+  const who: Who = { node_id: node.id, worker_id: worker.id };
+  const dir = nodeDir(log.dir, node.spec.run_id, node.id);
+  await createWorkerFolder(workerDir(log.dir, node.spec.run_id, worker.id), {
+    name: worker.spawned.name,
+    identity: worker.spawned.identity ?? "A capable generalist.",
+    memory: worker.spawned.memory ?? "",
+  });
+  // A publish that was prepared but never recorded has left the files read-only.
+  if (node.status === "running") await undoPublish(dir);
+  if (node.status === "assigned") await log.append({ facts: [{ type: "node.started", data: who }] }).durable;
+  await writeStatus(dir, "running", `By ${worker.spawned.name}.`);
+
+  const contract = contractOf(node, now());
+  let outcome = await oneTry(node, worker, contract, team, place, signal);
+  if (outcome.kind === "failed" && !outcome.error.startsWith("Stuck") && node.failures === 0 && !signal.aborted) {
+    await log.append({
+      facts: [
+        { type: "node.retried", data: { ...who, error: outcome.error } },
+        { type: "node.started", data: who },
+      ],
+    }).durable;
+    outcome = await oneTry(node, worker, contract, team, place, signal);
+  }
+  if (outcome.kind !== "published" && outcome.kind !== "stopped") await handOver(node, who, outcome, dir, place);
+  await log.append({ facts: [...endingOf(who, outcome), ...forwardedMail(who, outcome, now())] }).durable;
+  const { status } = now().board.nodes[node.id] ?? node;
+  await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome));
+}
+
+/** The stage's contract bounds turns and time; time counts from the node's start, also over a restart. */
+async function oneTry(
+  node: TakenNode,
+  worker: WorkerState,
+  contract: StageContract | undefined,
+  team: Colleagues,
+  place: Workplace,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const bounded = contract ? { ...place, maxTurns: Math.min(place.maxTurns, contract.max_iterations_per_node) } : place;
+  if (!contract) return workOnNode(node, worker, team, bounded, signal);
+  const over = new AbortController();
+  const rung = new AbortController();
+  const current = place.now().board.nodes[node.id];
+  const began = current?.status === "running" ? current.started_ts * 1000 : place.clock.now();
+  const left = began + contract.timeout_seconds * 1000 - place.clock.now();
+  void place.clock.sleep(Math.max(0, left), rung.signal).then(
+    () => over.abort(new Error("out of time")),
+    () => {},
+  );
+  try {
+    const outcome = await workOnNode(node, worker, team, bounded, AbortSignal.any([signal, over.signal]));
+    const late = outcome.kind === "stopped" && over.signal.aborted && !signal.aborted;
+    return late ? { kind: "failed", error: `Stuck: not done within ${contract.timeout_seconds} s.` } : outcome;
+  } finally {
+    rung.abort();
+  }
+}
+
+function contractOf(node: NodeState, now: Situation): StageContract | undefined {
+  return now.stages.find((stage) => stage.run_id === node.spec.run_id && stage.number === node.spec.stage)?.contract;
+}
+
+async function handOver(
+  node: NodeState,
+  who: Who,
+  outcome: Outcome,
+  dir: string,
+  { log, now }: Workplace,
+): Promise<void> {
+  const entries = await log.conversation(conversationFile(node.spec.run_id, who.worker_id));
+  if (outcome.kind === "failed")
+    await writeFileAtomic(join(dir, "failure_notes.md"), failureNotes(outcome.error, node.id, entries));
+  const current = now().board.nodes[node.id];
+  if (current?.status === "publishing") return finishPublish(dir, current.files);
+  const prepared = await preparePublish(dir, []);
+  if (!prepared.ok) return;
+  const intent = { ...who, summary: `Partial: ${explain(outcome)}`, files: prepared.files };
+  await log.append({ facts: [{ type: "node.published", data: intent }] }).durable;
+  await finishPublish(dir, prepared.files);
+}
+
+function endingOf(who: Who, outcome: Outcome): NewFact[] {
+  const idle: NewFact = { type: "worker.idle", data: { worker_id: who.worker_id } };
+  switch (outcome.kind) {
+    case "published":
+      return [{ type: "node.completed", data: { ...who, summary: outcome.summary } }, idle];
+    case "stopped":
+      return [{ type: "worker.stopped", data: { worker_id: who.worker_id } }];
+    default:
+      return [{ type: "node.failed", data: { ...who, outcome } }, idle];
+  }
+}
+
+/** Someone who has finished would not look any more: what they have not read, the coordinator reads. */
+function forwardedMail(who: Who, outcome: Outcome, now: Situation): NewFact[] {
+  if (outcome.kind === "stopped") return [];
+  return Object.values(now.letters.queued)
+    .filter((letter) => letter.reader === who.worker_id)
+    .map((letter) => ({ type: "message.forwarded", data: { message_id: letter.id, to: "coordinator" } }));
+}
+
+/** For whoever takes it up: what was asked, said and done, to the end. */
+function failureNotes(error: string, id: NodeId, entries: readonly StoredEntry[]): string {
+  const start = entries.findLastIndex((entry) => entry.role === "user" && entry.node_id === id);
+  const said = entries.slice(Math.max(0, start)).map((entry) => {
+    if (entry.role === "assistant") {
+      const calls = callsOf(entry).map((call) => `- ${call.name} ${JSON.stringify(call.args)}`);
+      return `### assistant\n\n${[textOf(entry), ...calls].filter(Boolean).join("\n")}`;
+    }
+    return `### ${entry.role === "tool" ? `result of ${entry.tool}` : entry.role}\n\n${entry.content}`;
+  });
+  return `# Failure notes for ${id}\n\n${error}\n\n## Conversation\n\n${said.join("\n\n")}\n`;
+}
+
+export function explain(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "exhausted":
+      return `All ${outcome.turns} turns were used without finishing.`;
+    case "budget_exhausted":
+      return `The budget is spent ($${outcome.spent_usd.toFixed(4)}).`;
+    case "failed":
+      return outcome.error;
+    default:
+      return outcome.kind;
+  }
+}

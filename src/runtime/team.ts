@@ -1,0 +1,388 @@
+import {
+  currentStage,
+  describeBoard,
+  describeRoster,
+  isStageDone,
+  type NodeState,
+  openNodes,
+  pairOf,
+  type Situation,
+  type Stage,
+  type WorkerState,
+} from "../projections/index.ts";
+import {
+  COORDINATOR,
+  HUMAN,
+  type NewFact,
+  type NodeId,
+  type RunId,
+  type StageContract,
+  type WorkerId,
+} from "../protocol/index.ts";
+import type { AgentLog } from "../store/store.ts";
+import type { NewWorker, Reconvening, StageOfRoles } from "../tools/coordination.ts";
+import type { ToolOutput } from "../tools/tool.ts";
+import type { NewWork } from "../tools/work.ts";
+import { checkedOrder } from "./new-work.ts";
+
+export interface TeamLimits {
+  maxDepth: number;
+  maxChildren: number;
+  maxStages: number;
+  /** Messages between two that only answer each other. */
+  maxHops: number;
+  /** Messages between two in a run. */
+  maxThread: number;
+  contract: StageContract;
+}
+
+export const TEAM_LIMITS: TeamLimits = {
+  maxDepth: 4,
+  maxChildren: 20,
+  maxStages: 20,
+  maxHops: 12,
+  maxThread: 60,
+  contract: { max_iterations_per_node: 40, timeout_seconds: 1800, checkpoint_policy: "all_must_complete" },
+};
+
+type PartialContract = { [K in keyof StageContract]?: StageContract[K] | undefined };
+
+export function agreedContract(wanted: PartialContract, usual: StageContract): StageContract {
+  return {
+    max_iterations_per_node: wanted.max_iterations_per_node ?? usual.max_iterations_per_node,
+    timeout_seconds: wanted.timeout_seconds ?? usual.timeout_seconds,
+    checkpoint_policy: wanted.checkpoint_policy ?? usual.checkpoint_policy,
+  };
+}
+
+interface TeamPorts {
+  log: AgentLog;
+  now(): Situation;
+  limits: TeamLimits;
+  /** Throws, with advice, for a model that cannot be used here. */
+  checkModel(id: string): void;
+}
+
+/**
+ * What people in a run may ask of the runtime: work, workers, stages, messages. Everything is checked against the fold
+ * and then becomes facts in one append; what cannot be is answered with the reason, and nothing changes.
+ */
+export class Team {
+  readonly #run: RunId;
+  readonly #ports: TeamPorts;
+  #nodes: number;
+  #messages: number;
+
+  constructor(run: RunId, ports: TeamPorts) {
+    this.#run = run;
+    this.#ports = ports;
+    this.#nodes = Object.keys(ports.now().board.nodes).length;
+    this.#messages = ports.now().letters.sent;
+  }
+
+  async createNode(by: { worker_id: WorkerId; node_id: NodeId | null }, order: NewWork): Promise<ToolOutput> {
+    const now = this.#ports.now();
+    const parent = by.node_id ? now.board.nodes[by.node_id] : undefined;
+    const checked = checkedOrder(order, now.board, parent, this.#ports.limits);
+    if (!checked.ok) return refused(`Not created: ${checked.reason}`);
+    const worker = order.worker === undefined ? undefined : this.#worker(order.worker);
+    if (order.worker !== undefined && !worker) return refused(`Not created: ${this.#nobody(order.worker)}`);
+    const stage = this.#stage();
+    if (!stage.ok) return refused(`Not created: ${stage.reason}`);
+    const node_id = this.#nextNode();
+    const facts: NewFact[] = [
+      ...stage.facts,
+      {
+        type: "node.created",
+        data: {
+          run_id: this.#run,
+          node_id,
+          stage: stage.number,
+          task: order.task,
+          inference: order.inference,
+          dependencies: checked.dependencies,
+          refs: order.refs,
+          deliverables: order.deliverables,
+          parent_node_id: by.node_id,
+          created_by: by.worker_id,
+          ...(order.checks.length > 0 && { checks: order.checks }),
+          ...(order.budget_usd !== undefined && { budget_usd: order.budget_usd }),
+        },
+      },
+    ];
+    if (worker) facts.push({ type: "node.reserved", data: { node_id, worker_id: worker.id } });
+    await this.#append(facts);
+    return `Created ${node_id}. You will be told when it ends.`;
+  }
+
+  async spawn(order: NewWorker): Promise<ToolOutput> {
+    const problem = this.#problemWith(order.name, order.model);
+    if (problem) return refused(`Not hired: ${problem}`);
+    await this.#append([this.#spawned(order)]);
+    return `${order.name} is hired and waits for work. Create a node with worker: "${order.name}", or let the board decide.`;
+  }
+
+  async assign(nodeId: string, word: string): Promise<ToolOutput> {
+    const node = this.#ports.now().board.nodes[nodeId as NodeId];
+    if (!node) return refused(`There is no node "${nodeId}".\n${describeBoard(this.#ports.now().board)}`);
+    if (node.status !== "pending") return refused(`${node.id} is ${node.status}; only waiting nodes can be assigned.`);
+    const worker = this.#worker(word);
+    if (!worker) return refused(this.#nobody(word));
+    await this.#append([{ type: "node.reserved", data: { node_id: node.id, worker_id: worker.id } }]);
+    const when = worker.status === "idle" ? "begins at once" : `takes it when free (now ${worker.status})`;
+    return `${node.id} is ${worker.spawned.name}'s, who ${when}.`;
+  }
+
+  async reconvene({ assessment, retire, briefs, contract }: Reconvening): Promise<ToolOutput> {
+    const now = this.#ports.now();
+    const stage = currentStage(now.stages, this.#run);
+    if (!stage) return refused("There is no stage to end: nothing was handed out since the last one.");
+    if (!isStageDone(stage, now.board)) return refused(`Stage ${stage.number} is not done.\n${this.stageStatus()}`);
+    const unknown = [...retire, ...Object.keys(briefs)].find((word) => !this.#worker(word));
+    if (unknown !== undefined) return refused(this.#nobody(unknown));
+    const at = { run_id: this.#run, stage: stage.number };
+    const facts: NewFact[] = [{ type: "stage.reconvened", data: { ...at, assessment } }];
+    for (const word of retire) facts.push(...this.#retired(word));
+    for (const [word, identity] of Object.entries(briefs)) {
+      const worker = this.#worker(word);
+      if (worker) facts.push({ type: "worker.briefed", data: { worker_id: worker.id, identity } });
+    }
+    facts.push({ type: "stage.completed", data: at });
+    if (contract) facts.push(...this.#nextStage(stage.number + 1, undefined, contract));
+    await this.#append(facts);
+    return `Stage ${stage.number} is closed.\n${outputsOf(stage, this.#ports.now())}\nCreate what is next, or finish.`;
+  }
+
+  /** Seed 000's stage in one call: nodes, workers and who does what. All of it or nothing. */
+  async launch({ name, roles, contract }: StageOfRoles): Promise<ToolOutput> {
+    const now = this.#ports.now();
+    const open = currentStage(now.stages, this.#run);
+    if (open && !isStageDone(open, now.board))
+      return refused(`Stage ${open.number} is not done.\n${this.stageStatus()}`);
+    const number = now.stages.filter((stage) => stage.run_id === this.#run).length + 1;
+    if (number > this.#ports.limits.maxStages) return refused(this.#noMoreStages());
+    const names = roles.map((role) => idOf(role.name));
+    const twice = roles.find((role, at) => names.indexOf(idOf(role.name)) !== at);
+    if (twice) return refused(`Two roles are named ${twice.name}; names are unique in a run.`);
+    for (const role of roles) {
+      const problem = this.#problemWith(role.name, role.model, "may stay");
+      if (problem) return refused(`Not launched: ${problem}`);
+    }
+    const facts: NewFact[] = [];
+    if (open) facts.push({ type: "stage.completed", data: { run_id: this.#run, stage: open.number } });
+    facts.push(...this.#nextStage(number, name, contract ?? {}));
+    for (const worker of this.#team()) if (!names.includes(worker.id)) facts.push(...this.#retired(worker.id));
+    for (const role of roles) facts.push(...this.#launched(role, number));
+    await this.#append(facts);
+    return `Stage ${number}, ${name}: ${roles.map((role) => role.name).join(", ")} have begun. You will be told when they end.`;
+  }
+
+  stageStatus(): string {
+    const now = this.#ports.now();
+    const stage = currentStage(now.stages, this.#run);
+    if (!stage) return "No stage is under way.";
+    const lines = stage.nodes.map((id) => lineOf(now.board.nodes[id], now));
+    const done = isStageDone(stage, now.board) ? "done" : "not done";
+    return `Stage ${stage.number}, ${stage.name} (${stage.contract.checkpoint_policy}) is ${done}:\n${lines.join("\n")}`;
+  }
+
+  board(): string {
+    const now = this.#ports.now();
+    return `${describeBoard(now.board, this.#run)}\n\nPeople:\n${describeRoster(now.roster)}`;
+  }
+
+  unfinished(): string | null {
+    const open = openNodes(this.#ports.now().board, this.#run).map((node) => `${node.id} is ${node.status}`);
+    return open.length > 0 ? `${open.join(", ")}. Wait for the news.` : null;
+  }
+
+  async send(from: string, word: string, content: string): Promise<ToolOutput> {
+    const to = this.#addressee(word);
+    if (to === undefined) return refused(this.#nobody(word));
+    if (to === from) return refused("That is you.");
+    const { letters, roster } = this.#ports.now();
+    const last = letters.lastBetween[pairOf(from, to)];
+    const hops = last && last.from !== from ? last.hops + 1 : 1;
+    const { maxHops, maxThread } = this.#ports.limits;
+    if (hops > maxHops || (last?.count ?? 0) >= maxThread) {
+      return refused(
+        `You and ${word} have written to each other ${last?.count ?? 0} times. Decide with what you have, or ask the coordinator.`,
+      );
+    }
+    const reader = readerOf(to, roster);
+    const number = ++this.#messages;
+    const file = `_messages/${String(number).padStart(4, "0")}_${from}_to_${to === "*" ? "all" : to}.md`;
+    const message = { message_id: `msg-${number}`, from, to, text: content, file, hops };
+    await this.#append([{ type: "message.sent", data: reader === to ? message : { ...message, reader } }]);
+    return reader === to ? `Sent to ${word}.` : `${word} has no work now; the coordinator got it.`;
+  }
+
+  async suggest(actor: { worker_id: WorkerId; node_id: NodeId | null }, suggestion: string): Promise<ToolOutput> {
+    await this.#append([{ type: "suggestion.made", data: { ...actor, suggestion } }]);
+    return "The coordinator has your suggestion and decides. Go on with your work.";
+  }
+
+  #append(facts: NewFact[]): Promise<void> {
+    return this.#ports.log.append({ facts }).durable;
+  }
+
+  #nextNode(): NodeId {
+    this.#nodes += 1;
+    return `node-${this.#nodes}`;
+  }
+
+  /** The stage that new work belongs to; one begins by itself when none is under way. */
+  #stage(): { ok: true; number: number; facts: NewFact[] } | { ok: false; reason: string } {
+    const { stages } = this.#ports.now();
+    const open = currentStage(stages, this.#run);
+    if (open) return { ok: true, number: open.number, facts: [] };
+    const number = stages.filter((stage) => stage.run_id === this.#run).length + 1;
+    if (number > this.#ports.limits.maxStages) return { ok: false, reason: this.#noMoreStages() };
+    return { ok: true, number, facts: this.#nextStage(number, undefined, {}) };
+  }
+
+  #nextStage(stage: number, name: string | undefined, contract: PartialContract): NewFact[] {
+    const agreed = agreedContract(contract, this.#ports.limits.contract);
+    return [
+      { type: "stage.started", data: { run_id: this.#run, stage, name: name ?? `Stage ${stage}`, contract: agreed } },
+    ];
+  }
+
+  #noMoreStages(): string {
+    return `All ${this.#ports.limits.maxStages} stages are used. Finish with what there is.`;
+  }
+
+  #spawned({
+    name,
+    identity,
+    model,
+    tools,
+    memory,
+  }: {
+    name: string;
+    identity: string;
+    model?: string | undefined;
+    tools?: string[] | undefined;
+    memory?: string;
+  }): NewFact {
+    const { worker_model } = this.#ports.now().agent.created;
+    return {
+      type: "worker.spawned",
+      data: {
+        run_id: this.#run,
+        worker_id: idOf(name),
+        name,
+        kind: "harnessed",
+        model: model ?? worker_model,
+        ...(identity && { identity }),
+        ...(memory && { memory }),
+        ...(tools && { tools }),
+      },
+    };
+  }
+
+  #launched(role: StageOfRoles["roles"][number], stage: number): NewFact[] {
+    const identity = `${role.title}.`;
+    const worker = this.#worker(role.name);
+    const worker_id = worker?.id ?? idOf(role.name);
+    const node_id = this.#nextNode();
+    const who: NewFact = worker
+      ? { type: "worker.briefed", data: { worker_id, identity } }
+      : this.#spawned({ name: role.name, identity, model: role.model, tools: role.tools });
+    const work = {
+      run_id: this.#run,
+      node_id,
+      stage,
+      task: role.prompt,
+      inference: "multi",
+      role: role.title,
+    } as const;
+    const rest = { dependencies: [], refs: {}, deliverables: [], parent_node_id: null, created_by: COORDINATOR };
+    return [
+      who,
+      { type: "node.created", data: { ...work, ...rest } },
+      { type: "node.reserved", data: { node_id, worker_id } },
+    ];
+  }
+
+  #retired(word: string): NewFact[] {
+    const worker = this.#worker(word);
+    return worker ? [{ type: "worker.retired", data: { worker_id: worker.id } }] : [];
+  }
+
+  #problemWith(
+    name: string,
+    model: string | undefined,
+    taken: "may stay" | "is wrong" = "is wrong",
+  ): string | undefined {
+    const id = idOf(name);
+    if (id === COORDINATOR || id === HUMAN) return `${name} is taken.`;
+    const there = this.#ports.now().roster[id];
+    if (there && (taken === "is wrong" || there.status === "retired")) {
+      return `${name} is taken${there.status === "retired" ? " (retired)" : ""}; names are unique in a run.`;
+    }
+    if (model === undefined) return undefined;
+    try {
+      this.#ports.checkModel(model);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #team(): WorkerState[] {
+    return Object.values(this.#ports.now().roster).filter(
+      (worker) => worker.id !== COORDINATOR && worker.spawned.run_id === this.#run && worker.status !== "retired",
+    );
+  }
+
+  #worker(word: string): WorkerState | undefined {
+    return this.#team().find((worker) => worker.id === idOf(word) || worker.spawned.name === word);
+  }
+
+  #addressee(word: string): string | undefined {
+    const id = idOf(word);
+    if (word === "*" || id === COORDINATOR || id === HUMAN) return id;
+    // Somebody who has left is still a name: their mail reaches the coordinator.
+    return this.#ports.now().roster[id]?.id;
+  }
+
+  #nobody(word: string): string {
+    const names = this.#team().map((worker) => worker.spawned.name);
+    return `There is nobody named "${word}". There are: ${[...names, "coordinator"].join(", ")}.`;
+  }
+}
+
+/** Someone without work would never look: the coordinator reads it in their place. */
+function readerOf(to: string, roster: Situation["roster"]): string {
+  const worker = roster[to];
+  if (!worker || to === COORDINATOR) return to;
+  return worker.status === "busy" || worker.status === "waiting" ? to : COORDINATOR;
+}
+
+function idOf(name: string): string {
+  return (
+    name
+      .trim()
+      .toLowerCase()
+      .normalize("NFKD")
+      .replace(/[^a-z0-9*]+/g, "-")
+      .replace(/^-+|-+$/g, "") || name
+  );
+}
+
+function outputsOf(stage: Stage, now: Situation): string {
+  return stage.nodes.map((id) => lineOf(now.board.nodes[id], now)).join("\n");
+}
+
+function lineOf(node: NodeState | undefined, now: Situation): string {
+  if (!node) return "";
+  const who = "worker_id" in node ? (now.roster[node.worker_id]?.spawned.name ?? node.worker_id) : "nobody yet";
+  const files = "files" in node ? node.files.map((file) => `nodes/${node.id}/published/${file.path}`).join(", ") : "";
+  const summary = "summary" in node ? `: ${node.summary}` : "";
+  return `- ${node.id} [${node.status}] ${who}${summary}${files ? ` → ${files}` : ""}`;
+}
+
+function refused(content: string): ToolOutput {
+  return { ok: false, content };
+}

@@ -1,0 +1,143 @@
+import { z } from "zod";
+import { contractSchema } from "../protocol/index.ts";
+import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
+
+/** What the coordinator may do with its team; the runtime stands behind it and answers in words. */
+export interface CoordinationPort {
+  spawn(order: NewWorker): Promise<ToolOutput>;
+  assign(nodeId: string, worker: string): Promise<ToolOutput>;
+  /** Board and roster, as they are. */
+  board(): string;
+  reconvene(order: Reconvening): Promise<ToolOutput>;
+  launch(stage: StageOfRoles): Promise<ToolOutput>;
+  stageStatus(): string;
+  /** Why the run cannot end yet, or null. */
+  unfinished(): string | null;
+}
+
+const name = z
+  .string()
+  .trim()
+  .regex(/^\p{L}[\p{L}\p{M}' -]{0,38}$/u, "a person's name, e.g. Alice")
+  .describe("A person's name, unique in the run.");
+const model = z.string().optional().describe("provider/model; the team's usual one if left out.");
+const tools = z.array(z.string()).optional().describe("Tool names to enable; all if left out.");
+const contract = contractSchema.partial().optional().describe("Limits of the stage; the usual ones if left out.");
+
+const newWorker = z.object({
+  name,
+  type: z.enum(["harnessed"]).default("harnessed"),
+  identity: z.string().default("").describe("Who they are and what they are good at."),
+  model,
+  tools,
+  memory: z.string().max(8000).default("").describe("What they should know before their first node."),
+});
+export type NewWorker = z.infer<typeof newWorker>;
+
+const reconvening = z.object({
+  assessment: z.string().min(1).describe("Your analysis: what is known now, what is missing, what is next."),
+  retire: z.array(z.string()).default([]).describe("Names of workers who are no longer needed."),
+  briefs: z.record(z.string(), z.string()).default({}).describe("New briefs for workers who stay, by name."),
+  contract,
+});
+export type Reconvening = z.infer<typeof reconvening>;
+
+const stageOfRoles = z.object({
+  name: z.string().min(1).describe("What the stage is called, e.g. Research."),
+  roles: z
+    .array(
+      z.object({
+        name,
+        title: z.string().min(1).describe("e.g. Market Analyst"),
+        prompt: z.string().min(1).describe("The whole brief: what to do and what to write."),
+        model,
+        tools,
+      }),
+    )
+    .min(1),
+  contract,
+});
+export type StageOfRoles = z.infer<typeof stageOfRoles>;
+
+export function coordinationTools(port: CoordinationPort): Tool[] {
+  return [
+    defineTool({
+      name: "spawn_worker",
+      description: "Hire a worker by name, with an identity, a model, tools and prepared memory of your choice.",
+      guidance: `Workers are hired by themselves when work is waiting; hire one yourself when it matters who does it.
+- A strong model for hard, open work; a cheap one for narrow work you have spelled out.
+- They keep their memory from node to node within the run.`,
+      repeatable: false,
+      parameters: newWorker,
+      run: (order) => port.spawn(order),
+    }),
+    defineTool({
+      name: "assign_worker",
+      description: "Give a waiting node to a certain worker. They take it as soon as they are free.",
+      guidance: "Only for nodes that nobody has begun. Use it when the worker knows something the others do not.",
+      repeatable: true,
+      parameters: z.object({ node_id: z.string(), worker_id: z.string().describe("Name or id of the worker.") }),
+      run: ({ node_id, worker_id }) => port.assign(node_id, worker_id),
+    }),
+    defineTool({
+      name: "check_board",
+      description: "View all work nodes and workers and how they are doing.",
+      guidance: "You are told what changes, so look only when you have lost the picture.",
+      repeatable: true,
+      parameters: z.object({}),
+      run: async () => port.board(),
+    }),
+    defineTool({
+      name: "reconvene",
+      description: "End the current stage: say what you learned, let people go or give them a new brief.",
+      guidance: `Between stages. Read the published results first, then say what they mean and what is next.
+- Refused while the stage's contract is not met.
+- Afterwards create the next nodes, or finish.`,
+      repeatable: true,
+      parameters: reconvening,
+      run: (order) => port.reconvene(order),
+    }),
+    defineTool({
+      name: "launch_roles",
+      description: "Begin a stage with a set of roles: each gets a worker and a node at once.",
+      guidance: `One call for a whole stage: diverse specialists, several of the same kind with different shares, or one alone.
+- A name you used before keeps their memory and gets the new brief; people you do not name are retired.
+- Each role ends its part with checkpoint or publish.`,
+      repeatable: false,
+      parameters: stageOfRoles,
+      run: (stage) => port.launch(stage),
+    }),
+    defineTool({
+      name: "check_stage_status",
+      description: "See who in the current stage has finished and who has not.",
+      guidance: "You are told when the stage is done; look only when you need to know earlier.",
+      repeatable: true,
+      parameters: z.object({}),
+      run: async () => port.stageStatus(),
+    }),
+    endingTool("finish", "The goal is met: end the run with a summary for the human.", "summary", port),
+    endingTool(
+      "conclude",
+      "End the collaboration with its final output, which is written to _output.md.",
+      "output",
+      port,
+    ),
+  ];
+}
+
+function endingTool(toolName: string, description: string, field: string, port: CoordinationPort): Tool {
+  return defineTool({
+    name: toolName,
+    description,
+    guidance: `Ends the run. Call it once, when the goal is met and the results are in files.
+- The ${field} answers the goal in plain words and names the files that hold the results.
+- Refused while nodes are still being worked on.`,
+    repeatable: true,
+    parameters: z.object({ [field]: z.string().min(1).describe("The answer, for the human.") }),
+    async run(args) {
+      const why = port.unfinished();
+      if (why) return { ok: false, content: `Not finished: ${why}` };
+      return { content: "Finished.", ending: { kind: "finished", summary: args[field] ?? "" } };
+    },
+  });
+}

@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
+
+/** Messages longer than this belong into a file that the message names. */
+export const LONGEST_MESSAGE = 4000;
+
+export interface MailPort {
+  send(to: string, content: string): Promise<ToolOutput>;
+  /** How many are waiting. They are told between turns, by the mailbox. */
+  waiting(): number;
+  /** Resolves when there is something new. */
+  arrived(signal: AbortSignal): Promise<void>;
+}
+
+export function mailTools(port: MailPort): Tool[] {
+  return [
+    defineTool({
+      name: "send_message",
+      description: 'Send a message to another worker or the coordinator by name, or to everyone with "*".',
+      guidance: `Free text, like a note to a colleague.
+- Say what you found or need, and where the file is. Long things belong into files.
+- An answer that says nothing new ("thanks", "ok") need not be sent.`,
+      repeatable: false,
+      parameters: z.object({
+        to: z.string().min(1).describe('A name, "coordinator", or "*".'),
+        content: z.string().min(1).max(LONGEST_MESSAGE),
+      }),
+      run: ({ to, content }) => port.send(to, content),
+    }),
+    defineTool({
+      name: "check_messages",
+      description: "Check for new messages, or wait until one comes.",
+      guidance: `New messages are shown to you before each of your turns anyway.
+- With wait: true you sleep until something comes. Use it only when you cannot go on without it.`,
+      repeatable: true,
+      parameters: z.object({ wait: z.boolean().default(false) }),
+      async run({ wait }, signal) {
+        if (wait && port.waiting() === 0) await port.arrived(signal);
+        return port.waiting() > 0 ? "You have new messages; they follow." : "There is nothing new.";
+      },
+    }),
+  ];
+}
