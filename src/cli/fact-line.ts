@@ -101,6 +101,7 @@ export function outcomeWords(outcome: Outcome): string {
     case "published":
       return outcome.summary;
     case "failed":
+    case "abandoned":
       return outcome.error;
     case "exhausted":
       return `used all its ${outcome.turns} turns`;

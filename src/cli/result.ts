@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Situation } from "../projections/index.ts";
 import { nodeDir, runDir } from "../store/paths.ts";
-import { plainLines, wrap } from "./width.ts";
+import { plain, plainLines, wrap } from "./width.ts";
 
 /** What came out: the summary, then the absolute paths of what was published and of the run's own files. */
 export async function resultLines(now: Situation, agentDir: string, columns: number): Promise<string[]> {
@@ -24,5 +24,6 @@ export async function resultFiles(now: Situation, agentDir: string): Promise<str
   const folder = runDir(agentDir, run.id);
   const inRun = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const own = inRun.filter((entry) => entry.isFile()).map((entry) => join(folder, entry.name));
-  return [...published, ...own.sort()];
+  // A name is a model's word: it must not speak to the terminal.
+  return [...published, ...own.sort()].map(plain);
 }

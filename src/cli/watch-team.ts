@@ -6,6 +6,7 @@ import { commandLine, type Invocation } from "./invocation.ts";
 import { resultLines } from "./result.ts";
 import { jsonView, liveView, plainView, type TeamView } from "./team-view.ts";
 import { watchFacts } from "./watch-facts.ts";
+import { plain } from "./width.ts";
 
 /** Something to be said in passing, if there is something; nobody waits for it. */
 export type Remark = Promise<string | undefined>;
@@ -86,7 +87,7 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
       );
       return EXIT.waiting;
     case "failed":
-      terminal.say(`${paint.red("✗")} ${agent.created.name} failed: ${agent.error ?? "no reason was given"}`);
+      terminal.say(`${paint.red("✗")} ${agent.created.name} failed: ${plain(agent.error ?? "no reason was given")}`);
       terminal.say(
         `  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}`,
       );

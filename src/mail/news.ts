@@ -45,7 +45,7 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
         : `${nameOf(fact.data.worker_id, now)} reports: ${fact.data.summary}`;
     // Told the state of the board, so that it does not go by what it remembers of it.
     case "agent.resumed":
-      return `Your human stopped the work and has now resumed it. The board as it is:\n${describeBoard(now.board)}\nGo on.`;
+      return `The work was interrupted and your human has now resumed it. The board as it is:\n${describeBoard(now.board)}\nGo on.`;
     default:
       return undefined;
   }
@@ -67,7 +67,7 @@ function endOf(id: NodeId, now: Situation): string {
     return `${id} completed by ${nameOf(node.worker_id, now)}: ${node.summary}${list ? `\nPublished: ${list}` : ""}`;
   }
   const { outcome } = node;
-  const why = outcome.kind === "failed" ? outcome.error : outcome.kind.replace("_", " ");
+  const why = "error" in outcome ? outcome.error : outcome.kind.replace("_", " ");
   const left = list ? `What was done is in ${list}.` : `Its unfinished files are in nodes/${id}/scratch/.`;
   return `${id} failed: ${why}. ${left}`;
 }

@@ -163,7 +163,6 @@ test("the demo needs no key", async () => {
     id: "demo/surveyor",
     contextWindow: 1,
     searchesWeb: false,
-    toolPrompt: () => "",
     reply: () => Promise.reject(),
   };
 

@@ -30,11 +30,6 @@ export interface Model {
   readonly contextWindow: number;
   /** The provider searches the web by itself, so our own `web_search` is not offered. */
   readonly searchesWeb: boolean;
-  /**
-   * Text that must stand in the system prompt beside the tools' guidance: schemas and call format for models without
-   * native tools, nothing for the others.
-   */
-  toolPrompt(tools: readonly ToolSpec[]): string;
   /** Resolves with a whole reply. Rejects with a ModelFailure, or with the signal's reason when it was stopped. */
   reply(request: ModelRequest, signal: AbortSignal): Promise<ReplyEntry>;
 }

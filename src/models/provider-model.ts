@@ -105,7 +105,6 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
     id,
     contextWindow,
     searchesWeb,
-    toolPrompt: () => "",
     async reply(request, signal) {
       signal.throwIfAborted();
       const content: Part[] = [];

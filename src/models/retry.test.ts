@@ -100,7 +100,6 @@ function playing(failures: Error[]): Model {
     id: "p/m",
     contextWindow: 1,
     searchesWeb: false,
-    toolPrompt: () => "",
     async reply() {
       const next = left.shift();
       if (next) throw next;

@@ -48,7 +48,6 @@ export function withRetry(
     id: model.id,
     contextWindow: model.contextWindow,
     searchesWeb: model.searchesWeb,
-    toolPrompt: (tools) => model.toolPrompt(tools),
     reply,
   };
 }

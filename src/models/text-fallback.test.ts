@@ -68,8 +68,13 @@ test("an entry is turned into text once", async () => {
   expect(requests[0]?.history[0]).toBe(requests[1]?.history[0]);
 });
 
-test("the prompt shows the format and the schemas; guidance is not its business", () => {
-  const prompt = withTextTools(speaking("", []), "n0nce").toolPrompt(tools);
+test("with every request the prompt shows the format and the schemas; guidance is not its business", async () => {
+  const requests: ModelRequest[] = [];
+  await withTextTools(speaking("ok", requests), "n0nce").reply(
+    { system: "S", history: [], tools },
+    new AbortController().signal,
+  );
+  const prompt = requests[0]?.system ?? "";
 
   expect({
     format: prompt.includes('<tool_call-n0nce>{"name": "tool_name", "arguments": {"key": "value"}}</tool_call-n0nce>'),
@@ -95,7 +100,6 @@ function speaking(text: string, requests: ModelRequest[]): Model {
     id: "local/m",
     contextWindow: 1,
     searchesWeb: false,
-    toolPrompt: () => "",
     async reply(request) {
       requests.push(request);
       for (const letter of text) request.onDelta?.({ kind: "text", text: letter });

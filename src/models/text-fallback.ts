@@ -15,6 +15,7 @@ export function withTextTools(model: Model, nonce: string): Model {
   const tag = `tool_call-${nonce}`;
   const resultTag = `tool_result-${nonce}`;
   const asText = new WeakMap<Entry, Entry>();
+  const prompts = new WeakMap<readonly ToolSpec[], string>();
   let calls = 0;
 
   function textEntry(entry: Entry): Entry {
@@ -25,6 +26,16 @@ export function withTextTools(model: Model, nonce: string): Model {
       asText.set(entry, known);
     }
     return known;
+  }
+
+  /** Said with every request, not kept in the record: whoever takes the conversation up has another nonce. */
+  function promptOf(tools: readonly ToolSpec[]): string {
+    let text = prompts.get(tools);
+    if (text === undefined) {
+      text = promptFor(tools, tag, resultTag);
+      prompts.set(tools, text);
+    }
+    return text;
   }
 
   function partOf(piece: TagPiece): Part {
@@ -39,6 +50,7 @@ export function withTextTools(model: Model, nonce: string): Model {
     const inner = await model.reply(
       {
         ...request,
+        system: request.tools.length === 0 ? request.system : `${request.system}\n\n${promptOf(request.tools)}`,
         history: request.history.map(textEntry),
         tools: [],
         ...(live && {
@@ -64,7 +76,6 @@ export function withTextTools(model: Model, nonce: string): Model {
     id: model.id,
     contextWindow: model.contextWindow,
     searchesWeb: model.searchesWeb,
-    toolPrompt: (tools) => (tools.length === 0 ? "" : promptFor(tools, tag, resultTag)),
     reply,
   };
 }

@@ -11,6 +11,8 @@ interface NodeBase {
   failures: number;
   /** What this node and the nodes below it have spent. */
   spent_usd: number;
+  /** How many facts are about this node. */
+  facts: number;
   /** The newest fact about this node, so that its `log.jsonl` can be checked against it. */
   last_seq: number;
 }
@@ -48,6 +50,7 @@ export function applyToBoard(board: Board, fact: Fact): void {
       reserved_for: null,
       failures: 0,
       spent_usd: 0,
+      facts: 1,
       last_seq: fact.seq,
       status: "pending",
     };
@@ -58,14 +61,15 @@ export function applyToBoard(board: Board, fact: Fact): void {
   const node = id ? board.nodes[id] : undefined;
   if (!node) return;
   node.last_seq = fact.seq;
+  node.facts += 1;
   if (fact.type === "model.responded" && fact.data.cost_usd) charge(board, node, fact.data.cost_usd);
   const next = nextStateOf(node, fact);
   if (next) board.nodes[node.id] = next;
 }
 
 function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
-  const { id, spec, created_ts, children, reserved_for, failures, spent_usd } = node;
-  const base = { id, spec, created_ts, children, reserved_for, failures, spent_usd, last_seq: fact.seq };
+  const { id, spec, created_ts, children, reserved_for, failures, spent_usd, facts } = node;
+  const base = { id, spec, created_ts, children, reserved_for, failures, spent_usd, facts, last_seq: fact.seq };
   switch (fact.type) {
     case "node.reserved":
       return node.status === "pending" ? { ...base, status: "pending", reserved_for: fact.data.worker_id } : undefined;
@@ -110,6 +114,11 @@ export function readyNodes(board: Board): NodeState[] {
   );
 }
 
+/** By a name that somebody made up: only what is really there. */
+export function nodeNamed(board: Board, name: string): NodeState | undefined {
+  return Object.hasOwn(board.nodes, name) ? board.nodes[name as NodeId] : undefined;
+}
+
 /** Nodes of a run that somebody still has to finish. */
 export function openNodes(board: Board, run: RunId): NodeState[] {
   return Object.values(board.nodes).filter(
@@ -129,7 +138,7 @@ function detailOf(node: NodeState): string {
     case "completed":
       return ` — ${node.worker_id}: ${firstLine(node.summary)}`;
     case "failed":
-      return ` — ${node.worker_id}: ${node.outcome.kind === "failed" ? firstLine(node.outcome.error) : node.outcome.kind}`;
+      return ` — ${node.worker_id}: ${"error" in node.outcome ? firstLine(node.outcome.error) : node.outcome.kind}`;
     case "pending":
       return "";
     default:

@@ -79,7 +79,8 @@ export const factData = {
   /** Whoever is named takes it as soon as they are free; nobody else does. */
   "node.reserved": z.object({ ...node, ...worker }),
   "node.assigned": z.object({ ...node, ...worker }),
-  "node.started": z.object({ ...node, ...worker }),
+  /** With what its refs point at, by hash. */
+  "node.started": z.object({ ...node, ...worker, refs: z.record(z.string(), z.string()).optional() }),
   /** The intent and the manifest; the one rename follows, then `node.completed`. */
   "node.published": z.object({ ...node, ...worker, summary: z.string(), files: z.array(publishedFileSchema) }),
   "node.completed": z.object({ ...node, ...worker, summary: z.string() }),

@@ -7,6 +7,8 @@ export const outcomeSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("exhausted"), turns: z.int() }),
   z.object({ kind: z.literal("budget_exhausted"), spent_usd: z.number() }),
   z.object({ kind: z.literal("failed"), error: z.string() }),
+  /** Trying again would not help: out of time, out of context, going in circles. */
+  z.object({ kind: z.literal("abandoned"), error: z.string() }),
   z.object({ kind: z.literal("stopped") }),
 ]);
 export type Outcome = z.infer<typeof outcomeSchema>;

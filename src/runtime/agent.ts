@@ -17,7 +17,7 @@ import { coordinate } from "../workers/coordinator.ts";
 import type { Workplace } from "../workers/harnessed.ts";
 import { Purse } from "../workers/purse.ts";
 import { situationOf } from "./inspect.ts";
-import { explain, isTaken, runNode } from "./node-run.ts";
+import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
 import { assignments } from "./scheduler.ts";
 import { Team, type TeamLimits } from "./team.ts";
 
@@ -30,6 +30,14 @@ export type House = Omit<Workplace, "log" | "now" | "live" | "purse"> & {
 };
 
 const SNAPSHOT_EVERY = 1000;
+
+const CHANGES_THE_PLAN = new Set<Fact["type"]>([
+  "run.started",
+  "stage.started",
+  "node.created",
+  "node.completed",
+  "node.failed",
+]);
 
 /** What may let somebody begin: work, a reservation, a worker, or room for one. */
 const WAKES_THE_SCHEDULER = new Set<Fact["type"]>([
@@ -61,6 +69,7 @@ export class Agent {
   #purse: Purse | undefined;
   #work = new AbortController();
   #scheduling = false;
+  #planning = false;
   #unsnapshotted = 0;
   #broken: unknown;
 
@@ -88,6 +97,8 @@ export class Agent {
 
   /** Begins a run, or goes on with the one that was under way. */
   async start(why: "created" | "resumed" | "recovered", goal?: string): Promise<void> {
+    if (this.#tasks.size > 0) throw new Error(`${this.log.id} is at work already.`);
+    this.#broken = undefined;
     const under = this.#now.agent.run;
     const run = under && !under.finished ? under : undefined;
     const facts: NewFact[] = [];
@@ -114,7 +125,7 @@ export class Agent {
 
   /** Workers and coordinator are cancelled at once; everything said so far is kept. */
   async stop(by: string): Promise<void> {
-    if (this.#tasks.size === 0 && this.#now.agent.status !== "working") return;
+    if (this.#now.agent.status !== "working") return;
     await this.log.append({ facts: [{ type: "agent.stopped", data: { by } }] }).durable;
     await this.halt();
   }
@@ -137,7 +148,7 @@ export class Agent {
   }
 
   #newRun(goal: string): NewFact[] {
-    const run_id: RunId = `run-${this.#now.agent.runs + 1}`;
+    const run_id: RunId = `run-${Number(this.#now.agent.run?.id.slice(4) ?? 0) + 1}`;
     const { model } = this.#now.agent.created;
     const facts: NewFact[] = [{ type: "run.started", data: { run_id, goal } }];
     if (!this.#now.roster[COORDINATOR]) {
@@ -152,7 +163,8 @@ export class Agent {
   #onFact(fact: Fact): void {
     apply(this.#now, fact);
     this.#traces.note(fact);
-    if (fact.type === "node.created") this.#prepare(fact.data.node_id, fact.data.run_id);
+    if (fact.type === "node.created") this.#prepare(fact.data.node_id);
+    if (CHANGES_THE_PLAN.has(fact.type)) this.#planSoon();
     if (fact.type === "node.assigned") this.#startNode(fact.data.node_id);
     if (fact.type === "message.sent") derived(() => writeMessage(this.log.dir, this.#now, fact));
     if (WAKES_THE_SCHEDULER.has(fact.type)) this.#schedule();
@@ -177,11 +189,25 @@ export class Agent {
     );
   }
 
-  /** The folder and the plan are there for people to look at before anybody begins; both can be made again. */
-  #prepare(id: NodeId, run: RunId): void {
+  /** `_plan.md` follows the board, once for all that changed together. */
+  #planSoon(): void {
+    if (this.#planning) return;
+    this.#planning = true;
+    setImmediate(() => {
+      this.#planning = false;
+      const run = this.#now.agent.run?.id;
+      if (run) derived(() => writePlan(runDir(this.log.dir, run), this.#now));
+    });
+  }
+
+  /** The folder is there for people to look at before anybody begins; it can be made again. */
+  #prepare(id: NodeId): void {
     const node = this.#now.board.nodes[id];
-    if (node) this.#folderOf(node).catch((error: unknown) => this.#fail(error));
-    derived(() => writePlan(runDir(this.log.dir, run), this.#now));
+    if (node)
+      this.#folderOf(node).then(
+        () => this.#traces.flush(),
+        (error: unknown) => this.#fail(error),
+      );
   }
 
   #startNode(id: NodeId): void {
@@ -196,12 +222,11 @@ export class Agent {
   }
 
   async #coordinate(run: { id: RunId; goal: string }, signal: AbortSignal): Promise<void> {
-    const outcome = await coordinate(run, this.#team(run.id), this.#workplace(), signal);
+    const outcome = await coordinate(run, this.#team(run.id), this.#workplace(), signal).catch(asOutcome(signal));
     if (outcome.kind === "stopped") {
       await this.log.append({ facts: [{ type: "worker.stopped", data: { worker_id: COORDINATOR } }] }).durable;
       return;
     }
-    await writeOutput(runDir(this.log.dir, run.id), run.goal, outcome, this.#now.board);
     const ended: NewFact =
       outcome.kind === "finished"
         ? { type: "agent.completed", data: { summary: outcome.summary } }
@@ -211,14 +236,19 @@ export class Agent {
     if (outcome.kind !== "failed")
       facts.push(...this.#closing(run.id), { type: "run.finished", data: { run_id: run.id, outcome } });
     await this.log.append({ facts: [...facts, ended] }).durable;
+    derived(() => writeOutput(runDir(this.log.dir, run.id), run.goal, outcome, this.#now.board));
     // Nobody works for a run that has ended.
     this.#work.abort(new Error("the run has ended"));
   }
 
-  /** What a run leaves open when it ends: its stage, and mail that nobody will read. */
+  /** What a run leaves open when it ends: its stage, nodes nobody will finish, and mail that nobody will read. */
   #closing(run_id: RunId): NewFact[] {
     const stage = currentStage(this.#now.stages, run_id);
     const facts: NewFact[] = stage ? [{ type: "stage.completed", data: { run_id, stage: stage.number } }] : [];
+    for (const node of openNodes(this.#now.board, run_id)) {
+      const worker_id = "worker_id" in node ? node.worker_id : COORDINATOR;
+      facts.push({ type: "node.failed", data: { node_id: node.id, worker_id, outcome: { kind: "stopped" } } });
+    }
     for (const letter of Object.values(this.#now.letters.queued)) {
       if (letter.reader !== HUMAN)
         facts.push({ type: "message.expired", data: { message_id: letter.id, why: "the run has ended" } });

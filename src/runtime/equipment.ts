@@ -31,13 +31,13 @@ export function equip({ env, config }: Settings): Equipment {
       ...(config.network ? { network: config.network } : {}),
       onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
     }),
-    ...(model.searchesWeb ? [] : [webSearchTool({ env, fetch })]),
+    ...(model.searchesWeb || env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch })]),
     webFetchTool(config.web_fetch ? { allowPrivate: config.web_fetch.allow } : {}),
   ];
   return {
     tools,
     async check(command, scope, signal) {
-      const tool = shellTool({ sandbox, binds: () => scope.binds(), env: { SCRATCH: scope.binds().cwd } });
+      const tool = shellTool({ sandbox, binds: () => scope.binds(), env: { SCRATCH: scope.cwd } });
       const output = await tool.run({ command }, signal);
       if (typeof output === "string" || output.ok !== false) return null;
       return output.content;
@@ -49,7 +49,7 @@ export function equip({ env, config }: Settings): Equipment {
 function placesOf(scope: Scope, { log, now }: Recorder): Record<string, string> {
   const { run, created } = now().agent;
   return {
-    SCRATCH: scope.binds().cwd,
+    SCRATCH: scope.cwd,
     ...(run ? { RUN: join(log.dir, "runs", run.id) } : {}),
     ...(created.project ? { PROJECT: created.project } : {}),
   };

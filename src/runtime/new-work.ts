@@ -1,5 +1,5 @@
-import type { Board, NodeState } from "../projections/index.ts";
-import type { NodeId } from "../protocol/index.ts";
+import { type Board, type NodeState, nodeNamed } from "../projections/index.ts";
+import type { NodeId, RunId } from "../protocol/index.ts";
 import type { NewWork } from "../tools/work.ts";
 
 type Checked = { ok: true; dependencies: NodeId[] } | { ok: false; reason: string };
@@ -8,6 +8,7 @@ type Checked = { ok: true; dependencies: NodeId[] } | { ok: false; reason: strin
 export function checkedOrder(
   order: NewWork,
   board: Board,
+  run: RunId,
   parent: NodeState | undefined,
   limits: { maxDepth: number; maxChildren: number },
 ): Checked {
@@ -19,15 +20,15 @@ export function checkedOrder(
   const above = ancestorsOf(board, parent);
   const dependencies: NodeId[] = [];
   for (const id of order.dependencies) {
-    const node = board.nodes[id as NodeId];
-    if (!node) return { ok: false, reason: `there is no node "${id}". ${knownNodes(board)}` };
+    const node = nodeNamed(board, id);
+    if (node?.spec.run_id !== run) return { ok: false, reason: `there is no node "${id}". ${knownNodes(board)}` };
     if (above.has(node.id)) return { ok: false, reason: `${id} is waiting for this very work; it cannot come first.` };
     dependencies.push(node.id);
   }
   for (const [name, target] of Object.entries(order.refs)) {
     const match = /^(?:nodes\/)?(node-\d+)\/published(?:\/|$)/.exec(target);
-    const node = match ? board.nodes[match[1] as NodeId] : undefined;
-    if (!node || above.has(node.id)) {
+    const node = match?.[1] ? nodeNamed(board, match[1]) : undefined;
+    if (node?.spec.run_id !== run || above.has(node.id)) {
       return {
         ok: false,
         reason: `ref "${name}" must point at the published files of another node, e.g. node-1/published/report.md; it is "${target}".`,

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { NodeState, Situation, WorkerState } from "../projections/index.ts";
 import {
+  COORDINATOR,
   callsOf,
   type NewFact,
   type NodeId,
@@ -10,9 +11,19 @@ import {
   textOf,
 } from "../protocol/index.ts";
 import { writeFileAtomic } from "../store/atomic-file.ts";
-import { createWorkerFolder, finishPublish, preparePublish, undoPublish, writeStatus } from "../store/node-folder.ts";
+import { StoreError } from "../store/errors.ts";
+import {
+  createWorkerFolder,
+  finishPublish,
+  preparePublish,
+  recoverPublish,
+  undoPublish,
+  writeStatus,
+} from "../store/node-folder.ts";
 import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
+import { writeRefs } from "../store/run-files.ts";
 import { type Colleagues, type Workplace, workOnNode } from "../workers/harnessed.ts";
+import { pinnedRefs } from "./pinned-refs.ts";
 
 type Who = { node_id: NodeId; worker_id: string };
 type TakenNode = Extract<NodeState, { status: "assigned" | "running" | "publishing" }>;
@@ -45,22 +56,30 @@ export async function runNode(
   });
   // A publish that was prepared but never recorded has left the files read-only.
   if (node.status === "running") await undoPublish(dir);
-  if (node.status === "assigned") await log.append({ facts: [{ type: "node.started", data: who }] }).durable;
+  if (node.status === "assigned") {
+    const pins = pinnedRefs(node.spec.refs, now().board);
+    const refs = Object.keys(pins).length > 0 ? { refs: pins } : {};
+    await log.append({ facts: [{ type: "node.started", data: { ...who, ...refs } }] }).durable;
+    writeRefs(dir, node.spec.refs, pins);
+  }
   await writeStatus(dir, "running", `By ${worker.spawned.name}.`);
 
   const contract = contractOf(node, now());
-  let outcome = await oneTry(node, worker, contract, team, place, signal);
-  if (outcome.kind === "failed" && !outcome.error.startsWith("Stuck") && node.failures === 0 && !signal.aborted) {
+  let outcome = await oneTry(node, worker, contract, team, place, signal).catch(asOutcome(signal));
+  if (outcome.kind === "failed" && node.failures === 0 && !signal.aborted) {
     await log.append({
       facts: [
         { type: "node.retried", data: { ...who, error: outcome.error } },
         { type: "node.started", data: who },
       ],
     }).durable;
-    outcome = await oneTry(node, worker, contract, team, place, signal);
+    outcome = await oneTry(node, worker, contract, team, place, signal).catch(asOutcome(signal));
   }
-  if (outcome.kind !== "published" && outcome.kind !== "stopped") await handOver(node, who, outcome, dir, place);
-  await log.append({ facts: [...endingOf(who, outcome), ...forwardedMail(who, outcome, now())] }).durable;
+  if (outcome.kind !== "published" && outcome.kind !== "stopped") {
+    await handOver(node, who, outcome, dir, place).catch((error: unknown) => void asOutcome(signal)(error));
+  }
+  const facts = [...endingOf(who, outcome), ...givenUp(node.id, outcome, now()), ...forwardedMail(who, outcome, now())];
+  await log.append({ facts }).durable;
   const { status } = now().board.nodes[node.id] ?? node;
   await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome));
 }
@@ -88,7 +107,7 @@ async function oneTry(
   try {
     const outcome = await workOnNode(node, worker, team, bounded, AbortSignal.any([signal, over.signal]));
     const late = outcome.kind === "stopped" && over.signal.aborted && !signal.aborted;
-    return late ? { kind: "failed", error: `Stuck: not done within ${contract.timeout_seconds} s.` } : outcome;
+    return late ? { kind: "abandoned", error: `Not done within ${contract.timeout_seconds} s.` } : outcome;
   } finally {
     rung.abort();
   }
@@ -109,7 +128,7 @@ async function handOver(
   if (outcome.kind === "failed")
     await writeFileAtomic(join(dir, "failure_notes.md"), failureNotes(outcome.error, node.id, entries));
   const current = now().board.nodes[node.id];
-  if (current?.status === "publishing") return finishPublish(dir, current.files);
+  if (current?.status === "publishing") return recoverPublish(dir, current.files);
   const prepared = await preparePublish(dir, []);
   if (!prepared.ok) return;
   const intent = { ...who, summary: `Partial: ${explain(outcome)}`, files: prepared.files };
@@ -127,6 +146,25 @@ function endingOf(who: Who, outcome: Outcome): NewFact[] {
     default:
       return [{ type: "node.failed", data: { ...who, outcome } }, idle];
   }
+}
+
+/** Work that builds on something that failed would wait for ever: it ends with it, and the coordinator decides. */
+function givenUp(failed: NodeId, outcome: Outcome, { board }: Situation): NewFact[] {
+  if (outcome.kind === "published" || outcome.kind === "stopped") return [];
+  const gone = new Map<NodeId, NodeId>([[failed, failed]]);
+  for (const node of Object.values(board.nodes)) {
+    const cause = node.spec.dependencies.find((id) => gone.has(id));
+    if (node.status === "pending" && cause !== undefined) gone.set(node.id, cause);
+  }
+  gone.delete(failed);
+  return [...gone].map(([node_id, cause]) => ({
+    type: "node.failed",
+    data: {
+      node_id,
+      worker_id: COORDINATOR,
+      outcome: { kind: "abandoned", error: `It builds on ${cause}, which failed.` },
+    },
+  }));
 }
 
 /** Someone who has finished would not look any more: what they have not read, the coordinator reads. */
@@ -150,6 +188,15 @@ function failureNotes(error: string, id: NodeId, entries: readonly StoredEntry[]
   return `# Failure notes for ${id}\n\n${error}\n\n## Conversation\n\n${said.join("\n\n")}\n`;
 }
 
+/** Whatever else goes wrong with one worker is that worker's failure. Only a log that cannot be kept is everybody's. */
+export function asOutcome(signal: AbortSignal): (error: unknown) => Outcome {
+  return (error) => {
+    if (error instanceof StoreError) throw error;
+    if (signal.aborted) return { kind: "stopped" };
+    return { kind: "failed", error: error instanceof Error ? error.message : String(error) };
+  };
+}
+
 export function explain(outcome: Outcome): string {
   switch (outcome.kind) {
     case "exhausted":
@@ -157,6 +204,7 @@ export function explain(outcome: Outcome): string {
     case "budget_exhausted":
       return `The budget is spent ($${outcome.spent_usd.toFixed(4)}).`;
     case "failed":
+    case "abandoned":
       return outcome.error;
     default:
       return outcome.kind;

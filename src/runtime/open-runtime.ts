@@ -14,7 +14,8 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   const store = instead.store ?? (await openHome(settings.home, clock, false));
   const random = instead.random ?? Math.random;
   const catalog =
-    instead.catalog ?? createCatalog({ env: settings.env, config: settings.config, sleep: clock.sleep, random });
+    instead.catalog ??
+    createCatalog({ env: settings.env, config: settings.config, sleep: clock.sleep, now: clock.now, random });
   const { tools, check } = equip(settings);
   return new Runtime(settings, { store, catalog, clock, random, tools, check, pid: process.pid, ...instead });
 }

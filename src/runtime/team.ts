@@ -4,6 +4,7 @@ import {
   describeRoster,
   isStageDone,
   type NodeState,
+  nodeNamed,
   openNodes,
   pairOf,
   type Situation,
@@ -76,14 +77,15 @@ export class Team {
   constructor(run: RunId, ports: TeamPorts) {
     this.#run = run;
     this.#ports = ports;
-    this.#nodes = Object.keys(ports.now().board.nodes).length;
+    // The highest, not how many: a damaged record may have cost one of them.
+    this.#nodes = Math.max(0, ...Object.keys(ports.now().board.nodes).map((id) => Number(id.slice("node-".length))));
     this.#messages = ports.now().letters.sent;
   }
 
   async createNode(by: { worker_id: WorkerId; node_id: NodeId | null }, order: NewWork): Promise<ToolOutput> {
     const now = this.#ports.now();
     const parent = by.node_id ? now.board.nodes[by.node_id] : undefined;
-    const checked = checkedOrder(order, now.board, parent, this.#ports.limits);
+    const checked = checkedOrder(order, now.board, this.#run, parent, this.#ports.limits);
     if (!checked.ok) return refused(`Not created: ${checked.reason}`);
     const worker = order.worker === undefined ? undefined : this.#worker(order.worker);
     if (order.worker !== undefined && !worker) return refused(`Not created: ${this.#nobody(order.worker)}`);
@@ -123,7 +125,7 @@ export class Team {
   }
 
   async assign(nodeId: string, word: string): Promise<ToolOutput> {
-    const node = this.#ports.now().board.nodes[nodeId as NodeId];
+    const node = nodeNamed(this.#ports.now().board, nodeId);
     if (!node) return refused(`There is no node "${nodeId}".\n${describeBoard(this.#ports.now().board)}`);
     if (node.status !== "pending") return refused(`${node.id} is ${node.status}; only waiting nodes can be assigned.`);
     const worker = this.#worker(word);
@@ -316,7 +318,7 @@ export class Team {
     taken: "may stay" | "is wrong" = "is wrong",
   ): string | undefined {
     const id = idOf(name);
-    if (id === COORDINATOR || id === HUMAN) return `${name} is taken.`;
+    if (id === COORDINATOR || id === HUMAN || id in {}) return `${name} is taken.`;
     const there = this.#ports.now().roster[id];
     if (there && (taken === "is wrong" || there.status === "retired")) {
       return `${name} is taken${there.status === "retired" ? " (retired)" : ""}; names are unique in a run.`;
@@ -344,7 +346,8 @@ export class Team {
     const id = idOf(word);
     if (word === "*" || id === COORDINATOR || id === HUMAN) return id;
     // Somebody who has left is still a name: their mail reaches the coordinator.
-    return this.#ports.now().roster[id]?.id;
+    const { roster } = this.#ports.now();
+    return Object.hasOwn(roster, id) ? id : undefined;
   }
 
   #nobody(word: string): string {

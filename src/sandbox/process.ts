@@ -39,7 +39,7 @@ export async function runProcess(launch: Launch, command: Command, ports: Sandbo
   });
   const why = endWhenDue(child, launch, command, ports);
   try {
-    if (child.pid !== undefined) command.onStart?.(child.pid);
+    tellStart(child, launch, command);
     const { code, signal } = await ended;
     if (command.signal.aborted) throw command.signal.reason;
     if (!started && !why.reason) throw new SandboxFailure(failureText(launch.program, code, signal, complaint.text()));
@@ -144,6 +144,16 @@ function endWhenDue(child: ChildProcess, launch: Launch, command: Command, ports
     command.signal.removeEventListener("abort", abort);
   }
   return state;
+}
+
+/** Whoever is told may throw; a command that nobody knows of must not go on. */
+function tellStart(child: ChildProcess, launch: Launch, command: Command): void {
+  try {
+    if (child.pid !== undefined) command.onStart?.(child.pid);
+  } catch (error) {
+    end(child, launch);
+    throw error;
+  }
 }
 
 function end(child: ChildProcess, { group }: Launch): void {

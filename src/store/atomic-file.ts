@@ -12,6 +12,8 @@ export async function writeFileAtomic(
 ): Promise<void> {
   // A name of its own for each, so that two writers of one file do not write into each other.
   const aside = `${path}.${process.pid}-${++written}.tmp`;
+  // Pids come again: a file of this name may be left from a process that died.
+  disk.remove(aside);
   const file = disk.open(aside, "write");
   try {
     await fill(file, content);

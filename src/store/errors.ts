@@ -1,7 +1,10 @@
 /** What can go wrong with the home. Each message says what happened, to what, and what to do next. */
 
+/** The record could not be kept: whoever depends on it must stop. */
+export class StoreError extends Error {}
+
 /** S4: somebody else appended meanwhile. Nothing was changed. */
-export class FenceError extends Error {
+export class FenceError extends StoreError {
   override readonly name = "FenceError";
   constructor(agent: string, expected: number, seq: number) {
     super(`${agent} is at fact ${seq}, not ${expected}: somebody else appended. Read what is new, then decide again.`);
@@ -9,12 +12,12 @@ export class FenceError extends Error {
 }
 
 /** S5: a write or a sync failed, so what is on disk is no longer certain; or the home was opened only to look. */
-export class ReadOnlyError extends Error {
+export class ReadOnlyError extends StoreError {
   override readonly name = "ReadOnlyError";
 }
 
 /** There was no room. Nothing of the batch was acknowledged or kept; the next append may succeed. */
-export class DiskFullError extends Error {
+export class DiskFullError extends StoreError {
   override readonly name = "DiskFullError";
   constructor(root: string, cause: unknown) {
     super(`No space left for ${root}. What was being written was taken back; free some space and try again.`, {
@@ -49,6 +52,6 @@ export class NotFoundError extends Error {
 }
 
 /** A caller's mistake that the store refuses: a bad file name, an append after close. */
-export class StoreUsageError extends Error {
+export class StoreUsageError extends StoreError {
   override readonly name = "StoreUsageError";
 }

@@ -115,6 +115,10 @@ export class FileScope implements Scope {
     return this.#view.describe();
   }
 
+  get cwd(): string {
+    return this.#view.cwd;
+  }
+
   binds(): Binds {
     return this.#view.binds();
   }

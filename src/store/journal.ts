@@ -30,6 +30,7 @@ export class Journal {
   #idle: (() => void)[] = [];
   #checkpoint: Promise<void> | undefined;
   #failure: Error | undefined;
+  #closing = false;
 
   constructor(disk: Disk, root: string, files: OpenFiles, options: { nextNumber: number; limit: number }) {
     this.#disk = disk;
@@ -41,7 +42,7 @@ export class Journal {
 
   /** Why nothing can be appended any more, if so. */
   get failure(): Error | undefined {
-    return this.#failure;
+    return this.#failure ?? (this.#closing ? this.#closed() : undefined);
   }
 
   queue(stream: Stream, head: string): void {
@@ -63,13 +64,19 @@ export class Journal {
 
   /** Leaves the plain files complete and no journal, unless something failed. */
   async close(): Promise<void> {
+    // From here on nothing is taken: what came after the files were synced would be acknowledged with no journal behind it.
+    this.#closing = true;
     await this.settled();
     await this.#checkpoint;
     if (this.#failure === undefined && this.#file !== undefined) await this.#settle(this.#file.path, 4);
     this.#file?.handle.close();
     this.#file = undefined;
     this.#files.closeAll();
-    this.#failure ??= new ReadOnlyError(`The home ${this.#root} was closed.`);
+    this.#failure ??= this.#closed();
+  }
+
+  #closed(): Error {
+    return new ReadOnlyError(`The home ${this.#root} was closed.`);
   }
 
   readonly #begin = (): void => {

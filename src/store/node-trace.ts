@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Board } from "../projections/index.ts";
+import type { Board, NodeState } from "../projections/index.ts";
 import type { Fact, NodeId } from "../protocol/index.ts";
 import { nodeDir } from "./paths.ts";
 import type { AgentLog } from "./store.ts";
@@ -12,7 +12,7 @@ import type { AgentLog } from "./store.ts";
 export class NodeTraces {
   readonly #agentDir: string;
   readonly #board: () => Board;
-  #pending = new Map<NodeId, string>();
+  readonly #pending = new Map<NodeId, string>();
 
   constructor(agentDir: string, board: () => Board) {
     this.#agentDir = agentDir;
@@ -22,16 +22,16 @@ export class NodeTraces {
   note(fact: Fact): void {
     const id = nodeOf(fact);
     if (!id) return;
-    if (this.#pending.size === 0) setImmediate(() => this.#flush());
+    if (this.#pending.size === 0) setImmediate(() => this.flush());
     this.#pending.set(id, `${this.#pending.get(id) ?? ""}${JSON.stringify(fact)}\n`);
   }
 
   /** Compares every node's trace with the board and rewrites those that are behind. */
   async repair(log: AgentLog): Promise<void> {
-    this.#flush();
+    this.flush();
     const behind = new Map<NodeId, string>();
     for (const node of Object.values(this.#board().nodes)) {
-      if (lastSeqIn(this.#fileOf(node.id)) < node.last_seq) behind.set(node.id, "");
+      if (!isComplete(this.#fileOf(node.id), node)) behind.set(node.id, "");
     }
     if (behind.size === 0) return;
     for (let after = 0; ; ) {
@@ -48,10 +48,12 @@ export class NodeTraces {
     for (const [id, text] of behind) tolerantly(() => writeFileSync(this.#fileOf(id), text, { mode: 0o600 }));
   }
 
-  #flush(): void {
-    const pending = this.#pending;
-    this.#pending = new Map();
-    for (const [id, text] of pending) tolerantly(() => appendFileSync(this.#fileOf(id), text, { mode: 0o600 }));
+  /** Writes what is waiting; what has no folder yet goes on waiting. */
+  flush(): void {
+    for (const [id, text] of this.#pending) {
+      if (tolerantly(() => appendFileSync(this.#fileOf(id), text, { mode: 0o600 })) !== "no folder")
+        this.#pending.delete(id);
+    }
   }
 
   #fileOf(id: NodeId): string {
@@ -64,20 +66,23 @@ function nodeOf(fact: Fact): NodeId | null {
   return "node_id" in fact.data ? fact.data.node_id : null;
 }
 
-function lastSeqIn(file: string): number {
+/** As many facts as the board has counted, up to the newest, the last line whole. */
+function isComplete(file: string, { facts, last_seq }: NodeState): boolean {
   try {
-    const line = readFileSync(file, "utf8").trimEnd().split("\n").at(-1) ?? "";
-    return Number(/^\{"seq":(\d+),/.exec(line)?.[1] ?? 0);
+    const text = readFileSync(file, "utf8");
+    const lines = text.split("\n").slice(0, -1);
+    return text.endsWith("\n") && lines.length === facts && (lines.at(-1)?.startsWith(`{"seq":${last_seq},`) ?? false);
   } catch {
-    return 0;
+    return false;
   }
 }
 
 /** A trace that cannot be written now is made again at the next start; the log has everything. */
-function tolerantly(write: () => void): void {
+function tolerantly(write: () => void): "written" | "no folder" | "failed" {
   try {
     write();
-  } catch {
-    // Its folder may not be there yet, or the disk may be full.
+    return "written";
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ENOENT" ? "no folder" : "failed";
   }
 }

@@ -18,6 +18,7 @@ export interface View {
   mayWrite: (path: string) => string;
   describe: () => string;
   binds: () => Binds;
+  cwd: string;
 }
 
 /** Where a path leads on disk, and what may be done there. Whether anything is there is not known yet. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Board, describeBoard, type Situation } from "../projections/index.ts";
 import type { FactOf, Outcome } from "../protocol/index.ts";
-import { replaceFile, writeFileAtomic } from "./atomic-file.ts";
+import { replaceFile } from "./atomic-file.ts";
 import { runDir } from "./paths.ts";
 
 /** `_plan.md`: the goal and the board, for everyone in the run. Rewritten whenever the plan changes. */
@@ -11,17 +11,13 @@ export function writePlan(dir: string, now: Situation): void {
 }
 
 /** `_output.md`: how the run ended, and where its results are. */
-export async function writeOutput(dir: string, goal: string, outcome: Outcome, board: Board): Promise<void> {
-  const words =
-    outcome.kind === "finished" ? outcome.summary : outcome.kind === "failed" ? outcome.error : outcome.kind;
+export function writeOutput(dir: string, goal: string, outcome: Outcome, board: Board): void {
+  const words = outcome.kind === "finished" ? outcome.summary : "error" in outcome ? outcome.error : outcome.kind;
   const files = Object.values(board.nodes).flatMap((node) =>
     node.status === "completed" ? node.files.map((file) => `- nodes/${node.id}/published/${file.path}`) : [],
   );
   const list = files.length > 0 ? `\n## Published files\n\n${files.join("\n")}\n` : "";
-  await writeFileAtomic(
-    join(dir, "_output.md"),
-    `# Output\n\nGoal: ${goal}\n\nOutcome: ${outcome.kind}\n\n${words}\n${list}`,
-  );
+  replaceFile(join(dir, "_output.md"), `# Output\n\nGoal: ${goal}\n\nOutcome: ${outcome.kind}\n\n${words}\n${list}`);
 }
 
 /** `_messages/0001_alice_to_bob.md`: the message log, one file each. */
@@ -30,4 +26,17 @@ export function writeMessage(agentDir: string, now: Situation, { data, ts }: Fac
   if (!run) return;
   const { from, to, text, file } = data;
   replaceFile(join(runDir(agentDir, run), file), `FROM: ${from}\nTO: ${to}\nTIME: ${ts}\n\n${text}\n`);
+}
+
+/** `_refs.json`: where each ref points, and the hash it had when the node began. */
+export function writeRefs(
+  nodeDir: string,
+  refs: Readonly<Record<string, string>>,
+  pins: Readonly<Record<string, string>>,
+): void {
+  const pinned = Object.entries(refs).map(([name, target]) => [
+    name,
+    { path: `nodes/${target.replace(/^nodes\//, "")}`, sha256: pins[name] ?? null },
+  ]);
+  replaceFile(join(nodeDir, "_refs.json"), `${JSON.stringify(Object.fromEntries(pinned), null, 2)}\n`);
 }

@@ -23,6 +23,8 @@ export interface Scope {
   /** For the prompt: what may be read and written. */
   describe(): string;
   binds(): Binds;
+  /** Where a command begins. */
+  readonly cwd: string;
 }
 
 export interface FileContent {
@@ -78,6 +80,7 @@ export function coordinatorScope({
     project,
     top: ["runs", runId],
     aliases: new Map([["agent", []]]),
+    cwd: runDir,
     table: new AccessTable(coordinatorRows(run)),
     mayWrite: () =>
       "You may write the run's own files, e.g. _plan.md or notes/findings.md, a node's _spec.md, agent/MEMORY.md and agent/memory/…",
@@ -104,6 +107,7 @@ export function workerScope(who: WorkerPlace): Scope {
       ...["scratch", "published", "_spec.md", "_refs.json"].map((name) => [name, [...node, name]] as const),
       ...["notebook.md", "memory.md", "identity.md"].map((name) => [name, [...self, name]] as const),
     ]),
+    cwd: join(runDir, "nodes", nodeId, "scratch"),
     table: new AccessTable(workerRows(`runs/${runId}`, nodeId, workerId)),
     mayWrite: (path) =>
       `You may write to scratch/…, e.g. scratch/${basename(path) || "report.md"}, and to your own notebook.md and memory.md.`,

@@ -67,10 +67,6 @@ export class ScriptedModel implements Model {
     return new ScriptedModel(this.#steps, { ...this.#options, ...options });
   }
 
-  toolPrompt(): string {
-    return "";
-  }
-
   async reply(request: ModelRequest, signal: AbortSignal): Promise<ReplyEntry> {
     signal.throwIfAborted();
     this.requests.push({ system: request.system, history: [...request.history], tools: request.tools });

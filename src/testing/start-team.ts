@@ -120,7 +120,6 @@ function byName(workers: Record<string, ScriptedModel>): Model {
     id: WORKER_MODEL,
     contextWindow: 200_000,
     searchesWeb: false,
-    toolPrompt: () => "",
     reply: (request, signal) => of(request).reply(request, signal),
   };
 }

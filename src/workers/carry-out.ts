@@ -56,18 +56,23 @@ export async function carryOut(
   const { log, clock } = record;
   let turn = job.turn;
   let lost: unknown;
+  let written = Promise.resolve();
   const model = modelFacts(ports, actor, record, () => turn);
   const loop = workLoop(job, { ...ports, model }, signal);
   try {
     for (;;) {
       const began = clock.now();
       const step = await loop.next();
-      if (step.done) return step.value;
+      if (step.done) {
+        await written;
+        return step.value;
+      }
       const entry = step.value;
       if (lost !== undefined) throw lost;
       const facts = factsOf(entry, actor, turn, clock.now() - began);
       const { durable } = log.append({ facts, entries: { file: actor.conversation, entries: [entry] } });
       // A result need not wait for the disk: nothing but the next reply builds on it, and that one comes after it.
+      written = durable;
       if (entry.role === "assistant") await durable;
       else durable.catch((error: unknown) => (lost = error));
       if (entry.role === "assistant") turn += 1;
@@ -81,7 +86,9 @@ export async function carryOut(
 function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
   if (signal.aborted) return { kind: "stopped" };
   if (error instanceof BudgetExhausted) return { kind: "budget_exhausted", spent_usd: error.spent };
-  if (error instanceof ModelFailure) return { kind: "failed", error: error.message };
+  if (error instanceof ModelFailure) {
+    return { kind: error.reason === "context_too_long" ? "abandoned" : "failed", error: error.message };
+  }
   throw error;
 }
 
@@ -101,7 +108,6 @@ function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () =
     id: model.id,
     contextWindow: model.contextWindow,
     searchesWeb: model.searchesWeb,
-    toolPrompt: model.toolPrompt.bind(model),
     async reply(request: ModelRequest, signal: AbortSignal) {
       askShares(now(), node_id, note);
       let waited = false;
@@ -132,7 +138,12 @@ function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () =
   };
 }
 
-/** A long limit parks this worker, visibly, and nobody else. */
+/** Longer than retry.ts sits out by itself, and no longer than a day. */
+const PARK_FROM_MS = 60_000;
+const PARK_UPTO_MS = 24 * 3_600_000;
+const MOST_PARKS = 24;
+
+/** A long limit parks this worker, visibly, and nobody else. How often is bounded. */
 async function replyOrPark(
   model: Model,
   request: ModelRequest,
@@ -140,17 +151,27 @@ async function replyOrPark(
   tell: { wait(reason: "rate_limit", until: number): unknown; goOn(): unknown },
   signal: AbortSignal,
 ): Promise<ReplyEntry> {
-  for (;;) {
+  for (let parks = 0; ; parks++) {
     try {
       return await model.reply(request, signal);
     } catch (error) {
-      const limited = error instanceof ModelFailure && error.reason === "rate_limited" ? error.retryAfterMs : undefined;
-      if (signal.aborted || !limited) throw error;
-      tell.wait("rate_limit", (clock.now() + limited) / 1000);
-      await clock.sleep(limited, signal);
+      if (signal.aborted || !(error instanceof ModelFailure) || !isLongLimit(error) || parks >= MOST_PARKS) throw error;
+      const wait = error.retryAfterMs ?? 0;
+      tell.wait("rate_limit", (clock.now() + wait) / 1000);
+      await clock.sleep(wait, signal);
       tell.goOn();
     }
   }
+}
+
+function isLongLimit({ reason, retryable, retryAfterMs }: ModelFailure): boolean {
+  return (
+    reason === "rate_limited" &&
+    retryable &&
+    retryAfterMs !== undefined &&
+    retryAfterMs > PARK_FROM_MS &&
+    retryAfterMs <= PARK_UPTO_MS
+  );
 }
 
 const WARN_AT = 0.8;

@@ -1,17 +1,6 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { Mailbox } from "../mail/mailbox.ts";
 import type { Model } from "../models/model.ts";
-import {
-  COORDINATOR,
-  type Entry,
-  HUMAN,
-  type Outcome,
-  type ReplyEntry,
-  type RunId,
-  textOf,
-  type UserEntry,
-} from "../protocol/index.ts";
+import { COORDINATOR, type Entry, HUMAN, type Outcome, type RunId, textOf, type UserEntry } from "../protocol/index.ts";
 import { conversationFile } from "../store/paths.ts";
 import { coordinatorScope, type Scope } from "../store/scope.ts";
 import { type CoordinationPort, coordinationTools } from "../tools/coordination.ts";
@@ -20,10 +9,11 @@ import type { Tool, ToolOutput } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { checkpointTool, createWorkNodeTool } from "../tools/work.ts";
 import { type Actor, carryOut } from "./carry-out.ts";
-import { type Colleagues, type Workplace, waitForMail } from "./harnessed.ts";
+import { type Colleagues, textIn, type Workplace, waitForMail } from "./harnessed.ts";
 import { pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
 import { noticingRepeats } from "./repeats.ts";
+import type { Silence } from "./work-loop.ts";
 
 const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs
 const ACTOR: Actor = { worker_id: COORDINATOR, node_id: null, conversation: CONVERSATION };
@@ -51,7 +41,7 @@ export async function coordinate(
   const toolbox = noticingRepeats(
     new Toolbox(allowed ? hands.filter((tool) => allowed.includes(tool.spec.name)) : hands),
   );
-  const past = begun ?? (await beginRun(run, scope, model, toolbox, pastHistory(stored), cursor, place));
+  const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {
     const job = { ...past, maxTurns: place.maxTurns, onSilence: waitOrEnd(team, mailbox, place) };
     return await carryOut(job, { model, toolbox, mail: () => mailbox.take() }, ACTOR, place, signal);
@@ -83,19 +73,18 @@ function toolsFor(team: TeamPort, scope: Scope, mailbox: Mailbox, model: Model, 
 async function beginRun(
   run: { id: RunId; goal: string },
   scope: Scope,
-  model: Model,
   toolbox: Tools,
   before: Entry[],
   cursor: number,
   { log, prompts, today }: Workplace,
 ) {
   const [soul, memory, rules] = await Promise.all([
-    readFile(join(log.dir, "SOUL.md"), "utf8"),
-    readFile(join(log.dir, "MEMORY.md"), "utf8"),
+    textIn(scope, "agent/SOUL.md"),
+    textIn(scope, "agent/MEMORY.md"),
     prompts("operating-rules"),
   ]);
   const brief = { soul, goal: run.goal, today: today(), memory, rules, files: scope.describe() };
-  const system = coordinatorPrompt(brief, model, toolbox.specs);
+  const system = coordinatorPrompt(brief, toolbox.specs);
   const first: UserEntry = { role: "user", from: HUMAN, content: run.goal, run_id: run.id, upto: cursor };
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: CONVERSATION, entries } }).durable;
@@ -106,20 +95,19 @@ function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["conversation"]
   return pastOf(stored, "beginning", () => true)?.history ?? [];
 }
 
+const PATIENCE = 4;
+
 /**
  * Silence while the team works is patience: wait for the news, at no cost. Silence with nothing under way is asked
- * about once; a second time the words themselves are the answer.
+ * about; a whole answer given again in the face of that question is taken as the answer, a cut one never is.
  */
 function waitOrEnd(team: Pick<CoordinationPort, "unfinished">, mailbox: Mailbox, place: Workplace) {
-  let idleSilences = 0;
-  return async (reply: ReplyEntry, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
+  return async ({ reply, inARow }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
     if (team.unfinished() !== null && mailbox.waiting === 0) await waitForMail(ACTOR, "news", mailbox, place, signal);
-    if (mailbox.waiting > 0) {
-      idleSilences = 0;
-      return mailbox.take();
-    }
-    idleSilences += 1;
-    if (idleSilences > 1) return { kind: "finished", summary: textOf(reply) };
+    if (mailbox.waiting > 0) return mailbox.take();
+    if (inARow > 1 && reply.finish === "stop") return { kind: "finished", summary: textOf(reply) };
+    if (inARow > PATIENCE)
+      return { kind: "failed", error: "The coordinator stopped calling tools and never finished." };
     const content = "You called no tool and nothing is under way. If the goal is met, call finish; otherwise go on.";
     return [{ role: "user", from: "agiraph", content }];
   };

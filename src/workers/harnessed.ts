@@ -1,10 +1,11 @@
 import { Mailbox } from "../mail/mailbox.ts";
 import type { Model } from "../models/model.ts";
-import type { NodeState, WorkerState } from "../projections/index.ts";
-import { type Entry, type Outcome, type ReplyEntry, textOf, type UserEntry, type WorkerId } from "../protocol/index.ts";
-import { finishPublish, preparePublish } from "../store/node-folder.ts";
+import type { NodeState, Situation, WorkerState } from "../projections/index.ts";
+import { type Entry, type Outcome, textOf, type UserEntry, type WorkerId } from "../protocol/index.ts";
+import { finishPublish, preparePublish, recoverPublish } from "../store/node-folder.ts";
 import { conversationFile, nodeDir } from "../store/paths.ts";
 import { type Scope, workerScope } from "../store/scope.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import { readRefTool } from "../tools/files.ts";
 import { mailTools } from "../tools/mail.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
@@ -21,6 +22,7 @@ import { type Actor, carryOut, type Recorder } from "./carry-out.ts";
 import { pastOf } from "./past.ts";
 import { type Prompts, workerPrompt } from "./prompt.ts";
 import { noticingRepeats } from "./repeats.ts";
+import type { Silence } from "./work-loop.ts";
 
 /** What every kind of worker is given by the runtime. */
 export interface Workplace extends Recorder {
@@ -64,7 +66,7 @@ export async function workOnNode(
   const mailbox = await Mailbox.open(log, worker.id, cursor, place.now);
   const hands = single ? [] : allowed(toolsFor(node, actor, scope, port, mailbox, team, model, place), worker);
   const toolbox = noticingRepeats(new Toolbox(hands));
-  const past = begun ?? (await beginAssignment(node, worker, scope, model, toolbox, actor, cursor, place));
+  const past = begun ?? (await beginAssignment(node, worker, scope, toolbox, actor, cursor, place));
   try {
     const job = {
       ...past,
@@ -135,7 +137,6 @@ async function beginAssignment(
   node: NodeState,
   worker: WorkerState,
   scope: Scope,
-  model: Model,
   toolbox: Tools,
   actor: Actor,
   cursor: number,
@@ -162,7 +163,7 @@ async function beginAssignment(
     rules,
     files: scope.describe(),
   };
-  const system = workerPrompt(brief, model, toolbox.specs);
+  const system = workerPrompt(brief, toolbox.specs);
   const first: UserEntry = {
     role: "user",
     from: node.spec.created_by,
@@ -179,9 +180,15 @@ async function beginAssignment(
 const MAX_PROMPT_FILE_BYTES = 64 * 1024;
 
 /** By the worker's own scope: its shell could have put a link to anything in the place of its notes. */
-async function textIn(scope: Scope, path: string): Promise<string> {
-  const { bytes } = await scope.readFile(path, { maxBytes: MAX_PROMPT_FILE_BYTES });
-  return bytes.toString("utf8");
+export async function textIn(scope: Scope, path: string): Promise<string> {
+  try {
+    const { bytes, truncated } = await scope.readFile(path, { maxBytes: MAX_PROMPT_FILE_BYTES });
+    return `${bytes.toString("utf8")}${truncated ? `\n(${path} goes on; this is its beginning.)` : ""}`;
+  } catch (error) {
+    if (error instanceof ScopeRefusal || error instanceof FileNotFound)
+      return `(${path} cannot be read: ${error.message})`;
+    throw error;
+  }
 }
 
 /**
@@ -202,7 +209,7 @@ export function publisher(
       const current = now().board.nodes[node.id];
       if (current?.status === "completed") return { ok: true, files: current.files };
       if (current?.status === "publishing") {
-        await finishPublish(dir, current.files);
+        await recoverPublish(dir, current.files);
         return { ok: true, files: current.files };
       }
       for (const command of node.spec.checks ?? []) {
@@ -230,21 +237,24 @@ async function remember(scope: Scope, node: NodeState, learned: string): Promise
 
 const PATIENCE = 3;
 
-/** Silence while others work on its sub-nodes is patience; otherwise a worker is reminded, a few times. */
+/** Silence while others work on its sub-nodes is patience; otherwise a worker is reminded, a few times in a row. */
 function waitOrAsk(node: NodeState, actor: Actor, mailbox: Mailbox, place: Workplace) {
-  let silences = 0;
-  return async (_: ReplyEntry, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
-    const { nodes } = place.now().board;
-    const open = (nodes[node.id]?.children ?? []).some(
-      (id) => nodes[id]?.status !== "completed" && nodes[id]?.status !== "failed",
-    );
-    if (open && mailbox.waiting === 0) await waitForMail(actor, "children", mailbox, place, signal);
+  return async ({ inARow }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
+    if (hasOpenChildren(node, place.now()) && mailbox.waiting === 0) {
+      await waitForMail(actor, "children", mailbox, place, signal);
+    }
     if (mailbox.waiting > 0) return mailbox.take();
-    silences += 1;
-    if (silences > PATIENCE) return { kind: "failed", error: "The worker stopped calling tools and never published." };
+    if (inARow > PATIENCE) return { kind: "failed", error: "The worker stopped calling tools and never published." };
     const content = "You called no tool. If the work is done, write it to scratch/ and call publish; otherwise go on.";
     return [{ role: "user", from: "agiraph", content }];
   };
+}
+
+function hasOpenChildren({ id }: NodeState, { board }: Situation): boolean {
+  return (board.nodes[id]?.children ?? []).some((child) => {
+    const status = board.nodes[child]?.status;
+    return status !== "completed" && status !== "failed";
+  });
 }
 
 /** Waiting is a promise that the log resolves; it costs nothing and everyone can see it. */
@@ -261,9 +271,11 @@ export async function waitForMail(
   await log.append({ facts: [{ type: "worker.busy", data: who }] }).durable;
 }
 
-/** One shot, no tools: the answer is the deliverable. */
+/** One shot, no tools: the answer is the deliverable, when it is whole. */
 function publishAnswer(scope: Scope, port: NodePort) {
-  return async (reply: ReplyEntry): Promise<Outcome> => {
+  return async ({ reply }: Silence): Promise<Outcome> => {
+    if (reply.finish === "length")
+      return { kind: "abandoned", error: "The answer was cut off: it is too long for one reply." };
     const answer = textOf(reply);
     const summary = answer.trim().split("\n", 1)[0]?.slice(0, 300) || "(no words)";
     await scope.writeFile("scratch/answer.md", answer);

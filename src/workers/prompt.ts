@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Model, ToolSpec } from "../models/model.ts";
+import type { ToolSpec } from "../models/model.ts";
 
 export type PromptName = "soul" | "operating-rules" | "worker-rules";
 /** A prompt's text by name. A file `prompts/NAME.md` in the home stands before the built-in one. */
@@ -33,12 +33,12 @@ export interface CoordinatorBrief {
 }
 
 /** Seed 002 §1.2, in its order: identity, mission, date, tools, memory, rules. */
-export function coordinatorPrompt(brief: CoordinatorBrief, model: Model, tools: readonly ToolSpec[]): string {
+export function coordinatorPrompt(brief: CoordinatorBrief, tools: readonly ToolSpec[]): string {
   return joined([
     brief.soul,
     `# Your goal\n\n${brief.goal}`,
     `Today is ${brief.today}.`,
-    toolGuide(model, tools),
+    toolGuide(tools),
     brief.memory.trim() && `# Your memory (MEMORY.md)\n\n${brief.memory}`,
     brief.rules,
     brief.files,
@@ -58,7 +58,7 @@ export interface WorkerBrief {
 }
 
 /** Seed 002 §2.3: who you are and what you know, then the piece of work. */
-export function workerPrompt(brief: WorkerBrief, model: Model, tools: readonly ToolSpec[]): string {
+export function workerPrompt(brief: WorkerBrief, tools: readonly ToolSpec[]): string {
   return joined([
     `You are ${brief.name}. ${brief.identity}`,
     brief.memory.trim() && `# Your memory (from past work)\n\n${brief.memory}`,
@@ -66,17 +66,15 @@ export function workerPrompt(brief: WorkerBrief, model: Model, tools: readonly T
     `Today is ${brief.today}.`,
     `# Current assignment\n\n${brief.spec}`,
     brief.refs && `# Input data (from other nodes)\n\n${brief.refs}`,
-    tools.length > 0 && toolGuide(model, tools),
+    tools.length > 0 && toolGuide(tools),
     brief.rules,
     brief.files,
   ]);
 }
 
-/** Guidance is universal text; schemas are here only for models that cannot take them by the API. */
-function toolGuide(model: Model, tools: readonly ToolSpec[]): string {
-  const guidance = tools.map((tool) => `## ${tool.name}\n${tool.guidance.trim()}`).join("\n\n");
-  const format = model.toolPrompt(tools);
-  return `# Your tools\n\n${guidance}${format ? `\n\n${format}` : ""}`;
+/** Guidance is universal text; schemas go by the API. */
+function toolGuide(tools: readonly ToolSpec[]): string {
+  return `# Your tools\n\n${tools.map((tool) => `## ${tool.name}\n${tool.guidance.trim()}`).join("\n\n")}`;
 }
 
 function joined(sections: readonly (string | false)[]): string {

@@ -29,6 +29,6 @@ function judged(call: CallPart, result: ResultEntry, times: number): ResultEntry
   if (times < TOLD_AT || result.ending) return result;
   const content = `${result.content}\n\n(This is the same call with the same answer, ${times} times in a row. Do something else.)`;
   if (times < ENDED_AT) return { ...result, content };
-  const error = `Stuck: called ${call.name} ${times} times in a row with the same answer.`;
-  return { ...result, content, ending: { kind: "failed", error } };
+  const error = `Going in circles: ${call.name} was called ${times} times in a row with the same answer.`;
+  return { ...result, content, ending: { kind: "abandoned", error } };
 }

@@ -11,7 +11,13 @@ export interface Assignment {
   turn: number;
   maxTurns: number;
   /** What it means that the model called no tool: the one thing in which coordinator and worker differ. */
-  onSilence(reply: ReplyEntry, signal: AbortSignal): Promise<Outcome | UserEntry[]>;
+  onSilence(silence: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]>;
+}
+
+/** A reply without calls, and how many there have been in a row. */
+export interface Silence {
+  reply: ReplyEntry;
+  inARow: number;
 }
 
 export interface Ports {
@@ -45,6 +51,7 @@ export async function* workLoop(
 
     let ending: Outcome | undefined;
     for (const call of callsOf(reply)) {
+      signal.throwIfAborted(); // a stop comes through between calls too
       const result = await toolbox.run(call, signal);
       yield* add(result);
       ending ??= result.ending;
@@ -52,7 +59,7 @@ export async function* workLoop(
     if (ending) return ending;
     if (callsOf(reply).length > 0) continue;
 
-    const next = await job.onSilence(reply, signal);
+    const next = await job.onSilence({ reply, inARow: silencesIn(history) }, signal);
     if (!Array.isArray(next)) return next;
     yield* add(...next);
   }
@@ -71,6 +78,8 @@ async function* settle(
   if (reply?.role !== "assistant") return undefined;
   const since = history.slice(at + 1);
   const results = since.filter((entry) => entry.role === "tool");
+  // Something was said after it: that turn is over, and what it ended is another run.
+  if (results.length < since.length) return undefined;
   let ending = results.find((result) => result.ending)?.ending;
   const answered = new Set(results.map((result) => result.call_id));
   for (const call of callsOf(reply).filter((call) => !answered.has(call.id))) {
@@ -80,10 +89,22 @@ async function* settle(
     ending ??= result.ending;
   }
   if (ending) return ending;
-  if (callsOf(reply).length > 0 || since.length > 0) return undefined;
-  const next = await job.onSilence(reply, signal);
+  if (callsOf(reply).length > 0) return undefined;
+  const next = await job.onSilence({ reply, inARow: silencesIn(history) }, signal);
   if (!Array.isArray(next)) return next;
   history.push(...next);
   yield* next;
   return undefined;
+}
+
+/** How many replies at the end of the history called nothing. */
+function silencesIn(history: readonly Entry[]): number {
+  let count = 0;
+  for (let at = history.length - 1; at >= 0; at--) {
+    const entry = history[at];
+    if (entry?.role !== "assistant") continue;
+    if (callsOf(entry).length > 0) break;
+    count += 1;
+  }
+  return count;
 }

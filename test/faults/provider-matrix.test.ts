@@ -231,7 +231,7 @@ async function ask(adapter: Adapter, server: ProviderServer): Promise<Seen & { w
   const told: Seen["told"] = [];
   const model = await modelOf(adapter, server, { sleep: async (ms) => void waits.push(ms), now: () => NOW });
   const request: ModelRequest = {
-    system: `You read files.\n${model.toolPrompt(tools)}`,
+    system: "You read files.",
     history: [{ role: "user", from: "human", content: "What does a.md say?" }],
     tools,
     onFailure: (failure, retryInMs) => told.push([failure.reason, retryInMs]),

@@ -6,14 +6,15 @@ import { commandLine, type Invocation } from "../invocation.ts";
 import { type Look, lookAt, standingOf } from "../look.ts";
 import { standingPaint } from "../standing-paint.ts";
 import { type Cell, table } from "../table.ts";
-import { headline } from "../width.ts";
+import { headline, plain } from "../width.ts";
 
 export async function ls(call: Invocation): Promise<ExitCode> {
   const { terminal, json } = call;
   const look = await lookAt(call).catch(noHomeYet);
   if (!look) return nothingYet(call);
   const { situations, unreadable } = await allSituations(look.store);
-  for (const { id, why } of unreadable) terminal.say(`${terminal.errPaint.yellow("!")} ${id} cannot be read: ${why}`);
+  for (const { id, why } of unreadable)
+    terminal.say(`${terminal.errPaint.yellow("!")} ${id} cannot be read: ${plain(why)}`);
   const standings = situations.map((now) => ({ now, status: standingOf(now, look.holder) }));
   if (json) {
     for (const { now, status } of standings) await terminal.printJson(agentSummary(now, status));

@@ -22,7 +22,6 @@ export function createSurveyor(): Model {
     // It has no context to fill; a summary would only hide from it what it has read.
     contextWindow: 1_000_000_000,
     searchesWeb: false,
-    toolPrompt: () => "",
     async reply(request, signal) {
       signal.throwIfAborted();
       const conversation = readConversation(request);
