@@ -16,7 +16,7 @@ const sockets = [];
 if (job.scenario === "growth") subscribe("net.client.socket", ({ socket }) => sockets.push(socket));
 const { open } = await import(`./contestants/${job.contestant}.mjs`);
 
-const figures = await { turn, team, growth, cold }[job.scenario]();
+const figures = await { turn, team, growth, cold, board }[job.scenario]();
 process.stdout.write(`${JSON.stringify({ ...figures, rss_mb: process.resourceUsage().maxRSS / 1024 })}\n`, () =>
   process.exit(0),
 );
@@ -36,12 +36,16 @@ async function turn() {
 async function team() {
   await warmUp();
   return inHome("measured", job.measured, async (contestant) => {
-    const everyone = Array.from({ length: job.workers }, (_, i) => `worker-${i}`);
-    const { cpu, wall } = await measure(() =>
-      Promise.all(everyone.map((worker) => contestant.converse(worker, noTurn))),
-    );
-    return { cpu_ms: cpu / (job.workers * job.measured.turns), wall_ms: wall };
+    const { workers, turns } = job.measured;
+    const { cpu, wall } = await measure(() => everyone(contestant, workers));
+    return { cpu_ms: cpu / (workers * turns), wall_ms: wall };
   });
+}
+
+/** Who has teams works as one; the others are so many at once. */
+function everyone(contestant, workers) {
+  if (contestant.team) return contestant.team(workers);
+  return Promise.all(Array.from({ length: workers }, (_, i) => contestant.converse(`worker-${i}`, noTurn)));
 }
 
 async function growth() {
@@ -77,8 +81,22 @@ async function cold() {
   });
 }
 
+async function board() {
+  const { openBoard } = await import("./board.mjs");
+  const figures = {};
+  for (const size of job.sizes) {
+    const board = await openBoard(`${job.home}/${size}`, size, job.links);
+    const { cpu } = await measure(() => board.run());
+    figures[`fact_us_${size}`] = (cpu * 1000) / board.facts();
+    Object.assign(figures, board.delays());
+    await board.close();
+  }
+  return figures;
+}
+
 async function warmUp() {
   await inHome("warm-up", job.warmUp, async (contestant) => {
+    if (job.warmUp.workers && contestant.team) return contestant.team(job.warmUp.workers);
     for (let i = 0; i < job.warmUp.conversations; i++) await contestant.converse(`worker-${i}`, noTurn);
   });
   globalThis.gc?.();

@@ -5,16 +5,22 @@ import { createServer } from "node:http";
  * contestants nothing. Everything a contestant may choose stands in its base URL:
  *
  *   /<run>/<turns>/<latency ms>/v1/chat/completions
+ *   /<run>/<turns>x<workers>/<latency ms>/v1/chat/completions   for a team of one coordinator and its workers
  *
  * M1. Turn k of n is one call of `note`, turn n ends the conversation (`finish` where that tool is offered, else words).
  * M2. k is 1 + the assistant messages of the request, so a contestant that forgets or repeats a turn is seen.
  * M3. A streamed reply is 25 events in one write: how TCP would batch them on a busy machine is noise, not cost.
  * M4. `GET /<run>` tells when the run's first request came (monotonic ns), how many came, and the last turn asked for.
+ * M5. A team's coordinator (it has `finish`) makes a node for each worker in its first turn, waits for the news, and
+ *     finishes when all are completed; its calls are counted apart. A worker (it has `publish`) does the same n turns as
+ *     everyone, the last but one of which writes the file that the last one publishes.
  */
 const WORDS =
   "The next thing worth keeping is written down before anything else happens to it, so nothing is lost here.";
 const ASSISTANT = Buffer.from('"role":"assistant"');
 const FINISH = Buffer.from('"name":"finish"');
+const PUBLISH = Buffer.from('"name":"publish"');
+const COMPLETED = Buffer.from(" completed by ");
 const STREAM = Buffer.from('"stream":true');
 const PIECES = 22;
 
@@ -22,22 +28,22 @@ const runs = new Map();
 const replies = new Map();
 
 const server = createServer((request, response) => {
-  const [, run, turns, latency] = request.url.split("/");
-  if (request.method === "GET")
-    return sendJson(response, runs.get(run) ?? { first_ns: null, requests: 0, last_turn: 0 });
+  const [, run, work, latency] = request.url.split("/");
+  if (request.method === "GET") return sendJson(response, runs.get(run) ?? UNSEEN);
+  const [turns, workers = 0] = work.split("x").map(Number);
   const arrived = process.hrtime.bigint();
   const chunks = [];
   request.on("data", (chunk) => chunks.push(chunk));
   request.on("end", () => {
     const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
     const turn = 1 + count(body, ASSISTANT);
-    record(run, turn, arrived);
-    const reply = replyFor({
-      turn,
-      last: turn >= Number(turns),
-      finish: body.includes(FINISH),
-      stream: body.includes(STREAM),
-    });
+    const finish = body.includes(FINISH);
+    const leads = workers > 0 && finish;
+    record(run, turn, arrived, leads);
+    const part = leads
+      ? leadershipFor(turn, workers, count(body, COMPLETED))
+      : partFor(turn, turns, finish ? "finish" : body.includes(PUBLISH) ? "publish" : undefined);
+    const reply = replyFor(turn, part, body.includes(STREAM));
     const answer = () => response.writeHead(200, reply.headers).end(reply.body);
     if (Number(latency) > 0) setTimeout(answer, Number(latency));
     else answer();
@@ -48,28 +54,54 @@ server.listen(0, "127.0.0.1", () => process.stdout.write(`${server.address().por
 // Whoever started the server holds its input open; when they are gone, so is the server.
 process.stdin.on("end", () => process.exit(0)).resume();
 
-function record(run, turn, arrived) {
-  const seen = runs.get(run) ?? { first_ns: String(arrived), requests: 0, last_turn: 0 };
-  runs.set(run, { ...seen, requests: seen.requests + 1, last_turn: turn });
+const UNSEEN = { first_ns: null, requests: 0, last_turn: 0 };
+
+function record(run, turn, arrived, leads) {
+  const { coordinator = 0, ...seen } = runs.get(run) ?? { ...UNSEEN, first_ns: String(arrived) };
+  const counted = leads ? {} : { requests: seen.requests + 1, last_turn: turn };
+  runs.set(run, {
+    ...seen,
+    ...counted,
+    ...((leads || coordinator > 0) && { coordinator: coordinator + Number(leads) }),
+  });
 }
 
-function replyFor({ turn, last, finish, stream }) {
-  const key = `${turn}-${last}-${finish}-${stream}`;
+/** What a worker does in its turn k of n: a note, and at the end whatever it has to end with. */
+function partFor(turn, turns, ending) {
+  if (turn >= turns) return ending ? endings[ending] : { words: `Done. ${WORDS}` };
+  if (turn === turns - 1 && ending === "publish")
+    return { words: "I write it down.", calls: [["write_file", { path: "scratch/notes.md", content: WORDS }]] };
+  return { words: "I keep a note.", calls: [["note", { text: `${turn}. ${WORDS}` }]] };
+}
+
+const endings = {
+  finish: { words: "I keep a note.", calls: [["finish", { summary: `Done. ${WORDS}` }]] },
+  publish: { words: "That is all.", calls: [["publish", { summary: `Done. ${WORDS}` }]] },
+};
+
+function leadershipFor(turn, workers, completed) {
+  if (turn === 1) {
+    const tasks = Array.from({ length: workers }, (_, i) => ["create_work_node", { task: `Share ${i + 1}. ${WORDS}` }]);
+    return { words: "I hand out the work.", calls: tasks };
+  }
+  return completed >= workers ? endings.finish : { words: "I wait for the news." };
+}
+
+function replyFor(turn, part, stream) {
+  const key = `${turn}-${stream}-${part.words}-${part.calls?.length}-${part.calls?.[0][0]}`;
   let reply = replies.get(key);
   if (!reply) {
-    const message =
-      last && !finish ? { words: `Done. ${WORDS}` } : { words: "I keep a note.", call: callFor(turn, last) };
     // Ids are unique in a conversation: some peers take a second message of the same id for a correction.
     const common = { id: `chatcmpl-${turn}`, created: 1_760_000_000, model: "scripted" };
+    const message = { words: part.words, calls: (part.calls ?? []).map((call, at) => callFor(turn, at, call)) };
     reply = stream ? streamed(common, message) : whole(common, message);
     replies.set(key, reply);
   }
   return reply;
 }
 
-function callFor(turn, last) {
-  const [name, args] = last ? ["finish", { summary: `Done. ${WORDS}` }] : ["note", { text: `${turn}. ${WORDS}` }];
-  return { id: `call_${String(turn).padStart(6, "0")}`, name, args: JSON.stringify(args) };
+function callFor(turn, at, [name, args]) {
+  return { id: `call_${String(turn * 1000 + at).padStart(9, "0")}`, name, args: JSON.stringify(args) };
 }
 
 const usage = {
@@ -80,25 +112,26 @@ const usage = {
   completion_tokens_details: { reasoning_tokens: 0 },
 };
 
-function whole(common, { words, call }) {
-  const calls = call && [{ id: call.id, type: "function", function: { name: call.name, arguments: call.args } }];
-  const message = { role: "assistant", content: words, ...(calls && { tool_calls: calls }) };
-  const choice = { index: 0, message, logprobs: null, finish_reason: calls ? "tool_calls" : "stop" };
+function whole(common, { words, calls }) {
+  const tool_calls = calls.map(({ id, name, args }) => ({ id, type: "function", function: { name, arguments: args } }));
+  const message = { role: "assistant", content: words, ...(calls.length > 0 && { tool_calls }) };
+  const choice = { index: 0, message, logprobs: null, finish_reason: calls.length > 0 ? "tool_calls" : "stop" };
   const body = Buffer.from(JSON.stringify({ ...common, object: "chat.completion", choices: [choice], usage }));
   return { headers: { "content-type": "application/json", "content-length": body.length }, body };
 }
 
-function streamed(common, { words, call }) {
+function streamed(common, { words, calls }) {
   const deltas = [{ role: "assistant", content: "" }];
-  if (call) {
-    const opening = { index: 0, id: call.id, type: "function", function: { name: call.name, arguments: "" } };
-    deltas.push({ content: words }, { tool_calls: [opening] });
-    const pieces = cut(call.args, PIECES - 2);
-    deltas.push(...pieces.map((piece) => ({ tool_calls: [{ index: 0, function: { arguments: piece } }] })));
-  } else deltas.push(...cut(words, PIECES).map((content) => ({ content })));
+  if (calls.length === 0) deltas.push(...cut(words, PIECES).map((content) => ({ content })));
+  else deltas.push({ content: words });
+  calls.forEach(({ id, name, args }, index) => {
+    deltas.push({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] });
+    const pieces = cut(args, calls.length === 1 ? PIECES - 2 : 1);
+    deltas.push(...pieces.map((piece) => ({ tool_calls: [{ index, function: { arguments: piece } }] })));
+  });
   const events = [
     ...deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] })),
-    { choices: [{ index: 0, delta: {}, finish_reason: call ? "tool_calls" : "stop" }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: calls.length > 0 ? "tool_calls" : "stop" }] },
     { choices: [], usage },
   ].map((event) => `data: ${JSON.stringify({ ...common, object: "chat.completion.chunk", ...event })}\n\n`);
   const body = Buffer.from(`${events.join("")}data: [DONE]\n\n`);

@@ -20,7 +20,7 @@ import { judge } from "./targets.mjs";
  * B3. A contestant that did not make exactly the model calls asked for has no figures, only an error.
  * B4. Time never fails a run. Only `--check` turns missed targets into exit code 1.
  */
-const USAGE = `npm run bench -- [--only turn,team,growth,cold,bytes] [--contestants floor-streamed,agiraph,…]
+const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,bytes] [--contestants floor-streamed,agiraph,…]
                 [--quick] [--no-peers] [--check]`;
 const CHILD_LIMIT_MS = 120_000;
 
@@ -46,7 +46,7 @@ if (options.check && targets.some((target) => !target.met)) process.exitCode = 1
 async function runScenario(name, scenario) {
   const spent = new Map();
   for (let repetition = 1; repetition <= scenario.repetitions; repetition++) {
-    for (const contestant of chosen) {
+    for (const contestant of chosen.filter(({ kind }) => (scenario.only ?? kind) === kind)) {
       const before = spent.get(contestant.name) ?? 0;
       if (repetition > 1 && (before > scenario.budgetMs || before === Number.POSITIVE_INFINITY)) continue;
       const started = performance.now();
@@ -64,9 +64,9 @@ async function measure(contestant, scenario, { job, conversations }) {
   const run = `${scenario}-${contestant}-${measurements.length}`;
   const withUrl = (part, turns) => ({
     ...part,
-    baseUrl: `${server.url}/${run}-${turns}/${part.turns}/${part.latency}/v1`,
+    baseUrl: `${server.url}/${run}-${turns}/${part.turns}${part.workers ? `x${part.workers}` : ""}/${part.latency}/v1`,
   });
-  const measured = withUrl(job.measured, "measured");
+  const measured = job.measured && withUrl(job.measured, "measured");
   const told = {
     ...job,
     contestant,
@@ -78,9 +78,12 @@ async function measure(contestant, scenario, { job, conversations }) {
   try {
     const started = process.hrtime.bigint();
     const figures = await runChild(told);
-    const seen = await (await fetch(`${server.url}/${run}-measured`)).json();
+    if (!measured) return figures;
+    const { coordinator, ...seen } = await (await fetch(`${server.url}/${run}-measured`)).json();
+    // A coordinator is woken by news that comes one by one or together: its calls cannot be told beforehand.
     const expected = conversations * job.measured.turns;
     if (seen.requests !== expected) throw new Error(`made ${seen.requests} model calls instead of ${expected}`);
+    if (coordinator !== undefined) figures.coordinator_calls = coordinator;
     return scenario === "cold"
       ? { ...figures, first_request_ms: Number(BigInt(seen.first_ns) - started) / 1e6 }
       : figures;
@@ -126,7 +129,7 @@ function readOptions() {
   try {
     const { values } = parseArgs({
       options: {
-        only: { type: "string", default: "turn,team,growth,cold" },
+        only: { type: "string", default: "turn,team,growth,cold,board" },
         contestants: { type: "string" },
         quick: { type: "boolean", default: false },
         peers: { type: "boolean", default: true },

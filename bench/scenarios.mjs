@@ -16,8 +16,11 @@ export function scenarios({ quick }) {
       budgetMs: 12_000,
     },
     team: {
-      title: "100 workers × 20 turns at 20 ms",
-      job: { warmUp, measured: { turns: 20, latency: 20 }, workers: 100 },
+      title: "100 workers × 20 turns at 20 ms; ours: one agent, whose coordinator makes 100 nodes",
+      job: {
+        warmUp: { ...warmUp, workers: warmUp.conversations },
+        measured: { turns: 20, latency: 20, workers: 100 },
+      },
       conversations: 100,
       repetitions,
       budgetMs: 8_000,
@@ -36,6 +39,14 @@ export function scenarios({ quick }) {
       conversations: 1,
       repetitions,
       budgetMs: 15_000,
+    },
+    board: {
+      title: "boards of 100, 1,000 and 10,000 nodes: a completed node makes the next one ready, 200 times; no model",
+      job: { sizes: [100, 1_000, 10_000], links: 200 },
+      conversations: 0,
+      repetitions: quick ? 1 : 3,
+      budgetMs: 60_000,
+      only: "ours",
     },
   };
 }

@@ -28,8 +28,12 @@ export async function lookAtAgent(call: Invocation, word: string): Promise<Look 
   return { ...look, now, log: await look.store.open(now.agent.id) };
 }
 
-export function settingsOf({ home, terminal, packageRoot }: Invocation): Promise<Settings> {
-  return loadSettings({ home }, terminal.env, packageRoot);
+export async function settingsOf(
+  { home, terminal, packageRoot }: Invocation,
+  { unsafeNoSandbox }: { unsafeNoSandbox?: boolean } = {},
+): Promise<Settings> {
+  const settings = await loadSettings({ home }, terminal.env, packageRoot);
+  return unsafeNoSandbox ? { ...settings, config: { ...settings.config, sandbox: { unsafe: true } } } : settings;
 }
 
 export type Standing = Situation["agent"]["status"] | "interrupted";

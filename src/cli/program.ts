@@ -67,6 +67,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .addOption(new Option("--mode <mode>", "finite ends with its goal, infinite stays").choices(["finite", "infinite"]))
     .option("--budget <usd>", "stop calling models when so much is spent", positive)
     .option("--detach", "leave it working in the background")
+    .option("--unsafe-no-sandbox", UNSAFE)
     .action(
       does(async (call, goal: string, options: object) => (await import("./commands/run.ts")).run(call, goal, options)),
     );
@@ -81,11 +82,6 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     ["board", "the work of an agent, node by node", async () => (await import("./commands/board.ts")).board],
     ["workers", "who works for an agent", async () => (await import("./commands/workers.ts")).workers],
     ["stop", "stop an agent; what was said and done is kept", async () => (await import("./commands/stop.ts")).stop],
-    [
-      "resume",
-      "go on where an agent was stopped, failed or was interrupted",
-      async () => (await import("./commands/resume.ts")).resume,
-    ],
   ] as const;
   for (const [name, description, load] of looks) {
     program
@@ -94,6 +90,18 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
       .argument("<agent>", AGENT)
       .action(does(async (call, agent: string) => (await load())(call, agent)));
   }
+
+  program
+    .command("resume")
+    .description("go on where an agent was stopped, failed or was interrupted")
+    .argument("<agent>", AGENT)
+    .option("--budget <usd>", "from now on this much may be spent in all", positive)
+    .option("--unsafe-no-sandbox", UNSAFE)
+    .action(
+      does(async (call, agent: string, options: object) =>
+        (await import("./commands/resume.ts")).resume(call, agent, options),
+      ),
+    );
 
   program
     .command("logs")
@@ -139,6 +147,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
   return program;
 }
 
+const UNSAFE = "run commands without a sandbox, with your own rights (every call says so)";
 const AGENT = "its name, its id, or the beginning of either";
 
 function baseProgram(terminal: Terminal): Command {

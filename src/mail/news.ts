@@ -1,4 +1,4 @@
-import { currentStage, describeBoard, isStageDone, type Situation } from "../projections/index.ts";
+import { currentStage, describeBoard, isStageDone, type NodeState, type Situation } from "../projections/index.ts";
 import { COORDINATOR, type Fact, type NodeId } from "../protocol/index.ts";
 
 export interface News {
@@ -30,9 +30,8 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
   switch (fact.type) {
     case "node.completed":
     case "node.failed": {
-      const node = now.board.nodes[fact.data.node_id];
-      // A worker hears of the nodes below its own, and answers for them.
-      if (node?.spec.parent_node_id) return undefined;
+      // A worker hears of the nodes below its own, and answers for them while it is at work.
+      if (openParentOf(fact.data.node_id, now)) return undefined;
       return `${endOf(fact.data.node_id, now)}${stageNews(now)}`;
     }
     case "node.retried":
@@ -53,10 +52,15 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
 
 function newsOfChildren(reader: string, fact: Fact, now: Situation): string | undefined {
   if (fact.type !== "node.completed" && fact.type !== "node.failed") return undefined;
-  const parent = now.board.nodes[fact.data.node_id]?.spec.parent_node_id;
-  const node = parent ? now.board.nodes[parent] : undefined;
-  const mine = node && "worker_id" in node && node.worker_id === reader;
+  const parent = openParentOf(fact.data.node_id, now);
+  const mine = parent && "worker_id" in parent && parent.worker_id === reader;
   return mine ? endOf(fact.data.node_id, now) : undefined;
+}
+
+function openParentOf(id: NodeId, { board }: Situation): NodeState | undefined {
+  const above = board.nodes[id]?.spec.parent_node_id;
+  const parent = above ? board.nodes[above] : undefined;
+  return parent?.status === "completed" || parent?.status === "failed" ? undefined : parent;
 }
 
 function endOf(id: NodeId, now: Situation): string {
@@ -69,7 +73,7 @@ function endOf(id: NodeId, now: Situation): string {
   const { outcome } = node;
   const why = "error" in outcome ? outcome.error : outcome.kind.replace("_", " ");
   const left = list ? `What was done is in ${list}.` : `Its unfinished files are in nodes/${id}/scratch/.`;
-  return `${id} failed: ${why}. ${left}`;
+  return `${id} failed: ${why.replace(/\.$/, "")}. ${left}`;
 }
 
 function stageNews(now: Situation): string {

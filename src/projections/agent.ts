@@ -57,6 +57,9 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       agent.status = "failed";
       agent.error = fact.data.error;
       return;
+    case "budget.set":
+      agent.created = { ...agent.created, budget_usd: fact.data.budget_usd };
+      return;
     case "run.started":
       agent.runs += 1;
       agent.run = { id: fact.data.run_id, goal: fact.data.goal, started_ts: fact.ts, finished: null };

@@ -23,6 +23,7 @@ export function emptySpending(): Spending {
 
 export function applyToSpending(spending: Spending, fact: Fact): void {
   if (fact.type === "budget.warned") spending.warned = true;
+  if (fact.type === "budget.set") spending.warned = false;
   if (fact.type !== "model.responded" && fact.type !== "model.failed") return;
   const { worker_id } = fact.data;
   const own = spending.by_worker[worker_id] ?? emptyTally();

@@ -163,6 +163,8 @@ export const factData = {
     gist: z.string(),
   }),
 
+  /** The human allows more, or less; null is no limit. */
+  "budget.set": z.object({ budget_usd: z.number().positive().nullable() }),
   "budget.warned": z.object({ spent_usd: z.number(), budget_usd: z.number() }),
   "budget.exceeded": z.object({ spent_usd: z.number(), budget_usd: z.number() }),
 

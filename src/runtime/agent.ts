@@ -6,11 +6,20 @@ import {
   SITUATION_VERSION,
   type Situation,
 } from "../projections/index.ts";
-import { COORDINATOR, type Fact, HUMAN, type NewFact, type NodeId, type RunId } from "../protocol/index.ts";
+import {
+  COORDINATOR,
+  type Fact,
+  type FactOf,
+  HUMAN,
+  type NewFact,
+  type NodeId,
+  type RunId,
+} from "../protocol/index.ts";
+import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
 import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
 import { NodeTraces } from "../store/node-trace.ts";
 import { nodeDir, runDir } from "../store/paths.ts";
-import { writeMessage, writeOutput, writePlan } from "../store/run-files.ts";
+import { writeOutput, writePlan } from "../store/run-files.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { coordinate } from "../workers/coordinator.ts";
@@ -96,20 +105,21 @@ export class Agent {
   }
 
   /** Begins a run, or goes on with the one that was under way. */
-  async start(why: "created" | "resumed" | "recovered", goal?: string): Promise<void> {
+  async start(why: "created" | "resumed" | "recovered", budget_usd?: number): Promise<void> {
     if (this.#tasks.size > 0) throw new Error(`${this.log.id} is at work already.`);
     this.#broken = undefined;
     const under = this.#now.agent.run;
     const run = under && !under.finished ? under : undefined;
     const facts: NewFact[] = [];
+    if (budget_usd !== undefined) facts.push({ type: "budget.set", data: { budget_usd } });
     if (why === "resumed") facts.push({ type: "agent.resumed", data: {} });
     facts.push({ type: "agent.started", data: { why, pid: this.#house.pid } });
-    if (!run) facts.push(...this.#newRun(goal ?? this.#now.agent.created.goal));
+    if (!run) facts.push(...this.#newRun(this.#now.agent.created.goal));
     facts.push({ type: "worker.busy", data: { worker_id: COORDINATOR, node_id: null } });
     const taken = run ? openNodes(this.#now.board, run.id).filter(isTaken) : [];
     for (const { id, worker_id } of taken) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
     this.#work = new AbortController();
-    const budget = this.#now.agent.created.budget_usd;
+    const budget = budget_usd ?? this.#now.agent.created.budget_usd;
     this.#purse = budget === null ? undefined : new Purse(budget, this.#now.spending.total.cost_usd);
     await this.log.append({ facts }).durable;
     await this.#traces.repair(this.log);
@@ -118,6 +128,7 @@ export class Agent {
     if (why !== "created")
       await createAgentFolder(this.log.dir, { soul: await this.#house.prompts("soul"), goal: current.goal });
     await createRunFolder(runDir(this.log.dir, current.id));
+    if (why !== "created") await writeMissingMessages(this.log, this.#now.letters.sent, this.#now.agent.runs);
     this.#task(COORDINATOR, (signal) => this.#coordinate(current, signal));
     for (const { id } of taken) this.#startNode(id);
     this.#schedule();
@@ -166,7 +177,7 @@ export class Agent {
     if (fact.type === "node.created") this.#prepare(fact.data.node_id);
     if (CHANGES_THE_PLAN.has(fact.type)) this.#planSoon();
     if (fact.type === "node.assigned") this.#startNode(fact.data.node_id);
-    if (fact.type === "message.sent") derived(() => writeMessage(this.log.dir, this.#now, fact));
+    if (fact.type === "message.sent") this.#noteMessage(fact);
     if (WAKES_THE_SCHEDULER.has(fact.type)) this.#schedule();
     if (++this.#unsnapshotted >= SNAPSHOT_EVERY) {
       this.#unsnapshotted = 0;
@@ -208,6 +219,11 @@ export class Agent {
         () => this.#traces.flush(),
         (error: unknown) => this.#fail(error),
       );
+  }
+
+  #noteMessage(fact: FactOf<"message.sent">): void {
+    const run = this.#now.agent.run?.id;
+    if (run) derived(() => writeMessage(this.log.dir, run, fact));
   }
 
   #startNode(id: NodeId): void {

@@ -22,6 +22,8 @@ export function checkedOrder(
   for (const id of order.dependencies) {
     const node = nodeNamed(board, id);
     if (node?.spec.run_id !== run) return { ok: false, reason: `there is no node "${id}". ${knownNodes(board)}` };
+    if (node.status === "failed")
+      return { ok: false, reason: `${id} has failed, nothing can wait for it. What it left may be a ref.` };
     if (above.has(node.id)) return { ok: false, reason: `${id} is waiting for this very work; it cannot come first.` };
     dependencies.push(node.id);
   }

@@ -18,6 +18,7 @@ import {
   preparePublish,
   recoverPublish,
   undoPublish,
+  writeIdentity,
   writeStatus,
 } from "../store/node-folder.ts";
 import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
@@ -49,11 +50,10 @@ export async function runNode(
   const { log, now } = place;
   const who: Who = { node_id: node.id, worker_id: worker.id };
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
-  await createWorkerFolder(workerDir(log.dir, node.spec.run_id, worker.id), {
-    name: worker.spawned.name,
-    identity: worker.spawned.identity ?? "A capable generalist.",
-    memory: worker.spawned.memory ?? "",
-  });
+  const home = workerDir(log.dir, node.spec.run_id, worker.id);
+  const { name, identity = "A capable generalist.", memory = "" } = worker.spawned;
+  await createWorkerFolder(home, { name, identity, memory });
+  if (node.status === "assigned") await writeIdentity(home, identity);
   // A publish that was prepared but never recorded has left the files read-only.
   if (node.status === "running") await undoPublish(dir);
   if (node.status === "assigned") {

@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
+import { openSync } from "node:fs";
 import type { Server } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Catalog } from "../models/catalog.ts";
 import type { Clock } from "../protocol/clock.ts";
-import type { AgentId, NewFact } from "../protocol/index.ts";
+import { type AgentId, type NewFact, NO_USAGE } from "../protocol/index.ts";
 import { createAgentFolder } from "../store/node-folder.ts";
 import type { Store } from "../store/store.ts";
 import { promptsOf } from "../workers/prompt.ts";
@@ -36,6 +35,11 @@ export interface RuntimePorts {
   pid: number;
 }
 
+/** The person's to mend: a price in config.json, or no budget. */
+export class UnpricedModel extends Error {
+  override readonly name = "UnpricedModel";
+}
+
 const MAX_CONCURRENT = 4;
 const MAX_TURNS = 200;
 
@@ -65,6 +69,7 @@ export class Runtime {
     // Nobody wants an agent that cannot think: a wrong model or a missing key is said before anything is made.
     await catalog.model(order.model);
     if (order.worker_model) await catalog.model(order.worker_model);
+    if (order.budget_usd !== undefined) await this.checkPrices(order.model, order.worker_model);
     const id = newAgentId(random);
     const log = await store.create(id);
     const created: NewFact = {
@@ -88,6 +93,17 @@ export class Runtime {
     const agent = await opening;
     await agent.start("created");
     return agent;
+  }
+
+  /** A budget can only be kept where prices are known. */
+  async checkPrices(...models: (string | undefined)[]): Promise<void> {
+    for (const id of models) {
+      if (id === undefined || (await this.#ports.catalog.cost(id, { ...NO_USAGE, input: 1000, output: 1000 })) !== null)
+        continue;
+      throw new UnpricedModel(
+        `No price is known for ${id}, so a budget could not be kept. Say it in config.json ("models": {"${id}": {"prices": {"input": …, "output": …}}}, USD for a million tokens), or leave the budget out.`,
+      );
+    }
   }
 
   agent(id: AgentId): Promise<Agent> {
@@ -146,10 +162,20 @@ export class Runtime {
 
 const LONGEST_SOCKET_PATH = 100;
 
-/** In the home, where only its owner can reach it; a unix socket's path is short by law, so a deep home uses its hash. */
+/**
+ * In the home, where only its owner can reach it. A unix socket's path is short by law; a deep home is reached through a
+ * descriptor of its folder, on Linux. Elsewhere a home that deep has no control socket.
+ */
 export function controlPath(home: string): string {
   const inHome = join(home, "control.sock");
-  if (Buffer.byteLength(inHome) <= LONGEST_SOCKET_PATH) return inHome;
-  const hash = createHash("sha256").update(home).digest("hex").slice(0, 16);
-  return join(tmpdir(), `agiraph-${process.getuid?.() ?? 0}-${hash}.sock`);
+  if (Buffer.byteLength(inHome) <= LONGEST_SOCKET_PATH || process.platform !== "linux") return inHome;
+  let folder = folders.get(home);
+  if (folder === undefined) {
+    folder = openSync(home, "r");
+    folders.set(home, folder);
+  }
+  return `/proc/self/fd/${folder}/control.sock`;
 }
+
+/** Kept open for as long as the process lives: the socket's address depends on them. */
+const folders = new Map<string, number>();

@@ -50,10 +50,19 @@ export async function createAgentFolder(dir: string, agent: { soul: string; goal
 }
 
 /** `_status.md`, for people: derived from the facts, so it may be written again at any time. */
-export async function writeStatus(dir: string, status: string, summary = ""): Promise<void> {
+export function writeStatus(dir: string, status: string, summary = ""): Promise<void> {
+  return rewrite(dir, "_status.md", statusText(status, summary));
+}
+
+/** `identity.md`: who the worker is now. A new brief replaces what it was spawned with. */
+export function writeIdentity(dir: string, identity: string): Promise<void> {
+  return rewrite(dir, "identity.md", `${identity.trim()}\n`);
+}
+
+async function rewrite(dir: string, name: string, content: string): Promise<void> {
   const folder = openFolder(dir, []);
   try {
-    await writeWhole(folder, "_status.md", Buffer.from(statusText(status, summary)), "unsynced");
+    await writeWhole(folder, name, Buffer.from(content), "unsynced");
   } finally {
     closeFolder(folder);
   }

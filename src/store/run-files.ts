@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { type Board, describeBoard, type Situation } from "../projections/index.ts";
-import type { FactOf, Outcome } from "../protocol/index.ts";
+import type { Outcome } from "../protocol/index.ts";
 import { replaceFile } from "./atomic-file.ts";
-import { runDir } from "./paths.ts";
 
 /** `_plan.md`: the goal and the board, for everyone in the run. Rewritten whenever the plan changes. */
 export function writePlan(dir: string, now: Situation): void {
@@ -18,14 +17,6 @@ export function writeOutput(dir: string, goal: string, outcome: Outcome, board: 
   );
   const list = files.length > 0 ? `\n## Published files\n\n${files.join("\n")}\n` : "";
   replaceFile(join(dir, "_output.md"), `# Output\n\nGoal: ${goal}\n\nOutcome: ${outcome.kind}\n\n${words}\n${list}`);
-}
-
-/** `_messages/0001_alice_to_bob.md`: the message log, one file each. */
-export function writeMessage(agentDir: string, now: Situation, { data, ts }: FactOf<"message.sent">): void {
-  const run = now.agent.run?.id;
-  if (!run) return;
-  const { from, to, text, file } = data;
-  replaceFile(join(runDir(agentDir, run), file), `FROM: ${from}\nTO: ${to}\nTIME: ${ts}\n\n${text}\n`);
 }
 
 /** `_refs.json`: where each ref points, and the hash it had when the node began. */

@@ -8,7 +8,7 @@ export interface MailPort {
   send(to: string, content: string): Promise<ToolOutput>;
   /** How many are waiting. They are told between turns, by the mailbox. */
   waiting(): number;
-  /** Resolves when there is something new. */
+  /** Resolves when there is something new, or nothing can come. */
   arrived(signal: AbortSignal): Promise<void>;
 }
 
@@ -36,7 +36,8 @@ export function mailTools(port: MailPort): Tool[] {
       parameters: z.object({ wait: z.boolean().default(false) }),
       async run({ wait }, signal) {
         if (wait && port.waiting() === 0) await port.arrived(signal);
-        return port.waiting() > 0 ? "You have new messages; they follow." : "There is nothing new.";
+        if (port.waiting() > 0) return "You have new messages; they follow.";
+        return wait ? "Nobody is at work, so nothing will come." : "There is nothing new.";
       },
     }),
   ];

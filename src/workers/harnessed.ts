@@ -127,7 +127,8 @@ async function checkpoint(
   if (node.spec.role === undefined) return "Recorded. Go on.";
   if (scope.list("scratch", { limit: 1 }).entries.length === 0)
     await scope.writeFile("scratch/summary.md", `${summary}\n`);
-  const published = await port.publish(summary, "");
+  // Who stays for the next stage knows what they did in this one.
+  const published = await port.publish(summary, summary);
   if (!published.ok) return { ok: false, content: `Recorded, but not published: ${published.reason}` };
   return { content: "Recorded. Your part of the stage is done.", ending: { kind: "published", summary } };
 }

@@ -48,6 +48,7 @@ export async function killAgainAndAgain(
       cwd: home,
     });
     const { code, facts, stderr } = await live(child, lifeOf(kills));
+    if (code) throw new Error(`The program ended by itself with ${code}:\n${stderr}`);
     for (const line of facts) {
       const { seq, agent_id } = JSON.parse(line) as Fact;
       const before = acknowledged.get(seq);
@@ -56,8 +57,7 @@ export async function killAgainAndAgain(
       agent = agent_id;
     }
     if (code === null) onKill(++kills);
-    else if (code !== 0 && agent !== undefined) throw new Error(`The program ended by itself with ${code}:\n${stderr}`);
-    if (code === 0 && agent !== undefined) return { agent, acknowledged };
+    else if (agent !== undefined) return { agent, acknowledged };
   }
 }
 

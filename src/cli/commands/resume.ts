@@ -7,9 +7,14 @@ import { settingsOf } from "../look.ts";
 import { watchTeam } from "../watch-team.ts";
 import { listenForOthers } from "./run.ts";
 
-export async function resume(call: Invocation, word: string): Promise<ExitCode> {
+export interface ResumeOptions {
+  budget?: number;
+  unsafeNoSandbox?: boolean;
+}
+
+export async function resume(call: Invocation, word: string, options: ResumeOptions): Promise<ExitCode> {
   const { terminal } = call;
-  const runtime = await openRuntime(await settingsOf(call));
+  const runtime = await openRuntime(await settingsOf(call, options));
   try {
     const { id, status, created } = (await findAgent(runtime.store, word)).agent;
     if (status === "completed") {
@@ -20,7 +25,8 @@ export async function resume(call: Invocation, word: string): Promise<ExitCode> 
     const agent = await runtime.agent(id);
     const { seq } = agent.log;
     const listening = listenForOthers(runtime);
-    await agent.start(reasonFor(status));
+    if (options.budget !== undefined) await runtime.checkPrices(created.model, created.worker_model);
+    await agent.start(reasonFor(status), options.budget);
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id}) goes on with ${created.model}`));
     return await watchTeam(agent, seq, call, [listening]);
   } finally {

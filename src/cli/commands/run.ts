@@ -18,6 +18,7 @@ export interface RunOptions {
   mode?: "finite" | "infinite";
   budget?: number;
   detach?: boolean;
+  unsafeNoSandbox?: boolean;
 }
 
 export async function run(call: Invocation, word: string, options: RunOptions): Promise<ExitCode> {
@@ -25,8 +26,11 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   // Stdin is read only when asked for: one that stays open would hang every script.
   const goal = (word === "-" ? await text(terminal.stdin) : word).trim();
   if (goal === "") throw new UsageError('The goal is empty. Say what is to be achieved: agiraph run "your goal"');
+  if (options.mode === "infinite") {
+    throw new UsageError("Infinite mode is not there yet: agents end with their goal. Leave --mode out.");
+  }
   if (options.detach && !isDetached(terminal.env)) return detach(call, goal, options);
-  const settings = await settingsOf(call);
+  const settings = await settingsOf(call, options);
   const runtime = await openRuntime(settings);
   try {
     const chosen = await chooseModel(options, settings, runtime.catalog);

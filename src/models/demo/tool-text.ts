@@ -70,7 +70,9 @@ export function endingsIn(news: string): Map<string, Ending> {
       const list = /\nPublished: ([^\n]+)$/.exec(item)?.[1] ?? "";
       endings.set(completed[1], { kind: "completed", files: list.split(", ").filter(Boolean) });
     }
-    const failed = /^(node-\d+) failed: ([\s\S]*?)(?: Its unfinished files are in .*)?$/.exec(item);
+    const failed = /^(node-\d+) failed: ([\s\S]*?)(?: (?:Its unfinished files are|What was done is) in [\s\S]*)?$/.exec(
+      item,
+    );
     if (failed?.[1]) endings.set(failed[1], { kind: "failed", why: (failed[2] ?? "").trim().replace(/\.{2,}$/, ".") });
   }
   // After a stop the whole board is told at once.

@@ -1,0 +1,300 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Catalog } from "../../src/models/catalog.ts";
+import type { Situation } from "../../src/projections/index.ts";
+import { COORDINATOR, type Fact, type StoredEntry } from "../../src/protocol/index.ts";
+import type { Agent } from "../../src/runtime/agent.ts";
+import { situationOf } from "../../src/runtime/inspect.ts";
+import { Runtime } from "../../src/runtime/runtime.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { conversationFile } from "../../src/store/paths.ts";
+import type { Store } from "../../src/store/store.ts";
+import { fileTools } from "../../src/tools/files.ts";
+import { type Dice, diceOf } from "./dice.ts";
+import { COORDINATOR_MODEL, randomMind, WORKER_MODEL } from "./minds.ts";
+import { openDescriptors } from "./orderly-fs.ts";
+import { type Plan, planOf } from "./plan.ts";
+import { Watch } from "./watch.ts";
+import { turn, World } from "./world.ts";
+
+/** Everything one seed left behind, and what was seen to be wrong on the way. */
+export interface History {
+  seed: number;
+  plan: Plan;
+  facts: Fact[];
+  /** By worker. */
+  conversations: Record<string, StoredEntry[]>;
+  /** The product's own fold, read from the disk. */
+  now: Situation;
+  agentDir: string;
+  /** What was told to be on disk, by seq, as it was told. */
+  told: ReadonlyMap<number, string>;
+  problems: string[];
+  counts: { steps: number; crashes: number; restarts: number; stops: number; facts: number };
+  /** The whole home, byte for byte. */
+  bytes: string;
+}
+
+const STEP_LIMIT = 40_000;
+/** So many turns of the event loop without anything new mean that nothing will come by itself. */
+const QUIET = 6;
+const MAX_CRASHES = 8;
+const MAX_STOPS = 6;
+const MAX_RESUMES = 12;
+
+interface Life {
+  store: Store;
+  runtime: Runtime;
+  agent: Agent | undefined;
+  watch: Watch;
+  /** What a human asked for and has no answer to yet. */
+  asked: { what: string; done: boolean } | undefined;
+}
+
+export async function simulate(seed: number, root: string): Promise<History> {
+  const simulation = new Simulation(seed, root);
+  try {
+    return await simulation.run();
+  } finally {
+    simulation.world.end();
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+class Simulation {
+  readonly world: World;
+  readonly #seed: number;
+  readonly #root: string;
+  readonly #dice: Dice;
+  readonly #plan: Plan;
+  readonly #random: Dice;
+  readonly #tries = new Map<string, number>();
+  readonly #told = new Map<number, string>();
+  readonly #problems: string[] = [];
+  readonly #counts = { steps: 0, crashes: 0, restarts: 0, stops: 0, facts: 0 };
+  #resumes = 0;
+  #runs = 1;
+
+  constructor(seed: number, root: string) {
+    this.#seed = seed;
+    this.#root = root;
+    this.#dice = diceOf(seed, "world");
+    this.#random = diceOf(seed, "ids");
+    this.#plan = planOf(diceOf(seed, "plan"));
+    this.world = new World(this.#dice);
+  }
+
+  async run(): Promise<History> {
+    mkdirSync(this.#root, { recursive: true });
+    let life = await this.#drive("opening the home", this.#open());
+    this.#askForWork(life);
+    for (let quiet = 0; ; ) {
+      await turn();
+      this.#counts.steps += 1;
+      if (this.#counts.steps > STEP_LIMIT) throw new Error("It never came to rest.");
+      const wish = this.#wish(life);
+      if (wish === "crash" || wish === "restart") {
+        life = await this.#again(life, wish);
+        quiet = 0;
+      } else if (wish === "stop") this.#stop(life);
+      else if (wish === "time") await this.world.clock.advance(this.#dice.int(30_000));
+      else if (this.world.step()) quiet = 0;
+      else if (++quiet > QUIET) {
+        const [due] = this.world.clock.due;
+        quiet = 0;
+        if (due !== undefined) await this.world.clock.advance(due - this.world.clock.now());
+        else if (!this.#goOn(life)) break;
+      }
+    }
+    return this.#history(life);
+  }
+
+  /** What the world and its people come up with now. */
+  #wish({ agent, asked }: Life): "crash" | "restart" | "stop" | "time" | "nothing" {
+    const { crash, restart, stop, timePasses } = this.#plan;
+    const dice = this.#dice;
+    const { crashes, restarts, stops } = this.#counts;
+    if (crashes < MAX_CRASHES && dice.chance(crash)) return "crash";
+    if (!asked && agent && restarts < MAX_CRASHES && dice.chance(restart)) return "restart";
+    if (!asked && agent?.now.agent.status === "working" && stops < MAX_STOPS && dice.chance(stop)) return "stop";
+    return dice.chance(timePasses) ? "time" : "nothing";
+  }
+
+  async #again(life: Life, how: "crash" | "restart"): Promise<Life> {
+    if (how === "restart") {
+      this.#counts.restarts += 1;
+      await this.#drive("closing the home", life.runtime.close());
+      this.#expectNothingOpen();
+    } else this.#counts.crashes += 1;
+    await this.world.crash();
+    const next = await this.#drive("opening the home again", this.#open());
+    this.#askForWork(next);
+    return next;
+  }
+
+  async #open(): Promise<Life> {
+    const { world } = this;
+    const store = await openStore({
+      root: this.#root,
+      disk: world.disk.process(),
+      clock: { now: () => world.clock.now() },
+      journalLimit: 96 * 1024,
+    });
+    const watch = new Watch(this.#plan.config.max_concurrent, this.#told, this.#problems);
+    const runtime = new Runtime(
+      { home: this.#root, env: {}, config: this.#plan.config },
+      {
+        store: watch.over(store),
+        catalog: this.#catalog(),
+        clock: { now: () => world.clock.now(), sleep: (ms, signal) => world.clock.sleep(ms, signal) },
+        random: this.#random.random,
+        tools: (scope) => fileTools(scope),
+        check: (command, _, signal) => world.answer(signal, () => (command === "true" ? null : "exit 1")),
+        pid: 1,
+      },
+    );
+    return { store, runtime, agent: undefined, watch, asked: undefined };
+  }
+
+  #catalog(): Catalog {
+    const of = (id: string) => randomMind(id, this.#seed, this.#plan, this.world, this.#tries);
+    return {
+      model: async (id) => of(id),
+      list: async () => [],
+      chooseDefault: async () => ({ model: COORDINATOR_MODEL, why: "simulated" }),
+      cost: async () => 0,
+      resolve: (id) => ({ id, contextWindow: 200_000, searchesWeb: false, note: null }),
+    };
+  }
+
+  /** Whoever comes to the home: begins, or goes on with what is there. */
+  #askForWork(life: Life): void {
+    this.#ask(life, "to begin", async () => {
+      const [id] = await life.store.agents();
+      if (id === undefined) {
+        const budget = this.#plan.budget_usd;
+        const models = { model: COORDINATOR_MODEL, worker_model: WORKER_MODEL };
+        life.agent = await life.runtime.create({ goal: "Go", ...models, ...(budget && { budget_usd: budget }) });
+        return;
+      }
+      const agent = await life.runtime.agent(id);
+      life.agent = agent;
+      const { status } = agent.now.agent;
+      if (status === "working" || status === "idle") await agent.start("recovered");
+    });
+  }
+
+  #stop(life: Life): void {
+    this.#counts.stops += 1;
+    this.#ask(life, "to stop", async () => life.agent?.stop("human"));
+  }
+
+  #ask(life: Life, what: string, act: () => Promise<void>): void {
+    const asked = { what, done: false };
+    life.asked = asked;
+    const settle = () => {
+      asked.done = true;
+      if (life.asked === asked) life.asked = undefined;
+    };
+    act().then(settle, (error: unknown) => {
+      this.#problems.push(`I0: asked ${what}, it threw: ${error instanceof Error ? error.stack : error}`);
+      settle();
+    });
+  }
+
+  /** Nothing happens by itself any more: is that as it should be, and what do people do about it? False: it is over. */
+  #goOn(life: Life): boolean {
+    if (life.asked) {
+      this.#problems.push(`I9: asked ${life.asked.what} and nobody ever answered`);
+      return false;
+    }
+    const { agent } = life;
+    if (!agent) throw new Error("There is no agent and nobody is making one.");
+    const { status, run } = agent.now.agent;
+    if (++this.#resumes > MAX_RESUMES) return false;
+    if (status === "working") {
+      // Someone who waits for a word is woken by the human's stop and resume.
+      this.#problems.push(...deadlockIn(agent.now, life.watch));
+      if (this.#problems.length > 0) return false;
+      this.#stop(life);
+      return true;
+    }
+    if (run?.finished && this.#runs >= this.#plan.runs) return false;
+    if (run?.finished) this.#runs += 1;
+    this.#ask(life, "to resume", () => agent.start("resumed", `Go on, part ${this.#runs}`));
+    return true;
+  }
+
+  async #history(life: Life): Promise<History> {
+    const { agent, runtime } = life;
+    if (agent && this.#problems.length === 0) await this.#drive("the end", agent.idle());
+    await this.#drive("closing the home", runtime.close());
+    this.#expectNothingOpen();
+    const { store } = await this.#drive("looking at the home", this.#open());
+    const [id] = await store.agents();
+    if (!id) throw new Error("The agent is gone.");
+    const log = await this.#drive("reading", store.open(id));
+    const facts = await this.#drive("reading", log.read({ after: 0, limit: 1_000_000 }));
+    const conversations: Record<string, StoredEntry[]> = {};
+    for (const fact of facts) {
+      if (fact.type !== "worker.spawned") continue;
+      const { worker_id, run_id } = fact.data;
+      const file = conversationFile(worker_id === COORDINATOR ? "run-1" : run_id, worker_id);
+      conversations[worker_id] = await this.#drive("reading", log.conversation(file));
+    }
+    const now = await this.#drive("folding", situationOf(log));
+    const bytes = JSON.stringify([this.world.disk.files(this.#root), treeOf(this.#root)]);
+    const counts = { ...this.#counts, facts: facts.length };
+    const { disk: _, ...rest } = { disk: 0, seed: this.#seed, plan: this.#plan, agentDir: log.dir, told: this.#told };
+    return { ...rest, facts, conversations, now, problems: this.#problems, counts, bytes };
+  }
+
+  /** Lets the world go on until this has come true. */
+  async #drive<T>(what: string, promise: Promise<T>): Promise<T> {
+    let settled = false;
+    promise.then(
+      () => (settled = true),
+      () => (settled = true),
+    );
+    for (let quiet = 0; !settled; ) {
+      await turn();
+      if (this.world.step()) quiet = 0;
+      else if (++quiet > QUIET * 4) throw new Error(`${what} never ended.`);
+    }
+    return promise;
+  }
+
+  #expectNothingOpen(): void {
+    const left = openDescriptors();
+    if (left.length > 0) this.#problems.push(`I0: ${left.length} files were left open`);
+  }
+}
+
+/** I9. At rest with a run under way, only one thing is right: all work has ended and the coordinator waits for a word. */
+function deadlockIn(now: Situation, watch: Watch): string[] {
+  const run = now.agent.run?.id;
+  const open = Object.values(now.board.nodes).filter(
+    (node) => node.spec.run_id === run && node.status !== "completed" && node.status !== "failed",
+  );
+  const problems = open.map((node) => `I9: at rest, and ${node.id} is ${node.status} for ever`);
+  const coordinator = now.roster[COORDINATOR];
+  if (coordinator?.status !== "waiting")
+    problems.push(`I9: at rest, and the coordinator is ${coordinator?.status ?? "nowhere"}`);
+  else if (!watch.waitsByWish) problems.push("I9: at rest, and the coordinator waits for news that nobody can bring");
+  for (const letter of Object.values(now.letters.queued)) {
+    if (letter.reader !== "human" && letter.reader !== "*")
+      problems.push(`I6: at rest, and ${letter.id} waits for ${letter.reader}`);
+  }
+  return problems;
+}
+
+function treeOf(dir: string): Record<string, unknown> {
+  return Object.fromEntries(
+    readdirSync(dir, { withFileTypes: true })
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map((entry) => {
+        const path = join(dir, entry.name);
+        return [entry.name, entry.isDirectory() ? treeOf(path) : readFileSync(path, "utf8")];
+      }),
+  );
+}
