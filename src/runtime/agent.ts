@@ -178,7 +178,8 @@ export class Agent {
     if (CHANGES_THE_PLAN.has(fact.type)) this.#planSoon();
     if (fact.type === "node.assigned") this.#startNode(fact.data.node_id);
     if (fact.type === "message.sent") this.#noteMessage(fact);
-    if (WAKES_THE_SCHEDULER.has(fact.type)) this.#schedule();
+    // Not before all facts of the same append are known: a node and whom it is reserved for, an end and who is free.
+    if (WAKES_THE_SCHEDULER.has(fact.type)) queueMicrotask(() => this.#schedule());
     if (++this.#unsnapshotted >= SNAPSHOT_EVERY) {
       this.#unsnapshotted = 0;
       // A snapshot is disposable: failing to write one loses nothing.

@@ -59,7 +59,9 @@ function toolsFor(team: TeamPort, scope: Scope, mailbox: Mailbox, model: Model, 
   const mail = {
     send: (to: string, content: string) => team.send(COORDINATOR, to, content),
     waiting: () => mailbox.waiting,
-    arrived: (signal: AbortSignal) => waitForMail(ACTOR, "news", mailbox, place, signal),
+    async arrived(signal: AbortSignal) {
+      if (team.unfinished() !== null) await waitForMail(ACTOR, "news", mailbox, place, signal);
+    },
   };
   return [
     ...place.tools(scope, ACTOR, model, place),

@@ -1,0 +1,15 @@
+import { defineConfig } from "vitest/config";
+
+/** The long proofs: the same tests as in CI, with more kills, states and seeds. */
+process.env.AGIRAPH_KILLS ??= "1000";
+process.env.AGIRAPH_SIMULATIONS ??= "20000";
+
+export default defineConfig({
+  test: {
+    include: ["test/faults/kill-*.test.ts", "test/faults/store-crash*.test.ts", "test/simulation/*.test.ts"],
+    globalSetup: ["test/global-setup.ts"],
+    reporters: ["default", "./test/closing-line.ts"],
+    testTimeout: 3_600_000,
+    fileParallelism: false,
+  },
+});
