@@ -47,6 +47,17 @@ test("every room is in the table", () => {
   expect(rooms.filter((room) => room !== "testing" && !ROWS.flat().includes(room))).toEqual([]);
 });
 
+test("the lock names every optional package, or npm ci refuses it (scripts/complete-lock.mjs)", () => {
+  const lock: { packages: Record<string, { optionalDependencies?: Record<string, string> }> } = JSON.parse(
+    readFileSync(resolve(SRC, "../package-lock.json"), "utf8"),
+  );
+  const paths = Object.keys(lock.packages);
+  const missing = Object.values(lock.packages)
+    .flatMap((owner) => Object.keys(owner.optionalDependencies ?? {}))
+    .filter((name) => !paths.some((path) => path.endsWith(`node_modules/${name}`)));
+  expect(missing).toEqual([]);
+});
+
 function mayImport(from: string, to: string): boolean {
   if (from === to || from === "testing" || from === "index.ts") return true;
   const row = (room: string) => ROWS.findIndex((rooms) => rooms.includes(room));
