@@ -1,7 +1,7 @@
 import type { Situation } from "../projections/index.ts";
 import type { Fact, UserEntry } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
-import { type News, newsFor } from "./news.ts";
+import { type News, newsFor, newsOfLetter } from "./news.ts";
 
 /**
  * What one reader has not been told yet: the facts after its cursor.
@@ -41,6 +41,7 @@ export class Mailbox {
     }
     for (const fact of live) box.#put(fact);
     listener = (fact) => box.#put(fact);
+    box.#putEarlier();
     return box;
   }
 
@@ -75,6 +76,16 @@ export class Mailbox {
 
   close(): void {
     this.#close();
+  }
+
+  /** Messages sent to this reader before it began, which nobody has seen yet. */
+  #putEarlier(): void {
+    const known = new Set(this.#waiting.map((news) => news.message_id));
+    const earlier = Object.values(this.#now().letters.queued).filter(
+      ({ id, to, reader }) => to === this.#reader && reader === to && !known.has(id),
+    );
+    const seq = Math.min(this.#cursor, this.#waiting[0]?.seq ?? this.#cursor);
+    this.#waiting.unshift(...earlier.map((letter) => ({ ...newsOfLetter(letter, this.#now()), seq })));
   }
 
   #put(fact: Fact): void {

@@ -1,4 +1,11 @@
-import { currentStage, describeBoard, isStageDone, type NodeState, type Situation } from "../projections/index.ts";
+import {
+  currentStage,
+  describeBoard,
+  isStageDone,
+  type Letter,
+  type NodeState,
+  type Situation,
+} from "../projections/index.ts";
 import { COORDINATOR, type Fact, type NodeId } from "../protocol/index.ts";
 
 export interface News {
@@ -24,6 +31,11 @@ export function newsFor(reader: string, fact: Fact, now: Situation): News | unde
   }
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now);
   return text === undefined ? undefined : { text };
+}
+
+/** A message to this reader itself. */
+export function newsOfLetter({ id, from, text }: Letter, now: Situation): News {
+  return { text: `[Message from ${nameOf(from, now)}]: ${text}`, message_id: id };
 }
 
 function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {

@@ -1,4 +1,5 @@
 import type { Fact, FactOf, NodeId, Outcome, PublishedFile, RunId, WorkerId } from "../protocol/index.ts";
+import { noteChange, numberOf, waitingRuns, waitingWork } from "./waiting-work.ts";
 
 interface NodeBase {
   id: NodeId;
@@ -55,6 +56,7 @@ export function applyToBoard(board: Board, fact: Fact): void {
       status: "pending",
     };
     if (parent_node_id) board.nodes[parent_node_id]?.children.push(node_id);
+    noteChange(board, undefined, board.nodes[node_id]);
     return;
   }
   const id = "node_id" in fact.data ? fact.data.node_id : null;
@@ -64,7 +66,9 @@ export function applyToBoard(board: Board, fact: Fact): void {
   node.facts += 1;
   if (fact.type === "model.responded" && fact.data.cost_usd) charge(board, node, fact.data.cost_usd);
   const next = nextStateOf(node, fact);
-  if (next) board.nodes[node.id] = next;
+  if (!next) return;
+  board.nodes[node.id] = next;
+  noteChange(board, node, next);
 }
 
 function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
@@ -108,9 +112,10 @@ function charge(board: Board, node: NodeState, usd: number): void {
 
 /** Pending nodes whose dependencies are all completed, oldest first. */
 export function readyNodes(board: Board): NodeState[] {
-  return Object.values(board.nodes).filter(
-    (node) =>
-      node.status === "pending" && node.spec.dependencies.every((id) => board.nodes[id]?.status === "completed"),
+  const ids = [...waitingRuns(board)].flatMap(({ free, reserved }) => [...free, ...[...reserved.values()].flat()]);
+  return nodesOf(
+    board,
+    ids.sort((a, b) => numberOf(a) - numberOf(b)),
   );
 }
 
@@ -121,9 +126,11 @@ export function nodeNamed(board: Board, name: string): NodeState | undefined {
 
 /** Nodes of a run that somebody still has to finish. */
 export function openNodes(board: Board, run: RunId): NodeState[] {
-  return Object.values(board.nodes).filter(
-    (node) => node.spec.run_id === run && node.status !== "completed" && node.status !== "failed",
-  );
+  return nodesOf(board, [...waitingWork(board, run).open]);
+}
+
+function nodesOf(board: Board, ids: readonly NodeId[]): NodeState[] {
+  return ids.flatMap((id) => board.nodes[id] ?? []);
 }
 
 /** The board in words, for the coordinator's prompt and for people. */

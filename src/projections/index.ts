@@ -6,3 +6,4 @@ export * from "./situation.ts";
 export * from "./spending.ts";
 export * from "./stages.ts";
 export * from "./thread.ts";
+export { numberOf, type WaitingWork, waitingWork } from "./waiting-work.ts";

@@ -24,7 +24,8 @@ export function applyToRoster(roster: Roster, fact: Fact): void {
   }
   if (!fact.type.startsWith("worker.") || !("worker_id" in fact.data)) return;
   const worker = roster[fact.data.worker_id];
-  if (!worker) return;
+  // Who was let go while still at work ends that work, and stays gone.
+  if (!worker || worker.status === "retired") return;
   const { id, spawned } = worker;
   switch (fact.type) {
     case "worker.idle":
@@ -37,7 +38,7 @@ export function applyToRoster(roster: Roster, fact: Fact): void {
       roster[id] = { id, spawned, status: "waiting", node_id: fact.data.node_id, for: fact.data.for };
       return;
     case "worker.briefed":
-      worker.spawned.identity = fact.data.identity;
+      worker.spawned = { ...spawned, identity: fact.data.identity };
       return;
     case "worker.retired":
       roster[id] = { id, spawned, status: "retired" };

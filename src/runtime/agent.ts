@@ -57,6 +57,7 @@ const WAKES_THE_SCHEDULER = new Set<Fact["type"]>([
   "worker.spawned",
   "worker.idle",
   "worker.waiting",
+  "worker.retired",
 ]);
 
 /**

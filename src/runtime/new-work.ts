@@ -15,7 +15,7 @@ export function checkedOrder(
   const reason =
     tooDeepOrBroad(board, parent, limits) ??
     notAPath(order.deliverables) ??
-    overTheShare(order.budget_usd, board, parent);
+    overTheShare(order.budget_usd, now, parent);
   if (reason !== undefined) return { ok: false, reason };
   const above = ancestorsOf(board, parent);
   const dependencies: NodeId[] = [];
@@ -69,19 +69,33 @@ function ancestorsOf(board: Board, node: NodeState | undefined): Set<NodeId> {
   return above;
 }
 
-/** A share is reserved from what its parent has left; what other children have reserved and not spent is not left. */
-function overTheShare(wanted: number | undefined, board: Board, parent: NodeState | undefined): string | undefined {
-  if (wanted === undefined || parent?.spec.budget_usd === undefined) return undefined;
-  const reserved = parent.children
-    .map((id) => board.nodes[id])
-    .reduce(
-      (sum, child) => sum + (child && isOpen(child) ? Math.max(0, (child.spec.budget_usd ?? 0) - child.spent_usd) : 0),
-      0,
-    );
-  const left = parent.spec.budget_usd - parent.spent_usd - reserved;
+/** A share is reserved from what is left above it; what others have reserved there and not spent is not left. */
+function overTheShare(wanted: number | undefined, now: Situation, parent: NodeState | undefined): string | undefined {
+  const holder = holderFrom(now.board, parent);
+  const whole = holder ? holder.spec.budget_usd : now.agent.created.budget_usd;
+  if (wanted === undefined || whole === undefined || whole === null) return undefined;
+  const spent = holder ? holder.spent_usd : now.spending.total.cost_usd;
+  const left = whole - spent - reservedUnder(now.board, holder);
   return wanted > left
-    ? `$${wanted} is more than the $${Math.max(0, left).toFixed(4)} that ${parent.id} has left.`
+    ? `$${wanted} is more than the $${Math.max(0, left).toFixed(4)} that ${holder?.id ?? "the agent"} has left.`
     : undefined;
+}
+
+/** Whose share the work of this node is paid from: its own, or the next above it; the agent's when there is none. */
+function holderFrom(board: Board, node: NodeState | undefined): NodeState | undefined {
+  for (const id of ancestorsOf(board, node)) if (board.nodes[id]?.spec.budget_usd !== undefined) return board.nodes[id];
+  return undefined;
+}
+
+function reservedUnder(board: Board, holder: NodeState | undefined): number {
+  let reserved = 0;
+  for (const node of Object.values(board.nodes)) {
+    const share = node.spec.budget_usd;
+    if (share === undefined || !isOpen(node) || node === holder) continue;
+    const above = node.spec.parent_node_id ? board.nodes[node.spec.parent_node_id] : undefined;
+    if (holderFrom(board, above) === holder) reserved += Math.max(0, share - node.spent_usd);
+  }
+  return reserved;
 }
 
 function isOpen(node: NodeState): boolean {

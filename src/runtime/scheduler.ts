@@ -1,4 +1,12 @@
-import { idleWorkers, type NodeState, readyNodes, type Situation } from "../projections/index.ts";
+import {
+  type Board,
+  idleWorkers,
+  type NodeState,
+  numberOf,
+  type Situation,
+  type WaitingWork,
+  waitingWork,
+} from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type RunId, type WorkerId } from "../protocol/index.ts";
 
 /** Names for workers nobody named, in the order they are hired. */
@@ -20,25 +28,41 @@ const NAMES = [
 export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: number }): NewFact[] {
   const run = now.agent.run;
   if (!run || run.finished) return [];
-  const ready = readyNodes(now.board).filter((node) => node.spec.run_id === run.id);
-  if (ready.length === 0) return [];
-  const wanted = new Set(ready.flatMap((node) => node.reserved_for ?? []));
+  let capacity = maxConcurrent - workingNow(now);
+  if (capacity <= 0) return [];
+  const work = waitingWork(now.board, run.id);
   const idle = idleWorkers(now.roster)
     .filter((worker) => worker.id !== COORDINATOR && worker.spawned.run_id === run.id)
     .map((worker) => worker.id);
-  const free = [...idle.filter((id) => !wanted.has(id)), ...idle.filter((id) => wanted.has(id))];
+  const isWanted = (id: WorkerId) => (work.reserved.get(id)?.length ?? 0) > 0;
+  const free = [...idle.filter((id) => !isWanted(id)), ...idle.filter(isWanted)];
   const hired = new Set(Object.keys(now.roster));
   const facts: NewFact[] = [];
-  let capacity = maxConcurrent - workingNow(now);
-  for (const node of ready) {
-    if (capacity <= 0) break;
+  for (const node of candidates(now.board, work, idle)) {
     const worker_id = takerOf(node, free) ?? (node.reserved_for ? undefined : hire(now, run.id, hired, facts));
     if (worker_id === undefined) continue;
-    capacity -= 1;
     facts.push({ type: "node.assigned", data: { node_id: node.id, worker_id } });
     facts.push({ type: "worker.busy", data: { worker_id, node_id: node.id } });
+    if (--capacity === 0) break;
   }
   return facts;
+}
+
+/** Ready nodes that somebody could take now, oldest first; of thousands, only as many are looked at as are taken. */
+function* candidates(board: Board, { free, reserved }: WaitingWork, idle: WorkerId[]): Generator<NodeState> {
+  const lists = [free, ...idle.flatMap((id) => [reserved.get(id) ?? []])].map((ids) => ({ ids, at: 0 }));
+  const headOf = ({ ids, at }: (typeof lists)[number]) => (ids[at] ? board.nodes[ids[at]] : undefined);
+  for (;;) {
+    let first: (typeof lists)[number] | undefined;
+    for (const list of lists) {
+      const [head, best] = [headOf(list), first && headOf(first)];
+      if (head && (!best || numberOf(head.id) < numberOf(best.id))) first = list;
+    }
+    const node = first && headOf(first);
+    if (!first || !node) return;
+    first.at += 1;
+    yield node;
+  }
 }
 
 function takerOf(node: NodeState, free: WorkerId[]): WorkerId | undefined {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   currentStage,
   describeBoard,
@@ -25,6 +26,7 @@ import type { NewWorker, Reconvening, StageOfRoles } from "../tools/coordination
 import type { ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
 import { checkedOrder } from "./new-work.ts";
+import { isTaken } from "./node-run.ts";
 
 export interface TeamLimits {
   maxDepth: number;
@@ -142,6 +144,8 @@ export class Team {
     if (!isStageDone(stage, now.board)) return refused(`Stage ${stage.number} is not done.\n${this.stageStatus()}`);
     const unknown = [...retire, ...Object.keys(briefs)].find((word) => !this.#worker(word));
     if (unknown !== undefined) return refused(this.#nobody(unknown));
+    const needed = retire.map((word) => this.#neededFor(word)).find((reason) => reason !== undefined);
+    if (needed) return refused(needed);
     const at = { run_id: this.#run, stage: stage.number };
     const facts: NewFact[] = [{ type: "stage.reconvened", data: { ...at, assessment } }];
     for (const word of retire) facts.push(...this.#retired(word));
@@ -170,10 +174,13 @@ export class Team {
       const problem = this.#problemWith(role.name, role.model, "may stay");
       if (problem) return refused(`Not launched: ${problem}`);
     }
+    const leaving = this.#team().filter((worker) => !names.includes(worker.id));
+    const needed = leaving.map((worker) => this.#neededFor(worker.id)).find((reason) => reason !== undefined);
+    if (needed) return refused(`Not launched: ${needed}`);
     const facts: NewFact[] = [];
     if (open) facts.push({ type: "stage.completed", data: { run_id: this.#run, stage: open.number } });
     facts.push(...this.#nextStage(number, name, contract ?? {}));
-    for (const worker of this.#team()) if (!names.includes(worker.id)) facts.push(...this.#retired(worker.id));
+    for (const worker of leaving) facts.push(...this.#retired(worker.id));
     for (const role of roles) facts.push(...this.#launched(role, number));
     await this.#append(facts);
     return `Stage ${number}, ${name}: ${roles.map((role) => role.name).join(", ")} have begun. You will be told when they end.`;
@@ -202,7 +209,7 @@ export class Team {
     const to = this.#addressee(word);
     if (to === undefined) return refused(this.#nobody(word));
     if (to === from) return refused("That is you.");
-    const { letters, roster } = this.#ports.now();
+    const { letters } = this.#ports.now();
     const last = letters.lastBetween[pairOf(from, to)];
     const hops = last && last.from !== from ? last.hops + 1 : 1;
     const { maxHops, maxThread } = this.#ports.limits;
@@ -211,7 +218,8 @@ export class Team {
         `You and ${word} have written to each other ${last?.count ?? 0} times. Decide with what you have, or ask the coordinator.`,
       );
     }
-    const reader = readerOf(to, roster);
+    const reader = readerOf(to, this.#ports.now());
+    if (reader === from) return refused(`${word} has no work now. Put it into the task you give them.`);
     const number = ++this.#messages;
     const file = `_messages/${String(number).padStart(4, "0")}_${from}_to_${to === "*" ? "all" : to}.md`;
     const message = { message_id: `msg-${number}`, from, to, text: content, file, hops };
@@ -312,6 +320,17 @@ export class Team {
     return worker ? [{ type: "worker.retired", data: { worker_id: worker.id } }] : [];
   }
 
+  /** Why somebody cannot be let go yet: what waits for them would wait for ever. */
+  #neededFor(word: string): string | undefined {
+    const worker = this.#worker(word);
+    const node = Object.values(this.#ports.now().board.nodes).find(
+      (each) => each.status === "pending" && each.reserved_for === worker?.id,
+    );
+    return worker && node
+      ? `${node.id} waits for ${worker.spawned.name}. Give it to somebody else first (assign_worker).`
+      : undefined;
+  }
+
   #problemWith(
     name: string,
     model: string | undefined,
@@ -357,21 +376,23 @@ export class Team {
 }
 
 /** Someone without work would never look: the coordinator reads it in their place. */
-function readerOf(to: string, roster: Situation["roster"]): string {
+function readerOf(to: string, { roster, board }: Situation): string {
   const worker = roster[to];
   if (!worker || to === COORDINATOR) return to;
-  return worker.status === "busy" || worker.status === "waiting" ? to : COORDINATOR;
+  if (worker.status === "busy" || worker.status === "waiting") return to;
+  if (worker.status === "retired") return COORDINATOR;
+  // Work that is theirs but not begun: they read it with their first words.
+  const hasWork = Object.values(board.nodes).some(
+    (node) => (node.status === "pending" && node.reserved_for === to) || (isTaken(node) && node.worker_id === to),
+  );
+  return hasWork ? to : COORDINATOR;
 }
 
+/** Folders and files are named by it, so it is plain; a name in another script is known by its hash. */
 function idOf(name: string): string {
-  return (
-    name
-      .trim()
-      .toLowerCase()
-      .normalize("NFKD")
-      .replace(/[^a-z0-9*]+/g, "-")
-      .replace(/^-+|-+$/g, "") || name
-  );
+  const folded = name.trim().toLowerCase().normalize("NFKD");
+  const plain = folded.replace(/[^a-z0-9*]+/g, "-").replace(/^-+|-+$/g, "");
+  return plain || `worker-${createHash("sha256").update(folded).digest("hex").slice(0, 8)}`;
 }
 
 function outputsOf(stage: Stage, now: Situation): string {

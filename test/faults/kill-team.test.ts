@@ -104,7 +104,7 @@ function workerTurn({ turn, system }: ProviderRequest): ProviderTurn {
     { name: "write_file", args: { path: "scratch/report.md", content: piece } },
     { name: "send_message", args: { to: system.startsWith(`You are ${to}.`) ? "coordinator" : to, content: piece } },
     // Two processes a command: few of them, so that most of the time is the team's own.
-    number % 8 === 0 ? { name: "bash", args: { command: `echo '${piece}' >> effects.txt` } } : undefined,
+    number % 3 === 0 ? { name: "bash", args: { command: `echo '${piece}' >> effects.txt` } } : undefined,
     number % 5 === 0 && piece.startsWith("Piece") ? creation(`Part of ${number}`) : undefined,
   ];
   const call = plan.filter((step) => step !== undefined)[turn];

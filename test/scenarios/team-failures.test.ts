@@ -30,7 +30,7 @@ test("a model call that fails is tried once more, and the work goes on where it 
     workers: {
       Alice: script(
         written("half.md", "half"),
-        fail("overloaded", { message: "come back later" }),
+        fail("server", { message: "come back later" }),
         written("whole.md", "whole"),
         call("publish", { summary: "whole" }),
       ),
@@ -61,8 +61,8 @@ test("a second failure ends the node: notes are left, the coordinator is told, a
     workers: {
       Alice: script(
         both("I begin.", written("half.md", "half")),
-        fail("overloaded", { message: "come back later" }),
-        fail("overloaded", { message: "come back later" }),
+        fail("server", { message: "come back later" }),
+        fail("server", { message: "come back later" }),
         written("other.md", "other"),
         call("publish", { summary: "other" }),
       ),

@@ -46,15 +46,27 @@ function one(weights: typeof WEIGHTS, insight: Insight): Move {
     case "silence":
       return [];
     case "send":
-      return [{ name: "send_message", args: { to: dice.pick([...NAMES, "*", "coordinator", "human"]), content: `letter ${tag}.` } }];
+      return [
+        {
+          name: "send_message",
+          args: { to: dice.pick([...NAMES, "*", "coordinator", "human"]), content: `letter ${tag}.` },
+        },
+      ];
     case "launch":
       return [{ name: "launch_roles", args: stageOfRoles(dice, tag) }];
     case "spawn":
-      return [{ name: "spawn_worker", args: { name: dice.pick(NAMES), ...(dice.chance(0.3) && { memory: "Chips are fast." }) } }];
+      return [
+        {
+          name: "spawn_worker",
+          args: { name: dice.pick(NAMES), ...(dice.chance(0.3) && { memory: "Chips are fast." }) },
+        },
+      ];
     case "reconvene":
       return [{ name: "reconvene", args: reconvening(dice, tag) }];
     case "assign":
-      return [{ name: "assign_worker", args: { node_id: dice.pick([...nodes, "node-99"]), worker_id: dice.pick(NAMES) } }];
+      return [
+        { name: "assign_worker", args: { node_id: dice.pick([...nodes, "node-99"]), worker_id: dice.pick(NAMES) } },
+      ];
     case "wait":
       return [{ name: "check_messages", args: { wait: true } }];
     case "check":
@@ -72,7 +84,13 @@ function one(weights: typeof WEIGHTS, insight: Insight): Move {
     case "finish":
       return [{ name: "finish", args: { summary: `Early ${tag}.` } }];
     case "nonsense":
-      return [dice.pick([{ name: "fly", args: {} }, { name: "send_message", args: "{to" }, { name: "spawn_worker", args: { name: 7 } }])];
+      return [
+        dice.pick([
+          { name: "fly", args: {} },
+          { name: "send_message", args: "{to" },
+          { name: "spawn_worker", args: { name: 7 } },
+        ]),
+      ];
   }
 }
 
@@ -81,7 +99,9 @@ export function newNode(dice: Dice, tag: string, nodes: readonly string[]): Reco
   const known = [...nodes, "node-77"];
   return {
     task: `Task ${tag}.`,
-    ...(dice.chance(0.3) && { dependencies: dice.chance(0.9) && nodes.length > 0 ? [dice.pick(nodes)] : [dice.pick(known)] }),
+    ...(dice.chance(0.3) && {
+      dependencies: dice.chance(0.9) && nodes.length > 0 ? [dice.pick(nodes)] : [dice.pick(known)],
+    }),
     ...(dice.chance(0.15) && { refs: { input: `${dice.pick(known)}/published/out.md` } }),
     ...(dice.chance(0.3) && { deliverables: ["out.md"] }),
     ...(dice.chance(0.2) && { worker: dice.pick(NAMES) }),
@@ -110,5 +130,8 @@ function reconvening(dice: Dice, tag: string) {
 }
 
 function contract(dice: Dice) {
-  return { checkpoint_policy: dice.pick(["all_must_complete", "majority", "any"]), timeout_seconds: dice.pick([60, 900]) };
+  return {
+    checkpoint_policy: dice.pick(["all_must_complete", "majority", "any"]),
+    timeout_seconds: dice.pick([60, 900]),
+  };
 }

@@ -1,5 +1,12 @@
 import { type Model, ModelFailure, type ModelRequest } from "../../src/models/model.ts";
-import { type CallPart, callsOf, COORDINATOR, type Entry, type Part, type ReplyEntry } from "../../src/protocol/index.ts";
+import {
+  type CallPart,
+  COORDINATOR,
+  callsOf,
+  type Entry,
+  type Part,
+  type ReplyEntry,
+} from "../../src/protocol/index.ts";
 import { coordinatorMove } from "./coordinator-mind.ts";
 import { type Dice, diceOf } from "./dice.ts";
 import type { Plan } from "./plan.ts";

@@ -83,7 +83,9 @@ for (const name of Object.keys(promised)) {
   promised[name] = (...args: unknown[]) => {
     if (!inCharge) return original(...args);
     if (!twin) throw new Error(`The simulation has no way to do fs/promises.${name} in order.`);
-    return new Promise((resolve, reject) => ask(twin, args, (error, value) => (error ? reject(error) : resolve(value))));
+    return new Promise((resolve, reject) =>
+      ask(twin, args, (error, value) => (error ? reject(error) : resolve(value))),
+    );
   };
 }
 

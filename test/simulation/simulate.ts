@@ -22,8 +22,8 @@ export interface History {
   seed: number;
   plan: Plan;
   facts: Fact[];
-  /** By worker. */
-  conversations: Record<string, StoredEntry[]>;
+  /** One for each worker of each run; the coordinator has one for all runs. */
+  conversations: { worker: string; entries: StoredEntry[] }[];
   /** The product's own fold, read from the disk. */
   now: Situation;
   agentDir: string;
@@ -51,10 +51,13 @@ interface Life {
   asked: { what: string; done: boolean } | undefined;
 }
 
-export async function simulate(seed: number, root: string): Promise<History> {
+/** Plays one seed in this folder; `judge` sees the home as it was left, before it is removed. */
+export async function simulate(seed: number, root: string, judge: (history: History) => void): Promise<History> {
   const simulation = new Simulation(seed, root);
   try {
-    return await simulation.run();
+    const history = await simulation.run();
+    judge(history);
+    return history;
   } finally {
     simulation.world.end();
     rmSync(root, { recursive: true, force: true });
@@ -221,7 +224,9 @@ class Simulation {
     }
     if (run?.finished && this.#runs >= this.#plan.runs) return false;
     if (run?.finished) this.#runs += 1;
-    this.#ask(life, "to resume", () => agent.start("resumed", `Go on, part ${this.#runs}`));
+    const budget = agent.now.agent.created.budget_usd;
+    const more = budget !== null && this.#dice.chance(0.5) ? budget + 0.05 : undefined;
+    this.#ask(life, "to resume", () => agent.start("resumed", more));
     return true;
   }
 
@@ -235,12 +240,12 @@ class Simulation {
     if (!id) throw new Error("The agent is gone.");
     const log = await this.#drive("reading", store.open(id));
     const facts = await this.#drive("reading", log.read({ after: 0, limit: 1_000_000 }));
-    const conversations: Record<string, StoredEntry[]> = {};
+    const conversations: History["conversations"] = [];
     for (const fact of facts) {
       if (fact.type !== "worker.spawned") continue;
       const { worker_id, run_id } = fact.data;
       const file = conversationFile(worker_id === COORDINATOR ? "run-1" : run_id, worker_id);
-      conversations[worker_id] = await this.#drive("reading", log.conversation(file));
+      conversations.push({ worker: worker_id, entries: await this.#drive("reading", log.conversation(file)) });
     }
     const now = await this.#drive("folding", situationOf(log));
     const bytes = JSON.stringify([this.world.disk.files(this.#root), treeOf(this.#root)]);

@@ -10,7 +10,6 @@ export class Watch {
   readonly #told: Map<number, string>;
   readonly #problems: string[];
   readonly #working = new Map<string, "busy" | "waits at no cost" | "away">();
-  readonly #underWay = new Set<number>();
   /** The coordinator asked to be woken, and by nobody in particular. */
   waitsByWish = false;
 
@@ -39,15 +38,12 @@ export class Watch {
 
   async #watched(log: AgentLog): Promise<AgentLog> {
     for (const fact of await log.read({ after: 0, limit: 1_000_000 })) this.#learn(fact);
-    log.subscribe((fact) => {
-      this.#told.set(fact.seq, JSON.stringify(fact));
-      this.#learn(fact);
-    });
+    log.subscribe((fact) => void this.#told.set(fact.seq, JSON.stringify(fact)));
     const append = log.append.bind(log);
     log.append = (batch: Batch) => {
       this.#judge(batch.facts ?? []);
       const appended = append(batch);
-      for (const fact of appended.facts) if (fact.type === "node.assigned") this.#underWay.add(fact.seq);
+      for (const fact of appended.facts) this.#learn(fact);
       return appended;
     };
     return log;
@@ -58,12 +54,11 @@ export class Watch {
     const begun = facts.filter((fact) => fact.type === "node.assigned").length;
     if (begun === 0) return;
     const busy = [...this.#working.values()].filter((state) => state === "busy").length;
-    const all = busy + this.#underWay.size + begun;
-    if (all > this.#max) this.#problems.push(`I4: ${all} would work at the same time, ${this.#max} may`);
+    if (busy + begun > this.#max)
+      this.#problems.push(`I4: ${busy + begun} would work at the same time, ${this.#max} may`);
   }
 
   #learn(fact: Fact): void {
-    this.#underWay.delete(fact.seq);
     if (fact.type === "model.responded" && fact.data.worker_id === COORDINATOR) this.waitsByWish = false;
     if (fact.type === "tool.called" && fact.data.worker_id === COORDINATOR)
       this.waitsByWish ||= fact.data.tool === "check_messages";

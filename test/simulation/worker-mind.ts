@@ -38,17 +38,31 @@ function diligently(insight: Insight, own: Dice): Move {
     return calls;
   }
   // Most wait for what they handed out; some go on without it.
-  if (children > 0 && own.chance(0.7) && !/node-\d+ (completed|failed)/.test(lastWords(history)) && dice.chance(0.6)) return [];
+  if (children > 0 && own.chance(0.7) && !/node-\d+ (completed|failed)/.test(lastWords(history)) && dice.chance(0.6))
+    return [];
   return [write(tag), publish(tag, own.chance(0.3))];
 }
 
-const ON_THE_WAY = { write: 26, send: 22, suggest: 10, checkpoint: 10, child: 16, read: 6, check: 4, wait: 3, nonsense: 3 };
+const ON_THE_WAY = {
+  write: 26,
+  send: 22,
+  suggest: 10,
+  checkpoint: 10,
+  child: 16,
+  read: 6,
+  check: 4,
+  wait: 3,
+  nonsense: 3,
+};
 
 function somethingOnTheWay({ dice, tag, history }: Insight): Move[number] {
   const nodes = nodesHeardOf(history);
   switch (dice.weighed(ON_THE_WAY)) {
     case "write":
-      return { name: "write_file", args: { path: `scratch/${dice.pick(["a.md", "b.md", "deep/c.md"])}`, content: tag } };
+      return {
+        name: "write_file",
+        args: { path: `scratch/${dice.pick(["a.md", "b.md", "deep/c.md"])}`, content: tag },
+      };
     case "send":
       return { name: "send_message", args: letter(dice, tag) };
     case "suggest":

@@ -1,0 +1,131 @@
+import type { NodeId, RunId, WorkerId } from "../protocol/index.ts";
+import type { Board, NodeState } from "./board.ts";
+
+/**
+ * Which nodes are open and which are ready, kept beside a board so that asking costs what the answer costs, however
+ * many nodes there are.
+ *
+ * I1. It says nothing that the board does not say: made anew from a board, it is the same. So it is neither part of a
+ *     snapshot nor of anybody's state; it is forgotten with its board.
+ * I2. Lists of ready nodes are in the order in which the nodes were made.
+ */
+export interface WaitingWork {
+  open: Set<NodeId>;
+  /** Ready, and anybody may take it. */
+  free: NodeId[];
+  /** Ready, and kept for one worker. */
+  reserved: Map<WorkerId, NodeId[]>;
+}
+
+interface Index {
+  runs: Map<RunId, WaitingWork>;
+  /** What each node that is not completed holds up. */
+  heldUp: Map<NodeId, NodeId[]>;
+  /** How many nodes a pending node waits for. */
+  waitsFor: Map<NodeId, number>;
+}
+
+const indexes = new WeakMap<Board, Index>();
+
+export function waitingWork(board: Board, run: RunId): WaitingWork {
+  return workOf(indexOf(board), run);
+}
+
+export function waitingRuns(board: Board): Iterable<WaitingWork> {
+  return indexOf(board).runs.values();
+}
+
+/** To be told of every change of a node, once the board has it. */
+export function noteChange(board: Board, before: NodeState | undefined, after: NodeState): void {
+  // Nobody has asked yet, or the board came from a snapshot: it is made when somebody does.
+  const index = indexes.get(board);
+  if (!index) return;
+  if (!before) {
+    add(index, board, after);
+    return;
+  }
+  const { open } = workOf(index, after.spec.run_id);
+  if (before.status === "pending") drop(readyListOf(workOf(index, before.spec.run_id), before), before.id);
+  if (after.status === "pending" && (index.waitsFor.get(after.id) ?? 0) === 0) becomesReady(index, after);
+  if (after.status === "completed" || after.status === "failed") open.delete(after.id);
+  else open.add(after.id);
+  if (after.status === "completed" && before.status !== "completed") release(index, board, after.id);
+}
+
+function indexOf(board: Board): Index {
+  let index = indexes.get(board);
+  if (!index) {
+    index = { runs: new Map(), heldUp: new Map(), waitsFor: new Map() };
+    indexes.set(board, index);
+    for (const node of Object.values(board.nodes)) add(index, board, node);
+  }
+  return index;
+}
+
+function add(index: Index, board: Board, node: NodeState): void {
+  if (node.status === "completed" || node.status === "failed") return;
+  workOf(index, node.spec.run_id).open.add(node.id);
+  if (node.status !== "pending") return;
+  const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
+  index.waitsFor.set(node.id, waitsFor.length);
+  for (const id of waitsFor) {
+    const others = index.heldUp.get(id);
+    if (others) others.push(node.id);
+    else index.heldUp.set(id, [node.id]);
+  }
+  if (waitsFor.length === 0) becomesReady(index, node);
+}
+
+function release(index: Index, board: Board, completed: NodeId): void {
+  for (const id of index.heldUp.get(completed) ?? []) {
+    const left = (index.waitsFor.get(id) ?? 1) - 1;
+    index.waitsFor.set(id, left);
+    const node = board.nodes[id];
+    if (left === 0 && node?.status === "pending") becomesReady(index, node);
+  }
+  index.heldUp.delete(completed);
+}
+
+function becomesReady(index: Index, node: NodeState): void {
+  const list = readyListOf(workOf(index, node.spec.run_id), node);
+  list.splice(placeOf(list, node.id), 0, node.id);
+}
+
+function drop(list: NodeId[], id: NodeId): void {
+  const at = placeOf(list, id);
+  if (list[at] === id) list.splice(at, 1);
+}
+
+/** Where the node is in the list, or belongs: ids count up in the order in which nodes are made. */
+function placeOf(list: readonly NodeId[], id: NodeId): number {
+  const number = numberOf(id);
+  let [from, to] = [0, list.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (numberOf(list[middle] ?? id) < number) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+export function numberOf(id: NodeId): number {
+  return Number(id.slice("node-".length));
+}
+
+function readyListOf({ free, reserved }: WaitingWork, { reserved_for }: NodeState): NodeId[] {
+  if (reserved_for === null) return free;
+  const known = reserved.get(reserved_for);
+  if (known) return known;
+  const list: NodeId[] = [];
+  reserved.set(reserved_for, list);
+  return list;
+}
+
+function workOf({ runs }: Index, run: RunId): WaitingWork {
+  let work = runs.get(run);
+  if (!work) {
+    work = { open: new Set(), free: [], reserved: new Map() };
+    runs.set(run, work);
+  }
+  return work;
+}

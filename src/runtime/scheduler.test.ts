@@ -1,0 +1,134 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { apply, begin, readyNodes, type Situation } from "../projections/index.ts";
+import { COORDINATOR, type Fact, type NewFact, type NodeId } from "../protocol/index.ts";
+import { assignments } from "./scheduler.ts";
+
+const run_id = "run-1" as const;
+const NAMES = ["alice", "bob", "carol", "david"];
+
+function situationAfter(facts: NewFact[]): Situation {
+  const created: NewFact = {
+    type: "agent.created",
+    data: {
+      name: "a",
+      goal: "",
+      mode: "finite",
+      model: "x/y",
+      worker_model: "x/y",
+      budget_usd: null,
+      project: null,
+      tools: null,
+    },
+  };
+  const all: NewFact[] = [created, { type: "run.started", data: { run_id, goal: "" } }, ...facts];
+  const [first, ...rest] = all.map((fact, at) => ({ seq: at + 1, agent_id: "agent-test", ts: at, ...fact }) as Fact);
+  if (!first) throw new Error("There is always a first fact.");
+  const now = begin(first);
+  for (const fact of rest) {
+    apply(now, fact);
+    assignments(now, { maxConcurrent: 4 }); // asked all along, as at work
+  }
+  return now;
+}
+
+const hired = (worker_id: string): NewFact => ({
+  type: "worker.spawned",
+  data: { run_id, worker_id, name: worker_id, kind: "harnessed", model: "x/y" },
+});
+const made = (number: number, ...dependencies: NodeId[]): NewFact => ({
+  type: "node.created",
+  data: {
+    run_id,
+    node_id: `node-${number}`,
+    task: "",
+    inference: "multi",
+    dependencies,
+    refs: {},
+    deliverables: [],
+    parent_node_id: null,
+    created_by: COORDINATOR,
+  },
+});
+const kept = (number: number, worker_id: string): NewFact => ({
+  type: "node.reserved",
+  data: { node_id: `node-${number}`, worker_id },
+});
+
+function takers(now: Situation, maxConcurrent: number): [NodeId, string][] {
+  return assignments(now, { maxConcurrent }).flatMap((fact) =>
+    fact.type === "node.assigned" ? [[fact.data.node_id, fact.data.worker_id] as [NodeId, string]] : [],
+  );
+}
+
+test("the oldest ready node goes first; who is wanted for a node is asked last for the others; then somebody is hired", () => {
+  const now = situationAfter([
+    ...["alice", "bob"].map(hired),
+    made(1),
+    made(2, "node-1"),
+    made(3),
+    kept(3, "alice"),
+    made(4),
+  ]);
+  expect([1, 2, 3].map((most) => takers(now, most))).toEqual([
+    [["node-1", "bob"]],
+    [
+      ["node-1", "bob"],
+      ["node-3", "alice"],
+    ],
+    [
+      ["node-1", "bob"],
+      ["node-3", "alice"],
+      ["node-4", "carol"],
+    ],
+  ]);
+});
+
+const teams = fc.record({
+  nodes: fc.array(
+    fc.record({ worker: fc.option(fc.constantFrom(...NAMES)), ended: fc.boolean(), after: fc.option(fc.nat(20)) }),
+    { maxLength: 20 },
+  ),
+  busy: fc.subarray(NAMES),
+  maxConcurrent: fc.integer({ min: 1, max: 8 }),
+});
+
+test("whoever is asked, the answer is that of going through the whole board", () => {
+  fc.assert(
+    fc.property(teams, ({ nodes, busy, maxConcurrent }) => {
+      const facts = nodes.flatMap(({ worker, ended, after }, at): NewFact[] => {
+        const dependencies: NodeId[] = after !== null && at > 0 ? [`node-${(after % at) + 1}`] : [];
+        const node_id: NodeId = `node-${at + 1}`;
+        return [
+          made(at + 1, ...dependencies),
+          ...(worker ? [kept(at + 1, worker)] : []),
+          ...(ended
+            ? [{ type: "node.completed" as const, data: { node_id, worker_id: worker ?? "bob", summary: "" } }]
+            : []),
+        ];
+      });
+      const working = busy.map(
+        (worker_id): NewFact => ({ type: "worker.busy", data: { worker_id, node_id: "node-99" } }),
+      );
+      const now = situationAfter([...NAMES.map(hired), ...working, ...facts]);
+      expect(takers(now, maxConcurrent)).toEqual(takersByLooking(now, busy, maxConcurrent));
+    }),
+  );
+});
+
+function takersByLooking(now: Situation, busy: string[], maxConcurrent: number): [NodeId, string][] {
+  const ready = readyNodes(now.board);
+  const idle = NAMES.filter((name) => !busy.includes(name));
+  const isWanted = (name: string) => ready.some((node) => node.reserved_for === name);
+  const free = [...idle.filter((name) => !isWanted(name)), ...idle.filter(isWanted)];
+  const unknown = ["erin", "frank", "grace", "henry", "iris", "jack", "kate", "leo"];
+  const taken: [NodeId, string][] = [];
+  for (const { id, reserved_for } of ready) {
+    if (taken.length + busy.length >= maxConcurrent) break;
+    const taker = reserved_for ? free.find((name) => name === reserved_for) : (free[0] ?? unknown.shift());
+    if (!taker) continue;
+    if (free.includes(taker)) free.splice(free.indexOf(taker), 1);
+    taken.push([id, taker]);
+  }
+  return taken;
+}

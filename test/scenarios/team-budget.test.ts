@@ -1,0 +1,230 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { both, call, type Step, script, startTeam, type Team } from "../../src/testing/index.ts";
+
+const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
+const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
+const costing = (step: Step, cost_usd: number) => step.with({ cost_usd });
+const dollars = (sum: number) => Math.round(sum * 1e6) / 1e6;
+
+async function answersTo(team: Team, who: string): Promise<[string, boolean, string][]> {
+  const file = who === "coordinator" ? "conversation.jsonl" : `runs/run-1/workers/${who}/conversation.jsonl`;
+  return (await team.conversation(file)).flatMap((entry) =>
+    entry.role === "tool" ? [[entry.tool, entry.ok, entry.content]] : [],
+  );
+}
+
+test("twenty at work at once never spend more than the budget and one call, and each leaves what it had", async () => {
+  const BUDGET = 1;
+  const PRICES = [0.03, 0.11];
+  const names =
+    "Alice Bob Carol David Erin Frank Grace Henry Iris Jack Kate Leo Mona Nina Oscar Paula Quinn Rosa Sam Tara".split(
+      " ",
+    );
+  // Everyone would go on for ever; half of them are dear.
+  const mind = (_: string, at: number) =>
+    script(
+      written("draft.md", "a beginning"),
+      ...Array.from({ length: 40 }, (_, turn) => costing(written("more.md", `${turn}`), PRICES[at % 2] ?? 0)),
+    );
+  const minds = names.map((name, at) => [name, mind(name, at)] as const);
+  await using team = await startTeam({
+    goal: "Spend it all",
+    budget_usd: BUDGET,
+    config: { max_concurrent: 20 },
+    coordinator: script(
+      both(...names.map((name) => call("spawn_worker", { name }))).with({ cost_usd: 0.03 }),
+      both(...names.map((worker) => made(`${worker}'s part`, { worker }))).with({ cost_usd: 0.03 }),
+    ),
+    workers: Object.fromEntries(minds),
+  });
+  await team.agent.idle();
+
+  const { spending, agent } = team.agent.now;
+  expect(spending.total.cost_usd).toBeGreaterThanOrEqual(BUDGET);
+  expect(spending.total.cost_usd).toBeLessThanOrEqual(BUDGET + Math.max(...PRICES));
+  expect(agent.run?.finished).toEqual({ kind: "budget_exhausted", spent_usd: spending.total.cost_usd });
+  expect(agent.status).toBe("failed");
+
+  // All twenty were at work before the first of them was cut off.
+  const facts = await team.facts();
+  const cut = facts.findIndex((fact) => fact.type === "node.failed");
+  expect(facts.slice(0, cut).filter((fact) => fact.type === "node.started").length).toBe(20);
+  // Each ends for want of money, with what it had, published and readable.
+  expect(
+    team
+      .board()
+      .map((node) => [
+        node.id,
+        node.status === "failed" && node.outcome.kind,
+        "files" in node && node.files.some((file) => file.path === "draft.md"),
+      ]),
+  ).toEqual(names.map((_, at) => [`node-${at + 1}`, "budget_exhausted", true]));
+  for (const [at] of names.entries()) {
+    const path = `runs/run-1/nodes/node-${at + 1}/published/draft.md`;
+    expect(await readFile(join(team.agent.log.dir, path), "utf8")).toBe("a beginning");
+  }
+  expect(facts.flatMap((fact) => (fact.type.startsWith("budget.") ? [fact.type] : []))).toEqual([
+    "budget.warned",
+    "budget.exceeded",
+  ]);
+});
+
+test("a share is reserved from what is left above it: too large a one is refused, and nothing is on the board", async () => {
+  await using team = await startTeam({
+    goal: "Share",
+    budget_usd: 1,
+    coordinator: script(
+      costing(made("The whole", { budget_usd: 2 }), 0.1),
+      made("The whole", { budget_usd: 0.5 }),
+      made("Another whole", { budget_usd: 0.41 }),
+      call("finish", { summary: "shared" }).after("node-1 completed"),
+    ),
+    workers: {
+      Alice: script(
+        costing(made("A part", { budget_usd: 0.5 }), 0.1),
+        made("A part", { budget_usd: 0.3 }),
+        made("Another part", { budget_usd: 0.2 }),
+        written("a.md", "a").after("node-2 completed"),
+        call("publish", { summary: "a" }),
+      ),
+      Bob: script(
+        costing(made("A piece", { budget_usd: 0.31 }), 0.02),
+        written("b.md", "b"),
+        call("publish", { summary: "b" }),
+      ),
+    },
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "shared" });
+  expect((await answersTo(team, "coordinator")).slice(0, 3)).toEqual([
+    ["create_work_node", false, "Not created: $2 is more than the $0.9000 that the agent has left."],
+    ["create_work_node", true, "Created node-1. You will be told when it ends."],
+    ["create_work_node", false, "Not created: $0.41 is more than the $0.4000 that the agent has left."],
+  ]);
+  expect((await answersTo(team, "alice")).slice(0, 3)).toEqual([
+    ["create_work_node", false, "Not created: $0.5 is more than the $0.4000 that node-1 has left."],
+    ["create_work_node", true, "Created node-2. You will be told when it ends."],
+    ["create_work_node", false, "Not created: $0.2 is more than the $0.1000 that node-1 has left."],
+  ]);
+  expect((await answersTo(team, "bob"))[0]).toEqual([
+    "create_work_node",
+    false,
+    "Not created: $0.31 is more than the $0.2800 that node-2 has left.",
+  ]);
+  expect(team.board().map((node) => [node.id, node.spec.budget_usd, dollars(node.spent_usd)])).toEqual([
+    ["node-1", 0.5, 0.12],
+    ["node-2", 0.3, 0.02],
+  ]);
+});
+
+test("whoever has spent their share ends with what they had; the others go on", async () => {
+  await using team = await startTeam({
+    goal: "Share",
+    coordinator: script(
+      made("The whole", { budget_usd: 1 }),
+      call("finish", { summary: "shared" }).after("node-1 completed by Alice"),
+    ),
+    workers: {
+      Alice: script(
+        made("A part", { budget_usd: 0.2 }),
+        costing(call("read_file", { path: "nodes/node-2/published/b.md" }), 0.3).after(
+          "node-2 failed: budget exhausted. What was done is in nodes/node-2/published/b.md.",
+        ),
+        written("a.md", "a").after("half of b"),
+        call("publish", { summary: "a" }),
+      ),
+      Bob: script(
+        costing(written("b.md", "a quarter of b"), 0.09),
+        costing(written("b.md", "a third of b"), 0.09),
+        costing(written("b.md", "half of b"), 0.09),
+      ),
+    },
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "shared" });
+  expect(
+    team
+      .board()
+      .map((node) => [node.id, node.status, node.status === "failed" && node.outcome.kind, dollars(node.spent_usd)]),
+  ).toEqual([
+    ["node-1", "completed", false, 0.57],
+    ["node-2", "failed", "budget_exhausted", 0.27],
+  ]);
+  expect(
+    team
+      .board()
+      .flatMap((node) =>
+        node.status === "failed" && "spent_usd" in node.outcome ? [dollars(node.outcome.spent_usd)] : [],
+      ),
+  ).toEqual([0.27]);
+});
+
+test("a share without one of its own draws on the next above it that has one", async () => {
+  await using team = await startTeam({
+    goal: "Share",
+    coordinator: script(
+      made("The whole", { budget_usd: 0.2 }),
+      call("finish", { summary: "shared" }).after("node-1 failed: budget exhausted"),
+    ),
+    workers: {
+      Alice: script(made("A part")),
+      Bob: script(
+        made("A piece", { budget_usd: 0.3 }),
+        costing(written("b.md", "b").after("$0.3 is more than the $0.2000 that node-1 has left."), 0.25),
+      ),
+    },
+  });
+  await team.agent.idle();
+  expect(team.board().map((node) => [node.id, node.status === "failed" && node.outcome.kind])).toEqual([
+    ["node-1", "budget_exhausted"],
+    ["node-2", "budget_exhausted"],
+  ]);
+});
+
+test("in a team of mixed models everyone's spending is known", async () => {
+  const cheap = "openai/gpt-4o-mini";
+  const strong = "anthropic/claude-opus-4-5";
+  const usage = { input: 1000, output: 100 };
+  await using team = await startTeam({
+    goal: "Mix",
+    budget_usd: 10,
+    coordinator: script(
+      both(
+        call("spawn_worker", { name: "Alice", model: strong }),
+        call("spawn_worker", { name: "Bob", model: cheap }),
+      ).with({ cost_usd: 0.05, usage }),
+      both(made("Think", { worker: "Alice" }), made("Format", { worker: "Bob" })).with({ cost_usd: 0.05, usage }),
+      call("finish", { summary: "mixed" })
+        .after("node-1 completed", "node-2 completed")
+        .with({ cost_usd: null, usage }),
+    ),
+    workers: {
+      Alice: script(
+        written("a.md", "a").with({ cost_usd: 1.5, usage }),
+        call("publish", { summary: "a" }).with({ cost_usd: 1, usage }),
+      ).with({ id: strong }),
+      Bob: script(
+        written("b.md", "b").with({ cost_usd: 0.001, usage }),
+        call("publish", { summary: "b" }).with({ cost_usd: 0.002, usage }),
+      ).with({ id: cheap }),
+    },
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "mixed" });
+  const { total, by_worker } = team.agent.now.spending;
+  const priced = ({ usage: used, cost_usd, unpriced_calls }: typeof total) => [
+    used.output / 100,
+    dollars(cost_usd),
+    unpriced_calls,
+  ];
+  expect(Object.fromEntries(Object.entries(by_worker).map(([id, tally]) => [id, priced(tally)]))).toEqual({
+    coordinator: [3, 0.1, 1],
+    alice: [2, 2.5, 0],
+    bob: [2, 0.003, 0],
+  });
+  expect(priced(total)).toEqual([7, 2.603, 1]);
+  expect(team.board().map((node) => dollars(node.spent_usd))).toEqual([2.5, 0.003]);
+  const models = (await team.facts()).flatMap((fact) =>
+    fact.type === "model.responded" ? [`${fact.data.worker_id} ${fact.data.model}`] : [],
+  );
+  expect([...new Set(models)].toSorted()).toEqual([`alice ${strong}`, `bob ${cheap}`, "coordinator scripted/model"]);
+});

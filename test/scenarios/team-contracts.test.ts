@@ -1,0 +1,492 @@
+import { expect, test } from "vitest";
+import { createCatalog } from "../../src/models/catalog.ts";
+import { openRuntime } from "../../src/runtime/open-runtime.ts";
+import { both, call, script, startTeam, type Team, temporaryHome } from "../../src/testing/index.ts";
+
+const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
+const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
+const hired = (name: string, more: object = {}) => call("spawn_worker", { name, ...more });
+const worked = (name: string) => [written(`${name}.md`, name), call("publish", { summary: name })];
+
+/** What the tools answered somebody. */
+async function answersTo(team: Team, who: string): Promise<[string, boolean, string][]> {
+  const file = who === "coordinator" ? "conversation.jsonl" : `runs/run-1/workers/${who}/conversation.jsonl`;
+  return (await team.conversation(file)).flatMap((entry) =>
+    entry.role === "tool" ? [[entry.tool, entry.ok, entry.content]] : [],
+  );
+}
+
+// Stages
+
+const policies = [
+  { policy: "all_must_complete", needed: 3 },
+  { policy: "majority", needed: 2 },
+  { policy: "any", needed: 1 },
+] as const;
+
+test.each(policies)("under $policy a stage of three is done with $needed", async ({ policy, needed }) => {
+  const gates = [0, 1, 2].map(() => Promise.withResolvers<void>());
+  const names = ["Alice", "Bob", "Carol"];
+  const gated = (name: string, at: number) => {
+    const [first, ...rest] = worked(name);
+    return [first?.until(gates[at]?.promise ?? Promise.resolve()), ...rest].filter((step) => step !== undefined);
+  };
+  const tries = Array.from({ length: needed }, (_, at) =>
+    call("reconvene", { assessment: `with ${at + 1}` }).after(`node-${at + 1} completed`),
+  );
+  await using team = await startTeam({
+    goal: "Agree",
+    config: { contract: { checkpoint_policy: policy } },
+    coordinator: script(
+      both(...names.map((name) => hired(name))),
+      both(...names.map((worker) => made(`${worker}'s part`, { worker }))),
+      ...tries,
+      call("finish", { summary: "agreed" }).after("node-1 completed", "node-2 completed", "node-3 completed"),
+    ),
+    workers: Object.fromEntries(names.map((name, at) => [name, script(...gated(name, at))])),
+  });
+  // One after the other, each when the coordinator has tried with those before; the rest as soon as it has succeeded.
+  gates[0]?.resolve();
+  let reconvenes = 0;
+  team.agent.log.subscribe((fact) => {
+    if (fact.type !== "tool.result" || fact.data.tool !== "reconvene") return;
+    reconvenes += 1;
+    for (const gate of reconvenes === needed ? gates : gates.slice(0, reconvenes + 1)) gate.resolve();
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "agreed" });
+  const answers = (await answersTo(team, "coordinator")).filter(([tool]) => tool === "reconvene");
+  expect(answers.map(([, ok, content]) => [ok, content.split("\n", 1)[0]])).toEqual([
+    ...Array.from({ length: needed - 1 }, () => [false, "Stage 1 is not done."]),
+    [true, "Stage 1 is closed."],
+  ]);
+  expect(team.agent.now.stages.map((stage) => stage.assessment)).toEqual([`with ${needed}`]);
+});
+
+test("reconvening before anything was handed out, or before it is back, is refused with how things stand", async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const { promise: started, resolve: begin } = Promise.withResolvers<void>();
+  await using team = await startTeam({
+    goal: "Hurry",
+    coordinator: script(
+      call("reconvene", { assessment: "Nothing yet." }),
+      both(hired("Alice"), made("Work", { worker: "Alice" })),
+      call("reconvene", { assessment: "Too early." }).until(started),
+      call("reconvene", { assessment: "In time." }).after("node-1 completed"),
+      call("finish", { summary: "done" }),
+    ),
+    workers: {
+      Alice: script(written("a.md", "a").until(asked), call("publish", { summary: "all of it" })),
+    },
+  });
+  team.agent.log.subscribe((fact) => {
+    if (fact.type === "node.started") begin();
+    if (fact.type === "tool.result" && fact.data.gist === "Stage 1 is not done.") resolve();
+  });
+  await team.outcome();
+  expect((await answersTo(team, "coordinator")).filter(([tool]) => tool === "reconvene")).toEqual([
+    ["reconvene", false, "There is no stage to end: nothing was handed out since the last one."],
+    [
+      "reconvene",
+      false,
+      "Stage 1 is not done.\nStage 1, Stage 1 (all_must_complete) is not done:\n- node-1 [running] Alice",
+    ],
+    [
+      "reconvene",
+      true,
+      "Stage 1 is closed.\n- node-1 [completed] Alice: all of it → nodes/node-1/published/a.md\nCreate what is next, or finish.",
+    ],
+  ]);
+});
+
+test("there are only so many stages", async () => {
+  const role = { name: "Dora", title: "Helper", prompt: "Help." };
+  await using team = await startTeam({
+    goal: "Go on and on",
+    config: { max_stages: 2 },
+    coordinator: script(
+      made("One"),
+      call("reconvene", { assessment: "one" }).after("node-1 completed"),
+      made("Two"),
+      call("reconvene", { assessment: "two" }).after("node-2 completed"),
+      both(made("Three"), call("launch_roles", { name: "Three", roles: [role] })),
+      call("finish", { summary: "Two will do." }).after("All 2 stages are used."),
+    ),
+    workers: { Alice: script(...worked("one"), ...worked("two")) },
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "Two will do." });
+  const refusals = (await answersTo(team, "coordinator")).filter(([, ok]) => !ok);
+  expect(refusals).toEqual([
+    ["create_work_node", false, "Not created: All 2 stages are used. Finish with what there is."],
+    ["launch_roles", false, "All 2 stages are used. Finish with what there is."],
+  ]);
+  expect(team.board().length).toBe(2);
+});
+
+test("the next stage has the contract that was agreed when the last one ended", async () => {
+  const usual = { max_iterations_per_node: 40, timeout_seconds: 1800, checkpoint_policy: "all_must_complete" };
+  await using team = await startTeam({
+    goal: "Agree",
+    coordinator: script(
+      made("One"),
+      call("reconvene", { assessment: "Quicker.", contract: { max_iterations_per_node: 2 } }).after("node-1 completed"),
+      made("Two"),
+      call("finish", { summary: "done" }).after("node-2 completed"),
+    ),
+    workers: { Alice: script(...worked("one"), ...worked("two")) },
+  });
+  await team.outcome();
+  expect(team.agent.now.stages.map(({ contract, nodes }) => ({ contract, nodes }))).toEqual([
+    { contract: usual, nodes: ["node-1"] },
+    { contract: { ...usual, max_iterations_per_node: 2 }, nodes: ["node-2"] },
+  ]);
+});
+
+// People
+
+test("a worker takes what it learned, and nothing else, from node to node", async () => {
+  const alice = script(
+    call("write_file", { path: "notebook.md", content: "Ask Bob about heat." }),
+    written("a.md", "80"),
+    call("publish", { summary: "A: 80", learned: "Chips are fast." }),
+    ...worked("b"),
+  );
+  await using team = await startTeam({
+    goal: "Measure",
+    coordinator: script(
+      made("Measure chip A"),
+      made("Measure chip B").after("node-1 completed"),
+      call("finish", { summary: "done" }).after("node-2 completed by Alice"),
+    ),
+    workers: { Alice: alice },
+  });
+  await team.outcome();
+  const second = alice.requests.find(({ history }) => JSON.stringify(history[0]).includes("Measure chip B"));
+  const sections = second?.system.split("\n\n---\n\n") ?? [];
+  expect(sections.slice(0, 3)).toEqual([
+    "You are Alice. A capable generalist.\n",
+    "# Your memory (from past work)\n\n## node-1: Measure chip A\n\nChips are fast.\n",
+    "# Your notebook\n\nAsk Bob about heat.",
+  ]);
+  // The words of the first node are not said again: what was worth keeping is in the memory.
+  expect(second?.history.length).toBe(1);
+});
+
+test("a worker is hired with the tools, the memory and the identity it should have", async () => {
+  const mary = script(call("bash", { command: "ls" }), ...worked("mary"));
+  await using team = await startTeam({
+    goal: "Be careful",
+    coordinator: script(
+      hired("Mary Jane", {
+        identity: "A careful clerk.",
+        tools: ["write_file", "read_file"],
+        memory: "The client is called Zed.",
+      }),
+      made("File it", { worker: "Mary Jane" }),
+      call("finish", { summary: "filed" }).after("node-1 completed by Mary Jane"),
+    ),
+    workers: { "Mary Jane": mary },
+  });
+  await team.outcome();
+  const [first] = mary.requests;
+  expect(first?.tools.map((tool) => tool.name)).toEqual(["read_file", "write_file", "checkpoint", "publish"]);
+  expect(first?.system.split("\n\n---\n\n").slice(0, 2)).toEqual([
+    "You are Mary Jane. A careful clerk.\n",
+    "# Your memory (from past work)\n\nThe client is called Zed.\n",
+  ]);
+  expect((await answersTo(team, "mary-jane"))[0]).toEqual([
+    "bash",
+    false,
+    'There is no tool "bash". You have: read_file, write_file, checkpoint, publish.',
+  ]);
+});
+
+test("between stages one is let go and one is given a new brief; the first is never asked again", async () => {
+  const alice = script(...worked("a"), ...worked("c"));
+  await using team = await startTeam({
+    goal: "Change",
+    coordinator: script(
+      both(hired("Alice", { identity: "A researcher." }), hired("Bob", { identity: "A researcher." })),
+      both(made("Part A", { worker: "Alice" }), made("Part B", { worker: "Bob" })),
+      call("reconvene", {
+        assessment: "Now write.",
+        retire: ["Bob"],
+        briefs: { Alice: "An editor who writes short sentences." },
+      }).after("node-1 completed", "node-2 completed"),
+      both(made("Part C", { worker: "Alice" }), made("Part D")).after("Stage 1 is closed."),
+      call("assign_worker", { node_id: "node-4", worker_id: "Bob" }),
+      call("finish", { summary: "changed" }).after("node-3 completed by Alice", "node-4 completed by Carol"),
+    ),
+    workers: { Alice: alice, Bob: script(...worked("b")), Carol: script(...worked("d")) },
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "changed" });
+  expect(alice.requests[0]?.system).toMatch(/^You are Alice\. A researcher\.\n/);
+  expect(alice.requests.at(-1)?.system).toMatch(/^You are Alice\. An editor who writes short sentences\.\n/);
+  expect(Object.values(team.agent.now.roster).map(({ id, status }) => [id, status])).toEqual([
+    ["coordinator", "idle"],
+    ["alice", "idle"],
+    ["bob", "retired"],
+    ["carol", "idle"],
+  ]);
+});
+
+test("who is let go while still at work finishes it and stays gone; who has work waiting cannot be let go", async () => {
+  const { promise: bobIsRetired, resolve: heIs } = Promise.withResolvers<void>();
+  await using team = await startTeam({
+    goal: "Part ways",
+    config: { contract: { checkpoint_policy: "any" } },
+    coordinator: script(
+      both(hired("Alice"), hired("Bob")),
+      both(
+        made("Alice's part", { worker: "Alice" }),
+        made("Bob's part", { worker: "Bob" }),
+        made("Bob's next part", { worker: "Bob" }),
+      ),
+      call("reconvene", { assessment: "Enough.", retire: ["Bob"] }).after("node-1 completed"),
+      call("assign_worker", { node_id: "node-3", worker_id: "Alice" }).after(
+        "node-3 waits for Bob. Give it to somebody else first (assign_worker).",
+      ),
+      call("reconvene", { assessment: "Enough.", retire: ["Bob"] }),
+      call("finish", { summary: "parted" }).after("node-2 completed by Bob", "node-3 completed by Alice"),
+    ),
+    workers: {
+      Alice: script(...worked("a"), ...worked("c")),
+      Bob: script(written("b.md", "b").until(bobIsRetired), call("publish", { summary: "b" })),
+    },
+  });
+  team.agent.log.subscribe((fact) => {
+    if (fact.type === "worker.retired") heIs();
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "parted" });
+  expect(team.agent.now.roster.bob?.status).toBe("retired");
+});
+
+const refusals = [
+  {
+    what: "a name that is taken",
+    order: hired("alice"),
+    answer: "Not hired: alice is taken; names are unique in a run.",
+  },
+  { what: "the coordinator's name", order: hired("Coordinator"), answer: "Not hired: Coordinator is taken." },
+  { what: "the human's name", order: hired("Human"), answer: "Not hired: Human is taken." },
+  {
+    what: "assigning a node that is not there",
+    order: call("assign_worker", { node_id: "node-9", worker_id: "Alice" }),
+    answer: 'There is no node "node-9".\nThe board is empty.',
+  },
+  {
+    what: "a message to nobody",
+    order: call("send_message", { to: "Zoe", content: "hello" }),
+    answer: 'There is nobody named "Zoe". There are: Alice, coordinator.',
+  },
+  {
+    what: "a message to oneself",
+    order: call("send_message", { to: "coordinator", content: "hello" }),
+    answer: "That is you.",
+  },
+  {
+    what: "a message to somebody who has no work, from the one who would read it in their place",
+    order: call("send_message", { to: "Alice", content: "hello" }),
+    answer: "Alice has no work now. Put it into the task you give them.",
+  },
+  {
+    what: "two roles of one name",
+    order: call("launch_roles", {
+      name: "Twice",
+      roles: [
+        { name: "Dora", title: "One", prompt: "p" },
+        { name: "dora", title: "Two", prompt: "p" },
+      ],
+    }),
+    answer: "Two roles are named dora; names are unique in a run.",
+  },
+];
+
+test.each(refusals)("$what is refused with the reason, and nothing changes", async ({ order, answer }) => {
+  await using team = await startTeam({
+    goal: "Refuse",
+    coordinator: script(hired("Alice"), order, call("finish", { summary: "done" })),
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect((await answersTo(team, "coordinator"))[1]).toEqual([expect.any(String), false, answer]);
+  const { board, stages, letters, roster } = team.agent.now;
+  expect([board.nodes, stages, letters.sent, Object.keys(roster)]).toEqual([{}, [], 0, ["coordinator", "alice"]]);
+});
+
+test("a waiting node may be given to a certain worker, one that has begun may not", async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const { promise: started, resolve: begin } = Promise.withResolvers<void>();
+  await using team = await startTeam({
+    goal: "Assign",
+    coordinator: script(
+      both(hired("Alice"), hired("Bob")),
+      both(made("First", { worker: "Alice" }), made("Second", { dependencies: ["node-1"] })),
+      both(
+        call("assign_worker", { node_id: "node-2", worker_id: "Zoe" }),
+        call("assign_worker", { node_id: "node-1", worker_id: "Bob" }),
+        call("assign_worker", { node_id: "node-2", worker_id: "Bob" }),
+      ).until(started),
+      call("finish", { summary: "assigned" }).after("node-2 completed by Bob"),
+    ),
+    workers: {
+      Alice: script(written("a.md", "a").until(asked), call("publish", { summary: "a" })),
+      Bob: script(...worked("b")),
+    },
+  });
+  team.agent.log.subscribe((fact) => {
+    if (fact.type === "node.started") begin();
+    if (fact.type === "node.reserved" && fact.data.node_id === "node-2") resolve();
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "assigned" });
+  expect((await answersTo(team, "coordinator")).filter(([tool]) => tool === "assign_worker")).toEqual([
+    ["assign_worker", false, 'There is nobody named "Zoe". There are: Alice, Bob, coordinator.'],
+    ["assign_worker", false, "node-1 is running; only waiting nodes can be assigned."],
+    ["assign_worker", true, "node-2 is Bob's, who begins at once."],
+  ]);
+});
+
+test("a model that cannot be used here is refused when somebody is to be hired with it", async () => {
+  await using home = await temporaryHome();
+  const real = createCatalog({ env: {}, config: {}, sleep: async () => {}, now: Date.now, random: Math.random });
+  const coordinator = script(
+    hired("Alice", { model: "nowhere/at-all" }),
+    hired("Bob", { model: "anthropic/claude-sonnet-4-5" }),
+    call("launch_roles", {
+      name: "Work",
+      roles: [{ name: "Carol", title: "Worker", prompt: "Work.", model: "nowhere/at-all" }],
+    }),
+    call("finish", { summary: "Nobody came." }),
+  );
+  const catalog = { ...real, model: async () => coordinator };
+  const runtime = await openRuntime({ home: home.path, env: {}, config: {} }, { catalog });
+  const agent = await runtime.create({ goal: "Hire", model: "scripted/coordinator" });
+  await agent.idle();
+  const entries = await agent.log.conversation("conversation.jsonl");
+  const answers = entries.flatMap((entry) => (entry.role === "tool" && !entry.ok ? [entry.content] : []));
+  expect(answers.map((content) => content.replace(/(no model [^.]*|needs a key).*/s, "$1 …"))).toEqual([
+    "Not hired: There is no model nowhere/at-all …",
+    "Not hired: anthropic/claude-sonnet-4-5 needs a key …",
+    "Not launched: There is no model nowhere/at-all …",
+  ]);
+  expect(Object.keys(agent.now.roster)).toEqual(["coordinator"]);
+  await runtime.close();
+});
+
+test("people may be called by names in any script", async () => {
+  await using team = await startTeam({
+    goal: "Work together",
+    coordinator: script(
+      both(hired("李明"), hired("Мария"), hired("Zoë")),
+      both(...["李明", "Мария", "Zoë"].map((worker) => made(`${worker}'s part`, { worker }))),
+      call("finish", { summary: "together" }).after(
+        "node-1 completed by 李明",
+        "node-2 completed by Мария",
+        "node-3 completed by Zoë",
+      ),
+    ),
+    workers: Object.fromEntries(["李明", "Мария", "Zoë"].map((name) => [name, script(...worked("a"))])),
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "together" });
+});
+
+// Messages
+
+test("a message to somebody who was only just given work is the first thing they read", async () => {
+  await using team = await startTeam({
+    goal: "Tell",
+    coordinator: script(
+      both(
+        hired("Alice"),
+        made("Buy", { worker: "Alice" }),
+        call("send_message", { to: "Alice", content: "mind the prices" }),
+      ),
+      call("finish", { summary: "bought" }).after("node-1 completed"),
+    ),
+    workers: {
+      Alice: script(
+        written("a.md", "cheap").after("[Message from Coordinator]: mind the prices"),
+        call("publish", { summary: "cheap" }),
+      ),
+    },
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "bought" });
+  expect(team.agent.now.letters.settled.map(({ to, reader, status }) => [to, reader, status])).toEqual([
+    ["alice", "alice", "seen"],
+  ]);
+});
+
+test("a message to everyone reaches everyone at work, each once, and not its sender", async () => {
+  const { promise: allAreThere, resolve } = Promise.withResolvers<void>();
+  const names = ["Alice", "Bob", "Carol"];
+  const listener = (name: string) =>
+    script(
+      call("check_messages", { wait: true }),
+      written("a.md", name).after("[Message from Alice]: the price is 80"),
+      call("publish", { summary: name }),
+    );
+  await using team = await startTeam({
+    goal: "Tell all",
+    coordinator: script(
+      both(...names.map((name) => hired(name))),
+      both(...names.map((worker) => made(`${worker}'s part`, { worker }))),
+      call("finish", { summary: "told" }).after(
+        "[Message from Alice]: the price is 80",
+        ...names.map((name) => `completed by ${name}`),
+      ),
+    ),
+    workers: {
+      Alice: script(
+        call("send_message", { to: "*", content: "the price is 80" }).until(allAreThere),
+        ...worked("alice"),
+      ),
+      Bob: listener("Bob"),
+      Carol: listener("Carol"),
+    },
+  });
+  const waiting = new Set<string>();
+  team.agent.log.subscribe((fact) => {
+    if (fact.type !== "worker.waiting") return;
+    waiting.add(fact.data.worker_id);
+    if (waiting.has("bob") && waiting.has("carol")) resolve();
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "told" });
+  const received = (await team.facts()).flatMap((fact) => (fact.type === "message.received" ? [fact.data.by] : []));
+  expect(received.toSorted()).toEqual(["bob", "carol", "coordinator"]);
+});
+
+test("two who only answer each other are stopped after twelve messages", async () => {
+  const said = (to: string, number: number) => call("send_message", { to, content: `ping ${number}!` });
+  const answer = (to: string, from: string, number: number) =>
+    said(to, number).after(`[Message from ${from}]: ping ${number - 1}!`);
+  const enough =
+    "You and Alice have written to each other 12 times. Decide with what you have, or ask the coordinator.";
+  const { promise: bobIsThere, resolve } = Promise.withResolvers<void>();
+  const waits = call("check_messages", { wait: true });
+  const odd = [3, 5, 7, 9, 11];
+  const even = [2, 4, 6, 8, 10, 12];
+  await using team = await startTeam({
+    goal: "Agree",
+    coordinator: script(
+      both(hired("Alice"), hired("Bob")),
+      both(made("Talk to Bob", { worker: "Alice" }), made("Talk to Alice", { worker: "Bob" })),
+      call("finish", { summary: "They talked." }).after("node-1 completed", "node-2 completed"),
+    ),
+    workers: {
+      Alice: script(
+        said("Bob", 1).until(bobIsThere),
+        ...odd.flatMap((number) => [waits, answer("Bob", "Bob", number)]),
+        waits,
+        answer("Bob", "Bob", 13),
+        ...worked("alice"),
+      ),
+      Bob: script(...even.flatMap((number) => [waits, answer("Alice", "Alice", number)]), ...worked("bob")),
+    },
+  });
+  team.agent.log.subscribe((fact) => {
+    if (fact.type === "worker.waiting" && fact.data.worker_id === "bob") resolve();
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "They talked." });
+  const hops = (await team.facts()).flatMap((fact) => (fact.type === "message.sent" ? [fact.data.hops] : []));
+  expect(hops).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  const last = (await answersTo(team, "alice")).filter(([tool]) => tool === "send_message").at(-1);
+  expect(last).toEqual(["send_message", false, enough.replace("Alice", "Bob")]);
+});

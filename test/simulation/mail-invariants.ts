@@ -1,0 +1,146 @@
+import { COORDINATOR, type Fact, type FactOf, HUMAN, type StoredEntry } from "../../src/protocol/index.ts";
+import { factsOf } from "./invariants.ts";
+import type { History } from "./simulate.ts";
+
+interface Letter {
+  sent: FactOf<"message.sent">;
+  reader: string;
+  seenBy: string[];
+  expired: boolean;
+}
+
+/** I6: messages, and what else people have to be told. */
+export function mailProblems(history: History): string[] {
+  const { letters, problems } = delivered(history.facts);
+  return [
+    ...problems,
+    ...letters.flatMap((letter) => fateProblems(letter, history)),
+    ...letters.flatMap((letter) => wordProblems(letter, history.conversations)),
+    ...letters.flatMap((letter) => promptnessProblems(letter, history.facts)),
+    ...newsProblems(history),
+  ];
+}
+
+function delivered(facts: readonly Fact[]): { letters: Letter[]; problems: string[] } {
+  const letters = new Map<string, Letter>();
+  const problems: string[] = [];
+  for (const fact of facts) {
+    if (fact.type === "message.sent") {
+      const { message_id, reader, to } = fact.data;
+      letters.set(message_id, { sent: fact, reader: reader ?? to, seenBy: [], expired: false });
+    }
+    if (fact.type !== "message.received" && fact.type !== "message.forwarded" && fact.type !== "message.expired")
+      continue;
+    const letter = letters.get(fact.data.message_id);
+    const where = `I6: fact ${fact.seq}, ${fact.type} of ${fact.data.message_id}`;
+    if (!letter) problems.push(`${where}: nobody sent it`);
+    else if (letter.expired) problems.push(`${where}: it has expired`);
+    else if (letter.reader !== "*" && letter.seenBy.length > 0) problems.push(`${where}: ${letter.seenBy} has seen it`);
+    else if (fact.type === "message.forwarded") letter.reader = fact.data.to;
+    else if (fact.type === "message.expired") letter.expired = true;
+    else {
+      const { by } = fact.data;
+      if (letter.reader === "*" ? by === letter.sent.data.from : by !== letter.reader)
+        problems.push(`${where}: by ${by}, it is for ${letter.reader}`);
+      if (letter.seenBy.includes(by)) problems.push(`${where}: ${by} has seen it`);
+      letter.seenBy.push(by);
+    }
+  }
+  return { letters: [...letters.values()], problems };
+}
+
+/** Once the run is over nothing waits any more. */
+function fateProblems({ sent, reader, seenBy, expired }: Letter, { now }: History): string[] {
+  if (!now.agent.run?.finished || seenBy.length > 0 || expired || reader === HUMAN) return [];
+  return [`I6: ${sent.data.message_id} to ${sent.data.to} still waits for ${reader}`];
+}
+
+/** The words stand once in the conversation of each who has seen it, and nowhere else. */
+function wordProblems({ sent, seenBy }: Letter, conversations: History["conversations"]): string[] {
+  return workersIn(conversations).flatMap((worker) => {
+    const times = heardBy(worker, conversations).reduce((sum, entry) => sum + timesIn(entry, sent.data.text), 0);
+    const wanted = seenBy.includes(worker) ? 1 : 0;
+    return times === wanted ? [] : [`I6: ${sent.data.message_id} was told ${times} times to ${worker}, not ${wanted}`];
+  });
+}
+
+function workersIn(conversations: History["conversations"]): string[] {
+  return [...new Set(conversations.map(({ worker }) => worker))];
+}
+
+function heardBy(worker: string, conversations: History["conversations"]) {
+  return conversations
+    .filter((each) => each.worker === worker)
+    .flatMap(({ entries }) => entries.filter((entry) => entry.role === "user"));
+}
+
+function timesIn(entry: StoredEntry, words: string): number {
+  return entry.role === "user" ? entry.content.split(`]: ${words}`).length - 1 : 0;
+}
+
+/** Who works has read it before the second of the turns that begin after it was sent. (The first may have begun.) */
+function promptnessProblems({ sent, seenBy }: Letter, facts: readonly Fact[]): string[] {
+  const { from, to, message_id } = sent.data;
+  const reader = sent.data.reader ?? to;
+  const readers = reader === "*" ? atWork(facts.slice(0, sent.seq)).filter((worker) => worker !== from) : [reader];
+  return readers.flatMap((worker) => {
+    let turns = 0;
+    for (const fact of facts.slice(sent.seq)) {
+      if (fact.type === "message.received" && fact.data.message_id === message_id && fact.data.by === worker) return [];
+      if (fact.type === "message.forwarded" && fact.data.message_id === message_id) return [];
+      // Away, and then back on other work: the coordinator has it.
+      if (fact.type === "worker.idle" && fact.data.worker_id === worker && worker !== COORDINATOR) return [];
+      if (fact.type === "run.finished") return [];
+      if (fact.type === "model.called" && fact.data.worker_id === worker && ++turns > 1)
+        return [
+          `I6: ${worker} thought twice after ${message_id} and was not told (seen by ${seenBy.join() || "nobody"})`,
+        ];
+    }
+    return [];
+  });
+}
+
+function atWork(facts: readonly Fact[]): string[] {
+  const at = new Set<string>([COORDINATOR]);
+  for (const fact of facts) {
+    if (fact.type === "worker.busy" || fact.type === "worker.waiting") at.add(fact.data.worker_id);
+    if (fact.type === "worker.idle" || fact.type === "worker.retired") at.delete(fact.data.worker_id);
+  }
+  return [...at];
+}
+
+function untilRunEnds(facts: readonly Fact[]): readonly Fact[] {
+  const end = facts.findIndex((fact) => fact.type === "run.finished");
+  return end < 0 ? facts : facts.slice(0, end);
+}
+
+/** The end of a node is told once to whoever answers for it; suggestions and reports once to the coordinator. */
+function newsProblems({ facts, conversations, now }: History): string[] {
+  const problems: string[] = [];
+  const heard = (worker: string) => heardBy(worker, conversations);
+  for (const fact of [...factsOf(facts, "node.completed"), ...factsOf(facts, "node.failed")]) {
+    const { node_id } = fact.data;
+    const node = now.board.nodes[node_id];
+    const parent = node?.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
+    const who = parent && "worker_id" in parent ? parent.worker_id : COORDINATOR;
+    const words = new RegExp(`^${node_id} (completed by|failed:|has ended)`, "gm");
+    for (const worker of workersIn(conversations)) {
+      const times = heard(worker).reduce((sum, entry) => sum + [...entry.content.matchAll(words)].length, 0);
+      if (times > 1) problems.push(`I6: the end of ${node_id} was told ${times} times to ${worker}`);
+      const on = worker === COORDINATOR ? null : parent?.id;
+      const turns = untilRunEnds(facts.slice(fact.seq)).filter(
+        (each) => each.type === "model.called" && each.data.worker_id === worker && each.data.node_id === on,
+      );
+      if (worker === who && times === 0 && turns.length > 1)
+        problems.push(`I6: ${worker} thought twice after ${node_id} had ended and was not told`);
+    }
+  }
+  for (const { data } of factsOf(facts, "suggestion.made")) {
+    const times = heard(COORDINATOR).reduce(
+      (sum, entry) => sum + entry.content.split(`suggests: ${data.suggestion}`).length - 1,
+      0,
+    );
+    if (times > 1) problems.push(`I6: "${data.suggestion}" was told ${times} times`);
+  }
+  return problems;
+}
