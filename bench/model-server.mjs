@@ -11,7 +11,7 @@ import { createServer } from "node:http";
  * M2. k is 1 + the assistant messages of the request, so a contestant that forgets or repeats a turn is seen.
  * M3. A streamed reply is 25 events in one write: how TCP would batch them on a busy machine is noise, not cost.
  * M4. `GET /<run>` tells when the run's first request came (monotonic ns), how many came, and the last turn asked for.
- * M5. A team's coordinator (it has `finish`) makes a node for each worker in its first turn, waits for the news, and
+ * M5. A team's coordinator (it has `finish`) hires the workers and gives each a node in its first turn, waits for the news, and
  *     finishes when all are completed; its calls are counted apart. A worker (it has `publish`) does the same n turns as
  *     everyone, the last but one of which writes the file that the last one publishes.
  */
@@ -80,15 +80,23 @@ const endings = {
 };
 
 function leadershipFor(turn, workers, completed) {
-  if (turn === 1) {
-    const tasks = Array.from({ length: workers }, (_, i) => ["create_work_node", { task: `Share ${i + 1}. ${WORDS}` }]);
-    return { words: "I hand out the work.", calls: tasks };
-  }
-  return completed >= workers ? endings.finish : { words: "I wait for the news." };
+  if (turn > 1) return completed >= workers ? endings.finish : { words: "I wait for the news." };
+  const roles = Array.from({ length: workers }, (_, i) => ({
+    name: nameOf(i),
+    title: "Keeper of notes",
+    prompt: WORDS,
+  }));
+  return { words: "I hand out the work.", calls: [["launch_roles", { name: "Notes", roles }]], workers };
+}
+
+/** People have names without figures: Aba, Abb, Abc … */
+function nameOf(number) {
+  const letter = (value) => String.fromCharCode(97 + (value % 26));
+  return `A${letter(number / 26)}${letter(number)}`;
 }
 
 function replyFor(turn, part, stream) {
-  const key = `${turn}-${stream}-${part.words}-${part.calls?.length}-${part.calls?.[0][0]}`;
+  const key = `${turn}-${stream}-${part.words}-${part.calls?.[0][0]}-${part.workers}`;
   let reply = replies.get(key);
   if (!reply) {
     // Ids are unique in a conversation: some peers take a second message of the same id for a correction.

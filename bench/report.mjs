@@ -49,10 +49,19 @@ const tables = [
     ["growth.written_mb", "MB written", 2],
     ["growth.stored_mb", "MB stored", 2],
   ],
+  [
+    ["board.fact_us_100", "µs a fact, 100 nodes", 1],
+    ["board.fact_us_1000", "1,000 nodes", 1],
+    ["board.fact_us_10000", "10,000 nodes", 1],
+    ["board.ready_ms", "completed to started, ms", 1],
+    ["board.ready_p95_ms", "95th of 100, ms", 1],
+  ],
 ];
 
 function figuresTable(table, columns) {
-  const names = contestants.map(({ name }) => name).filter((name) => table[name]);
+  const names = contestants
+    .map(({ name }) => name)
+    .filter((name) => columns.some(([key]) => table[name]?.[key] !== undefined));
   const shown = columns.filter(([key]) => names.some((name) => table[name][key] !== undefined));
   if (shown.length === 0) return "";
   const floor = table["floor-streamed"] ?? {};
@@ -78,10 +87,10 @@ function keptTable(table) {
 
 function targetsTable(targets) {
   if (targets.length === 0) return "";
-  const rows = targets.map(({ what, ratio, limit, met }) => [
+  const rows = targets.map(({ what, ratio, limit, met, unit = "" }) => [
     what,
     ratio.toFixed(2),
-    `≤ ${limit}`,
+    `≤ ${limit}${unit}`,
     met ? "met" : "MISSED",
   ]);
   return asTable(["target", "measured", "limit", ""], rows);

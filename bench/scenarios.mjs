@@ -16,7 +16,7 @@ export function scenarios({ quick }) {
       budgetMs: 12_000,
     },
     team: {
-      title: "100 workers × 20 turns at 20 ms; ours: one agent, whose coordinator makes 100 nodes",
+      title: "100 workers × 20 turns at 20 ms; ours: one agent, whose coordinator hands out 100 nodes",
       job: {
         warmUp: { ...warmUp, workers: warmUp.conversations },
         measured: { turns: 20, latency: 20, workers: 100 },
@@ -41,7 +41,7 @@ export function scenarios({ quick }) {
       budgetMs: 15_000,
     },
     board: {
-      title: "boards of 100, 1,000 and 10,000 nodes: a completed node makes the next one ready, 200 times; no model",
+      title: "boards of 100, 1,000 and 10,000 nodes; on the last, a completed node makes the next one ready, 200 times",
       job: { sizes: [100, 1_000, 10_000], links: 200 },
       conversations: 0,
       repetitions: quick ? 1 : 3,

@@ -57,7 +57,7 @@ function workWordsOf(fact: Fact): string | undefined {
     case "message.received":
       return `${fact.data.message_id} by ${fact.data.by}`;
     case "log.repaired":
-      return `${fact.data.file}: ${fact.data.what}`;
+      return `${fact.data.file}: ${fact.data.what}${fact.data.aside ? `; kept in ${fact.data.aside}` : ""}`;
     default:
       return undefined;
   }

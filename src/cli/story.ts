@@ -24,6 +24,8 @@ export class Story {
   }
 
   tell(fact: Fact): StoryLine[] {
+    // The words of a try that failed come again with the next one.
+    if (fact.type === "model.failed") this.#speech.pause(fact.data.worker_id);
     switch (fact.type) {
       case "model.responded":
         this.#count(fact);

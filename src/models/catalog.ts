@@ -91,7 +91,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   }
 
   function connectProvider(provider: Provider): Connected {
-    const apiKey = provider.keyVariable === null ? "" : (env[provider.keyVariable] ?? "");
+    const apiKey = keyIn(env, provider.keyVariable ?? undefined);
     const written = env[provider.urlVariable];
     const baseURL = written ? baseUrl(written, provider.version, provider.urlVariable) : provider.url;
     return provider.connect({ baseURL, apiKey, fetch, post });
@@ -99,7 +99,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
   async function connectServer({ server, settings }: ServerPlace): Connected {
     const baseURL = baseUrl(settings.base_url, "v1", `providers.${server}.base_url in config.json`);
-    const apiKey = settings.api_key_env === undefined ? "" : (env[settings.api_key_env] ?? "");
+    const apiKey = keyIn(env, settings.api_key_env);
     return connectCompatible("openai-compatible", { baseURL, apiKey, fetch, post });
   }
 
@@ -153,6 +153,9 @@ export function createCatalog(options: CatalogOptions): Catalog {
       const at = placeOf(id, config);
       const problem = missingFor(at, env);
       if (problem !== null) throw new Error(problem);
+      if (at.kind === "outside") throw new Error(outsideOnly(at.id));
+      if (at.kind === "provider") keyIn(env, at.provider.keyVariable ?? undefined);
+      if (at.kind === "server") keyIn(env, at.settings.api_key_env);
       return { id: at.id, contextWindow: windowOf(at, config), searchesWeb: searchesAt(at), note: noteOn(at, config) };
     },
     chooseDefault: () =>
@@ -165,6 +168,15 @@ export function createCatalog(options: CatalogOptions): Catalog {
       }),
     cost: prices.costOf,
   };
+}
+
+/** A key that could not be sent is said to be wrong here, without showing it: further down it would end up in a message. */
+function keyIn(env: CatalogOptions["env"], variable: string | undefined): string {
+  const key = variable === undefined ? "" : (env[variable]?.trim() ?? "");
+  if (/^[\x21-\x7e]*$/.test(key)) return key;
+  throw new Error(
+    `${variable} holds characters that no key has (a line break, a blank, a letter beyond ASCII). Set it again.`,
+  );
 }
 
 async function loadDemo(): Promise<Model> {

@@ -1,4 +1,4 @@
-import type { AgentId, Fact, FactOf, RunId } from "../protocol/index.ts";
+import type { AgentId, Fact, FactOf, Outcome, RunId } from "../protocol/index.ts";
 
 export type AgentStatus = "idle" | "working" | "waiting_for_human" | "paused" | "stopped" | "completed" | "failed";
 
@@ -19,6 +19,8 @@ export interface AgentState {
   runs: number;
   summary: string | null;
   error: string | null;
+  /** How it ended last, if it has. */
+  outcome: Outcome | null;
 }
 
 export function bornFrom(fact: FactOf<"agent.created">): AgentState {
@@ -32,6 +34,7 @@ export function bornFrom(fact: FactOf<"agent.created">): AgentState {
     runs: 0,
     summary: null,
     error: null,
+    outcome: null,
   };
 }
 
@@ -42,6 +45,7 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
     case "agent.resumed":
       agent.status = "working";
       agent.error = null;
+      agent.outcome = null;
       return;
     case "agent.paused":
       agent.status = "paused";
@@ -52,10 +56,12 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
     case "agent.completed":
       agent.status = "completed";
       agent.summary = fact.data.summary;
+      agent.outcome = { kind: "finished", summary: fact.data.summary };
       return;
     case "agent.failed":
       agent.status = "failed";
       agent.error = fact.data.error;
+      agent.outcome = fact.data.outcome ?? { kind: "failed", error: fact.data.error };
       return;
     case "budget.set":
       agent.created = { ...agent.created, budget_usd: fact.data.budget_usd };

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Fact, NewFact, NodeId, RunId } from "../protocol/index.ts";
 import { applyToBoard, type Board, emptyBoard, openNodes, readyNodes } from "./board.ts";
+import { waitingWork } from "./waiting-work.ts";
 
 const RUNS: RunId[] = ["run-1", "run-2"];
 
@@ -25,7 +26,10 @@ test("what is ready and what is open is the same however it was come by: asked a
         applyToBoard(board, { seq: 1, agent_id: "agent-test", ts: 0, ...fact } as Fact);
         expect(idsOf(readyNodes(board))).toEqual(readyByLooking(board));
         expect(idsOf(readyNodes(structuredClone(board)))).toEqual(readyByLooking(board));
-        for (const run of RUNS) expect(new Set(idsOf(openNodes(board, run)))).toEqual(openByLooking(board, run));
+        for (const run of RUNS) {
+          expect(new Set(idsOf(openNodes(board, run)))).toEqual(openByLooking(board, run));
+          expect(waitingWork(board, run).openInStage.get(1) ?? 0).toBe(openByLooking(board, run).size);
+        }
       }
     }),
   );
@@ -39,7 +43,7 @@ function factOf({ what, node, worker, run, dependencies }: Happening, board: Boa
     const node_id: NodeId = `node-${there.length + 1}`;
     return {
       type: "node.created",
-      data: { ...base, node_id, task: "", dependencies: after, created_by: "coordinator" },
+      data: { ...base, node_id, task: "", stage: 1, dependencies: after, created_by: "coordinator" },
     };
   }
   const node_id = there[node % Math.max(1, there.length)];

@@ -1,5 +1,6 @@
 import type { Fact, NodeId, RunId, StageContract } from "../protocol/index.ts";
 import type { Board } from "./board.ts";
+import { waitingWork } from "./waiting-work.ts";
 
 /** Nodes that belong together, under a contract. */
 export interface Stage {
@@ -43,10 +44,7 @@ export function currentStage(stages: readonly Stage[], run: RunId): Stage | unde
 
 /** Whether its contract calls a stage done: by the nodes that have ended. */
 export function isStageDone(stage: Stage, board: Board): boolean {
-  const ended = stage.nodes.filter((id) => {
-    const status = board.nodes[id]?.status;
-    return status === "completed" || status === "failed";
-  }).length;
+  const ended = stage.nodes.length - (waitingWork(board, stage.run_id).openInStage.get(stage.number) ?? 0);
   if (ended === 0) return false;
   switch (stage.contract.checkpoint_policy) {
     case "all_must_complete":

@@ -11,6 +11,8 @@ import type { Board, NodeState } from "./board.ts";
  */
 export interface WaitingWork {
   open: Set<NodeId>;
+  /** How many of them belong to each stage. */
+  openInStage: Map<number, number>;
   /** Ready, and anybody may take it. */
   free: NodeId[];
   /** Ready, and kept for one worker. */
@@ -44,11 +46,9 @@ export function noteChange(board: Board, before: NodeState | undefined, after: N
     add(index, board, after);
     return;
   }
-  const { open } = workOf(index, after.spec.run_id);
   if (before.status === "pending") drop(readyListOf(workOf(index, before.spec.run_id), before), before.id);
   if (after.status === "pending" && (index.waitsFor.get(after.id) ?? 0) === 0) becomesReady(index, after);
-  if (after.status === "completed" || after.status === "failed") open.delete(after.id);
-  else open.add(after.id);
+  countOpen(workOf(index, after.spec.run_id), after);
   if (after.status === "completed" && before.status !== "completed") release(index, board, after.id);
 }
 
@@ -64,7 +64,7 @@ function indexOf(board: Board): Index {
 
 function add(index: Index, board: Board, node: NodeState): void {
   if (node.status === "completed" || node.status === "failed") return;
-  workOf(index, node.spec.run_id).open.add(node.id);
+  countOpen(workOf(index, node.spec.run_id), node);
   if (node.status !== "pending") return;
   const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
   index.waitsFor.set(node.id, waitsFor.length);
@@ -74,6 +74,14 @@ function add(index: Index, board: Board, node: NodeState): void {
     else index.heldUp.set(id, [node.id]);
   }
   if (waitsFor.length === 0) becomesReady(index, node);
+}
+
+function countOpen({ open, openInStage }: WaitingWork, { id, status, spec: { stage } }: NodeState): void {
+  const isOpen = status !== "completed" && status !== "failed";
+  if (isOpen === open.has(id)) return;
+  if (isOpen) open.add(id);
+  else open.delete(id);
+  if (stage !== undefined) openInStage.set(stage, (openInStage.get(stage) ?? 0) + (isOpen ? 1 : -1));
 }
 
 function release(index: Index, board: Board, completed: NodeId): void {
@@ -92,6 +100,11 @@ function becomesReady(index: Index, node: NodeState): void {
 }
 
 function drop(list: NodeId[], id: NodeId): void {
+  // Nearly always it is the oldest that is taken, and `shift` moves nobody.
+  if (list[0] === id) {
+    list.shift();
+    return;
+  }
   const at = placeOf(list, id);
   if (list[at] === id) list.splice(at, 1);
 }
@@ -124,7 +137,7 @@ function readyListOf({ free, reserved }: WaitingWork, { reserved_for }: NodeStat
 function workOf({ runs }: Index, run: RunId): WaitingWork {
   let work = runs.get(run);
   if (!work) {
-    work = { open: new Set(), free: [], reserved: new Map() };
+    work = { open: new Set(), openInStage: new Map(), free: [], reserved: new Map() };
     runs.set(run, work);
   }
   return work;

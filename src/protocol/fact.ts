@@ -43,7 +43,7 @@ export const factData = {
   "agent.resumed": z.object({}),
   "agent.stopped": z.object({ by: z.string() }),
   "agent.completed": z.object({ summary: z.string() }),
-  "agent.failed": z.object({ error: z.string() }),
+  "agent.failed": z.object({ error: z.string(), outcome: outcomeSchema.optional() }),
 
   "run.started": z.object({ run_id: runIdSchema, goal: z.string() }),
   "run.finished": z.object({ run_id: runIdSchema, outcome: outcomeSchema }),

@@ -19,14 +19,15 @@ import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
 import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
 import { NodeTraces } from "../store/node-trace.ts";
 import { nodeDir, runDir } from "../store/paths.ts";
-import { writeOutput, writePlan } from "../store/run-files.ts";
+import { writeOutput } from "../store/run-files.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { coordinate } from "../workers/coordinator.ts";
 import type { Workplace } from "../workers/harnessed.ts";
-import { Purse } from "../workers/purse.ts";
+import { BudgetExhausted, Purse } from "../workers/purse.ts";
 import { situationOf } from "./inspect.ts";
 import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
+import { PlanFile } from "./plan-file.ts";
 import { assignments } from "./scheduler.ts";
 import { Team, type TeamLimits } from "./team.ts";
 
@@ -79,7 +80,8 @@ export class Agent {
   #purse: Purse | undefined;
   #work = new AbortController();
   #scheduling = false;
-  #planning = false;
+  readonly #plan: PlanFile;
+  #nodes: number;
   #unsnapshotted = 0;
   #broken: unknown;
 
@@ -88,6 +90,8 @@ export class Agent {
     this.#now = now;
     this.#house = house;
     this.#traces = new NodeTraces(log.dir, () => this.#now.board);
+    this.#plan = new PlanFile(log.dir, () => this.#now);
+    this.#nodes = Object.keys(now.board.nodes).length;
     log.subscribe((fact) => this.#onFact(fact));
   }
 
@@ -156,6 +160,7 @@ export class Agent {
 
   async close(): Promise<void> {
     await this.halt().catch(() => {});
+    this.#plan.write();
     await this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
   }
 
@@ -176,12 +181,14 @@ export class Agent {
     apply(this.#now, fact);
     this.#traces.note(fact);
     if (fact.type === "node.created") this.#prepare(fact.data.node_id);
-    if (CHANGES_THE_PLAN.has(fact.type)) this.#planSoon();
+    if (CHANGES_THE_PLAN.has(fact.type)) this.#plan.changed();
     if (fact.type === "node.assigned") this.#startNode(fact.data.node_id);
     if (fact.type === "message.sent") this.#noteMessage(fact);
     // Not before all facts of the same append are known: a node and whom it is reserved for, an end and who is free.
     if (WAKES_THE_SCHEDULER.has(fact.type)) queueMicrotask(() => this.#schedule());
-    if (++this.#unsnapshotted >= SNAPSHOT_EVERY) {
+    if (fact.type === "node.created") this.#nodes += 1;
+    // It holds the whole board: the larger that is, the rarer, so that a fact costs the same on any board.
+    if (++this.#unsnapshotted >= Math.max(SNAPSHOT_EVERY, this.#nodes)) {
       this.#unsnapshotted = 0;
       // A snapshot is disposable: failing to write one loses nothing.
       void this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
@@ -200,17 +207,6 @@ export class Agent {
       },
       (error: unknown) => this.#fail(error),
     );
-  }
-
-  /** `_plan.md` follows the board, once for all that changed together. */
-  #planSoon(): void {
-    if (this.#planning) return;
-    this.#planning = true;
-    setImmediate(() => {
-      this.#planning = false;
-      const run = this.#now.agent.run?.id;
-      if (run) derived(() => writePlan(runDir(this.log.dir, run), this.#now));
-    });
   }
 
   /** The folder is there for people to look at before anybody begins; it can be made again. */
@@ -245,18 +241,25 @@ export class Agent {
       await this.log.append({ facts: [{ type: "worker.stopped", data: { worker_id: COORDINATOR } }] }).durable;
       return;
     }
+    if (outcome.kind === "budget_exhausted") await this.#endNodesForWantOfMoney(outcome.spent_usd);
     const ended: NewFact =
       outcome.kind === "finished"
         ? { type: "agent.completed", data: { summary: outcome.summary } }
-        : { type: "agent.failed", data: { error: explain(outcome) } };
+        : { type: "agent.failed", data: { error: explain(outcome), outcome } };
     const facts: NewFact[] = [{ type: "worker.idle", data: { worker_id: COORDINATOR } }];
-    // A run that failed (a wrong key, a provider that is down) is not over: once mended, resume goes on with it.
-    if (outcome.kind !== "failed")
+    // Only the goal ends a run. One that failed (a wrong key, a spent budget, no turns left) goes on with resume.
+    if (outcome.kind === "finished")
       facts.push(...this.#closing(run.id), { type: "run.finished", data: { run_id: run.id, outcome } });
     await this.log.append({ facts: [...facts, ended] }).durable;
     derived(() => writeOutput(runDir(this.log.dir, run.id), run.goal, outcome, this.#now.board));
     // Nobody works for a run that has ended.
     this.#work.abort(new Error("the run has ended"));
+  }
+
+  /** Nobody can think any more: each hands over what it has, before the run ends. */
+  async #endNodesForWantOfMoney(spent: number): Promise<void> {
+    this.#work.abort(new BudgetExhausted(spent, this.#now.agent.created.budget_usd ?? 0));
+    await Promise.all([...this.#tasks].map(([id, task]) => (id === COORDINATOR ? undefined : task)));
   }
 
   /** What a run leaves open when it ends: its stage, nodes nobody will finish, and mail that nobody will read. */

@@ -1,4 +1,4 @@
-import { type Board, type NodeState, nodeNamed } from "../projections/index.ts";
+import { type Board, type NodeState, nodeNamed, type Situation } from "../projections/index.ts";
 import type { NodeId, RunId } from "../protocol/index.ts";
 import type { NewWork } from "../tools/work.ts";
 
@@ -7,11 +7,12 @@ type Checked = { ok: true; dependencies: NodeId[] } | { ok: false; reason: strin
 /** Work may only build on nodes that exist; a node made now can therefore never be part of a cycle. */
 export function checkedOrder(
   order: NewWork,
-  board: Board,
+  now: Situation,
   run: RunId,
   parent: NodeState | undefined,
   limits: { maxDepth: number; maxChildren: number },
 ): Checked {
+  const { board } = now;
   const reason =
     tooDeepOrBroad(board, parent, limits) ??
     notAPath(order.deliverables) ??

@@ -24,6 +24,7 @@ import {
 import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
 import { writeRefs } from "../store/run-files.ts";
 import { type Colleagues, type Workplace, workOnNode } from "../workers/harnessed.ts";
+import { BudgetExhausted } from "../workers/purse.ts";
 import { pinnedRefs } from "./pinned-refs.ts";
 
 type Who = { node_id: NodeId; worker_id: string };
@@ -192,6 +193,8 @@ function failureNotes(error: string, id: NodeId, entries: readonly StoredEntry[]
 export function asOutcome(signal: AbortSignal): (error: unknown) => Outcome {
   return (error) => {
     if (error instanceof StoreError) throw error;
+    if (signal.aborted && signal.reason instanceof BudgetExhausted)
+      return { kind: "budget_exhausted", spent_usd: signal.reason.spent };
     if (signal.aborted) return { kind: "stopped" };
     return { kind: "failed", error: error instanceof Error ? error.message : String(error) };
   };

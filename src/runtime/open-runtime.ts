@@ -1,12 +1,13 @@
 import { createCatalog } from "../models/catalog.ts";
 import type { Clock } from "../protocol/clock.ts";
+import { codeOf } from "../store/disk.ts";
 import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { systemClock } from "./clock.ts";
 import { equip } from "./equipment.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
-import type { Settings } from "./settings.ts";
+import { type Settings, SettingsError } from "./settings.ts";
 
 /** The composition root: everything real is made here and handed in; tests hand in their own. */
 export async function openRuntime(settings: Settings, instead: Partial<RuntimePorts> = {}): Promise<Runtime> {
@@ -25,6 +26,20 @@ export function lookAtHome(home: string): Promise<Store> {
   return openHome(home, systemClock, true);
 }
 
-function openHome(root: string, clock: Clock, readOnly: boolean): Promise<Store> {
-  return openStore({ root, disk: nodeDisk, clock, readOnly });
+async function openHome(root: string, clock: Clock, readOnly: boolean): Promise<Store> {
+  try {
+    return await openStore({ root, disk: nodeDisk, clock, readOnly });
+  } catch (error) {
+    const why = UNUSABLE[codeOf(error) ?? ""];
+    if (why === undefined) throw error;
+    throw new SettingsError(`The home ${root} cannot be used: ${why}. Choose another with --home or AGIRAPH_HOME.`);
+  }
 }
+
+const UNUSABLE: Readonly<Record<string, string>> = {
+  ENOTDIR: "it is, or lies under, a file",
+  EEXIST: "it is a file",
+  EACCES: "you may not write there",
+  EPERM: "you may not write there",
+  EROFS: "it is on a read-only disk",
+};

@@ -26,7 +26,7 @@ export async function loadSettings(
   packageRoot: string,
 ): Promise<Settings> {
   const beside = await envFile(join(packageRoot, ".env"));
-  const home = resolve(flags.home ?? env.AGIRAPH_HOME ?? beside.AGIRAPH_HOME ?? join(homedir(), ".agiraph"));
+  const home = resolve(flags.home || env.AGIRAPH_HOME || beside.AGIRAPH_HOME || join(homedir(), ".agiraph"));
   const inHome = await envFile(join(home, ".env"));
   const config = await readConfig(join(home, "config.json"));
   return { home, env: { ...inHome, ...beside, ...env }, config };
@@ -42,7 +42,7 @@ export async function readConfig(path: string): Promise<Config> {
   if (text === undefined) return {};
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (error) {
     throw new SettingsError(
       `${path}${placeOfSyntaxError(text, error)}: this is not valid JSON (${message(error)}). Mend it or remove the file.`,

@@ -87,7 +87,7 @@ export class Team {
   async createNode(by: { worker_id: WorkerId; node_id: NodeId | null }, order: NewWork): Promise<ToolOutput> {
     const now = this.#ports.now();
     const parent = by.node_id ? now.board.nodes[by.node_id] : undefined;
-    const checked = checkedOrder(order, now.board, this.#run, parent, this.#ports.limits);
+    const checked = checkedOrder(order, now, this.#run, parent, this.#ports.limits);
     if (!checked.ok) return refused(`Not created: ${checked.reason}`);
     const worker = order.worker === undefined ? undefined : this.#worker(order.worker);
     if (order.worker !== undefined && !worker) return refused(`Not created: ${this.#nobody(order.worker)}`);

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { replaceFile, writeFileAtomic } from "./atomic-file.ts";
 import { codeOf, type Disk, readWhole } from "./disk.ts";
-import { HomeLockedError, NewerVersionError, NotFoundError } from "./errors.ts";
+import { HomeLockedError, NewerVersionError, NotFoundError, StoreUsageError } from "./errors.ts";
 import { agentsDir, holderFile, journalDir, lockFile, versionFile } from "./paths.ts";
 
 /**
@@ -93,6 +93,11 @@ export function readHolder(disk: Disk, root: string): HomeHolder | undefined {
 function checkVersion(disk: Disk, root: string): boolean {
   const found = readWhole(disk, versionFile(root))?.toString().trim();
   if (found === undefined) return false;
+  if (!/^\d+$/.test(found)) {
+    throw new StoreUsageError(
+      `${versionFile(root)} should hold a number and holds "${found.slice(0, 40)}". Put ${HOME_VERSION} there if this is an Agiraph home.`,
+    );
+  }
   if (found !== String(HOME_VERSION)) throw new NewerVersionError(`The home ${root}`, found, HOME_VERSION);
   return true;
 }

@@ -68,7 +68,7 @@ export class Team implements AsyncDisposable {
   async outcome(): Promise<Outcome> {
     await this.agent.idle();
     for (const model of [this.#plan.coordinator, ...Object.values(this.#plan.workers ?? {})]) model.assertDone();
-    const outcome = this.agent.now.agent.run?.finished;
+    const { outcome } = this.agent.now.agent;
     if (!outcome) throw new Error(`The run has not ended: the agent is ${this.agent.now.agent.status}.`);
     return outcome;
   }
@@ -97,7 +97,7 @@ const WORKER_MODEL = "scripted/worker";
 function scriptedCatalog({ coordinator, workers = {} }: TeamPlan): Catalog {
   const worker = byName(workers);
   return {
-    model: async (id: string) => (id === COORDINATOR_MODEL ? coordinator : worker),
+    model: async (id: string) => (id === COORDINATOR_MODEL ? coordinator : { ...worker, id }),
     list: async () => [],
     chooseDefault: async () => ({ model: COORDINATOR_MODEL, why: "scripted" }),
     cost: async () => 0,

@@ -84,8 +84,9 @@ export async function carryOut(
 
 /** The failures that are ours to report. Anything else is a bug or a dead disk, and goes up. */
 function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
+  const cause: unknown = signal.aborted ? signal.reason : error;
+  if (cause instanceof BudgetExhausted) return { kind: "budget_exhausted", spent_usd: cause.spent };
   if (signal.aborted) return { kind: "stopped" };
-  if (error instanceof BudgetExhausted) return { kind: "budget_exhausted", spent_usd: error.spent };
   if (error instanceof ModelFailure) {
     return { kind: error.reason === "context_too_long" ? "abandoned" : "failed", error: error.message };
   }
@@ -111,12 +112,12 @@ function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () =
     async reply(request: ModelRequest, signal: AbortSignal) {
       askShares(now(), node_id, note);
       let waited = false;
-      const pay = await purse?.enter(signal, () => {
+      const pay = await purse?.enter(model.id, signal, () => {
         waited = true;
         wait("budget");
       });
       if (waited) goOn();
-      let cost: number | null = null;
+      let cost: number | null | undefined;
       try {
         note({ type: "model.called", data: { ...who, turn: turn() } });
         const watched: ModelRequest = {

@@ -43,7 +43,8 @@ export async function coordinate(
   );
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {
-    const job = { ...past, maxTurns: place.maxTurns, onSilence: waitOrEnd(team, mailbox, place) };
+    // Taken up again, it may take as many turns again.
+    const job = { ...past, maxTurns: past.turn - 1 + place.maxTurns, onSilence: waitOrEnd(team, mailbox, place) };
     return await carryOut(job, { model, toolbox, mail: () => mailbox.take() }, ACTOR, place, signal);
   } finally {
     mailbox.close();

@@ -1,7 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { both, call, type Step, script, startTeam, type Team } from "../../src/testing/index.ts";
+import type { ModelRequest } from "../../src/models/model.ts";
+import { both, call, hang, type Step, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { ScriptedModel } from "../../src/testing/script.ts";
 
 const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
@@ -17,40 +20,53 @@ async function answersTo(team: Team, who: string): Promise<[string, boolean, str
 
 test("twenty at work at once never spend more than the budget and one call, and each leaves what it had", async () => {
   const BUDGET = 1;
-  const PRICES = [0.03, 0.11];
   const names =
     "Alice Bob Carol David Erin Frank Grace Henry Iris Jack Kate Leo Mona Nina Oscar Paula Quinn Rosa Sam Tara".split(
       " ",
     );
-  // Everyone would go on for ever; half of them are dear.
-  const mind = (_: string, at: number) =>
-    script(
-      written("draft.md", "a beginning"),
-      ...Array.from({ length: 40 }, (_, turn) => costing(written("more.md", `${turn}`), PRICES[at % 2] ?? 0)),
+  // The model of every second one is dear, which nobody knows beforehand.
+  const people = names.map((name, at) =>
+    at % 2 === 0 ? { name, model: "cheap/mind", price: 0.005 } : { name, model: "dear/mind", price: 0.02 },
+  );
+  // Everyone makes a beginning, waits for the word, and would then go on for ever.
+  const mind = (price: number) =>
+    new SlowScript(
+      [
+        costing(both(written("draft.md", "a beginning"), call("check_messages", { wait: true })), price),
+        ...Array.from({ length: 200 }, (_, turn) => costing(written("more.md", `${turn}`), price)),
+      ],
+      {},
     );
-  const minds = names.map((name, at) => [name, mind(name, at)] as const);
+  const { promise: allWait, resolve: theyDo } = Promise.withResolvers<void>();
   await using team = await startTeam({
     goal: "Spend it all",
     budget_usd: BUDGET,
     config: { max_concurrent: 20 },
     coordinator: script(
-      both(...names.map((name) => call("spawn_worker", { name }))).with({ cost_usd: 0.03 }),
-      both(...names.map((worker) => made(`${worker}'s part`, { worker }))).with({ cost_usd: 0.03 }),
+      both(...people.map(({ name, model }) => call("spawn_worker", { name, model }))).with({ cost_usd: 0.001 }),
+      both(...names.map((worker) => made(`${worker}'s part`, { worker }))).with({ cost_usd: 0.001 }),
+      costing(call("send_message", { to: "*", content: "Go." }).until(allWait), 0.001),
+      call("finish", { summary: "rich" }).after("everything is paid"),
     ),
-    workers: Object.fromEntries(minds),
+    workers: Object.fromEntries(people.map(({ name, price }) => [name, mind(price)])),
+  });
+  const waiting = new Set<string>();
+  team.agent.log.subscribe((fact) => {
+    if (fact.type === "worker.waiting" && fact.data.for === "news" && fact.data.node_id)
+      waiting.add(fact.data.worker_id);
+    if (waiting.size === names.length) theyDo();
   });
   await team.agent.idle();
 
   const { spending, agent } = team.agent.now;
-  expect(spending.total.cost_usd).toBeGreaterThanOrEqual(BUDGET);
-  expect(spending.total.cost_usd).toBeLessThanOrEqual(BUDGET + Math.max(...PRICES));
-  expect(agent.run?.finished).toEqual({ kind: "budget_exhausted", spent_usd: spending.total.cost_usd });
+  const spent = spending.total.cost_usd;
+  expect(spent).toBeGreaterThanOrEqual(BUDGET);
+  expect(spent).toBeLessThanOrEqual(BUDGET + 0.02);
+  expect(agent.outcome).toEqual({ kind: "budget_exhausted", spent_usd: expect.closeTo(spent, 6) });
   expect(agent.status).toBe("failed");
 
-  // All twenty were at work before the first of them was cut off.
-  const facts = await team.facts();
-  const cut = facts.findIndex((fact) => fact.type === "node.failed");
-  expect(facts.slice(0, cut).filter((fact) => fact.type === "node.started").length).toBe(20);
+  // They were really at it together: all of them waited for an answer at the same time.
+  expect(SlowScript.most).toBe(20);
   // Each ends for want of money, with what it had, published and readable.
   expect(
     team
@@ -65,11 +81,44 @@ test("twenty at work at once never spend more than the budget and one call, and 
     const path = `runs/run-1/nodes/node-${at + 1}/published/draft.md`;
     expect(await readFile(join(team.agent.log.dir, path), "utf8")).toBe("a beginning");
   }
-  expect(facts.flatMap((fact) => (fact.type.startsWith("budget.") ? [fact.type] : []))).toEqual([
-    "budget.warned",
-    "budget.exceeded",
-  ]);
+  const told = (await team.facts()).flatMap((fact) => (fact.type.startsWith("budget.") ? [fact.type] : []));
+  expect([...new Set(told)]).toEqual(["budget.warned", "budget.exceeded"]);
 });
+
+test("a model that nobody has tried yet is tried by one alone, however many wait for it", async () => {
+  const names = ["Alice", "Bob", "Carol", "David"];
+  await using team = await startTeam({
+    goal: "Try the dear ones",
+    budget_usd: 0.1,
+    coordinator: script(
+      both(...names.map((name) => call("spawn_worker", { name, model: "dear/mind" }))).with({ cost_usd: 0.001 }),
+      both(...names.map((worker) => made(`${worker}'s part`, { worker }))).with({ cost_usd: 0.001 }),
+      call("finish", { summary: "rich" }).after("everything is paid"),
+    ),
+    workers: Object.fromEntries(
+      names.map((name) => [name, new SlowScript([costing(written("a.md", name), 0.06), hang()], {})]),
+    ),
+  });
+  await team.agent.idle();
+  // One call left room for another, which took what there was; together they would have cost 0.24.
+  expect(dollars(team.agent.now.spending.total.cost_usd)).toBe(0.122);
+});
+
+/** A mind that takes some turns of the event loop to answer, as over a network. */
+class SlowScript extends ScriptedModel {
+  static most = 0;
+  static #thinking = 0;
+  override async reply(request: ModelRequest, signal: AbortSignal) {
+    SlowScript.#thinking += 1;
+    SlowScript.most = Math.max(SlowScript.most, SlowScript.#thinking);
+    try {
+      for (let turn = 0; turn < 50; turn++) await setImmediate();
+      return await super.reply(request, signal);
+    } finally {
+      SlowScript.#thinking -= 1;
+    }
+  }
+}
 
 test("a share is reserved from what is left above it: too large a one is refused, and nothing is on the board", async () => {
   await using team = await startTeam({
@@ -167,7 +216,7 @@ test("a share without one of its own draws on the next above it that has one", a
       call("finish", { summary: "shared" }).after("node-1 failed: budget exhausted"),
     ),
     workers: {
-      Alice: script(made("A part")),
+      Alice: script(made("A part"), call("publish", { summary: "a" }).after("node-2 completed")),
       Bob: script(
         made("A piece", { budget_usd: 0.3 }),
         costing(written("b.md", "b").after("$0.3 is more than the $0.2000 that node-1 has left."), 0.25),

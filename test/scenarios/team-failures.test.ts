@@ -163,7 +163,7 @@ test("a node has the time its stage's contract gives it, and not a moment more",
   expect(team.board().map((node) => node.status)).toEqual(["running"]);
   await clock.advance(1);
   await team.agent.idle();
-  expect(team.agent.now.agent.run?.finished).toEqual({ kind: "finished", summary: "It took too long." });
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "It took too long." });
   // Trying again would take as long: it is not retried.
   expect(await lifeOf(team, "node-1")).toEqual(["created", "assigned", "started", "published", "failed"]);
   expect(team.agent.now.roster.alice?.status).toBe("idle");

@@ -132,11 +132,11 @@ function sameWork(entries: readonly StoredEntry[], at: number, later: StoredEntr
   return !entries.slice(at + 1, entries.indexOf(later)).some((entry) => entry.role === "user" && entry.node_id);
 }
 
-/** Nodes whose worker was interrupted for good: out of time, or the run was over. */
+/** Nodes whose worker was interrupted for good: out of time, out of money, or the run was over. */
 function endedFromOutside(facts: readonly Fact[]): Set<string> {
   return new Set(
     factsOf(facts, "node.failed")
-      .filter(({ data: { outcome } }) => outcome.kind === "stopped" || outcome.kind === "abandoned")
+      .filter(({ data: { outcome } }) => ["stopped", "abandoned", "budget_exhausted"].includes(outcome.kind))
       .map((fact) => fact.data.node_id),
   );
 }
@@ -183,9 +183,12 @@ function spendingProblems({ facts, now, plan }: History): string[] {
     if (!same(own, node.spent_usd)) problems.push(`I10: ${node.id} spent ${own}, told ${node.spent_usd}`);
   }
   problems.push(...overdrafts(facts, plan.budget_usd));
-  const conversations = replies.filter((fact) => fact.data.worker_id === COORDINATOR).length;
-  if (conversations > (plan.config.max_turns ?? 0) * now.agent.runs)
-    problems.push(`I10: the coordinator took ${conversations} turns`);
+  let turns = 0;
+  for (const fact of facts) {
+    if (fact.type === "agent.started") turns = 0;
+    if (fact.type === "model.responded" && fact.data.worker_id === COORDINATOR && ++turns > (plan.config.max_turns ?? 0))
+      problems.push(`I10: fact ${fact.seq}: the coordinator takes its turn ${turns} since it was started`);
+  }
   return problems;
 }
 

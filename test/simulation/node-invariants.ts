@@ -34,10 +34,14 @@ class Account {
   readonly problems: string[] = [];
   readonly #nodes = new Map<NodeId, Node>();
   readonly #workers = new Map<string, { run: string; on: NodeId | undefined; retired: boolean }>();
-  #ended = new Set<string>();
+  readonly #ended = new Set<string>();
+  #run = "";
 
   take(fact: Fact): void {
     if (fact.type === "run.finished") this.#ended.add(fact.data.run_id);
+    if (fact.type === "run.started") this.#run = fact.data.run_id;
+    if (fact.type === "agent.stopped" && this.#ended.has(this.#run))
+      this.problems.push(`I2: fact ${fact.seq}: stopped after ${this.#run} had ended`);
     if (fact.type === "worker.spawned")
       this.#workers.set(fact.data.worker_id, { run: fact.data.run_id, on: undefined, retired: false });
     if (fact.type === "worker.retired") this.#retire(fact);

@@ -73,7 +73,6 @@ export class Watch {
         return;
       case "worker.idle":
       case "worker.stopped":
-      case "worker.retired":
         this.#working.set(worker_id, "away");
         return;
     }

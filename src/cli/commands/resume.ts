@@ -5,7 +5,7 @@ import { type ExitCode, Refusal } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
 import { watchTeam } from "../watch-team.ts";
-import { listenForOthers } from "./run.ts";
+import { listenForOthers, tellRepairs } from "./run.ts";
 
 export interface ResumeOptions {
   budget?: number;
@@ -14,7 +14,8 @@ export interface ResumeOptions {
 
 export async function resume(call: Invocation, word: string, options: ResumeOptions): Promise<ExitCode> {
   const { terminal } = call;
-  const runtime = await openRuntime(await settingsOf(call, options));
+  const settings = await settingsOf(call, options);
+  const runtime = await openRuntime(settings);
   try {
     const { id, status, created } = (await findAgent(runtime.store, word)).agent;
     if (status === "completed") {
@@ -23,6 +24,7 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
       );
     }
     const agent = await runtime.agent(id);
+    tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
     const listening = listenForOthers(runtime);
     if (options.budget !== undefined) await runtime.checkPrices(created.model, created.worker_model);

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Catalog } from "../../models/catalog.ts";
 import { allSituations } from "../../runtime/inspect.ts";
@@ -9,8 +10,9 @@ import { type ExitCode, UnusableModel, UsageError } from "../exit-code.ts";
 import { count } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
-import type { Environment } from "../terminal.ts";
+import type { Environment, Terminal } from "../terminal.ts";
 import { type Remark, watchTeam } from "../watch-team.ts";
+import { plain } from "../width.ts";
 
 export interface RunOptions {
   model?: string;
@@ -33,6 +35,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   const settings = await settingsOf(call, options);
   const runtime = await openRuntime(settings);
   try {
+    tellRepairs(runtime, settings.home, terminal);
     const chosen = await chooseModel(options, settings, runtime.catalog);
     terminal.say(terminal.errPaint.dim(`Model: ${chosen.model} (${chosen.why})`));
     const listening = listenForOthers(runtime);
@@ -85,6 +88,14 @@ function orderFor(
 /** Where the person stood: npm runs its scripts in the package's folder and says where it was called. */
 export function projectFolder({ env, cwd }: { env: Environment; cwd: string }): string {
   return env.npm_lifecycle_event && env.INIT_CWD ? env.INIT_CWD : cwd;
+}
+
+/** A damaged home works on; what was damaged, and where the damaged bytes are kept, is said before anything else. */
+export function tellRepairs({ store }: Runtime, home: string, terminal: Terminal): void {
+  for (const { file, what, aside } of store.repairs) {
+    const kept = aside ? ` Kept in ${join(home, aside)}.` : "";
+    terminal.say(`${terminal.errPaint.yellow("!")} Damaged: ${plain(`${file}: ${what}.${kept}`)}`);
+  }
 }
 
 export function listenForOthers(runtime: Runtime): Remark {

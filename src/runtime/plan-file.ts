@@ -1,0 +1,44 @@
+import type { Situation } from "../projections/index.ts";
+import { runDir } from "../store/paths.ts";
+import { writePlan } from "../store/run-files.ts";
+
+/** A board so small that it is written in less costs nothing worth saving. */
+const SHORT_MS = 2;
+const REST = 50;
+
+/**
+ * `_plan.md` follows the board, once for all that changed together. Writing it takes as long as the board is: after
+ * that it rests fifty times as long, so that a large board spends two hundredths of its time on it and no more.
+ */
+export class PlanFile {
+  readonly #agentDir: string;
+  readonly #now: () => Situation;
+  #due = false;
+  #took = 0;
+
+  constructor(agentDir: string, now: () => Situation) {
+    this.#agentDir = agentDir;
+    this.#now = now;
+  }
+
+  changed(): void {
+    if (this.#due) return;
+    this.#due = true;
+    if (this.#took < SHORT_MS) setImmediate(() => this.write());
+    else setTimeout(() => this.write(), this.#took * REST).unref();
+  }
+
+  /** What is there now, if it is not written yet. */
+  write(): void {
+    const run = this.#now().agent.run?.id;
+    if (!this.#due || !run) return;
+    this.#due = false;
+    const began = performance.now();
+    try {
+      writePlan(runDir(this.#agentDir, run), this.#now());
+    } catch {
+      // The disk is full or the folder is gone; the log has everything.
+    }
+    this.#took = performance.now() - began;
+  }
+}
