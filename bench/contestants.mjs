@@ -1,4 +1,7 @@
-/** Who is measured, in the order of the table. A peer's figures count only with its persistence on. */
+/**
+ * Who is measured, in the order of the table. A peer's figures count only with its persistence on; `persists` are those
+ * that bring it themselves and keep each step when it is done.
+ */
 export const contestants = [
   { name: "floor-json", kind: "floor", keeps: "one write + fdatasync a turn, one file a worker; not streamed" },
   { name: "floor-streamed", kind: "floor", keeps: "one write + fdatasync a turn, one file a worker" },
@@ -16,10 +19,17 @@ export const contestants = [
     package: "@openai/agents",
     keeps: "its `Session` over our append + fdatasync; called once, when the run ends",
   },
-  { name: "mastra", kind: "peer", package: "@mastra/core", keeps: "its memory over LibSQL, `savePerStep`" },
+  {
+    name: "mastra",
+    kind: "peer",
+    persists: true,
+    package: "@mastra/core",
+    keeps: "its memory over LibSQL, `savePerStep`",
+  },
   {
     name: "langgraph",
     kind: "peer",
+    persists: true,
     package: "@langchain/langgraph",
     keeps: "its SQLite checkpointer (over `node:sqlite`, synchronous=NORMAL)",
   },

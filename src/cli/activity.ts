@@ -1,5 +1,5 @@
-import type { Fact, WorkerId } from "../protocol/index.ts";
-import { milliseconds } from "./format.ts";
+import type { Fact, FactOf, WorkerId } from "../protocol/index.ts";
+import { milliseconds, timestamp } from "./format.ts";
 import { plain } from "./width.ts";
 
 /** What each worker is doing this moment, in a few words. Only for whoever looks on: it is no part of the record. */
@@ -17,10 +17,13 @@ export function applyToActivity(activity: Activity, fact: Fact): void {
       );
       return;
     case "tool.called":
-      activity.set(fact.data.worker_id, plain(`${fact.data.tool} ${fact.data.gist}`));
+      activity.set(fact.data.worker_id, plain(`${fact.data.tool} ${fact.data.gist === "{}" ? "" : fact.data.gist}`));
       return;
     case "worker.waiting":
-      activity.set(fact.data.worker_id, WAITING[fact.data.for]);
+      activity.set(fact.data.worker_id, waitingWords(fact.data));
+      return;
+    case "worker.busy":
+      if (isWaiting(activity.get(fact.data.worker_id))) activity.set(fact.data.worker_id, "goes on");
       return;
     case "worker.idle":
     case "worker.stopped":
@@ -29,10 +32,21 @@ export function applyToActivity(activity: Activity, fact: Fact): void {
   }
 }
 
-const WAITING = {
+type Waiting = FactOf<"worker.waiting">["data"]["for"];
+
+const WAITING: Record<Waiting, string> = {
   human: "waits for you",
   news: "waits for the team",
   rate_limit: "waits for the rate limit to pass",
   children: "waits for its sub-nodes",
   budget: "waits for room in the budget",
-} as const;
+};
+
+/** Why somebody waits, and until when, where that is known. */
+export function waitingWords({ for: reason, until_ts }: { for: Waiting; until_ts?: number | undefined }): string {
+  return until_ts === undefined ? WAITING[reason] : `${WAITING[reason]}, until ${timestamp(until_ts).slice(11)}`;
+}
+
+function isWaiting(words: string | undefined): boolean {
+  return words?.startsWith("waits for ") ?? false;
+}

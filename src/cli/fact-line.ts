@@ -1,5 +1,7 @@
 import type { Fact, Outcome } from "../protocol/index.ts";
+import { waitingWords } from "./activity.ts";
 import { amount, milliseconds, money } from "./format.ts";
+import { POLICY, stageTitle } from "./stage-words.ts";
 import { headline, plain } from "./width.ts";
 
 /** A fact in one readable line, without its number and time. Facts of a kind not named here are shown as they are. */
@@ -15,6 +17,9 @@ function wordsOf(fact: Fact): string {
       return `${fact.data.why}, pid ${fact.data.pid}`;
     case "agent.stopped":
       return `by ${fact.data.by}`;
+    case "agent.paused":
+    case "agent.resumed":
+      return "";
     case "agent.completed":
       return headline(fact.data.summary);
     case "agent.failed":
@@ -24,16 +29,31 @@ function wordsOf(fact: Fact): string {
     case "run.finished":
       return `${fact.data.run_id}: ${headline(outcomeWords(fact.data.outcome))}`;
     default:
-      return workWordsOf(fact) ?? thoughtWordsOf(fact) ?? JSON.stringify(fact.data);
+      return workWordsOf(fact) ?? peopleWordsOf(fact) ?? thoughtWordsOf(fact) ?? JSON.stringify(fact.data);
   }
 }
 
 function workWordsOf(fact: Fact): string | undefined {
   switch (fact.type) {
-    case "node.created": {
-      const { node_id, task, dependencies } = fact.data;
-      return `${node_id}${dependencies.length > 0 ? ` after ${dependencies.join(", ")}` : ""}: ${headline(task)}`;
+    case "stage.started": {
+      const { stage, name, contract } = fact.data;
+      return (
+        `${stageTitle({ number: stage, name })}: ${POLICY[contract.checkpoint_policy]}, at most ` +
+        `${contract.max_iterations_per_node} turns and ${contract.timeout_seconds} s a node`
+      );
     }
+    case "stage.reconvened":
+      return `stage ${fact.data.stage}: ${headline(fact.data.assessment)}`;
+    case "stage.completed":
+      return `stage ${fact.data.stage}`;
+    case "node.created": {
+      const { node_id, task, dependencies, parent_node_id } = fact.data;
+      const part = parent_node_id ? ` part of ${parent_node_id}` : "";
+      const after = dependencies.length > 0 ? ` after ${dependencies.join(", ")}` : "";
+      return `${node_id}${part}${after}: ${headline(task)}`;
+    }
+    case "node.reserved":
+      return `${fact.data.node_id} for ${fact.data.worker_id}`;
     case "node.assigned":
     case "node.started":
       return `${fact.data.node_id} ${fact.data.worker_id}`;
@@ -41,23 +61,47 @@ function workWordsOf(fact: Fact): string | undefined {
       return `${fact.data.node_id} ${fact.data.worker_id}: ${fact.data.files.map((file) => file.path).join(", ")}`;
     case "node.completed":
       return `${fact.data.node_id} ${fact.data.worker_id}: ${headline(fact.data.summary)}`;
+    case "node.retried":
+      return `${fact.data.node_id} ${fact.data.worker_id}: ${headline(fact.data.error)}`;
     case "node.failed":
       return `${fact.data.node_id} ${fact.data.worker_id}: ${headline(outcomeWords(fact.data.outcome))}`;
-    case "worker.spawned":
-      return `${fact.data.worker_id} (${fact.data.kind}, ${fact.data.model})`;
+    case "log.repaired":
+      return `${fact.data.file}: ${fact.data.what}`;
+    default:
+      return undefined;
+  }
+}
+
+function peopleWordsOf(fact: Fact): string | undefined {
+  switch (fact.type) {
+    case "worker.spawned": {
+      const { worker_id, kind, model, identity } = fact.data;
+      return `${worker_id} (${kind}, ${model})${identity ? `: ${headline(identity)}` : ""}`;
+    }
+    case "worker.briefed":
+      return `${fact.data.worker_id}: ${headline(fact.data.identity)}`;
     case "worker.busy":
       return onNode(fact.data);
     case "worker.idle":
     case "worker.stopped":
+    case "worker.retired":
       return fact.data.worker_id;
     case "worker.waiting":
-      return `${onNode(fact.data)} for ${fact.data.for}`;
-    case "message.sent":
-      return `${fact.data.from} → ${fact.data.to}: ${fact.data.text}`;
+      return `${onNode(fact.data)} ${waitingWords(fact.data)}`;
+    case "worker.checkpointed":
+      return `${onNode(fact.data)}: ${headline(fact.data.summary)}`;
+    case "message.sent": {
+      const { message_id, from, to, reader, text } = fact.data;
+      return `${message_id} ${from} → ${to}${reader ? ` (read by ${reader})` : ""}: ${text}`;
+    }
     case "message.received":
       return `${fact.data.message_id} by ${fact.data.by}`;
-    case "log.repaired":
-      return `${fact.data.file}: ${fact.data.what}${fact.data.aside ? `; kept in ${fact.data.aside}` : ""}`;
+    case "message.forwarded":
+      return `${fact.data.message_id} to ${fact.data.to}`;
+    case "message.expired":
+      return `${fact.data.message_id}: ${fact.data.why}`;
+    case "suggestion.made":
+      return `${onNode(fact.data)}: ${headline(fact.data.suggestion)}`;
     default:
       return undefined;
   }
@@ -86,6 +130,12 @@ function thoughtWordsOf(fact: Fact): string | undefined {
     case "budget.warned":
     case "budget.exceeded":
       return `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)}`;
+    case "process.started":
+      return `${onNode(fact.data)} pid ${fact.data.pid} (${fact.data.sandbox}): ${headline(fact.data.command)}`;
+    case "process.exited": {
+      const { pid, code, signal } = fact.data;
+      return `${onNode(fact.data)} pid ${pid}: ${signal ?? `code ${code}`}`;
+    }
     default:
       return undefined;
   }

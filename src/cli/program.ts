@@ -82,6 +82,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     ["board", "the work of an agent, node by node", async () => (await import("./commands/board.ts")).board],
     ["workers", "who works for an agent", async () => (await import("./commands/workers.ts")).workers],
     ["stop", "stop an agent; what was said and done is kept", async () => (await import("./commands/stop.ts")).stop],
+    ["pause", "let an agent rest until it is resumed", async () => (await import("./commands/stop.ts")).pause],
   ] as const;
   for (const [name, description, load] of looks) {
     program

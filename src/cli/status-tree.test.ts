@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { apply, begin, type Situation } from "../projections/index.ts";
 import type { Fact, NewFact, NodeId } from "../protocol/index.ts";
+import { boardTable } from "./commands/board.ts";
 import { noPaint } from "./paint.ts";
 import { statusTree } from "./status-tree.ts";
 import { widthOf } from "./width.ts";
@@ -28,11 +29,23 @@ function situationAfter(...facts: NewFact[]): Situation {
   return now;
 }
 
-function node(number: number, task: string): NewFact {
-  const base = { run_id: "run-1" as const, inference: "multi" as const, dependencies: [], refs: {}, deliverables: [] };
+function node(
+  number: number,
+  task: string,
+  place: { parent?: NodeId; after?: NodeId[]; stage?: number } = {},
+): NewFact {
+  const base = { run_id: "run-1" as const, inference: "multi" as const, refs: {}, deliverables: [] };
   return {
     type: "node.created",
-    data: { ...base, node_id: `node-${number}`, task, parent_node_id: null, created_by: "coordinator" },
+    data: {
+      ...base,
+      node_id: `node-${number}`,
+      task,
+      dependencies: place.after ?? [],
+      parent_node_id: place.parent ?? null,
+      created_by: "coordinator",
+      ...(place.stage && { stage: place.stage }),
+    },
   };
 }
 
@@ -78,9 +91,9 @@ test("the tree shows the cost, the coordinator, and each node with who does what
   expect(statusTree({ now: team, activity, seconds: 62, columns: 70, lines: 12, paint: noPaint })).toEqual([
     "survey-docs · 1/3 nodes · 1 call · 14k tokens · $0.01 · 1:02",
     "★ coordinator: waits for the team",
-    "├ ✓ node-1   Survey a — alice",
-    "├ ▸ node-2   Survey b, which has a title t… — bob: read_file docs/b.md",
-    "└ · node-3   Write the report",
+    "├ ✓ node-1  Survey a — alice",
+    "├ ▸ node-2  Survey b, which has a title t… — bob: read_file docs/b.md",
+    "└ · node-3  Write the report",
   ]);
 });
 
@@ -106,10 +119,79 @@ test("with more nodes than lines, what is under way is shown and the rest is cou
   expect(statusTree({ now, activity: new Map(), seconds: 0, columns: 60, lines: 7, paint: noPaint })).toEqual([
     "survey-docs · 5/20 nodes · 0 calls · $0 · 0:00",
     "★ coordinator",
-    "├ · node-6   Task 6",
-    "├ ✗ node-7   Task 7 — bob",
-    "├ · node-8   Task 8",
-    "├ ▸ node-18  Task 18 — bob",
+    "├ · node-6  Task 6",
+    "├ ✗ node-7  Task 7 — bob",
+    "├ · node-8  Task 8",
+    "├ ▸ node-18 Task 18 — bob",
     "└ … and 16 nodes more: 5 completed, 11 pending",
+  ]);
+});
+
+const hired = (name: string): NewFact => ({
+  type: "worker.spawned",
+  data: { run_id: "run-1", worker_id: name.toLowerCase(), name, kind: "harnessed", model: "x/y" },
+});
+
+const grown = situationAfter(
+  {
+    type: "stage.started",
+    data: {
+      run_id: "run-1",
+      stage: 1,
+      name: "Measuring",
+      contract: { max_iterations_per_node: 40, timeout_seconds: 60, checkpoint_policy: "majority" },
+    },
+  },
+  ...["Alice", "Bob", "Carol", "David"].map(hired),
+  node(1, "Measure chip A", { stage: 1 }),
+  node(2, "Measure chip B", { stage: 1 }),
+  node(3, "Write the report", { after: ["node-1", "node-2"], stage: 1 }),
+  { type: "node.reserved", data: { node_id: "node-3", worker_id: "alice" } },
+  started(1, "alice"),
+  started(2, "bob"),
+  node(4, "Wire the probe", { parent: "node-2", stage: 1 }),
+  node(5, "Read the meter", { parent: "node-2", stage: 1 }),
+  node(6, "Find the screw", { parent: "node-4", stage: 1 }),
+  started(4, "carol"),
+  started(6, "david"),
+  done(1, "alice"),
+);
+
+test("sub-nodes stand under the node that made them, with names, and with why somebody or something waits", () => {
+  const activity = new Map([
+    ["bob", "waits for its sub-nodes"],
+    ["carol", "waits for its sub-nodes"],
+    ["david", "thinking"],
+  ]);
+  expect(statusTree({ now: grown, activity, seconds: 5, columns: 80, lines: 12, paint: noPaint })).toEqual([
+    "survey-docs · stage 1: Measuring · 1/6 nodes · 0 calls · $0 · 0:05",
+    "★ coordinator",
+    "├ ✓ node-1  Measure chip A — Alice",
+    "├ ▸ node-2  Measure chip B — Bob: waits for its sub-nodes",
+    "│ ├ ▸ node-4  Wire the probe — Carol: waits for its sub-nodes",
+    "│ │ └ ▸ node-6  Find the screw — David: thinking",
+    "│ └ · node-5  Read the meter",
+    "└ · node-3  Write the report — after node-2; for Alice",
+  ]);
+  expect(statusTree({ now: grown, activity, seconds: 5, columns: 60, lines: 6, paint: noPaint })).toEqual([
+    "survey-docs · stage 1: Measuring · 1/6 nodes · 0 calls · $0…",
+    "★ coordinator",
+    "├ ▸ node-2  Measure chip B — Bob: waits for its sub-nodes",
+    "│ └ ▸ node-4  Wire the probe — Carol: waits for its sub-nod…",
+    "│   └ ▸ node-6  Find the screw — David: thinking",
+    "└ … and 3 nodes more: 1 completed, 2 pending",
+  ]);
+});
+
+test("the board is told stage by stage, with who, with what must come first, and with what came of it", () => {
+  expect(boardTable(grown, 80, noPaint)).toEqual([
+    "NODE        STATUS     WORKER  AFTER           TASK",
+    "Stage 1: Measuring — running, a majority must complete",
+    "node-1      completed  Alice                   Measure chip A — done",
+    "node-2      running    Bob                     Measure chip B",
+    "├ node-4    running    Carol                   Wire the probe",
+    "│ └ node-6  running    David                   Find the screw",
+    "└ node-5    pending                            Read the meter",
+    "node-3      pending    Alice   node-1, node-2  Write the report",
   ]);
 });

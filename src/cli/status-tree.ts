@@ -1,9 +1,13 @@
 import type { NodeState, Situation } from "../projections/index.ts";
 import { COORDINATOR } from "../protocol/ids.ts";
+import type { NodeId } from "../protocol/index.ts";
 import type { Activity } from "./activity.ts";
 import { amount, clockTime, costOf, count } from "./format.ts";
+import { nameOf } from "./names.ts";
 import type { Paint } from "./paint.ts";
+import { isTold, stageTitle } from "./stage-words.ts";
 import { cut, headline, pad, plain, widthOf } from "./width.ts";
+import { type Branch, whyWaiting, workTree } from "./work-tree.ts";
 
 export interface TreeView {
   now: Situation;
@@ -15,18 +19,25 @@ export interface TreeView {
   paint: Paint;
 }
 
-/** The team at a glance: what it cost so far, the coordinator, and under it the work, what is under way first. */
+/** The team at a glance: what it cost so far, the coordinator, and under it the work as it grows, piece from piece. */
 export function statusTree({ now, activity, seconds, columns, lines, paint }: TreeView): string[] {
   const nodes = Object.values(now.board.nodes).filter((node) => node.spec.run_id === now.agent.run?.id);
   const room = Math.max(0, lines - 2);
   const shown = nodes.length <= room ? nodes : mostTelling(nodes, room - 1);
-  const hidden = nodes.filter((node) => !shown.includes(node));
+  const hidden = nodes.length - shown.length;
+  const parentOf = (id: NodeId) => now.board.nodes[id]?.spec.parent_node_id ?? null;
+  const branches = workTree(shown, parentOf, "stemmed").map(({ node, stem }) =>
+    hidden > 0 ? { node, stem: stem.replace(/^└/, "├").replace(/^ /, "│") } : { node, stem },
+  );
   const rows = [
     [paint.bold(cut(headOf(now, nodes, seconds), columns))],
     [paint.yellow("★"), cut(` ${withActivity("coordinator", activity.get(COORDINATOR))}`, columns - 1)],
-    ...shown.map((node, i) => branch(node, activity, columns, i === shown.length - 1 && hidden.length === 0, paint)),
+    ...branches.map((branch) => rowOf(branch, now, activity, columns, paint)),
   ];
-  if (hidden.length > 0 && room > 0) rows.push([paint.dim(cut(`└ ${summaryOf(hidden)}`, columns))]);
+  if (hidden > 0 && room > 0) {
+    const seen = new Set(shown);
+    rows.push([paint.dim(cut(`└ ${summaryOf(nodes.filter((node) => !seen.has(node)))}`, columns))]);
+  }
   return rows.slice(0, lines).map((row) => row.join(""));
 }
 
@@ -36,6 +47,7 @@ function headOf(now: Situation, nodes: NodeState[], seconds: number): string {
   const tokens = total.usage.input + total.usage.output;
   const parts = [
     now.agent.created.name,
+    ...stagePart(now),
     ...(nodes.length > 0 ? [`${done}/${count(nodes.length, "node")}`] : []),
     count(total.calls, "call"),
     ...(tokens > 0 ? [`${amount(tokens)} tokens`] : []),
@@ -45,18 +57,31 @@ function headOf(now: Situation, nodes: NodeState[], seconds: number): string {
   return plain(parts.join(" · "));
 }
 
-function branch(node: NodeState, activity: Activity, columns: number, isLast: boolean, paint: Paint): string[] {
+/** Which stage it is, once there is something to tell apart. */
+function stagePart({ stages, agent: { run } }: Situation): string[] {
+  const stage = stages.findLast((each) => each.run_id === run?.id);
+  return stage && isTold(stage) ? [stageTitle(stage).replace("Stage", "stage")] : [];
+}
+
+function rowOf({ node, stem }: Branch, now: Situation, activity: Activity, columns: number, paint: Paint): string[] {
   const { mark, colour } = LOOKS[node.status];
-  const stem = isLast ? "└" : "├";
-  const name = pad(node.id, 8);
-  const room = columns - widthOf(`${stem} ${mark} ${name} `);
-  if (room < 8) return [cut(`${stem} ${mark} ${node.id}`, columns)];
-  const doing = isUnderWay(node) ? activity.get(node.worker_id) : undefined;
-  const who = "worker_id" in node ? plain(withActivity(node.worker_id, doing)) : "";
+  const name = pad(node.id, 7);
+  const room = columns - widthOf(`${stem}${mark} ${name} `);
+  if (room < 8) return [cut(`${stem}${mark} ${node.id}`, columns)];
+  const aside = plain(asideOf(node, now, activity));
   // The task is what a reader knows the node by; it keeps at least a half of the line.
-  const task = cut(headline(node.spec.task), Math.max(Math.floor(room / 2), room - widthOf(who) - 3));
-  const rest = who === "" ? "" : cut(` — ${who}`, room - widthOf(task));
-  return [`${paint.dim(stem)} ${paint[colour](mark)} ${name} ${task}`, paint.dim(rest)];
+  const task = cut(headline(node.spec.task), Math.max(Math.floor(room / 2), room - widthOf(aside) - 3));
+  const rest = aside === "" ? "" : cut(` — ${aside}`, room - widthOf(task));
+  return [`${paint.dim(stem)}${paint[colour](mark)} ${name} ${task}`, paint.dim(rest)];
+}
+
+/** Who is on it and what they do, or why nobody is. */
+function asideOf(node: NodeState, { board, roster }: Situation, activity: Activity): string {
+  if (!("worker_id" in node)) {
+    const isDone = (id: NodeId) => board.nodes[id]?.status === "completed";
+    return whyWaiting(node, isDone, (id) => nameOf(roster, id));
+  }
+  return withActivity(nameOf(roster, node.worker_id), isUnderWay(node) ? activity.get(node.worker_id) : undefined);
 }
 
 const LOOKS = {

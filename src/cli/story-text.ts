@@ -8,7 +8,7 @@ export function storyText({ who, mark, text }: StoryLine, columns: number | unde
   const name = pad(cut(who, NAME_COLUMNS), NAME_COLUMNS);
   if (columns === undefined) return [`${name} ${sign} ${text}`];
   const room = Math.max(10, columns - NAME_COLUMNS - 3);
-  const [first = "", ...rest] = mark === "says" ? wrap(text, room) : [cut(text, room)];
+  const [first = "", ...rest] = mark === "says" || mark === "tells" ? wrap(text, room) : [cut(text, room)];
   const indent = " ".repeat(NAME_COLUMNS + 3);
   return [`${paint.cyan(name)} ${paint[colour](sign)} ${first}`, ...rest.map((more) => indent + more)];
 }
@@ -17,9 +17,12 @@ const NAME_COLUMNS = 11;
 
 const SIGNS = {
   says: { sign: "│", colour: "dim" },
+  tells: { sign: "→", colour: "magenta" },
   done: { sign: "✓", colour: "green" },
   failed: { sign: "✗", colour: "red" },
   begins: { sign: "▸", colour: "blue" },
   new: { sign: "+", colour: "blue" },
+  leaves: { sign: "-", colour: "dim" },
+  stage: { sign: "═", colour: "yellow" },
   warning: { sign: "!", colour: "yellow" },
 } as const;

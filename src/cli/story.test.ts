@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { applyToRoster, type Roster } from "../projections/index.ts";
 import type { Fact, NewFact, Usage } from "../protocol/index.ts";
 import { factLine } from "./fact-line.ts";
 import { noPaint } from "./paint.ts";
@@ -44,7 +45,7 @@ const happened: NewFact[] = [
 const facts = happened.map((fact, i) => ({ seq: i + 1, agent_id: "agent-test", ts: 0, ...fact }) as Fact);
 
 test("the story names who does what, how each call ended, and what the work cost", () => {
-  const story = new Story();
+  const story = new Story(() => ({}));
   const [before, after] = [facts.slice(0, 4), facts.slice(4)];
   const lines = [
     ...before.flatMap((fact) => story.tell(fact)),
@@ -96,4 +97,77 @@ test("every fact is one readable line", () => {
 test("a fact of a kind that this version does not know is shown as it is", () => {
   const later = { seq: 1, agent_id: "agent-test", ts: 0, type: "mesh.opened", data: { name: "m" } } as unknown as Fact;
   expect(factLine(later)).toBe('{"name":"m"}');
+});
+
+const run = { run_id: "run-1" as const };
+const contract = { max_iterations_per_node: 40, timeout_seconds: 60, checkpoint_policy: "any" as const };
+const teamwork: NewFact[] = [
+  { type: "stage.started", data: { ...run, stage: 2, name: "Synthesis", contract } },
+  {
+    type: "worker.spawned",
+    data: { ...run, worker_id: "ann", name: "Ann", kind: "harnessed", model: "x/y", identity: "A chemist." },
+  },
+  { type: "node.reserved", data: ann },
+  { type: "worker.waiting", data: { ...ann, for: "children" } },
+  { type: "worker.waiting", data: { ...ann, for: "budget" } },
+  { type: "message.sent", data: { message_id: "msg-1", from: "ann", to: "*", text: "It works.", file: "f", hops: 1 } },
+  { type: "message.forwarded", data: { message_id: "msg-1", to: "coordinator" } },
+  { type: "message.expired", data: { message_id: "msg-1", why: "the run has ended" } },
+  { type: "suggestion.made", data: { ...ann, suggestion: "measure chip B too" } },
+  { type: "worker.checkpointed", data: { ...ann, summary: "Half is done." } },
+  { type: "node.retried", data: { ...ann, error: "no such key" } },
+  { type: "tool.called", data: { ...ann, call_id: "c9", tool: "publish", gist: "done" } },
+  { type: "tool.result", data: { ...ann, call_id: "c9", tool: "publish", ok: true, ms: 1, gist: "" } },
+  { type: "stage.reconvened", data: { ...run, stage: 2, assessment: "We know enough." } },
+  { type: "worker.briefed", data: { worker_id: "ann", identity: "Now a writer." } },
+  { type: "worker.retired", data: { worker_id: "ann" } },
+  { type: "stage.completed", data: { ...run, stage: 2 } },
+  { type: "process.started", data: { ...ann, pid: 7, command: "make", sandbox: "bubblewrap" } },
+  { type: "process.exited", data: { ...ann, pid: 7, code: 0, signal: null } },
+];
+const teamFacts = teamwork.map((fact, i) => ({ seq: i + 1, agent_id: "agent-test", ts: 0, ...fact }) as Fact);
+
+test("the story of a team: stages, who comes and goes, what they tell each other; a call that is a fact is told once", () => {
+  const roster: Roster = {};
+  const story = new Story(() => roster);
+  const lines = teamFacts.flatMap((fact) => {
+    applyToRoster(roster, fact);
+    return story.tell(fact);
+  });
+  expect(lines.flatMap((line) => storyText(line, undefined, noPaint))).toEqual([
+    "stage 2     ═ Synthesis (any one must complete)",
+    "Ann         + hired: A chemist. (x/y)",
+    "Ann         ! waits for room in the budget",
+    "Ann         → everyone: It works.",
+    "Ann         → coordinator: suggests measure chip B too",
+    "Ann         → everyone: Half is done.",
+    "node-1      ! Ann tries again: no such key",
+    "stage 2     ✓ We know enough.",
+    "Ann         ▸ new brief: Now a writer.",
+    "Ann         - retired",
+  ]);
+});
+
+test("what a team does is readable in the log, fact by fact", () => {
+  expect(teamFacts.map(factLine)).toEqual([
+    "Stage 2: Synthesis: any one must complete, at most 40 turns and 60 s a node",
+    "ann (harnessed, x/y): A chemist.",
+    "node-1 for ann",
+    "ann node-1 waits for its sub-nodes",
+    "ann node-1 waits for room in the budget",
+    "msg-1 ann → *: It works.",
+    "msg-1 to coordinator",
+    "msg-1: the run has ended",
+    "ann node-1: measure chip B too",
+    "ann node-1: Half is done.",
+    "node-1 ann: no such key",
+    "ann node-1 publish done",
+    "ann node-1 ✓ publish 1 ms:",
+    "stage 2: We know enough.",
+    "ann: Now a writer.",
+    "ann",
+    "stage 2",
+    "ann node-1 pid 7 (bubblewrap): make",
+    "ann node-1 pid 7: code 0",
+  ]);
 });

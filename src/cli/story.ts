@@ -1,75 +1,93 @@
+import type { Roster } from "../projections/index.ts";
 import type { Fact, FactOf, WorkerId } from "../protocol/index.ts";
+import { waitingWords } from "./activity.ts";
 import { outcomeWords } from "./fact-line.ts";
 import { milliseconds, money } from "./format.ts";
+import { nameOf } from "./names.ts";
 import { Speech } from "./speech.ts";
+import { isTold, POLICY } from "./stage-words.ts";
 import { headline, plain, plainLines } from "./width.ts";
 
 /** One line of what a person sees happen: who, with which mark, what. */
 export interface StoryLine {
   who: string;
-  mark: "says" | "done" | "failed" | "begins" | "new" | "warning";
+  mark: "says" | "tells" | "done" | "failed" | "begins" | "new" | "leaves" | "stage" | "warning";
   text: string;
 }
 
+/** What these do is a fact of its own, and that is told; only when they fail is there something to tell of the call. */
+const TOLD_BY_FACTS = new Set([
+  "create_work_node",
+  "publish",
+  "checkpoint",
+  "send_message",
+  "suggest_next",
+  "spawn_worker",
+  "launch_roles",
+  "reconvene",
+  "finish",
+  "conclude",
+]);
+
 /** Tells what a team does as it happens: what is said, each tool call with how it ended, work made and done, its cost. */
 export class Story {
+  readonly #roster: () => Roster;
   readonly #speech = new Speech();
   /** What each call is about, until its result says how it went. */
   readonly #calls = new Map<string, string>();
   readonly #costs = new Map<string, number>();
 
+  constructor(roster: () => Roster) {
+    this.#roster = roster;
+  }
+
   hear(delta: { worker_id: WorkerId; kind: "text" | "reasoning"; text: string }): StoryLine[] {
     if (delta.kind === "reasoning") return [];
-    return said(delta.worker_id, this.#speech.hear(delta.worker_id, delta.text));
+    return this.#said(delta.worker_id, this.#speech.hear(delta.worker_id, delta.text));
   }
 
   tell(fact: Fact): StoryLine[] {
-    // The words of a try that failed come again with the next one.
-    if (fact.type === "model.failed") this.#speech.pause(fact.data.worker_id);
+    const named = (id: string) => nameOf(this.#roster(), id);
     switch (fact.type) {
       case "model.responded":
         this.#count(fact);
-        return said(fact.data.worker_id, this.#speech.pause(fact.data.worker_id));
+        return this.#said(fact.data.worker_id, this.#speech.pause(fact.data.worker_id));
       case "tool.called":
-        this.#calls.set(fact.data.call_id, fact.data.gist);
+        // Nothing to go by is nothing to tell.
+        this.#calls.set(fact.data.call_id, fact.data.gist === "{}" ? "" : fact.data.gist);
         return [];
       case "tool.result":
-        return [this.#toolLine(fact)];
-      case "node.created":
-        return [line(fact.data.node_id, "new", headline(fact.data.task))];
-      case "node.started":
-        return [line(fact.data.node_id, "begins", fact.data.worker_id)];
-      case "node.completed":
-        return [
-          line(
-            fact.data.node_id,
-            "done",
-            `${fact.data.worker_id}: ${headline(fact.data.summary)}${this.#costOf(fact.data.node_id)}`,
-          ),
-        ];
-      case "node.failed":
-        return [
-          line(
-            fact.data.node_id,
-            "failed",
-            `${fact.data.worker_id}: ${headline(outcomeWords(fact.data.outcome))}${this.#costOf(fact.data.node_id)}`,
-          ),
-        ];
+        return this.#toolLines(fact, named);
+      case "node.completed": {
+        const { node_id, worker_id, summary } = fact.data;
+        return [line(node_id, "done", `${named(worker_id)}: ${headline(summary)}${this.#costOf(node_id)}`)];
+      }
+      case "node.failed": {
+        const { node_id, worker_id, outcome } = fact.data;
+        const why = headline(outcomeWords(outcome));
+        return [line(node_id, "failed", `${named(worker_id)}: ${why}${this.#costOf(node_id)}`)];
+      }
       default:
-        return asideOf(fact);
+        return workLines(fact, named) ?? peopleLines(fact, named) ?? asideOf(fact, named);
     }
   }
 
   /** Nothing more will come: what was said last, finished or not. */
   end(workers: Iterable<WorkerId>): StoryLine[] {
-    return [...workers].flatMap((id) => said(id, this.#speech.pause(id)));
+    return [...workers].flatMap((id) => this.#said(id, this.#speech.pause(id)));
   }
 
-  #toolLine({ data }: FactOf<"tool.result">): StoryLine {
+  #said(id: WorkerId, lines: string[]): StoryLine[] {
+    const who = nameOf(this.#roster(), id);
+    return lines.map((text) => line(who, "says", text)).filter(({ text }) => text !== "");
+  }
+
+  #toolLines({ data }: FactOf<"tool.result">, named: (id: string) => string): StoryLine[] {
     const about = `${data.tool} ${this.#calls.get(data.call_id) ?? ""}`.trimEnd();
     this.#calls.delete(data.call_id);
+    if (data.ok && TOLD_BY_FACTS.has(data.tool)) return [];
     const ending = data.ok ? `  ${milliseconds(data.ms)}` : ` — ${data.gist}`;
-    return line(data.worker_id, data.ok ? "done" : "failed", `${plain(about)}${ending}`);
+    return [line(named(data.worker_id), data.ok ? "done" : "failed", `${plain(about)}${ending}`)];
   }
 
   #count({ data }: FactOf<"model.responded">): void {
@@ -83,28 +101,73 @@ export class Story {
   }
 }
 
-/** What goes wrong or changes beside the work itself. */
-function asideOf(fact: Fact): StoryLine[] {
+type Named = (id: string) => string;
+
+/** The graph as it grows: stages and nodes. */
+function workLines(fact: Fact, named: Named): StoryLine[] | undefined {
   switch (fact.type) {
-    case "message.sent":
-      return [line(fact.data.from, "says", `→ ${fact.data.to}: ${fact.data.text}`)];
-    case "model.failed": {
-      const { retry_in_ms, reason, message } = fact.data;
-      const next = retry_in_ms === null ? "" : `; tries again in ${milliseconds(retry_in_ms)}`;
+    case "stage.started": {
+      const { stage, name, contract } = fact.data;
+      const title = name === `Stage ${stage}` ? "begins" : headline(name);
+      const words = `${title} (${POLICY[contract.checkpoint_policy]})`;
+      return isTold({ number: stage, name }) ? [line(`stage ${stage}`, "stage", words)] : [];
+    }
+    case "stage.reconvened":
+      return [line(`stage ${fact.data.stage}`, "done", headline(fact.data.assessment))];
+    case "node.created": {
+      const { node_id, task, parent_node_id } = fact.data;
+      return [line(node_id, "new", parent_node_id ? `${headline(task)} (part of ${parent_node_id})` : headline(task))];
+    }
+    case "node.started":
+      return [line(fact.data.node_id, "begins", named(fact.data.worker_id))];
+    case "node.retried":
       return [
-        line(
-          fact.data.worker_id,
-          retry_in_ms === null ? "failed" : "warning",
-          `${fact.data.model} (${reason}): ${message}${next}`,
-        ),
+        line(fact.data.node_id, "warning", `${named(fact.data.worker_id)} tries again: ${headline(fact.data.error)}`),
       ];
+    default:
+      return undefined;
+  }
+}
+
+/** Who comes and goes, and what they tell each other. */
+function peopleLines(fact: Fact, named: Named): StoryLine[] | undefined {
+  switch (fact.type) {
+    case "worker.spawned": {
+      const { name, identity, model } = fact.data;
+      // Those who are hired because work waits are seen with their work.
+      return identity ? [line(plain(name), "new", `hired: ${headline(identity)} (${model})`)] : [];
+    }
+    case "worker.briefed":
+      return [line(named(fact.data.worker_id), "begins", `new brief: ${headline(fact.data.identity)}`)];
+    case "worker.retired":
+      return [line(named(fact.data.worker_id), "leaves", "retired")];
+    case "worker.checkpointed":
+      return [line(named(fact.data.worker_id), "tells", `everyone: ${headline(fact.data.summary)}`)];
+    case "message.sent":
+      return [line(named(fact.data.from), "tells", `${named(fact.data.to)}: ${fact.data.text}`)];
+    case "suggestion.made":
+      return [line(named(fact.data.worker_id), "tells", `coordinator: suggests ${fact.data.suggestion}`)];
+    default:
+      return undefined;
+  }
+}
+
+/** What goes wrong or changes beside the work itself. */
+function asideOf(fact: Fact, named: Named): StoryLine[] {
+  switch (fact.type) {
+    case "model.failed": {
+      const { worker_id, retry_in_ms, reason, message, model } = fact.data;
+      const next = retry_in_ms === null ? "" : `; tries again in ${milliseconds(retry_in_ms)}`;
+      const mark = retry_in_ms === null ? "failed" : "warning";
+      return [line(named(worker_id), mark, `${model} (${reason}): ${message}${next}`)];
     }
     case "model.warned":
-      return [line(fact.data.worker_id, "warning", fact.data.message)];
+      return [line(named(fact.data.worker_id), "warning", fact.data.message)];
     case "worker.waiting":
-      return fact.data.for === "news"
+      // Waiting for each other is the usual thing, and the tree shows it.
+      return fact.data.for === "news" || fact.data.for === "children"
         ? []
-        : [line(fact.data.worker_id, "warning", `waits for ${fact.data.for === "human" ? "you" : "the rate limit"}`)];
+        : [line(named(fact.data.worker_id), "warning", waitingWords(fact.data))];
     case "budget.warned":
       return [line("budget", "warning", `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)} is spent`)];
     case "budget.exceeded":
@@ -122,11 +185,7 @@ function asideOf(fact: Fact): StoryLine[] {
   }
 }
 
-function said(who: WorkerId, lines: string[]): StoryLine[] {
-  return lines.map((text) => line(who, "says", text)).filter(({ text }) => text !== "");
-}
-
 function line(who: string, mark: StoryLine["mark"], text: string): StoryLine {
   // Indentation tells something in what is said; elsewhere it is only noise.
-  return { who, mark, text: mark === "says" ? plainLines(text).join(" ").trimEnd() : plain(text) };
+  return { who, mark, text: mark === "says" || mark === "tells" ? plainLines(text).join(" ").trimEnd() : plain(text) };
 }

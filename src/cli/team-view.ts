@@ -35,7 +35,7 @@ export function jsonView(terminal: Terminal): TeamView {
 
 /** For logs and pipes: the story on stderr, one plain line after the other. */
 export function plainView(terminal: Terminal, now: () => Situation): TeamView {
-  const story = new Story();
+  const story = new Story(() => now().roster);
   const tell = (lines: StoryLine[]) => {
     for (const line of lines) for (const text of storyText(line, undefined, terminal.errPaint)) terminal.say(text);
   };
@@ -54,7 +54,7 @@ export function liveView(terminal: Terminal, now: () => Situation): TeamView {
   const { stderr, errPaint: paint } = terminal;
   const began = performance.now();
   const activity: Activity = new Map();
-  const story = new Story();
+  const story = new Story(() => now().roster);
   const thinking = new Map<string, string>();
   const region = new LiveRegion(stderr, { after }, (columns, lines) =>
     statusTree({

@@ -69,13 +69,16 @@ function answerOf(message: IncomingMessage, signal: AbortSignal): Answer {
     headers,
     read(onChunk) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const broken = (error: unknown) => reject(signal.aborted ? signal.reason : error);
+      // Stopped or cut before anybody read: no event will come any more.
+      if (signal.aborted || message.destroyed) broken(message.errored ?? new Error("The answer was cut off."));
       message.on("data", (bytes: Buffer) => {
         if (onChunk(bytes)) return;
         message.destroy();
         resolve();
       });
       message.once("end", resolve);
-      message.once("error", (error) => reject(signal.aborted ? signal.reason : error));
+      message.once("error", broken);
       return promise;
     },
   };

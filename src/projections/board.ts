@@ -22,8 +22,9 @@ interface NodeBase {
 export type NodeState = NodeBase &
   (
     | { status: "pending" }
-    | { status: "assigned"; worker_id: WorkerId }
-    | { status: "running"; worker_id: WorkerId; started_ts: number }
+    /** What is said to the worker from `assigned_seq` on is said while it has this work. */
+    | { status: "assigned"; worker_id: WorkerId; assigned_seq: number }
+    | { status: "running"; worker_id: WorkerId; assigned_seq: number; started_ts: number }
     /** The intent to publish is recorded; the rename may or may not have happened. */
     | { status: "publishing"; worker_id: WorkerId; summary: string; files: PublishedFile[] }
     | { status: "completed"; worker_id: WorkerId; summary: string; files: PublishedFile[]; ended_ts: number }
@@ -78,11 +79,11 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
     case "node.reserved":
       return node.status === "pending" ? { ...base, status: "pending", reserved_for: fact.data.worker_id } : undefined;
     case "node.retried":
-      return { ...base, failures: failures + 1, status: "assigned", worker_id: fact.data.worker_id };
+      return { ...base, ...assignedIn(node, fact), failures: failures + 1, status: "assigned" };
     case "node.assigned":
-      return { ...base, status: "assigned", worker_id: fact.data.worker_id };
+      return { ...base, status: "assigned", worker_id: fact.data.worker_id, assigned_seq: fact.seq };
     case "node.started":
-      return { ...base, status: "running", worker_id: fact.data.worker_id, started_ts: fact.ts };
+      return { ...base, ...assignedIn(node, fact), status: "running", started_ts: fact.ts };
     case "node.published": {
       const { worker_id, summary, files } = fact.data;
       return { ...base, status: "publishing", worker_id, summary, files };
@@ -100,6 +101,12 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
     default:
       return undefined;
   }
+}
+
+/** Beginning, or beginning again, is still the same assignment. */
+function assignedIn(node: NodeState, { seq, data }: FactOf<"node.started" | "node.retried">) {
+  const assigned_seq = "assigned_seq" in node ? node.assigned_seq : seq;
+  return { worker_id: data.worker_id, assigned_seq };
 }
 
 /** What a node spends, the nodes above it have spent too. */

@@ -25,6 +25,9 @@ export const configSchema = z.strictObject({
   model: z.string().optional(),
   worker_model: z.string().optional(),
   budget_usd: z.number().positive().optional(),
+  budget_tokens: z.int().positive().optional(),
+  /** Every stage that was reconvened waits for a person: `agiraph resume` approves. */
+  approve_stages: z.boolean().optional(),
   max_concurrent: z.int().min(1).max(1000).optional(),
   max_turns: z.int().min(1).max(100_000).optional(),
   max_stages: z.int().min(1).max(1000).optional(),

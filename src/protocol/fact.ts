@@ -33,13 +33,16 @@ export const factData = {
     model: z.string(),
     worker_model: z.string(),
     budget_usd: z.number().positive().nullable(),
+    /** Prompt and answer tokens together. */
+    budget_tokens: z.int().positive().optional(),
     /** The user's folder, which the team may read and never writes. */
     project: z.string().nullable(),
     /** The coordinator's tools by name, or null for all. */
     tools: z.array(z.string()).nullable(),
   }),
   "agent.started": z.object({ why: z.enum(["created", "resumed", "recovered"]), pid: z.int() }),
-  "agent.paused": z.object({}),
+  /** Nobody works until `agent.resumed`: a person asked for it, or a stage wants their approval. */
+  "agent.paused": z.object({ why: z.string().optional() }),
   "agent.resumed": z.object({}),
   "agent.stopped": z.object({ by: z.string() }),
   "agent.completed": z.object({ summary: z.string() }),

@@ -36,6 +36,8 @@ export type House = Omit<Workplace, "log" | "now" | "live" | "purse"> & {
   maxConcurrent: number;
   pid: number;
   limits: TeamLimits;
+  /** Whether a person approves each stage before the next begins. */
+  approveStages: boolean;
   checkModel(id: string): void;
 };
 
@@ -146,6 +148,13 @@ export class Agent {
     await this.halt();
   }
 
+  /** As `stop`, with the promise that it goes on: by `agiraph resume`. */
+  async pause(why: string): Promise<void> {
+    if (this.#now.agent.status !== "working") return;
+    await this.log.append({ facts: [{ type: "agent.paused", data: { why } }] }).durable;
+    await this.halt();
+  }
+
   /** Ends the work in this process without a word in the log: what a crash would do, only tidier. */
   async halt(): Promise<void> {
     this.#work.abort(new Error("stopped"));
@@ -182,6 +191,7 @@ export class Agent {
     this.#traces.note(fact);
     if (fact.type === "node.created") this.#prepare(fact.data.node_id);
     if (CHANGES_THE_PLAN.has(fact.type)) this.#plan.changed();
+    if (fact.type === "stage.reconvened" && this.#house.approveStages) this.#awaitApproval(fact.data.stage);
     if (fact.type === "node.assigned") this.#startNode(fact.data.node_id);
     if (fact.type === "message.sent") this.#noteMessage(fact);
     // Not before all facts of the same append are known: a node and whom it is reserved for, an end and who is free.
@@ -207,6 +217,10 @@ export class Agent {
       },
       (error: unknown) => this.#fail(error),
     );
+  }
+
+  #awaitApproval(stage: number): void {
+    this.pause(`Stage ${stage} wants your approval.`).catch((error: unknown) => this.#fail(error));
   }
 
   /** The folder is there for people to look at before anybody begins; it can be made again. */

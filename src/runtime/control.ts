@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { z } from "zod";
 
 /** What another terminal may ask of the process that holds the home: one JSON line in, one out. */
-const requestSchema = z.strictObject({ do: z.enum(["stop"]), agent: z.string() });
+const requestSchema = z.strictObject({ do: z.enum(["stop", "pause"]), agent: z.string() });
 export type ControlRequest = z.infer<typeof requestSchema>;
 
 const answerSchema = z.object({ ok: z.boolean(), message: z.string() });

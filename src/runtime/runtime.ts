@@ -20,6 +20,7 @@ export interface NewAgent {
   model: string;
   worker_model?: string;
   budget_usd?: number;
+  budget_tokens?: number;
   /** The folder the team may read as `project/`. */
   project?: string;
   tools?: readonly string[];
@@ -81,6 +82,7 @@ export class Runtime {
         model: order.model,
         worker_model: order.worker_model ?? order.model,
         budget_usd: order.budget_usd ?? null,
+        ...(order.budget_tokens !== undefined && { budget_tokens: order.budget_tokens }),
         project: order.project ?? null,
         tools: order.tools ? [...order.tools] : null,
       },
@@ -128,11 +130,12 @@ export class Runtime {
     await this.#ports.store.close();
   }
 
-  async #obey({ agent: id }: ControlRequest): Promise<string> {
+  async #obey({ do: what, agent: id }: ControlRequest): Promise<string> {
     const opening = this.#agents.get(id as AgentId);
     if (!opening) throw new Error(`${id} is not at work in this process.`);
-    await (await opening).stop("human");
-    return `${id} is stopped.`;
+    const agent = await opening;
+    await (what === "pause" ? agent.pause("human") : agent.stop("human"));
+    return `${id} is ${what === "pause" ? "paused" : "stopped"}.`;
   }
 
   #house(): House {
@@ -145,6 +148,7 @@ export class Runtime {
       pid,
       tools,
       model: (id) => catalog.model(id),
+      approveStages: config.approve_stages ?? false,
       checkModel: (id) => void catalog.resolve(id),
       check,
       limits: {

@@ -28,7 +28,7 @@ const NAMES = [
 export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: number }): NewFact[] {
   const run = now.agent.run;
   if (!run || run.finished) return [];
-  let capacity = maxConcurrent - workingNow(now);
+  let capacity = maxConcurrent - workingNow(now, run.id);
   if (capacity <= 0) return [];
   const work = waitingWork(now.board, run.id);
   const idle = idleWorkers(now.roster)
@@ -72,12 +72,14 @@ function takerOf(node: NodeState, free: WorkerId[]): WorkerId | undefined {
 
 const WAITS_AT_NO_COST = new Set(["human", "news", "children"]);
 
-function workingNow({ roster }: Situation): number {
-  return Object.values(roster).filter(
-    (worker) =>
-      worker.id !== COORDINATOR &&
-      (worker.status === "busy" || (worker.status === "waiting" && !WAITS_AT_NO_COST.has(worker.for))),
-  ).length;
+/** By the nodes that are open, not by the roster alone: a kill may leave somebody busy with a run that has ended. */
+function workingNow({ board, roster }: Situation, run: RunId): number {
+  return Object.values(roster).filter((worker) => {
+    if (worker.status !== "busy" && worker.status !== "waiting") return false;
+    if (worker.status === "waiting" && WAITS_AT_NO_COST.has(worker.for)) return false;
+    const node = worker.node_id === null ? undefined : board.nodes[worker.node_id];
+    return node?.spec.run_id === run && node.status !== "completed" && node.status !== "failed";
+  }).length;
 }
 
 function hire(now: Situation, run_id: RunId, hired: Set<WorkerId>, facts: NewFact[]): WorkerId {

@@ -140,6 +140,9 @@ export class Team {
   async reconvene({ assessment, retire, briefs, contract }: Reconvening): Promise<ToolOutput> {
     const now = this.#ports.now();
     const stage = currentStage(now.stages, this.#run);
+    const last = now.stages.findLast((each) => each.run_id === this.#run);
+    // Asked again after a crash or an approval: it was done.
+    if (!stage && last?.assessment === assessment) return closed(last, now);
     if (!stage) return refused("There is no stage to end: nothing was handed out since the last one.");
     if (!isStageDone(stage, now.board)) return refused(`Stage ${stage.number} is not done.\n${this.stageStatus()}`);
     const unknown = [...retire, ...Object.keys(briefs)].find((word) => !this.#worker(word));
@@ -156,7 +159,7 @@ export class Team {
     facts.push({ type: "stage.completed", data: at });
     if (contract) facts.push(...this.#nextStage(stage.number + 1, undefined, contract));
     await this.#append(facts);
-    return `Stage ${stage.number} is closed.\n${outputsOf(stage, this.#ports.now())}\nCreate what is next, or finish.`;
+    return closed(stage, this.#ports.now());
   }
 
   /** Seed 000's stage in one call: nodes, workers and who does what. All of it or nothing. */
@@ -393,6 +396,10 @@ function idOf(name: string): string {
   const folded = name.trim().toLowerCase().normalize("NFKD");
   const plain = folded.replace(/[^a-z0-9*]+/g, "-").replace(/^-+|-+$/g, "");
   return plain || `worker-${createHash("sha256").update(folded).digest("hex").slice(0, 8)}`;
+}
+
+function closed(stage: Stage, now: Situation): string {
+  return `Stage ${stage.number} is closed.\n${outputsOf(stage, now)}\nCreate what is next, or finish.`;
 }
 
 function outputsOf(stage: Stage, now: Situation): string {

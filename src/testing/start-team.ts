@@ -19,6 +19,7 @@ export interface TeamPlan {
   tools?: readonly string[];
   project?: string;
   budget_usd?: number;
+  budget_tokens?: number;
   /** A home that is kept; otherwise one that goes with the team. */
   home?: string;
   config?: Config;
@@ -46,6 +47,7 @@ export async function startTeam(plan: TeamPlan): Promise<Team> {
     worker_model: WORKER_MODEL,
     ...(plan.tools ? { tools: plan.tools } : {}),
     ...(plan.project ? { project: plan.project } : {}),
+    ...(plan.budget_tokens ? { budget_tokens: plan.budget_tokens } : {}),
     ...(plan.budget_usd ? { budget_usd: plan.budget_usd } : {}),
   });
   return new Team(runtime, agent, plan, temporary);

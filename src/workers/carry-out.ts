@@ -188,6 +188,10 @@ function askShares(now: Situation, node_id: NodeId | null, note: (...facts: NewF
     note({ type: "budget.exceeded", data: { spent_usd, budget_usd } });
     throw new BudgetExhausted(spent_usd, budget_usd);
   }
+  const { budget_tokens } = now.agent.created;
+  const { usage } = now.spending.total;
+  if (budget_tokens !== undefined && usage.input + usage.output >= budget_tokens)
+    throw new BudgetExhausted(spent_usd, budget_usd ?? 0);
   for (let node = node_id ? now.board.nodes[node_id] : undefined; node; ) {
     const share = node.spec.budget_usd;
     if (share !== undefined && node.spent_usd >= share) throw new BudgetExhausted(node.spent_usd, share);

@@ -62,7 +62,8 @@ export async function workOnNode(
 
   const stored = await log.conversation(actor.conversation);
   const begun = pastOf(stored, "assignment", (entry) => entry.role === "user" && entry.node_id === node.id);
-  const cursor = begun?.cursor ?? place.now().seq;
+  // What was said between the assignment and its first words is the first news of it.
+  const cursor = begun?.cursor ?? ("assigned_seq" in node ? node.assigned_seq : place.now().seq);
   const mailbox = await Mailbox.open(log, worker.id, cursor, place.now);
   const hands = single ? [] : allowed(toolsFor(node, actor, scope, port, mailbox, team, model, place), worker);
   const toolbox = noticingRepeats(new Toolbox(hands));

@@ -257,3 +257,59 @@ test("a budget is refused where no price is known, and a spent one can be raised
   await team.agent.start("resumed", 2);
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
 });
+
+test("a pause rests the whole team, and resume goes on where everyone was", async () => {
+  const released = Promise.withResolvers<void>();
+  await using team = await startTeam({
+    goal: "Go",
+    coordinator: script(
+      call("create_work_node", { task: "Long" }),
+      call("finish", { summary: "done" }).after("node-1 completed"),
+    ),
+    workers: {
+      Alice: script(
+        call("write_file", { path: "scratch/a.md", content: "a" }),
+        call("publish", { summary: "a" }).until(released.promise),
+      ),
+    },
+  });
+  const written = Promise.withResolvers<void>();
+  team.agent.log.subscribe(
+    (fact) => fact.type === "tool.result" && fact.data.tool === "write_file" && written.resolve(),
+  );
+  await written.promise;
+  await team.agent.pause("human");
+  expect([team.agent.now.agent.status, team.board().map((node) => node.status)]).toEqual(["paused", ["running"]]);
+  released.resolve();
+  await team.agent.start("resumed");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+});
+
+test("where a person approves stages, reconvening waits for their resume and is done once", async () => {
+  await using team = await startTeam({
+    goal: "Go",
+    config: { approve_stages: true },
+    coordinator: script(
+      call("create_work_node", { task: "One" }),
+      call("reconvene", { assessment: "One is done." }).after("Stage 1 (Stage 1) is done"),
+      call("finish", { summary: "approved" }).after("Stage 1 is closed."),
+    ),
+    workers: {
+      Alice: script(call("write_file", { path: "scratch/a.md", content: "a" }), call("publish", { summary: "a" })),
+    },
+  });
+  await team.agent.idle();
+  expect(team.agent.now.agent.status).toBe("paused");
+  await team.agent.start("resumed");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "approved" });
+  expect((await team.facts()).filter((fact) => fact.type === "stage.reconvened").length).toBe(1);
+});
+
+test("a budget of tokens ends the run before the next call", async () => {
+  await using team = await startTeam({
+    goal: "Spend",
+    budget_tokens: 1000,
+    coordinator: script(call("list_files").with({ usage: { input: 900, output: 100 } })),
+  });
+  expect(await team.outcome()).toEqual({ kind: "budget_exhausted", spent_usd: 0 });
+});

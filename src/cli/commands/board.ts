@@ -1,11 +1,15 @@
-import type { NodeState } from "../../projections/index.ts";
+import type { NodeState, Situation, Stage } from "../../projections/index.ts";
+import type { NodeId } from "../../protocol/index.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { outcomeWords } from "../fact-line.ts";
 import type { Invocation } from "../invocation.ts";
 import { lookAtAgent } from "../look.ts";
+import { nameOf } from "../names.ts";
 import type { Paint } from "../paint.ts";
+import { isTold, POLICY, stageTitle } from "../stage-words.ts";
 import { type Cell, table } from "../table.ts";
 import { headline } from "../width.ts";
+import { type Branch, workTree } from "../work-tree.ts";
 
 export async function board(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;
@@ -13,26 +17,66 @@ export async function board(call: Invocation, word: string): Promise<ExitCode> {
   const nodes = Object.values(now.board.nodes);
   if (json) for (const node of nodes) await terminal.printJson(node);
   else if (nodes.length === 0) terminal.say("The board is empty.");
-  else await terminal.printLines(boardTable(nodes, terminal.columns, terminal.paint));
+  else await terminal.printLines(boardTable(now, terminal.columns, terminal.paint));
   return EXIT.done;
 }
 
-export function boardTable(nodes: readonly NodeState[], columns: number, paint: Paint): string[] {
-  const colours = {
-    completed: paint.green,
-    failed: paint.red,
-    pending: paint.dim,
-    assigned: paint.blue,
-    running: paint.blue,
-    publishing: paint.blue,
-  };
-  const rows = nodes.map((node): Cell[] => [
-    { text: node.id, paint: paint.bold },
-    { text: node.status, paint: colours[node.status] },
-    { text: "worker_id" in node ? node.worker_id : "" },
+/** Stage by stage; sub-nodes under the node that made them. */
+export function boardTable(now: Situation, columns: number, paint: Paint): string[] {
+  const parentOf = (id: NodeId) => now.board.nodes[id]?.spec.parent_node_id ?? null;
+  const branches = workTree(Object.values(now.board.nodes), parentOf, "bare");
+  const withDependencies = branches.some(({ node }) => node.spec.dependencies.length > 0);
+  const titles = ["NODE", "STATUS", "WORKER", ...(withDependencies ? ["AFTER"] : []), "TASK"];
+  const rows = branches.map((branch) => rowOf(branch, now, withDependencies, paint));
+  const [head = "", ...lines] = table([titles.map((text) => ({ text, paint: paint.dim })), ...rows], columns);
+  const stages = stagesAt(branches, now);
+  return [
+    head,
+    ...lines.flatMap((line, at) => {
+      const stage = stages.get(at);
+      return stage ? [paint.bold(stageLine(stage, now)), line] : [line];
+    }),
+  ];
+}
+
+function rowOf({ node, stem }: Branch, { roster }: Situation, withDependencies: boolean, paint: Paint): Cell[] {
+  const who =
+    "worker_id" in node ? nameOf(roster, node.worker_id) : node.reserved_for && nameOf(roster, node.reserved_for);
+  return [
+    { text: `${stem}${node.id}`, paint: paint.bold },
+    { text: node.status, paint: COLOURS[node.status](paint) },
+    { text: who || "" },
+    ...(withDependencies ? [{ text: node.spec.dependencies.join(", "), paint: paint.dim }] : []),
     { text: headline(node.spec.task) + detailOf(node) },
-  ]);
-  return table([["NODE", "STATUS", "WORKER", "TASK"].map((text) => ({ text, paint: paint.dim })), ...rows], columns);
+  ];
+}
+
+const COLOURS = {
+  completed: (paint: Paint) => paint.green,
+  failed: (paint: Paint) => paint.red,
+  pending: (paint: Paint) => paint.dim,
+  assigned: (paint: Paint) => paint.blue,
+  running: (paint: Paint) => paint.blue,
+  publishing: (paint: Paint) => paint.blue,
+};
+
+/** Before which lines a stage begins; none when there is nothing to tell apart. */
+function stagesAt(branches: readonly Branch[], { stages }: Situation): Map<number, Stage> {
+  const found = new Map<number, Stage>();
+  if (!stages.some(isTold)) return found;
+  let last: Stage | undefined;
+  branches.forEach(({ node, stem }, at) => {
+    const stage = stages.find((each) => each.run_id === node.spec.run_id && each.number === node.spec.stage);
+    if (stem !== "" || !stage || stage === last) return;
+    found.set(at, stage);
+    last = stage;
+  });
+  return found;
+}
+
+function stageLine(stage: Stage, { agent }: Situation): string {
+  const run = agent.runs > 1 ? `${stage.run_id}, ` : "";
+  return `${run}${stageTitle(stage)} — ${stage.status}, ${POLICY[stage.contract.checkpoint_policy]}`;
 }
 
 function detailOf(node: NodeState): string {
@@ -41,8 +85,6 @@ function detailOf(node: NodeState): string {
       return ` — ${headline(node.summary)}`;
     case "failed":
       return ` — ${headline(outcomeWords(node.outcome))}`;
-    case "pending":
-      return node.spec.dependencies.length > 0 ? ` (after ${node.spec.dependencies.join(", ")})` : "";
     default:
       return "";
   }

@@ -57,4 +57,4 @@ function textOf(fact: Fact, { json, terminal }: Invocation): string {
   return `${paint.dim(head)}${paint.cyan(type)}  ${words}\n`;
 }
 
-const TYPE_COLUMNS = 15;
+const TYPE_COLUMNS = 19;

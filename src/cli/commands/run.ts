@@ -82,6 +82,7 @@ function orderFor(
     ...(options.mode && { mode: options.mode }),
     ...(chosen.worker && { worker_model: chosen.worker }),
     ...(budget_usd && { budget_usd }),
+    ...(config.budget_tokens && { budget_tokens: config.budget_tokens }),
   };
 }
 

@@ -70,7 +70,7 @@ function teamLines(call: Invocation, now: Situation): string[] {
   const done = nodes.filter((node) => node.status === "completed").length;
   const title = `Board: ${done} of ${count(nodes.length, "node")} completed`;
   return [
-    ...section(call, title, nodes.length > 0 ? boardTable(nodes, columns, paint) : []),
+    ...section(call, title, nodes.length > 0 ? boardTable(now, columns, paint) : []),
     ...section(call, "Workers", Object.keys(now.roster).length > 0 ? workersTable(now, columns, paint) : []),
   ];
 }

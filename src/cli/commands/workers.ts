@@ -1,8 +1,10 @@
 import type { Situation } from "../../projections/index.ts";
+import { waitingWords } from "../activity.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { amount, costOf } from "../format.ts";
 import type { Invocation } from "../invocation.ts";
 import { lookAtAgent } from "../look.ts";
+import { nameOf } from "../names.ts";
 import type { Paint } from "../paint.ts";
 import { type Cell, table } from "../table.ts";
 
@@ -24,8 +26,8 @@ export function workersTable(now: Situation, columns: number, paint: Paint): str
     const tokens = spent ? spent.usage.input + spent.usage.output : 0;
     const node = "node_id" in worker ? worker.node_id : null;
     return [
-      { text: worker.id, paint: paint.bold },
-      { text: worker.status === "waiting" ? `waiting (${worker.for})` : worker.status },
+      { text: nameOf(now.roster, worker.id), paint: worker.status === "retired" ? paint.dim : paint.bold },
+      { text: worker.status === "waiting" ? waitingWords(worker) : worker.status },
       { text: node ?? "" },
       { text: String(spent?.calls ?? 0) },
       { text: amount(tokens) },
@@ -33,7 +35,7 @@ export function workersTable(now: Situation, columns: number, paint: Paint): str
       { text: worker.spawned.model },
     ];
   });
-  const head = ["WORKER", "STATUS", "NODE", "CALLS", "TOKENS", "COST", "MODEL"].map((text) => ({
+  const head = ["WORKER", "STATUS", "NODE", "TURNS", "TOKENS", "COST", "MODEL"].map((text) => ({
     text,
     paint: paint.dim,
   }));

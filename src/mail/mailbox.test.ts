@@ -1,0 +1,126 @@
+import { getEventListeners } from "node:events";
+import { expect, onTestFinished, test } from "vitest";
+import { apply, begin, type Situation } from "../projections/index.ts";
+import type { Fact, NewFact } from "../protocol/index.ts";
+import { nodeDisk } from "../store/node-disk.ts";
+import { openStore } from "../store/open-store.ts";
+import type { AgentLog } from "../store/store.ts";
+import { manualClock, temporaryHome } from "../testing/index.ts";
+import { Mailbox } from "./mailbox.ts";
+
+const never = new AbortController().signal;
+
+test("M1. everything new is one entry that says up to which fact it tells; what was told is not told again", async () => {
+  const { log, now } = await newAgent();
+  await log.append({ facts: [hello("alice", "before")] }).durable;
+  const box = await Mailbox.open(log, "alice", log.seq, now);
+  await log.append({ facts: [hello("alice", "one"), hello("bob", "not yours"), hello("alice", "two")] }).durable;
+  await log.append({ facts: [{ type: "agent.paused", data: {} }] }).durable;
+  expect([box.take(), box.take()]).toEqual([
+    [
+      {
+        role: "user",
+        from: "agiraph",
+        content: "[Message from human]: one\n\n[Message from human]: two",
+        upto: 5,
+      },
+    ],
+    [],
+  ]);
+});
+
+test("M1. taken up at its cursor, a mailbox holds what came since, however much that is, and nothing else", async () => {
+  const { log, now } = await newAgent();
+  await log.append({ facts: [hello("alice", "told")] }).durable;
+  const cursor = log.seq;
+  const facts = Array.from({ length: 2500 }, (_, at) => hello(at % 1000 === 999 ? "alice" : "bob", `${at}`));
+  await log.append({ facts }).durable;
+  const box = await Mailbox.open(log, "alice", cursor, now);
+  expect(box.take()).toEqual([
+    {
+      role: "user",
+      from: "agiraph",
+      content: "[Message from human]: 999\n\n[Message from human]: 1999",
+      upto: cursor + 2000,
+    },
+  ]);
+});
+
+test("M1. what arrives while the past is read is told once: not lost between the two, nor doubled by both", async () => {
+  const { log, now } = await newAgent();
+  await log.append({ facts: [hello("alice", "before")] }).durable;
+  const busy: AgentLog = Object.assign(Object.create(log), {
+    subscribe: log.subscribe.bind(log),
+    async read(range: Parameters<AgentLog["read"]>[0]) {
+      await log.append({ facts: [hello("alice", "both ways")] }).durable;
+      const page = await log.read(range);
+      await log.append({ facts: [hello("alice", "only live")] }).durable;
+      return page;
+    },
+  });
+  const box = await Mailbox.open(busy, "alice", 1, now);
+  await log.append({ facts: [hello("alice", "after")] }).durable;
+  expect(box.take()[0]?.content.split("\n\n")).toEqual([
+    "[Message from human]: before",
+    "[Message from human]: both ways",
+    "[Message from human]: only live",
+    "[Message from human]: after",
+  ]);
+});
+
+test("M2. waiting ends with the first news, at once when it is there already, and what is no news wakes nobody", async () => {
+  const { log, now } = await newAgent();
+  const box = await Mailbox.open(log, "alice", log.seq, now);
+  let woken = 0;
+  const waiting = box.arrived(never).then(() => (woken += 1));
+  await log.append({ facts: [hello("bob", "not yours")] }).durable;
+  expect(woken).toBe(0);
+  await log.append({ facts: [hello("alice", "yours")] }).durable;
+  await waiting;
+  await box.arrived(never);
+  expect(box.take()[0]?.content).toBe("[Message from human]: yours");
+});
+
+test("M2. a stop ends the waiting with its reason and leaves no listener behind, nor does the news", async () => {
+  const { log, now } = await newAgent();
+  const box = await Mailbox.open(log, "alice", log.seq, now);
+  const stop = new AbortController();
+  const waiting = box.arrived(stop.signal);
+  stop.abort(new Error("stop"));
+  await expect(waiting).rejects.toThrow("stop");
+  await expect(box.arrived(stop.signal)).rejects.toThrow("stop");
+
+  const patient = box.arrived(never);
+  await log.append({ facts: [hello("alice", "yours")] }).durable;
+  await patient;
+  expect([getEventListeners(stop.signal, "abort"), getEventListeners(never, "abort")]).toEqual([[], []]);
+});
+
+test("a closed mailbox hears nothing any more", async () => {
+  const { log, now } = await newAgent();
+  const box = await Mailbox.open(log, "alice", log.seq, now);
+  box.close();
+  await log.append({ facts: [hello("alice", "too late")] }).durable;
+  expect(box.take()).toEqual([]);
+});
+
+function hello(to: string, preview: string): NewFact {
+  return { type: "message.sent", data: { message_id: preview, from: "human", to, preview, file: null } };
+}
+
+async function newAgent(): Promise<{ log: AgentLog; now: () => Situation }> {
+  const home = await temporaryHome();
+  const store = await openStore({ root: home.path, disk: nodeDisk, clock: manualClock() });
+  onTestFinished(async () => {
+    await store.close();
+    await home.remove();
+  });
+  const log = await store.create("agent-abcd");
+  const data = { name: "n", goal: "g", mode: "finite", model: "m", worker_model: "m" } as const;
+  const created = { type: "agent.created", data: { ...data, budget_usd: null, project: null, tools: null } } as const;
+  const { facts, durable } = log.append({ facts: [created] });
+  await durable;
+  const now = begin(facts[0] as Fact);
+  log.subscribe((fact) => apply(now, fact));
+  return { log, now: () => now };
+}

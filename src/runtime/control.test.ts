@@ -1,0 +1,61 @@
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryHome } from "../testing/index.ts";
+import { askControl, type ControlRequest, listenForControl } from "./control.ts";
+import { controlPath } from "./runtime.ts";
+
+test("what one process asks the other does, and answers; what it cannot do it says", async () => {
+  const path = await socketPath();
+  await listening(path, async ({ agent }) => {
+    if (agent !== "agent-a") throw new Error(`${agent} is not at work in this process.`);
+    return "agent-a is stopped.";
+  });
+  expect([
+    await askControl(path, { do: "stop", agent: "agent-a" }),
+    await askControl(path, { do: "stop", agent: "agent-b" }),
+    await askControl(path, { do: "dance", agent: "agent-a" } as unknown as ControlRequest),
+  ]).toEqual([
+    { ok: true, message: "agent-a is stopped." },
+    { ok: false, message: "agent-b is not at work in this process." },
+    { ok: false, message: expect.stringContaining("stop") },
+  ]);
+});
+
+test("where nobody listens, or who listens hangs up, there is no answer", async () => {
+  const path = await socketPath();
+  expect(await askControl(path, { do: "stop", agent: "agent-a" })).toBe(undefined);
+  const rude = createServer((socket) => socket.destroy());
+  const { promise, resolve } = Promise.withResolvers<void>();
+  rude.listen(path, resolve);
+  await promise;
+  onTestFinished(() => void rude.close());
+  expect(await askControl(path, { do: "stop", agent: "agent-a" })).toBe(undefined);
+});
+
+test("what a dead process left in the place of the socket is no obstacle", async () => {
+  const path = await socketPath();
+  await writeFile(path, "");
+  await listening(path, async () => "yes");
+  expect(await askControl(path, { do: "stop", agent: "agent-a" })).toEqual({ ok: true, message: "yes" });
+});
+
+test("the socket is in the home, unless the home lies too deep for one", () => {
+  const deep = `/home/${"x".repeat(120)}`;
+  expect(controlPath("/home/me/.agiraph")).toBe("/home/me/.agiraph/control.sock");
+  expect([dirname(controlPath(deep)), controlPath(deep).length < 100]).toEqual([tmpdir(), true]);
+  expect(controlPath(deep)).not.toBe(controlPath(`${deep}y`));
+});
+
+async function socketPath(): Promise<string> {
+  const home = await temporaryHome();
+  onTestFinished(() => home.remove());
+  return join(home.path, "control.sock");
+}
+
+async function listening(path: string, answer: (request: ControlRequest) => Promise<string>): Promise<void> {
+  const server = await listenForControl(path, answer);
+  onTestFinished(() => void server.close());
+}

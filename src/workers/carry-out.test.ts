@@ -1,0 +1,236 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { apply, begin, type Situation } from "../projections/index.ts";
+import type { Fact, NewFact, Outcome } from "../protocol/index.ts";
+import type { AgentLog, Batch } from "../store/store.ts";
+import { both, call, fail, manualClock, type ScriptedModel, say, script } from "../testing/index.ts";
+import { defineTool } from "../tools/tool.ts";
+import { Toolbox } from "../tools/toolbox.ts";
+import { carryOut, type Delta } from "./carry-out.ts";
+
+const ACTOR = { worker_id: "alice", node_id: "node-1", conversation: "c.jsonl" } as const;
+const WHO = { worker_id: "alice", node_id: "node-1" };
+
+test("W1. no call begins before the reply that makes it is on disk", async () => {
+  const disk = Promise.withResolvers<void>();
+  const replied = Promise.withResolvers<void>();
+  const desk = deskOf(script(call("look"), call("end")), {
+    durable: (batch) => {
+      if (batch.entries?.entries[0]?.role !== "assistant") return Promise.resolve();
+      replied.resolve();
+      return disk.promise;
+    },
+  });
+  const work = desk.work();
+  await replied.promise;
+  await turnOfTheEventLoop();
+  expect(desk.looks()).toBe(0);
+  disk.resolve();
+  expect(await work).toEqual({ kind: "finished", summary: "done" });
+  expect(desk.looks()).toBe(1);
+});
+
+test("W2. an entry and the facts that follow from it are one append, and every fact says who, where and which turn", async () => {
+  const desk = deskOf(script(both(call("look", { at: "a.md" }), call("nothing")), call("end")));
+  await desk.work();
+  expect(desk.batches.map(({ facts = [], entries }) => [entries?.entries[0]?.role, ...facts.map(brief)])).toEqual([
+    [undefined, "model.called 1"],
+    ["assistant", "model.responded 1", "tool.called look: a.md", "tool.called nothing: {}"],
+    ["tool", "tool.result look true: seen"],
+    ["tool", 'tool.result nothing false: There is no tool "nothing". You have: look, end.'],
+    [undefined, "model.called 2"],
+    ["assistant", "model.responded 2", "tool.called end: {}"],
+    ["tool", "tool.result end true: ended"],
+  ]);
+  expect(desk.facts().every(({ data }) => "node_id" in data && data.node_id === "node-1")).toBe(true);
+});
+
+test("W3. a result that the log could not take is thrown, and the model is not asked again", async () => {
+  const model = script(call("look"), call("end"));
+  const desk = deskOf(model, {
+    durable: async (batch) => {
+      if (batch.entries?.entries[0]?.role === "tool") throw new Error("no space left");
+    },
+  });
+  await expect(desk.work()).rejects.toThrow("no space left");
+  expect(desk.batches.flatMap(({ entries }) => entries?.entries.map((entry) => entry.role) ?? [])).toEqual([
+    "assistant",
+    "tool",
+  ]);
+});
+
+test("W3. a bug is thrown, what a provider refused is an outcome, and after a stop everything is a stop", async () => {
+  const broken = deskOf(script());
+  await expect(broken.work()).rejects.toThrow("one more reply was asked for");
+  expect(await deskOf(script(fail("auth", { message: "no such key" }))).work()).toEqual({
+    kind: "failed",
+    error: "no such key",
+  });
+  expect(await deskOf(script(say("never"))).work(AbortSignal.abort(new Error("stop")))).toEqual({ kind: "stopped" });
+});
+
+test("every failed attempt is a fact with its reason, status and the wait that follows", async () => {
+  const desk = deskOf(
+    script(fail("server", { message: "busy", status: 503, retriedInMs: 2000 }), fail("auth", { message: "no key" })),
+  );
+  await desk.work();
+  const failed = { ...WHO, model: "scripted/model", turn: 1 };
+  expect(desk.facts().filter((fact) => fact.type === "model.failed")).toEqual([
+    { type: "model.failed", data: { ...failed, reason: "server", message: "busy", retry_in_ms: 2000, status: 503 } },
+    { type: "model.failed", data: { ...failed, reason: "auth", message: "no key", retry_in_ms: null } },
+  ]);
+});
+
+test("what the provider warned of is a fact, and streamed words go live with their speaker, never into the log", async () => {
+  const model = script(both(say("Two words."), call("end")).with({ thinking: "Hm." }));
+  const reply = model.reply.bind(model);
+  model.reply = (request, signal) => {
+    request.onWarning?.("temperature is ignored");
+    return reply(request, signal);
+  };
+  const desk = deskOf(model);
+  await desk.work();
+  expect(desk.facts().filter((fact) => fact.type === "model.warned")).toEqual([
+    { type: "model.warned", data: { ...WHO, model: "scripted/model", message: "temperature is ignored" } },
+  ]);
+  expect(desk.deltas).toEqual([
+    { ...WHO, kind: "reasoning", text: "Hm." },
+    { ...WHO, kind: "text", text: "Two" },
+    { ...WHO, kind: "text", text: " words." },
+  ]);
+});
+
+test("a long rate limit parks the worker, visibly, for as long as the provider asked, and then it goes on", async () => {
+  const clock = manualClock(1_000_000);
+  const model = script(fail("rate_limited", { retryAfterMs: 90_000 }), call("end"));
+  const desk = deskOf(model, { clock });
+  const work = desk.work();
+  await clock.sleeping();
+  expect(clock.due).toEqual([1_090_000]);
+  expect(desk.facts().at(-1)).toEqual({
+    type: "worker.waiting",
+    data: { ...WHO, for: "rate_limit", until_ts: 1_090 },
+  });
+  await clock.advance(90_000);
+  expect(await work).toEqual({ kind: "finished", summary: "done" });
+  expect(desk.facts().find((fact) => fact.type === "worker.busy")).toEqual({ type: "worker.busy", data: WHO });
+});
+
+test("a stop ends the wait for a rate limit; any other failure is not waited for", async () => {
+  const clock = manualClock();
+  const stop = new AbortController();
+  const parked = deskOf(script(fail("rate_limited", { retryAfterMs: 90_000 })), { clock }).work(stop.signal);
+  await clock.sleeping();
+  stop.abort(new Error("stop"));
+  expect(await parked).toEqual({ kind: "stopped" });
+
+  const server = deskOf(script(fail("server", { message: "down", retryAfterMs: 90_000 })), { clock });
+  expect(await server.work()).toEqual({ kind: "failed", error: "down" });
+});
+
+test("a budget that is spent to the cent is spent; one that nears its end is warned of once", async () => {
+  const model = script(
+    call("look").with({ cost_usd: 0.75 }),
+    call("look").with({ cost_usd: 0.125 }),
+    call("look").with({ cost_usd: 0.0625 }),
+    call("look").with({ cost_usd: 0.0625 }),
+  );
+  const desk = deskOf(model, { budget_usd: 1 });
+  expect(await desk.work()).toEqual({ kind: "budget_exhausted", spent_usd: 1 });
+  model.assertDone();
+  expect(desk.facts().filter((fact) => fact.type.startsWith("budget."))).toEqual([
+    { type: "budget.warned", data: { spent_usd: 0.875, budget_usd: 1 } },
+    { type: "budget.exceeded", data: { spent_usd: 1, budget_usd: 1 } },
+  ]);
+});
+
+test("the line a person sees of a call or a result is one line, and short", async () => {
+  const desk = deskOf(
+    script(call("look", { at: `${"x".repeat(200)}\nmore` }), call("look", "{broken\nworse"), call("end")),
+  );
+  await desk.work();
+  const gists = desk.facts().flatMap((fact) => (fact.type === "tool.called" ? [fact.data.gist] : []));
+  expect(gists).toEqual([`${"x".repeat(119)}…`, "{broken", "{}"]);
+});
+
+interface Conditions {
+  durable?: (batch: Batch) => Promise<void>;
+  clock?: ReturnType<typeof manualClock>;
+  budget_usd?: number;
+}
+
+/** A worker's desk with a log that only remembers what it was given, and a fold over it. */
+function deskOf(
+  model: ScriptedModel,
+  { durable = async () => {}, clock = manualClock(), budget_usd }: Conditions = {},
+) {
+  const batches: Batch[] = [];
+  const deltas: Delta[] = [];
+  const now = born(budget_usd ?? null);
+  let looks = 0;
+  const append: AgentLog["append"] = (batch) => {
+    batches.push(batch);
+    const facts = (batch.facts ?? []).map(
+      (fact, at) => ({ ...fact, seq: now.seq + 1 + at, ts: 0, agent_id: ID }) as Fact,
+    );
+    for (const fact of facts) apply(now, fact);
+    return { facts, durable: durable(batch) };
+  };
+  const shape = { description: "", guidance: "", repeatable: true };
+  const look = defineTool({
+    ...shape,
+    name: "look",
+    parameters: z.object({ at: z.string().optional() }),
+    run: async () => {
+      looks += 1;
+      return "seen";
+    },
+  });
+  const end = defineTool({
+    ...shape,
+    name: "end",
+    parameters: z.object({}),
+    run: async () => ({ content: "ended", ending: { kind: "finished", summary: "done" } as const }),
+  });
+  const job = { system: "S", history: [], turn: 1, maxTurns: 9, onSilence: async () => [] };
+  const record = {
+    log: { append } as AgentLog,
+    now: () => now,
+    clock,
+    live: (delta: Delta) => void deltas.push(delta),
+  };
+  const ports = { model, toolbox: new Toolbox([look, end]), mail: () => [] };
+  return {
+    batches,
+    deltas,
+    looks: () => looks,
+    facts: (): NewFact[] => batches.flatMap(({ facts }) => facts ?? []),
+    work: (signal: AbortSignal = new AbortController().signal): Promise<Outcome> =>
+      carryOut(job, ports, ACTOR, record, signal),
+  };
+}
+
+const ID = "agent-abcd";
+
+function born(budget_usd: number | null): Situation {
+  const data = {
+    name: "n",
+    goal: "g",
+    mode: "finite",
+    model: "m",
+    worker_model: "m",
+    project: null,
+    tools: null,
+  } as const;
+  return begin({ seq: 1, ts: 0, agent_id: ID, type: "agent.created", data: { ...data, budget_usd } });
+}
+
+function brief({ type, data }: NewFact): string {
+  if (type === "tool.called") return `${type} ${data.tool}: ${data.gist}`;
+  if (type === "tool.result") return `${type} ${data.tool} ${data.ok}: ${data.gist}`;
+  return "turn" in data ? `${type} ${data.turn}` : type;
+}
+
+function turnOfTheEventLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { type Entry, NO_USAGE, type StoredEntry } from "../protocol/index.ts";
+import { pastOf } from "./past.ts";
+
+const reply: Entry = { role: "assistant", content: [], model: "m", usage: NO_USAGE, cost_usd: 0, finish: "stop" };
+const task = (content: string, node_id: string, upto: number): Entry => ({
+  role: "user",
+  from: "coordinator",
+  content,
+  node_id,
+  upto,
+});
+const system = (content: string): Entry => ({ role: "system", content });
+const news = (content: string, upto?: number): Entry => ({
+  role: "user",
+  from: "agiraph",
+  content,
+  ...(upto === undefined ? {} : { upto }),
+});
+
+const two = stored(
+  system("S1"),
+  task("First", "node-1", 3),
+  reply,
+  news("n1", 5),
+  reply,
+  system("S2"),
+  task("Second", "node-2", 8),
+  reply,
+  news("n2", 11),
+  reply,
+  news("A reminder."),
+);
+const begins = (node: string) => (entry: StoredEntry) => entry.role === "user" && entry.node_id === node;
+
+test("a worker takes up its assignment where it was: its own words, turns and news, under the newest prompt", () => {
+  const { history, ...rest } = pastOf(two, "assignment", begins("node-2")) ?? { history: [] };
+  expect(rest).toEqual({ system: "S2", turn: 3, cursor: 11 });
+  expect(history.map(words)).toEqual(["Second", "assistant", "n2", "assistant", "A reminder."]);
+});
+
+test("the coordinator's conversation goes on through all its runs; its turns count from the run's beginning", () => {
+  const { history, ...rest } = pastOf(two, "beginning", begins("node-2")) ?? { history: [] };
+  expect(rest).toEqual({ system: "S2", turn: 3, cursor: 11 });
+  expect(history.map(words)).toEqual([
+    "First",
+    "assistant",
+    "n1",
+    "assistant",
+    "Second",
+    "assistant",
+    "n2",
+    "assistant",
+    "A reminder.",
+  ]);
+});
+
+test("an assignment that was given twice is taken up at the second time", () => {
+  const again = stored(task("One", "node-1", 1), reply, task("One again", "node-1", 4));
+  const { history, ...rest } = pastOf(again, "assignment", begins("node-1")) ?? { history: [] };
+  expect([history.map(words), rest]).toEqual([["One again"], { system: "", turn: 1, cursor: 4 }]);
+});
+
+test("a summary stands for everything before it", () => {
+  const long = stored(task("One", "node-1", 1), reply, { role: "summary", content: "So far." }, reply);
+  expect(pastOf(long, "assignment", begins("node-1"))?.history.map(words)).toEqual(["So far.", "assistant"]);
+});
+
+test("what never began has no past", () => {
+  expect(pastOf(two, "assignment", begins("node-3"))).toBe(undefined);
+});
+
+function stored(...entries: Entry[]): StoredEntry[] {
+  return entries.map((entry, at) => ({ ...entry, seq: at + 1, ts: 0 }));
+}
+
+function words(entry: Entry): string {
+  return entry.role === "assistant" ? "assistant" : entry.content;
+}

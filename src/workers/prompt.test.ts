@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import type { ToolSpec } from "../models/model.ts";
+import { script } from "../testing/index.ts";
+import { coordinatorPrompt, workerPrompt } from "./prompt.ts";
+
+const tools: ToolSpec[] = [{ name: "look", description: "Looks.", parameters: {}, guidance: "Look first.\n" }];
+const model = script();
+const wordy = Object.assign(script(), { toolPrompt: () => "Call like this: <look/>" });
+
+test("a coordinator's prompt: identity, goal, date, tools, memory, rules, files; how to call, only for who needs it said", () => {
+  const brief = {
+    soul: "You are calm.",
+    goal: "Go",
+    today: "2026-01-01",
+    memory: "Hot.",
+    rules: "Be kind.",
+    files: "F",
+  };
+  expect(coordinatorPrompt(brief, wordy, tools).split("\n\n---\n\n")).toEqual([
+    "You are calm.",
+    "# Your goal\n\nGo",
+    "Today is 2026-01-01.",
+    "# Your tools\n\n## look\nLook first.\n\nCall like this: <look/>",
+    "# Your memory (MEMORY.md)\n\nHot.",
+    "Be kind.",
+    "F",
+  ]);
+});
+
+test("a worker's prompt: who it is and what it knows, then the piece of work; what is empty is left out", () => {
+  const brief = {
+    name: "Alice",
+    identity: "A generalist.",
+    memory: "Hot.",
+    notebook: "Fan.",
+    today: "2026-01-01",
+    spec: "# node-1",
+    refs: "- first: nodes/node-1/published",
+    rules: "Be kind.",
+    files: "F",
+  };
+  expect(workerPrompt(brief, model, tools).split("\n\n---\n\n")).toEqual([
+    "You are Alice. A generalist.",
+    "# Your memory (from past work)\n\nHot.",
+    "# Your notebook\n\nFan.",
+    "Today is 2026-01-01.",
+    "# Current assignment\n\n# node-1",
+    "# Input data (from other nodes)\n\n- first: nodes/node-1/published",
+    "# Your tools\n\n## look\nLook first.",
+    "Be kind.",
+    "F",
+  ]);
+  expect(workerPrompt({ ...brief, memory: "\n", notebook: "", refs: "" }, model, []).split("\n\n---\n\n")).toEqual([
+    "You are Alice. A generalist.",
+    "Today is 2026-01-01.",
+    "# Current assignment\n\n# node-1",
+    "Be kind.",
+    "F",
+  ]);
+});
