@@ -37,10 +37,40 @@ test("the scripted model calls `note` until its last turn, and counts what it wa
     tools: [{ type: "function", function: { name: "finish" } }],
   });
 
-  expect(first.tool_calls.map((call) => [call.id, call.function.name])).toEqual([["call_000001", "note"]]);
+  expect(first.tool_calls.map((call) => [call.id, call.function.name])).toEqual([["call_000001000", "note"]]);
   expect(last.tool_calls).toBeUndefined();
-  expect(finish.tool_calls.map((call) => [call.id, call.function.name])).toEqual([["call_000003", "finish"]]);
+  expect(finish.tool_calls.map((call) => [call.id, call.function.name])).toEqual([["call_000003000", "finish"]]);
   expect(await seen("story")).toEqual({ first_ns: expect.stringMatching(/^\d+$/), requests: 3, last_turn: 3 });
+});
+
+test("a team's coordinator hands out the work, waits and finishes; workers write before they publish, and only they count", async () => {
+  const tool = (name) => ({ type: "function", function: { name } });
+  const said = { role: "assistant", content: "…" };
+  const news = { role: "user", content: "node-1 completed by Aaa: done\nnode-2 completed by Aab: done" };
+  const leads = (...messages) => ask("crew", { messages, tools: [tool("finish")] }, "3x2");
+  const works = (...messages) => ask("crew", { messages, tools: [tool("publish")] }, "3x2");
+  const replies = [
+    await leads(),
+    await leads(said),
+    await leads(said, said, news),
+    await works(),
+    await works(said),
+    await works(said, said),
+  ];
+
+  expect(replies.map(({ tool_calls = [] }) => tool_calls.map((call) => call.function.name))).toEqual([
+    ["launch_roles"],
+    [],
+    ["finish"],
+    ["note"],
+    ["write_file"],
+    ["publish"],
+  ]);
+  expect(JSON.parse(replies[0].tool_calls[0].function.arguments).roles.map((role) => role.name)).toEqual([
+    "Aaa",
+    "Aab",
+  ]);
+  expect(await seen("crew")).toEqual({ first_ns: expect.any(String), requests: 3, last_turn: 3, coordinator: 3 });
 });
 
 test.each(["floor-streamed", "floor-json"])("%s does the work and keeps all of it", async (contestant) => {
@@ -83,10 +113,26 @@ test("a target is judged by its ratio within the run, and only when it was measu
   ]);
 });
 
-async function ask(run, body) {
-  const response = await fetch(`${url}/${run}/3/0/v1/chat/completions`, { method: "POST", body: JSON.stringify(body) });
+async function ask(run, body, work = "3") {
+  const response = await fetch(`${url}/${run}/${work}/0/v1/chat/completions`, {
+    method: "POST",
+    body: JSON.stringify(body),
+  });
   return (await response.json()).choices[0].message;
 }
+
+test("a board is worked through: the next node starts soon after the one it waits for, and a fact has its price", async () => {
+  const job = { contestant: "agiraph", scenario: "board", home: join(home, "board"), sizes: [100, 200], links: 5 };
+  const { stdout } = await promisify(execFile)(process.execPath, [here("./contestant.mjs"), JSON.stringify(job)]);
+
+  expect(JSON.parse(stdout)).toEqual({
+    fact_us_100: expect.any(Number),
+    fact_us_200: expect.any(Number),
+    ready_ms: expect.any(Number),
+    ready_p95_ms: expect.any(Number),
+    rss_mb: expect.any(Number),
+  });
+});
 
 async function seen(run) {
   return (await fetch(`${url}/${run}`)).json();

@@ -18,6 +18,7 @@ function wordsOf(fact: Fact): string {
     case "agent.stopped":
       return `by ${fact.data.by}`;
     case "agent.paused":
+      return headline(fact.data.why ?? "");
     case "agent.resumed":
       return "";
     case "agent.completed":

@@ -92,7 +92,7 @@ test("the tree shows the cost, the coordinator, and each node with who does what
     "survey-docs · 1/3 nodes · 1 call · 14k tokens · $0.01 · 1:02",
     "★ coordinator: waits for the team",
     "├ ✓ node-1  Survey a — alice",
-    "├ ▸ node-2  Survey b, which has a title t… — bob: read_file docs/b.md",
+    "├ ▸ node-2  Survey b, which has a title th… — bob: read_file docs/b.md",
     "└ · node-3  Write the report",
   ]);
 });

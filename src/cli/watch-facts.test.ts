@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Fact } from "../protocol/index.ts";
 import { watchFacts } from "./watch-facts.ts";
 
-const fact = (seq: number): Fact => ({ seq, type: "agent.paused", agent_id: "agent-test", ts: 0, data: {} });
+const fact = (seq: number): Fact => ({ seq, type: "agent.resumed", agent_id: "agent-test", ts: 0, data: {} });
 
 test("what was missed comes first, then what came meanwhile, then what comes: each once, in order", async () => {
   const listeners = new Set<(fact: Fact) => void>();

@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 
 test("M1. everything new is one entry that says up to which fact it tells; what was told is not told again", async () => {
   const { log, now } = await newAgent();
-  await log.append({ facts: [hello("alice", "before")] }).durable;
+  await log.append({ facts: [hello("alice", "before"), seen("before")] }).durable;
   const box = await Mailbox.open(log, "alice", log.seq, now);
   await log.append({ facts: [hello("alice", "one"), hello("bob", "not yours"), hello("alice", "two")] }).durable;
   await log.append({ facts: [{ type: "agent.paused", data: {} }] }).durable;
@@ -22,7 +22,8 @@ test("M1. everything new is one entry that says up to which fact it tells; what 
         role: "user",
         from: "agiraph",
         content: "[Message from human]: one\n\n[Message from human]: two",
-        upto: 5,
+        upto: 6,
+        messages: ["one", "two"],
       },
     ],
     [],
@@ -31,7 +32,7 @@ test("M1. everything new is one entry that says up to which fact it tells; what 
 
 test("M1. taken up at its cursor, a mailbox holds what came since, however much that is, and nothing else", async () => {
   const { log, now } = await newAgent();
-  await log.append({ facts: [hello("alice", "told")] }).durable;
+  await log.append({ facts: [hello("alice", "told"), seen("told")] }).durable;
   const cursor = log.seq;
   const facts = Array.from({ length: 2500 }, (_, at) => hello(at % 1000 === 999 ? "alice" : "bob", `${at}`));
   await log.append({ facts }).durable;
@@ -42,6 +43,7 @@ test("M1. taken up at its cursor, a mailbox holds what came since, however much 
       from: "agiraph",
       content: "[Message from human]: 999\n\n[Message from human]: 1999",
       upto: cursor + 2000,
+      messages: ["999", "1999"],
     },
   ]);
 });
@@ -65,6 +67,24 @@ test("M1. what arrives while the past is read is told once: not lost between the
     "[Message from human]: both ways",
     "[Message from human]: only live",
     "[Message from human]: after",
+  ]);
+});
+
+test("M1. a message that nobody has seen is told first, however long ago it was sent; one that went to somebody else is not", async () => {
+  const { log, now } = await newAgent();
+  const gone: NewFact = { type: "message.forwarded", data: { message_id: "gone", to: "coordinator" } };
+  await log.append({ facts: [hello("alice", "early"), hello("bob", "not yours"), hello("alice", "gone"), gone] })
+    .durable;
+  const told = async (...later: NewFact[]) => {
+    const box = await Mailbox.open(log, "alice", 5, now);
+    if (later.length > 0) await log.append({ facts: later }).durable;
+    return box.take();
+  };
+  const entry = { role: "user", from: "agiraph" };
+  const early = "[Message from human]: early";
+  expect([await told(), await told(hello("alice", "late"))]).toEqual([
+    [{ ...entry, content: early, upto: 5, messages: ["early"] }],
+    [{ ...entry, content: `${early}\n\n[Message from human]: late`, upto: 6, messages: ["early", "late"] }],
   ]);
 });
 
@@ -104,8 +124,13 @@ test("a closed mailbox hears nothing any more", async () => {
   expect(box.take()).toEqual([]);
 });
 
-function hello(to: string, preview: string): NewFact {
-  return { type: "message.sent", data: { message_id: preview, from: "human", to, preview, file: null } };
+function hello(to: string, text: string): NewFact {
+  const file = "_messages/0001.md";
+  return { type: "message.sent", data: { message_id: text, from: "human", to, text, file, hops: 1 } };
+}
+
+function seen(message_id: string): NewFact {
+  return { type: "message.received", data: { message_id, by: "alice" } };
 }
 
 async function newAgent(): Promise<{ log: AgentLog; now: () => Situation }> {

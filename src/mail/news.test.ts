@@ -1,19 +1,32 @@
 import { expect, test } from "vitest";
 import { apply, begin, type Situation } from "../projections/index.ts";
 import type { Fact, NewFact, Outcome } from "../protocol/index.ts";
-import { newsFor } from "./news.ts";
+import { type News, newsFor } from "./news.ts";
 
 test("a message is news to whom it is for, or to everyone but its sender", () => {
   const one = message("alice", "bob");
   const all = message("alice", "*");
   const told = ["alice", "bob", "coordinator"].map((reader) => [newsOf(reader, one), newsOf(reader, all)]);
-  const text = "[Message from alice]: Look.";
+  const news = { text: "[Message from alice]: Look.", message_id: "m1" };
   expect(told).toEqual([
     [undefined, undefined],
-    [text, text],
-    [undefined, text],
+    [news, news],
+    [undefined, news],
   ]);
-  expect(newsOf("alice", message("alice", "alice"))).toBe(undefined);
+});
+
+test("what nobody would read where it was sent is news to the coordinator, with whom it was for", () => {
+  const instead = message("alice", "bob", "coordinator");
+  const forwarded: NewFact = { type: "message.forwarded", data: { message_id: "m1", to: "coordinator" } };
+  const history = [message("alice", "bob")];
+  expect([newsOf("bob", instead), newsOf("coordinator", instead)]).toEqual([
+    undefined,
+    { text: "[Message from alice for bob, who has no work now]: Look.", message_id: "m1" },
+  ]);
+  expect([newsOf("bob", forwarded, history), newsOf("coordinator", forwarded, history)]).toEqual([
+    undefined,
+    { text: "[Message from alice for bob, who has finished]: Look.", message_id: "m1" },
+  ]);
 });
 
 test("how a node ended is news to the coordinator alone, with the worker's name and its files", () => {
@@ -27,8 +40,22 @@ test("how a node ended is news to the coordinator alone, with the worker's name 
   ];
   const completed: NewFact = { type: "node.completed", data: { ...WHO, summary: "80" } };
   expect([newsOf("coordinator", completed, history), newsOf("alice", completed, history)]).toEqual([
-    "node-1 completed by Alice: 80\nPublished: nodes/node-1/published/a.md",
+    { text: "node-1 completed by Alice: 80\nPublished: nodes/node-1/published/a.md" },
     undefined,
+  ]);
+});
+
+test("how a sub-node ended is news to whoever made it, while they are at work on its parent; after that, to the coordinator", () => {
+  const child: NewFact = { ...created, data: { ...created.data, node_id: "node-2", parent_node_id: "node-1" } };
+  const completed: NewFact = { type: "node.completed", data: { node_id: "node-2", worker_id: "bob", summary: "40" } };
+  const atWork: NewFact[] = [created, child, { type: "node.assigned", data: WHO }];
+  const over: NewFact[] = [...atWork, { type: "node.completed", data: { ...WHO, summary: "80" } }];
+  const news = { text: "node-2 completed by bob: 40" };
+  const told = (history: NewFact[]) =>
+    ["alice", "bob", "coordinator"].map((reader) => newsOf(reader, completed, history));
+  expect([told(atWork), told(over)]).toEqual([
+    [news, undefined, undefined],
+    [undefined, undefined, news],
   ]);
 });
 
@@ -36,23 +63,27 @@ test.each<[Outcome, string]>([
   [{ kind: "failed", error: "no such key" }, "no such key"],
   [{ kind: "budget_exhausted", spent_usd: 1 }, "budget exhausted"],
   [{ kind: "exhausted", turns: 3 }, "exhausted"],
+  [{ kind: "abandoned", error: "Not done within 60 s." }, "Not done within 60 s"],
 ])("why a node failed is said, and where its files are: %j", (outcome, why) => {
   const failed: NewFact = { type: "node.failed", data: { ...WHO, outcome } };
   expect([newsOf("coordinator", failed, [created]), newsOf("alice", failed, [created])]).toEqual([
-    `node-1 failed: ${why}. Its unfinished files are in nodes/node-1/scratch/.`,
+    { text: `node-1 failed: ${why}. Its unfinished files are in nodes/node-1/scratch/.` },
     undefined,
   ]);
 });
 
 test("who is resumed is told the board as it is, not as it is remembered", () => {
   const resumed: NewFact = { type: "agent.resumed", data: {} };
-  expect(newsOf("coordinator", resumed, [created])).toBe(
-    "Your human stopped the work and has now resumed it. The board as it is:\n- node-1 [pending] Measure\nGo on.",
-  );
+  expect([newsOf("coordinator", resumed, [created]), newsOf("alice", resumed, [created])]).toEqual([
+    {
+      text: "The work was interrupted and your human has now resumed it. The board as it is:\n- node-1 [pending] Measure\nGo on.",
+    },
+    undefined,
+  ]);
 });
 
 const WHO = { node_id: "node-1", worker_id: "alice" } as const;
-const created: NewFact = {
+const created: Extract<NewFact, { type: "node.created" }> = {
   type: "node.created",
   data: {
     run_id: "run-1",
@@ -67,12 +98,13 @@ const created: NewFact = {
   },
 };
 
-function message(from: string, to: string): NewFact {
-  return { type: "message.sent", data: { message_id: "m1", from, to, preview: "Look.", file: null } };
+function message(from: string, to: string, reader?: string): NewFact {
+  const words = { message_id: "m1", from, to, text: "Look.", file: "_messages/0001.md", hops: 1 };
+  return { type: "message.sent", data: reader === undefined ? words : { ...words, reader } };
 }
 
 /** As the mailbox asks it: the situation already holds the fact. */
-function newsOf(reader: string, fact: NewFact, history: NewFact[] = []): string | undefined {
+function newsOf(reader: string, fact: NewFact, history: NewFact[] = []): News | undefined {
   const now = situation();
   const facts = [...history, fact].map((each, at) => ({ ...each, seq: at + 2, ts: 0, agent_id: now.agent.id }) as Fact);
   for (const each of facts) apply(now, each);

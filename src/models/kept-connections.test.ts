@@ -35,6 +35,27 @@ test("an answer that nobody wants any more ends with its connection", async () =
   await closed.promise;
 });
 
+test.each([
+  ["was stopped", "stop"],
+  ["was cut off", "aborted"],
+])("H3. an answer that %s before it was read does not keep its reader waiting", async (how, words) => {
+  const begun = Promise.withResolvers<Socket>();
+  const closed = Promise.withResolvers<void>();
+  await using server = await serving((request, response) => {
+    request.socket.once("close", () => closed.resolve());
+    response.write("half");
+    begun.resolve(request.socket);
+  });
+  const stop = new AbortController();
+  const answer = await httpPost(server.url, {}, Buffer.from(""), stop.signal);
+  if (how === "was stopped") stop.abort(new Error("stop"));
+  else (await begun.promise).resetAndDestroy();
+  await closed.promise;
+  // Our end has heard of it too: whoever asks anew gets an answer.
+  await (await httpPost(server.url, {}, Buffer.from(""), never)).read(() => false);
+  await expect(answer.read(() => true)).rejects.toThrow(words);
+});
+
 test("a header that comes more than once is heard whole", async () => {
   await using server = await serving((_, response) => {
     response.setHeader("set-cookie", ["a=1", "b=2"]);

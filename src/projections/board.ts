@@ -26,7 +26,14 @@ export type NodeState = NodeBase &
     | { status: "assigned"; worker_id: WorkerId; assigned_seq: number }
     | { status: "running"; worker_id: WorkerId; assigned_seq: number; started_ts: number }
     /** The intent to publish is recorded; the rename may or may not have happened. */
-    | { status: "publishing"; worker_id: WorkerId; summary: string; files: PublishedFile[] }
+    | {
+        status: "publishing";
+        worker_id: WorkerId;
+        summary: string;
+        files: PublishedFile[];
+        /** Why it is only a part, and the node will fail. */
+        partial: Outcome | null;
+      }
     | { status: "completed"; worker_id: WorkerId; summary: string; files: PublishedFile[]; ended_ts: number }
     /** With what could be published of it, if anything. */
     | { status: "failed"; worker_id: WorkerId; outcome: Outcome; files: PublishedFile[]; ended_ts: number }
@@ -85,8 +92,8 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
     case "node.started":
       return { ...base, ...assignedIn(node, fact), status: "running", started_ts: fact.ts };
     case "node.published": {
-      const { worker_id, summary, files } = fact.data;
-      return { ...base, status: "publishing", worker_id, summary, files };
+      const { worker_id, summary, files, partial = null } = fact.data;
+      return { ...base, status: "publishing", worker_id, summary, files, partial };
     }
     case "node.completed": {
       const { worker_id, summary } = fact.data;

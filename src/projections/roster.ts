@@ -5,13 +5,17 @@ interface WorkerBase {
   spawned: FactOf<"worker.spawned">["data"];
 }
 
+type AtWork =
+  | { status: "busy"; node_id: NodeId | null }
+  | { status: "waiting"; node_id: NodeId | null; for: FactOf<"worker.waiting">["data"]["for"] };
+
 export type WorkerState = WorkerBase &
   (
     | { status: "idle" }
-    | { status: "busy"; node_id: NodeId | null }
-    | { status: "waiting"; node_id: NodeId | null; for: FactOf<"worker.waiting">["data"]["for"] }
+    | AtWork
     | { status: "stopped" }
-    | { status: "retired" }
+    /** With the work that was under way when they were let go, until it ends. */
+    | { status: "retired"; still: AtWork | null }
   );
 
 /** Who works, by worker id, the coordinator first. */
@@ -24,8 +28,15 @@ export function applyToRoster(roster: Roster, fact: Fact): void {
   }
   if (!fact.type.startsWith("worker.") || !("worker_id" in fact.data)) return;
   const worker = roster[fact.data.worker_id];
-  // Who was let go while still at work ends that work, and stays gone.
-  if (!worker || worker.status === "retired") return;
+  if (!worker) return;
+  if (worker.status === "retired") {
+    // Who was let go while still at work ends that work, and stays gone.
+    const { node_id } = { node_id: null, ...fact.data };
+    if (fact.type === "worker.busy") worker.still = { status: "busy", node_id };
+    if (fact.type === "worker.waiting") worker.still = { status: "waiting", node_id, for: fact.data.for };
+    if (fact.type === "worker.idle" || fact.type === "worker.stopped") worker.still = null;
+    return;
+  }
   const { id, spawned } = worker;
   switch (fact.type) {
     case "worker.idle":
@@ -41,7 +52,7 @@ export function applyToRoster(roster: Roster, fact: Fact): void {
       worker.spawned = { ...spawned, identity: fact.data.identity };
       return;
     case "worker.retired":
-      roster[id] = { id, spawned, status: "retired" };
+      roster[id] = { id, spawned, status: "retired", still: "node_id" in worker ? worker : null };
       return;
     case "worker.stopped":
       roster[id] = { id, spawned, status: "stopped" };

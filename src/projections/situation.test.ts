@@ -23,13 +23,35 @@ test("a node goes from pending to completed, keeps what it published, and knows 
     { type: "node.completed", data: { ...ALICE, summary: "80" } },
   );
   const alice = { worker_id: "alice" };
+  const taken = { ...alice, assigned_seq: 3 };
   expect(states).toEqual([
-    { last_seq: 2, status: "pending" },
-    { last_seq: 3, status: "assigned", ...alice },
-    { last_seq: 4, status: "running", ...alice, started_ts: 4 },
-    { last_seq: 5, status: "running", ...alice, started_ts: 4 },
-    { last_seq: 6, status: "publishing", ...alice, summary: "80", files },
-    { last_seq: 7, status: "completed", ...alice, summary: "80", files, ended_ts: 7 },
+    { facts: 1, last_seq: 2, status: "pending" },
+    { facts: 2, last_seq: 3, status: "assigned", ...taken },
+    { facts: 3, last_seq: 4, status: "running", ...taken, started_ts: 4 },
+    { facts: 4, last_seq: 5, status: "running", ...taken, started_ts: 4 },
+    { facts: 5, last_seq: 6, status: "publishing", ...alice, summary: "80", files },
+    { facts: 6, last_seq: 7, status: "completed", ...alice, summary: "80", files, ended_ts: 7 },
+  ]);
+});
+
+test("a node that is tried again is still the same assignment, and one that failed keeps what it left", () => {
+  const files = [{ path: "a.md", sha256: "00", bytes: 2 }];
+  const outcome = { kind: "failed", error: "no" } as const;
+  const states = statesOf(
+    created("node-1"),
+    { type: "node.assigned", data: ALICE },
+    { type: "node.started", data: ALICE },
+    { type: "node.retried", data: { ...ALICE, error: "no" } },
+    { type: "node.started", data: ALICE },
+    { type: "node.published", data: { ...ALICE, summary: "Partial", files } },
+    { type: "node.failed", data: { ...ALICE, outcome } },
+  );
+  const taken = { worker_id: "alice", assigned_seq: 3 };
+  expect(states.slice(3)).toEqual([
+    { facts: 4, last_seq: 5, failures: 1, status: "assigned", ...taken },
+    { facts: 5, last_seq: 6, failures: 1, status: "running", ...taken, started_ts: 6 },
+    { facts: 6, last_seq: 7, failures: 1, status: "publishing", worker_id: "alice", summary: "Partial", files },
+    { facts: 7, last_seq: 8, failures: 1, status: "failed", worker_id: "alice", outcome, files, ended_ts: 8 },
   ]);
 });
 
@@ -131,7 +153,7 @@ test("spending is counted in total and by worker; what nobody knows the price of
 test("the thread keeps what people said to each other, the newest 500", () => {
   const said: NewFact[] = Array.from({ length: 510 }, (_, at) => ({
     type: "message.sent",
-    data: { message_id: `${at}`, from: "alice", to: "bob", preview: `${at}`, file: null },
+    data: { message_id: `${at}`, from: "alice", to: "bob", text: `${at}`, file: `${at}.md`, hops: 1 },
   }));
   const { thread } = fold(started("run-1"), ...said, { type: "agent.completed", data: { summary: "done" } });
   expect([thread.length, thread[0], thread.at(-1)]).toEqual([
@@ -159,7 +181,8 @@ function statesOf(...facts: NewFact[]): object[] {
     const node = fold(...facts.slice(0, at + 1)).board.nodes["node-1"];
     if (!node) throw new Error("no node-1");
     const { id: _id, spec: _spec, created_ts: _ts, children: _children, ...state } = node;
-    return state;
+    const { reserved_for: _for, spent_usd: _spent, failures, ...rest } = state;
+    return failures > 0 ? { failures, ...rest } : rest;
   });
 }
 

@@ -85,7 +85,14 @@ export const factData = {
   /** With what its refs point at, by hash. */
   "node.started": z.object({ ...node, ...worker, refs: z.record(z.string(), z.string()).optional() }),
   /** The intent and the manifest; the one rename follows, then `node.completed`. */
-  "node.published": z.object({ ...node, ...worker, summary: z.string(), files: z.array(publishedFileSchema) }),
+  "node.published": z.object({
+    ...node,
+    ...worker,
+    summary: z.string(),
+    files: z.array(publishedFileSchema),
+    /** Why it is only a part: the node is to fail with this. */
+    partial: outcomeSchema.optional(),
+  }),
   "node.completed": z.object({ ...node, ...worker, summary: z.string() }),
   /** A try failed and the same worker tries once more. */
   "node.retried": z.object({ ...node, ...worker, error: z.string() }),

@@ -15,6 +15,7 @@ import {
   type NodeId,
   type RunId,
 } from "../protocol/index.ts";
+import { StoreError } from "../store/errors.ts";
 import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
 import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
 import { NodeTraces } from "../store/node-trace.ts";
@@ -25,6 +26,7 @@ import type { Delta } from "../workers/carry-out.ts";
 import { coordinate } from "../workers/coordinator.ts";
 import type { Workplace } from "../workers/harnessed.ts";
 import { BudgetExhausted, Purse } from "../workers/purse.ts";
+import { foreseen } from "./foreseen-log.ts";
 import { situationOf } from "./inspect.ts";
 import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
 import { PlanFile } from "./plan-file.ts";
@@ -32,7 +34,7 @@ import { assignments } from "./scheduler.ts";
 import { Team, type TeamLimits } from "./team.ts";
 
 /** What the house provides to every agent in it. */
-export type House = Omit<Workplace, "log" | "now" | "live" | "purse"> & {
+export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse"> & {
   maxConcurrent: number;
   pid: number;
   limits: TeamLimits;
@@ -68,11 +70,14 @@ const WAKES_THE_SCHEDULER = new Set<Fact["type"]>([
  *
  * A1. Decide from the fold, append the decision, act when it is on disk. A crash anywhere means: fold, and do again
  *     what is not marked done.
+ * A1a. Decisions are made by what will be true once everything appended is on disk (`soon`), and appended at once: so no
+ *     two contradict each other, however long the disk takes. What is done and told follows what is on disk (`now`).
  * A2. Acting is idempotent by id: a node is worked on by one task in this process.
  */
 export class Agent {
   readonly log: AgentLog;
   #now: Situation;
+  #soon: Situation;
   readonly #house: House;
   readonly #traces: NodeTraces;
   readonly #tasks = new Map<string, Promise<void>>();
@@ -88,13 +93,14 @@ export class Agent {
   #broken: unknown;
 
   private constructor(log: AgentLog, now: Situation, house: House) {
-    this.log = log;
+    this.log = foreseen(log, (fact) => apply(this.#soon, fact));
     this.#now = now;
+    this.#soon = structuredClone(now);
     this.#house = house;
     this.#traces = new NodeTraces(log.dir, () => this.#now.board);
     this.#plan = new PlanFile(log.dir, () => this.#now);
     this.#nodes = Object.keys(now.board.nodes).length;
-    log.subscribe((fact) => this.#onFact(fact));
+    this.log.subscribe((fact) => this.#onFact(fact));
   }
 
   static async open(log: AgentLog, house: House): Promise<Agent> {
@@ -114,7 +120,7 @@ export class Agent {
   /** Begins a run, or goes on with the one that was under way. */
   async start(why: "created" | "resumed" | "recovered", budget_usd?: number): Promise<void> {
     if (this.#tasks.size > 0) throw new Error(`${this.log.id} is at work already.`);
-    this.#broken = undefined;
+    if (this.#broken !== undefined) this.#forget();
     const under = this.#now.agent.run;
     const run = under && !under.finished ? under : undefined;
     const facts: NewFact[] = [];
@@ -143,19 +149,19 @@ export class Agent {
 
   /** Workers and coordinator are cancelled at once; everything said so far is kept. */
   async stop(by: string): Promise<void> {
-    if (this.#now.agent.status !== "working") return;
+    if (this.#soon.agent.status !== "working") return;
     await this.log.append({ facts: [{ type: "agent.stopped", data: { by } }] }).durable;
     await this.halt();
   }
 
   /** As `stop`, with the promise that it goes on: by `agiraph resume`. */
   async pause(why: string): Promise<void> {
-    if (this.#now.agent.status !== "working") return;
+    if (this.#soon.agent.status !== "working") return;
     await this.log.append({ facts: [{ type: "agent.paused", data: { why } }] }).durable;
     await this.halt();
   }
 
-  /** Ends the work in this process without a word in the log: what a crash would do, only tidier. */
+  /** Ends the work in this process; the log says who stopped, and the run stays open for the next start. */
   async halt(): Promise<void> {
     this.#work.abort(new Error("stopped"));
     await this.idle();
@@ -207,7 +213,7 @@ export class Agent {
 
   #schedule(): void {
     if (this.#scheduling || this.#work.signal.aborted) return;
-    const facts = assignments(this.#now, this.#house);
+    const facts = assignments(this.#soon, this.#house);
     if (facts.length === 0) return;
     this.#scheduling = true;
     this.log.append({ facts }).durable.then(
@@ -215,7 +221,10 @@ export class Agent {
         this.#scheduling = false;
         this.#schedule();
       },
-      (error: unknown) => this.#fail(error),
+      (error: unknown) => {
+        this.#scheduling = false;
+        this.#fail(error);
+      },
     );
   }
 
@@ -266,6 +275,7 @@ export class Agent {
       facts.push(...this.#closing(run.id), { type: "run.finished", data: { run_id: run.id, outcome } });
     await this.log.append({ facts: [...facts, ended] }).durable;
     derived(() => writeOutput(runDir(this.log.dir, run.id), run.goal, outcome, this.#now.board));
+    this.#plan.write();
     // Nobody works for a run that has ended.
     this.#work.abort(new Error("the run has ended"));
   }
@@ -278,13 +288,13 @@ export class Agent {
 
   /** What a run leaves open when it ends: its stage, nodes nobody will finish, and mail that nobody will read. */
   #closing(run_id: RunId): NewFact[] {
-    const stage = currentStage(this.#now.stages, run_id);
+    const stage = currentStage(this.#soon.stages, run_id);
     const facts: NewFact[] = stage ? [{ type: "stage.completed", data: { run_id, stage: stage.number } }] : [];
-    for (const node of openNodes(this.#now.board, run_id)) {
+    for (const node of openNodes(this.#soon.board, run_id)) {
       const worker_id = "worker_id" in node ? node.worker_id : COORDINATOR;
       facts.push({ type: "node.failed", data: { node_id: node.id, worker_id, outcome: { kind: "stopped" } } });
     }
-    for (const letter of Object.values(this.#now.letters.queued)) {
+    for (const letter of Object.values(this.#soon.letters.queued)) {
       if (letter.reader !== HUMAN)
         facts.push({ type: "message.expired", data: { message_id: letter.id, why: "the run has ended" } });
     }
@@ -295,7 +305,7 @@ export class Agent {
   #team(run: RunId): Team {
     if (this.#teamOf?.run !== run) {
       const { limits, checkModel } = this.#house;
-      const team = new Team(run, { log: this.log, now: () => this.#now, limits, checkModel });
+      const team = new Team(run, { log: this.log, now: () => this.#now, soon: () => this.#soon, limits, checkModel });
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;
@@ -315,6 +325,7 @@ export class Agent {
       ...this.#house,
       log: this.log,
       now: () => this.#now,
+      soon: () => this.#soon,
       purse: this.#purse,
       live: (delta) => {
         for (const listener of this.#listeners) listener(delta);
@@ -327,10 +338,18 @@ export class Agent {
     const { signal } = this.#work;
     const task = work(signal)
       .catch((error: unknown) => {
-        if (!signal.aborted) this.#fail(error);
+        // After a stop every failure is the stop, except that the record could not be kept.
+        if (!signal.aborted || error instanceof StoreError) this.#fail(error);
       })
       .finally(() => this.#tasks.delete(id));
     this.#tasks.set(id, task);
+  }
+
+  /** What was appended and refused was never decided. */
+  #forget(): void {
+    this.#broken = undefined;
+    this.#soon = structuredClone(this.#now);
+    this.#teamOf = undefined;
   }
 
   /** The record could not be kept, or we have a bug: stop everything, lose nothing, say so. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { applyToBoard, type Board, emptyBoard } from "../projections/index.ts";
+import { apply, begin, type Situation } from "../projections/index.ts";
 import type { Fact, NewFact, NodeId } from "../protocol/index.ts";
 import type { NewWork } from "../tools/work.ts";
 import { checkedOrder } from "./new-work.ts";
@@ -10,12 +10,19 @@ const order = (change: Partial<NewWork>): NewWork => ({
   refs: {},
   dependencies: [],
   inference: "multi",
+  checks: [],
   ...change,
 });
+const LIMITS = { maxDepth: 3, maxChildren: 2 };
+
+/** As the coordinator orders it, or somebody at work on the parent. */
+function checked(change: Partial<NewWork>, now: Situation = threeNodes(), parent?: NodeId) {
+  return checkedOrder(order(change), now, "run-1", parent && now.board.nodes[parent], LIMITS);
+}
 
 test("work waits for what it depends on and for what its refs point at, unless that is there already", () => {
   const refs = { done: "node-1/published/a.md", coming: "nodes/node-2/published", all: "node-3/published" };
-  expect(checkedOrder(order({ dependencies: ["node-1", "node-3"], refs }), board())).toEqual({
+  expect(checked({ dependencies: ["node-1", "node-3"], refs })).toEqual({
     ok: true,
     dependencies: ["node-1", "node-3", "node-2"],
   });
@@ -30,17 +37,17 @@ test.each<[string, Partial<NewWork>, string]>([
   [
     "a ref to what is not published",
     { refs: { survey: "node-1/scratch/a.md" } },
-    'ref "survey" must point at a node\'s published files, e.g. node-1/published/report.md; it is "node-1/scratch/a.md".',
+    'ref "survey" must point at the published files of another node, e.g. node-1/published/report.md; it is "node-1/scratch/a.md".',
   ],
   [
     "a ref to a node that is not there",
     { refs: { survey: "node-9/published/a.md" } },
-    'ref "survey" must point at a node\'s published files, e.g. node-1/published/report.md; it is "node-9/published/a.md".',
+    'ref "survey" must point at the published files of another node, e.g. node-1/published/report.md; it is "node-9/published/a.md".',
   ],
   [
     "a ref that only looks like one",
     { refs: { survey: "other/node-1/published" } },
-    'ref "survey" must point at a node\'s published files, e.g. node-1/published/report.md; it is "other/node-1/published".',
+    'ref "survey" must point at the published files of another node, e.g. node-1/published/report.md; it is "other/node-1/published".',
   ],
   [
     "a deliverable in prose",
@@ -53,11 +60,11 @@ test.each<[string, Partial<NewWork>, string]>([
     'deliverables are file names, e.g. report.md; "../report.md" is not one. Say the rest in the task.',
   ],
 ])("an order is refused, with what to do: %s", (_, change, reason) => {
-  expect(checkedOrder(order(change), board())).toEqual({ ok: false, reason });
+  expect(checked(change)).toEqual({ ok: false, reason });
 });
 
 test("on an empty board nothing can be depended on", () => {
-  expect(checkedOrder(order({ dependencies: ["node-1"] }), emptyBoard())).toEqual({
+  expect(checked({ dependencies: ["node-1"] }, situation())).toEqual({
     ok: false,
     reason: 'there is no node "node-1". The board is empty.',
   });
@@ -65,30 +72,94 @@ test("on an empty board nothing can be depended on", () => {
 
 test("file names with spaces, folders and dots are file names", () => {
   const deliverables = ["final report.md", "data/raw values", "Makefile", "..hidden/x"];
-  expect(checkedOrder(order({ deliverables }), board())).toEqual({ ok: true, dependencies: [] });
+  expect(checked({ deliverables })).toEqual({ ok: true, dependencies: [] });
+});
+
+test("nothing waits for what has failed, but what it left may be read", () => {
+  const now = situation(created("node-1"), failed("node-1"));
+  expect([checked({ dependencies: ["node-1"] }, now), checked({ refs: { left: "node-1/published" } }, now)]).toEqual([
+    { ok: false, reason: "node-1 has failed, nothing can wait for it. What it left may be a ref." },
+    { ok: true, dependencies: [] },
+  ]);
+});
+
+test("work does not build on another run's, nor wait for what is waiting for it", () => {
+  const now = situation(created("node-1"), created("node-2", { parent_node_id: "node-1" }));
+  const other = situation(created("node-1", { run_id: "run-2" }));
+  expect(checked({ dependencies: ["node-1"] }, other)).toEqual({
+    ok: false,
+    reason: 'there is no node "node-1". The board is empty.',
+  });
+  expect(checked({ dependencies: ["node-1"] }, now, "node-2")).toEqual({
+    ok: false,
+    reason: "node-1 is waiting for this very work; it cannot come first.",
+  });
+});
+
+test("work goes only so deep and so broad", () => {
+  const deep = situation(
+    created("node-1"),
+    created("node-2", { parent_node_id: "node-1" }),
+    created("node-3", { parent_node_id: "node-2" }),
+  );
+  const broad = situation(
+    created("node-1"),
+    created("node-2", { parent_node_id: "node-1" }),
+    created("node-3", { parent_node_id: "node-1" }),
+  );
+  expect([checked({}, deep, "node-2"), checked({}, deep, "node-3"), checked({}, broad, "node-1")]).toEqual([
+    { ok: true, dependencies: [] },
+    { ok: false, reason: "work is already 3 levels deep. Do it yourself." },
+    { ok: false, reason: "node-1 has 2 sub-nodes already. Do the rest yourself." },
+  ]);
+});
+
+test("a share is reserved from what is left above it", () => {
+  const now = situation(
+    created("node-1", { budget_usd: 0.5 }),
+    created("node-2", { budget_usd: 0.25, parent_node_id: "node-1" }),
+  );
+  expect([checked({ budget_usd: 0.5 }, now), checked({ budget_usd: 0.75 }, now)]).toEqual([
+    { ok: true, dependencies: [] },
+    { ok: false, reason: "$0.75 is more than the $0.5000 that the agent has left." },
+  ]);
+  expect([checked({ budget_usd: 0.25 }, now, "node-1"), checked({ budget_usd: 0.3 }, now, "node-1")]).toEqual([
+    { ok: true, dependencies: [] },
+    { ok: false, reason: "$0.3 is more than the $0.2500 that node-1 has left." },
+  ]);
 });
 
 /** Three nodes, the first completed. */
-function board(): Board {
-  const now = emptyBoard();
-  const facts: NewFact[] = [
-    ...[1, 2, 3].map((n) => created(`node-${n}`)),
-    { type: "node.completed", data: { node_id: "node-1", worker_id: "alice", summary: "" } },
-  ];
-  for (const [at, fact] of facts.entries())
-    applyToBoard(now, { ...fact, seq: at + 2, ts: 0, agent_id: "agent-abcd" } as Fact);
+function threeNodes(): Situation {
+  const completed: NewFact = {
+    type: "node.completed",
+    data: { node_id: "node-1", worker_id: "alice", summary: "" },
+  };
+  return situation(created("node-1"), created("node-2"), created("node-3"), completed);
+}
+
+/** An agent with a budget of $1. */
+function situation(...facts: NewFact[]): Situation {
+  const data = { name: "n", goal: "g", mode: "finite", model: "m", worker_model: "m" } as const;
+  const now = begin(
+    numbered({ type: "agent.created", data: { ...data, budget_usd: 1, project: null, tools: null } }, 1),
+  );
+  for (const [at, fact] of facts.entries()) apply(now, numbered(fact, at + 2));
   return now;
 }
 
-function created(node_id: NodeId): NewFact {
+function numbered(fact: NewFact, seq: number): Fact {
+  return { ...fact, seq, ts: 0, agent_id: "agent-abcd" } as Fact;
+}
+
+type Created = Extract<NewFact, { type: "node.created" }>["data"];
+
+function created(node_id: NodeId, more: Partial<Created> = {}): NewFact {
   const nothing = { dependencies: [], refs: {}, deliverables: [], parent_node_id: null };
-  const data = {
-    run_id: "run-1",
-    node_id,
-    task: "T",
-    inference: "multi",
-    created_by: "coordinator",
-    ...nothing,
-  } as const;
-  return { type: "node.created", data };
+  const who = { run_id: "run-1", node_id, task: "T", inference: "multi", created_by: "coordinator" } as const;
+  return { type: "node.created", data: { ...who, ...nothing, ...more } };
+}
+
+function failed(node_id: NodeId): NewFact {
+  return { type: "node.failed", data: { node_id, worker_id: "alice", outcome: { kind: "failed", error: "no" } } };
 }

@@ -22,7 +22,7 @@ export function checkedOrder(
   const dependencies: NodeId[] = [];
   for (const id of order.dependencies) {
     const node = nodeNamed(board, id);
-    if (node?.spec.run_id !== run) return { ok: false, reason: `there is no node "${id}". ${knownNodes(board)}` };
+    if (node?.spec.run_id !== run) return { ok: false, reason: `there is no node "${id}". ${knownNodes(board, run)}` };
     if (node.status === "failed")
       return { ok: false, reason: `${id} has failed, nothing can wait for it. What it left may be a ref.` };
     if (above.has(node.id)) return { ok: false, reason: `${id} is waiting for this very work; it cannot come first.` };
@@ -103,8 +103,8 @@ function isOpen(node: NodeState): boolean {
   return node.status !== "completed" && node.status !== "failed";
 }
 
-function knownNodes(board: Board): string {
-  const known = Object.keys(board.nodes);
+function knownNodes(board: Board, run: RunId): string {
+  const known = Object.keys(board.nodes).filter((id) => nodeNamed(board, id)?.spec.run_id === run);
   return known.length > 0 ? `There are: ${known.slice(-20).join(", ")}.` : "The board is empty.";
 }
 

@@ -23,7 +23,7 @@ import {
 } from "../store/node-folder.ts";
 import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
 import { writeRefs } from "../store/run-files.ts";
-import { type Colleagues, type Workplace, workOnNode } from "../workers/harnessed.ts";
+import { type Colleagues, isOver, type Workplace, workOnNode } from "../workers/harnessed.ts";
 import { BudgetExhausted } from "../workers/purse.ts";
 import { pinnedRefs } from "./pinned-refs.ts";
 
@@ -48,7 +48,8 @@ export async function runNode(
   place: Workplace,
   signal: AbortSignal,
 ): Promise<void> {
-  const { log, now } = place;
+  const { log, now, soon } = place;
+  const over = () => isOver(soon().board.nodes[node.id]);
   const who: Who = { node_id: node.id, worker_id: worker.id };
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   const home = workerDir(log.dir, node.spec.run_id, worker.id);
@@ -57,7 +58,7 @@ export async function runNode(
   if (node.status === "assigned") await writeIdentity(home, identity);
   // A publish that was prepared but never recorded has left the files read-only.
   if (node.status === "running") await undoPublish(dir);
-  if (node.status === "assigned") {
+  if (node.status === "assigned" && !over()) {
     const pins = pinnedRefs(node.spec.refs, now().board);
     const refs = Object.keys(pins).length > 0 ? { refs: pins } : {};
     await log.append({ facts: [{ type: "node.started", data: { ...who, ...refs } }] }).durable;
@@ -66,8 +67,10 @@ export async function runNode(
   await writeStatus(dir, "running", `By ${worker.spawned.name}.`);
 
   const contract = contractOf(node, now());
-  let outcome = await oneTry(node, worker, contract, team, place, signal).catch(asOutcome(signal));
-  if (outcome.kind === "failed" && node.failures === 0 && !signal.aborted) {
+  // Handed over and cut off by a crash: that was its end, nobody works on it any more.
+  const handedOver = node.status === "publishing" ? node.partial : null;
+  let outcome = handedOver ?? (await oneTry(node, worker, contract, team, place, signal).catch(asOutcome(signal)));
+  if (outcome.kind === "failed" && !handedOver && node.failures === 0 && !signal.aborted && !over()) {
     await log.append({
       facts: [
         { type: "node.retried", data: { ...who, error: outcome.error } },
@@ -79,7 +82,13 @@ export async function runNode(
   if (outcome.kind !== "published" && outcome.kind !== "stopped") {
     await handOver(node, who, outcome, dir, place).catch((error: unknown) => void asOutcome(signal)(error));
   }
-  const facts = [...endingOf(who, outcome), ...givenUp(node.id, outcome, now()), ...forwardedMail(who, outcome, now())];
+  // The run may have ended meanwhile, and the node with it.
+  if (over()) outcome = { kind: "stopped" };
+  const facts = [
+    ...endingOf(who, outcome),
+    ...givenUp(node.id, outcome, soon()),
+    ...forwardedMail(who, outcome, soon()),
+  ];
   await log.append({ facts }).durable;
   const { status } = now().board.nodes[node.id] ?? node;
   await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome));
@@ -123,7 +132,7 @@ async function handOver(
   who: Who,
   outcome: Outcome,
   dir: string,
-  { log, now }: Workplace,
+  { log, now, soon }: Workplace,
 ): Promise<void> {
   const entries = await log.conversation(conversationFile(node.spec.run_id, who.worker_id));
   if (outcome.kind === "failed")
@@ -131,8 +140,8 @@ async function handOver(
   const current = now().board.nodes[node.id];
   if (current?.status === "publishing") return recoverPublish(dir, current.files);
   const prepared = await preparePublish(dir, []);
-  if (!prepared.ok) return;
-  const intent = { ...who, summary: `Partial: ${explain(outcome)}`, files: prepared.files };
+  if (!prepared.ok || isOver(soon().board.nodes[node.id])) return;
+  const intent = { ...who, summary: `Partial: ${explain(outcome)}`, files: prepared.files, partial: outcome };
   await log.append({ facts: [{ type: "node.published", data: intent }] }).durable;
   await finishPublish(dir, prepared.files);
 }

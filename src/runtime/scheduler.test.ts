@@ -107,10 +107,11 @@ test("whoever is asked, the answer is that of going through the whole board", ()
             : []),
         ];
       });
-      const working = busy.map(
-        (worker_id): NewFact => ({ type: "worker.busy", data: { worker_id, node_id: "node-99" } }),
-      );
-      const now = situationAfter([...NAMES.map(hired), ...working, ...facts]);
+      const working = busy.flatMap((worker_id, at): NewFact[] => {
+        const who = { node_id: `node-${100 + at}` as NodeId, worker_id };
+        return [made(100 + at), { type: "node.assigned", data: who }, { type: "worker.busy", data: who }];
+      });
+      const now = situationAfter([...NAMES.map(hired), ...facts, ...working]);
       expect(takers(now, maxConcurrent)).toEqual(takersByLooking(now, busy, maxConcurrent));
     }),
   );

@@ -75,9 +75,10 @@ const WAITS_AT_NO_COST = new Set(["human", "news", "children"]);
 /** By the nodes that are open, not by the roster alone: a kill may leave somebody busy with a run that has ended. */
 function workingNow({ board, roster }: Situation, run: RunId): number {
   return Object.values(roster).filter((worker) => {
-    if (worker.status !== "busy" && worker.status !== "waiting") return false;
-    if (worker.status === "waiting" && WAITS_AT_NO_COST.has(worker.for)) return false;
-    const node = worker.node_id === null ? undefined : board.nodes[worker.node_id];
+    // Who was let go still counts until their work has ended.
+    const work = worker.status === "retired" ? worker.still : "node_id" in worker ? worker : null;
+    if (!work || ("for" in work && WAITS_AT_NO_COST.has(work.for))) return false;
+    const node = work.node_id === null ? undefined : board.nodes[work.node_id];
     return node?.spec.run_id === run && node.status !== "completed" && node.status !== "failed";
   }).length;
 }

@@ -61,6 +61,8 @@ export function agreedContract(wanted: PartialContract, usual: StageContract): S
 interface TeamPorts {
   log: AgentLog;
   now(): Situation;
+  /** With what is appended and not yet on disk: everything is decided by it. */
+  soon(): Situation;
   limits: TeamLimits;
   /** Throws, with advice, for a model that cannot be used here. */
   checkModel(id: string): void;
@@ -80,12 +82,12 @@ export class Team {
     this.#run = run;
     this.#ports = ports;
     // The highest, not how many: a damaged record may have cost one of them.
-    this.#nodes = Math.max(0, ...Object.keys(ports.now().board.nodes).map((id) => Number(id.slice("node-".length))));
-    this.#messages = ports.now().letters.sent;
+    this.#nodes = Math.max(0, ...Object.keys(ports.soon().board.nodes).map((id) => Number(id.slice("node-".length))));
+    this.#messages = ports.soon().letters.sent;
   }
 
   async createNode(by: { worker_id: WorkerId; node_id: NodeId | null }, order: NewWork): Promise<ToolOutput> {
-    const now = this.#ports.now();
+    const now = this.#ports.soon();
     const parent = by.node_id ? now.board.nodes[by.node_id] : undefined;
     const checked = checkedOrder(order, now, this.#run, parent, this.#ports.limits);
     if (!checked.ok) return refused(`Not created: ${checked.reason}`);
@@ -127,8 +129,8 @@ export class Team {
   }
 
   async assign(nodeId: string, word: string): Promise<ToolOutput> {
-    const node = nodeNamed(this.#ports.now().board, nodeId);
-    if (!node) return refused(`There is no node "${nodeId}".\n${describeBoard(this.#ports.now().board)}`);
+    const node = nodeNamed(this.#ports.soon().board, nodeId);
+    if (!node) return refused(`There is no node "${nodeId}".\n${describeBoard(this.#ports.soon().board)}`);
     if (node.status !== "pending") return refused(`${node.id} is ${node.status}; only waiting nodes can be assigned.`);
     const worker = this.#worker(word);
     if (!worker) return refused(this.#nobody(word));
@@ -138,7 +140,7 @@ export class Team {
   }
 
   async reconvene({ assessment, retire, briefs, contract }: Reconvening): Promise<ToolOutput> {
-    const now = this.#ports.now();
+    const now = this.#ports.soon();
     const stage = currentStage(now.stages, this.#run);
     const last = now.stages.findLast((each) => each.run_id === this.#run);
     // Asked again after a crash or an approval: it was done.
@@ -159,12 +161,12 @@ export class Team {
     facts.push({ type: "stage.completed", data: at });
     if (contract) facts.push(...this.#nextStage(stage.number + 1, undefined, contract));
     await this.#append(facts);
-    return closed(stage, this.#ports.now());
+    return closed(stage, this.#ports.soon());
   }
 
   /** Seed 000's stage in one call: nodes, workers and who does what. All of it or nothing. */
   async launch({ name, roles, contract }: StageOfRoles): Promise<ToolOutput> {
-    const now = this.#ports.now();
+    const now = this.#ports.soon();
     const open = currentStage(now.stages, this.#run);
     if (open && !isStageDone(open, now.board))
       return refused(`Stage ${open.number} is not done.\n${this.stageStatus()}`);
@@ -190,7 +192,7 @@ export class Team {
   }
 
   stageStatus(): string {
-    const now = this.#ports.now();
+    const now = this.#ports.soon();
     const stage = currentStage(now.stages, this.#run);
     if (!stage) return "No stage is under way.";
     const lines = stage.nodes.map((id) => lineOf(now.board.nodes[id], now));
@@ -199,20 +201,25 @@ export class Team {
   }
 
   board(): string {
-    const now = this.#ports.now();
+    const now = this.#ports.soon();
     return `${describeBoard(now.board, this.#run)}\n\nPeople:\n${describeRoster(now.roster)}`;
   }
 
   unfinished(): string | null {
-    const open = openNodes(this.#ports.now().board, this.#run).map((node) => `${node.id} is ${node.status}`);
-    return open.length > 0 ? `${open.join(", ")}. Wait for the news.` : null;
+    const { now, soon } = this.#ports;
+    // Whose end is not on disk yet has not been told yet either.
+    const open = new Map(
+      [...openNodes(soon().board, this.#run), ...openNodes(now().board, this.#run)].map((node) => [node.id, node]),
+    );
+    const list = [...open.values()].map((node) => `${node.id} is ${node.status}`);
+    return list.length > 0 ? `${list.join(", ")}. Wait for the news.` : null;
   }
 
   async send(from: string, word: string, content: string): Promise<ToolOutput> {
     const to = this.#addressee(word);
     if (to === undefined) return refused(this.#nobody(word));
     if (to === from) return refused("That is you.");
-    const { letters } = this.#ports.now();
+    const { letters } = this.#ports.soon();
     const last = letters.lastBetween[pairOf(from, to)];
     const hops = last && last.from !== from ? last.hops + 1 : 1;
     const { maxHops, maxThread } = this.#ports.limits;
@@ -221,7 +228,7 @@ export class Team {
         `You and ${word} have written to each other ${last?.count ?? 0} times. Decide with what you have, or ask the coordinator.`,
       );
     }
-    const reader = readerOf(to, this.#ports.now());
+    const reader = readerOf(to, this.#ports.soon());
     if (reader === from) return refused(`${word} has no work now. Put it into the task you give them.`);
     const number = ++this.#messages;
     const file = `_messages/${String(number).padStart(4, "0")}_${from}_to_${to === "*" ? "all" : to}.md`;
@@ -236,6 +243,8 @@ export class Team {
   }
 
   #append(facts: NewFact[]): Promise<void> {
+    const { run } = this.#ports.soon().agent;
+    if (run?.id !== this.#run || run.finished) throw new Error("the run has ended.");
     return this.#ports.log.append({ facts }).durable;
   }
 
@@ -246,7 +255,7 @@ export class Team {
 
   /** The stage that new work belongs to; one begins by itself when none is under way. */
   #stage(): { ok: true; number: number; facts: NewFact[] } | { ok: false; reason: string } {
-    const { stages } = this.#ports.now();
+    const { stages } = this.#ports.soon();
     const open = currentStage(stages, this.#run);
     if (open) return { ok: true, number: open.number, facts: [] };
     const number = stages.filter((stage) => stage.run_id === this.#run).length + 1;
@@ -278,7 +287,7 @@ export class Team {
     tools?: string[] | undefined;
     memory?: string;
   }): NewFact {
-    const { worker_model } = this.#ports.now().agent.created;
+    const { worker_model } = this.#ports.soon().agent.created;
     return {
       type: "worker.spawned",
       data: {
@@ -326,7 +335,7 @@ export class Team {
   /** Why somebody cannot be let go yet: what waits for them would wait for ever. */
   #neededFor(word: string): string | undefined {
     const worker = this.#worker(word);
-    const node = Object.values(this.#ports.now().board.nodes).find(
+    const node = Object.values(this.#ports.soon().board.nodes).find(
       (each) => each.status === "pending" && each.reserved_for === worker?.id,
     );
     return worker && node
@@ -341,7 +350,7 @@ export class Team {
   ): string | undefined {
     const id = idOf(name);
     if (id === COORDINATOR || id === HUMAN || id in {}) return `${name} is taken.`;
-    const there = this.#ports.now().roster[id];
+    const there = this.#ports.soon().roster[id];
     if (there && (taken === "is wrong" || there.status === "retired")) {
       return `${name} is taken${there.status === "retired" ? " (retired)" : ""}; names are unique in a run.`;
     }
@@ -355,7 +364,7 @@ export class Team {
   }
 
   #team(): WorkerState[] {
-    return Object.values(this.#ports.now().roster).filter(
+    return Object.values(this.#ports.soon().roster).filter(
       (worker) => worker.id !== COORDINATOR && worker.spawned.run_id === this.#run && worker.status !== "retired",
     );
   }
@@ -368,7 +377,7 @@ export class Team {
     const id = idOf(word);
     if (word === "*" || id === COORDINATOR || id === HUMAN) return id;
     // Somebody who has left is still a name: their mail reaches the coordinator.
-    const { roster } = this.#ports.now();
+    const { roster } = this.#ports.soon();
     return Object.hasOwn(roster, id) ? id : undefined;
   }
 

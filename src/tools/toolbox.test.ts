@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { CallPart } from "../protocol/index.ts";
+import { coordinationTools } from "./coordination.ts";
+import { mailTools } from "./mail.ts";
 import { defineTool } from "./tool.ts";
 import { Toolbox } from "./toolbox.ts";
-import { checkpointTool, createWorkNodeTool, finishTool, publishTool } from "./work.ts";
+import { checkpointTool, createWorkNodeTool, publishTool, suggestTool } from "./work.ts";
 
 const shape = { description: "", guidance: "", repeatable: true, parameters: z.object({}) };
 const never = new AbortController().signal;
@@ -34,16 +36,55 @@ test("T1. a call to a tool that is not there any more has its one result after a
 test("after a crash an order for work is never given twice; what ends the same however often it is done, is done", () => {
   const nobody = () => Promise.reject(new Error("not called"));
   const tools = [
-    createWorkNodeTool({ createNode: nobody, unfinished: () => null }),
-    finishTool({ createNode: nobody, unfinished: () => null }),
+    createWorkNodeTool({ createNode: nobody }),
     publishTool({ publish: nobody }),
     checkpointTool({ checkpoint: nobody }),
+    suggestTool(nobody),
+    ...mailTools({ send: nobody, waiting: () => 0, arrived: nobody }),
+    ...coordinationTools({
+      spawn: nobody,
+      assign: nobody,
+      board: () => "",
+      reconvene: nobody,
+      launch: nobody,
+      stageStatus: () => "",
+      unfinished: () => null,
+    }),
   ];
-  expect(tools.map((tool) => [tool.spec.name, tool.repeatable])).toEqual([
-    ["create_work_node", false],
-    ["finish", true],
-    ["publish", true],
-    ["checkpoint", true],
+  const names = (repeatable: boolean) =>
+    tools.filter((tool) => tool.repeatable === repeatable).map((tool) => tool.spec.name);
+  expect({ once: names(false), again: names(true) }).toEqual({
+    once: ["create_work_node", "suggest_next", "send_message", "spawn_worker", "launch_roles"],
+    again: [
+      "publish",
+      "checkpoint",
+      "check_messages",
+      "assign_worker",
+      "check_board",
+      "reconvene",
+      "check_stage_status",
+      "finish",
+      "conclude",
+    ],
+  });
+});
+
+test.each([
+  ["finish", "summary"],
+  ["conclude", "output"],
+])("%s ends the run with its words, unless something is still under way, and says what", async (name, field) => {
+  const nobody = () => Promise.reject(new Error("not called"));
+  let open: string | null = "node-1 is running. Wait for the news.";
+  const port = { spawn: nobody, assign: nobody, reconvene: nobody, launch: nobody };
+  const looks = { board: () => "", stageStatus: () => "", unfinished: () => open };
+  const toolbox = new Toolbox(coordinationTools({ ...port, ...looks }));
+  const ask = () => toolbox.run({ type: "call", id: "c", name, args: { [field]: "80" } }, never);
+  const refused = await ask();
+  open = null;
+  const result = { role: "tool", call_id: "c", tool: name };
+  expect([refused, await ask()]).toEqual([
+    { ...result, ok: false, content: "Not finished: node-1 is running. Wait for the news." },
+    { ...result, ok: true, content: "Finished.", ending: { kind: "finished", summary: "80" } },
   ]);
 });
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { apply, begin, type Situation } from "../projections/index.ts";
 import type { Fact, NewFact, Outcome } from "../protocol/index.ts";
+import { DiskFullError } from "../store/errors.ts";
 import type { AgentLog, Batch } from "../store/store.ts";
 import { both, call, fail, manualClock, type ScriptedModel, say, script } from "../testing/index.ts";
 import { defineTool } from "../tools/tool.ts";
@@ -67,6 +68,18 @@ test("W3. a bug is thrown, what a provider refused is an outcome, and after a st
     error: "no such key",
   });
   expect(await deskOf(script(say("never"))).work(AbortSignal.abort(new Error("stop")))).toEqual({ kind: "stopped" });
+});
+
+test("W3. what the log could not take is thrown after a stop too", async () => {
+  const stop = new AbortController();
+  const desk = deskOf(script(call("look")), {
+    durable: async (batch) => {
+      if (batch.entries === undefined) return;
+      stop.abort(new Error("stop"));
+      throw new DiskFullError("the home", undefined);
+    },
+  });
+  await expect(desk.work(stop.signal)).rejects.toThrow("No space left");
 });
 
 test("every failed attempt is a fact with its reason, status and the wait that follows", async () => {

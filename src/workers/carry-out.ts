@@ -11,6 +11,7 @@ import {
   type ReplyEntry,
   type WorkerId,
 } from "../protocol/index.ts";
+import { StoreError } from "../store/errors.ts";
 import type { AgentLog } from "../store/store.ts";
 import { BudgetExhausted, type Purse } from "./purse.ts";
 import { type Assignment, type Ports, workLoop } from "./work-loop.ts";
@@ -84,6 +85,7 @@ export async function carryOut(
 
 /** The failures that are ours to report. Anything else is a bug or a dead disk, and goes up. */
 function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
+  if (error instanceof StoreError) throw error;
   const cause: unknown = signal.aborted ? signal.reason : error;
   if (cause instanceof BudgetExhausted) return { kind: "budget_exhausted", spent_usd: cause.spent };
   if (signal.aborted) return { kind: "stopped" };

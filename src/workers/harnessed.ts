@@ -26,6 +26,8 @@ import type { Silence } from "./work-loop.ts";
 
 /** What every kind of worker is given by the runtime. */
 export interface Workplace extends Recorder {
+  /** With what is appended and not yet on disk: decisions are made by it. */
+  soon(): Situation;
   prompts: Prompts;
   today(): string;
   model(id: string): Promise<Model>;
@@ -74,7 +76,8 @@ export async function workOnNode(
       maxTurns: single ? 1 : place.maxTurns,
       onSilence: single ? publishAnswer(scope, port) : waitOrAsk(node, actor, mailbox, place),
     };
-    return await carryOut(job, { model, toolbox, mail: () => mailbox.take() }, actor, place, signal);
+    const mail = () => newsOn(node, mailbox, place);
+    return await carryOut(job, { model, toolbox, mail }, actor, place, signal);
   } finally {
     mailbox.close();
   }
@@ -221,6 +224,7 @@ export function publisher(
       const prepared = await preparePublish(dir, node.spec.deliverables);
       if (!prepared.ok) return prepared;
       if (learned.trim()) await remember(scope, node, learned);
+      if (isOver(place.soon().board.nodes[node.id])) return { ok: false, reason: "the node has been ended." };
       const intent = { node_id: node.id, worker_id: worker.id, summary, files: prepared.files };
       await log.append({ facts: [{ type: "node.published", data: intent }] }).durable;
       await finishPublish(dir, prepared.files);
@@ -245,18 +249,25 @@ function waitOrAsk(node: NodeState, actor: Actor, mailbox: Mailbox, place: Workp
     if (hasOpenChildren(node, place.now()) && mailbox.waiting === 0) {
       await waitForMail(actor, "children", mailbox, place, signal);
     }
-    if (mailbox.waiting > 0) return mailbox.take();
+    if (mailbox.waiting > 0) return newsOn(node, mailbox, place);
     if (inARow > PATIENCE) return { kind: "failed", error: "The worker stopped calling tools and never published." };
     const content = "You called no tool. If the work is done, write it to scratch/ and call publish; otherwise go on.";
     return [{ role: "user", from: "agiraph", content }];
   };
 }
 
+/** Mail has expired for whoever's node was ended from outside. */
+function newsOn({ id }: NodeState, mailbox: Mailbox, { soon }: Workplace): UserEntry[] {
+  return isOver(soon().board.nodes[id]) ? [] : mailbox.take();
+}
+
 function hasOpenChildren({ id }: NodeState, { board }: Situation): boolean {
-  return (board.nodes[id]?.children ?? []).some((child) => {
-    const status = board.nodes[child]?.status;
-    return status !== "completed" && status !== "failed";
-  });
+  return (board.nodes[id]?.children ?? []).some((child) => !isOver(board.nodes[child]));
+}
+
+/** Ended by whoever works on it, or from outside, with the run. */
+export function isOver(node: NodeState | undefined): boolean {
+  return node?.status === "completed" || node?.status === "failed";
 }
 
 /** Waiting is a promise that the log resolves; it costs nothing and everyone can see it. */

@@ -1,13 +1,10 @@
 import { expect, test } from "vitest";
 import type { ToolSpec } from "../models/model.ts";
-import { script } from "../testing/index.ts";
 import { coordinatorPrompt, workerPrompt } from "./prompt.ts";
 
 const tools: ToolSpec[] = [{ name: "look", description: "Looks.", parameters: {}, guidance: "Look first.\n" }];
-const model = script();
-const wordy = Object.assign(script(), { toolPrompt: () => "Call like this: <look/>" });
 
-test("a coordinator's prompt: identity, goal, date, tools, memory, rules, files; how to call, only for who needs it said", () => {
+test("a coordinator's prompt: identity, goal, date, tools, memory, rules, files; what is empty is left out", () => {
   const brief = {
     soul: "You are calm.",
     goal: "Go",
@@ -16,15 +13,16 @@ test("a coordinator's prompt: identity, goal, date, tools, memory, rules, files;
     rules: "Be kind.",
     files: "F",
   };
-  expect(coordinatorPrompt(brief, wordy, tools).split("\n\n---\n\n")).toEqual([
+  expect(coordinatorPrompt(brief, tools).split("\n\n---\n\n")).toEqual([
     "You are calm.",
     "# Your goal\n\nGo",
     "Today is 2026-01-01.",
-    "# Your tools\n\n## look\nLook first.\n\nCall like this: <look/>",
+    "# Your tools\n\n## look\nLook first.",
     "# Your memory (MEMORY.md)\n\nHot.",
     "Be kind.",
     "F",
   ]);
+  expect(coordinatorPrompt({ ...brief, memory: "\n" }, tools)).not.toContain("memory");
 });
 
 test("a worker's prompt: who it is and what it knows, then the piece of work; what is empty is left out", () => {
@@ -39,7 +37,7 @@ test("a worker's prompt: who it is and what it knows, then the piece of work; wh
     rules: "Be kind.",
     files: "F",
   };
-  expect(workerPrompt(brief, model, tools).split("\n\n---\n\n")).toEqual([
+  expect(workerPrompt(brief, tools).split("\n\n---\n\n")).toEqual([
     "You are Alice. A generalist.",
     "# Your memory (from past work)\n\nHot.",
     "# Your notebook\n\nFan.",
@@ -50,7 +48,7 @@ test("a worker's prompt: who it is and what it knows, then the piece of work; wh
     "Be kind.",
     "F",
   ]);
-  expect(workerPrompt({ ...brief, memory: "\n", notebook: "", refs: "" }, model, []).split("\n\n---\n\n")).toEqual([
+  expect(workerPrompt({ ...brief, memory: "\n", notebook: "", refs: "" }, []).split("\n\n---\n\n")).toEqual([
     "You are Alice. A generalist.",
     "Today is 2026-01-01.",
     "# Current assignment\n\n# node-1",

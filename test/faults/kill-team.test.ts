@@ -97,7 +97,7 @@ function coordinatorTurn({ messages, turn }: ProviderRequest, goOn: boolean): Pr
 const COLLEAGUES = "Alice Bob Carol David Erin Frank Grace Henry Iris Jack Kate Leo Mona Nina Oscar Paula".split(" ");
 
 function workerTurn({ turn, system }: ProviderRequest): ProviderTurn {
-  const piece = /(?:Piece|Part of) [\d.]+/.exec(system)?.[0] ?? "";
+  const piece = /(?:Part of )?Piece [\d.]+/.exec(system)?.[0] ?? "";
   const number = Number(piece.replaceAll(/\D/g, ""));
   const to = COLLEAGUES[number % COLLEAGUES.length] ?? "coordinator";
   const plan: (ProviderCall | undefined)[] = [
@@ -105,7 +105,7 @@ function workerTurn({ turn, system }: ProviderRequest): ProviderTurn {
     { name: "send_message", args: { to: system.startsWith(`You are ${to}.`) ? "coordinator" : to, content: piece } },
     // Two processes a command: few of them, so that most of the time is the team's own.
     number % 3 === 0 ? { name: "bash", args: { command: `echo '${piece}' >> effects.txt` } } : undefined,
-    number % 5 === 0 && piece.startsWith("Piece") ? creation(`Part of ${number}`) : undefined,
+    number % 5 === 0 && piece.startsWith("Piece") ? creation(`Part of ${piece}`) : undefined,
   ];
   const call = plan.filter((step) => step !== undefined)[turn];
   if (call) return { calls: [call] };
@@ -121,7 +121,7 @@ function numbersIn(words: string, pattern: RegExp): Set<number> {
   return new Set([...words.matchAll(pattern)].map((match) => Number(match[1])));
 }
 
-/** K3. A broken-off run would expire what is left; a run that ended well told everything to somebody. */
+/** K3. A run that is broken off lets what is left expire; this one ends well, so everything is told to somebody. */
 async function expectMessagesOnce(
   log: AgentLog,
   facts: Fact[],
@@ -130,6 +130,9 @@ async function expectMessagesOnce(
   const sent = factsOf(facts, "message.sent").map(({ data }) => data);
   expect(sent.map((message) => message.message_id)).toEqual(sent.map((_, at) => `msg-${at + 1}`));
 
+  // Every piece of work is asked for once and writes once, so nothing here is there twice.
+  expectEachOnce(sent.map((message) => message.text));
+  expectEachOnce(factsOf(facts, "node.created").map((fact) => fact.data.task));
   const settled = [...factsOf(facts, "message.received"), ...factsOf(facts, "message.expired")];
   expect(settled.map((fact) => fact.data.message_id).sort()).toEqual(sent.map((message) => message.message_id).sort());
 
@@ -137,14 +140,17 @@ async function expectMessagesOnce(
   for (const { data } of factsOf(facts, "message.received")) expect(told.get(data.message_id)).toEqual([data.by]);
   expect(factsOf(facts, "message.expired")).toEqual([]);
 
-  const forwarded = factsOf(facts, "message.forwarded").map((fact) => fact.data.message_id);
-  expect(forwarded).toEqual([...new Set(forwarded)]);
+  expectEachOnce(factsOf(facts, "message.forwarded").map((fact) => fact.data.message_id));
   const done = facts.filter(
     (fact) => fact.type === "tool.result" && fact.data.tool === "send_message" && fact.data.ok,
   ).length;
   expect(sent.length).toBeGreaterThanOrEqual(done);
   const files = await readdir(join(runDir(log.dir, "run-1"), "_messages"));
   expect(files.map((file) => `_messages/${file}`).sort()).toEqual(sent.map((message) => message.file).sort());
+}
+
+function expectEachOnce(words: readonly string[]): void {
+  expect(words).toEqual([...new Set(words)]);
 }
 
 /** Who was told which message, by what they were told with. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { NewFact } from "../../src/protocol/index.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
+import { DiskFullError } from "../../src/store/errors.ts";
 import type { AgentLog } from "../../src/store/store.ts";
 import { both, call, hang, say, script, startTeam, temporaryHome } from "../../src/testing/index.ts";
 import {
@@ -101,22 +102,29 @@ test("who is stopped hands out no work", async () => {
   expect([left.agent.log.seq, left.agent.now.board.nodes["node-1"]?.status]).toEqual([facts[0]?.seq, "pending"]);
 });
 
-test("a decision that could not be recorded stops everybody and is told", async () => {
-  const refuse = (log: AgentLog) =>
-    changed(log, {
-      append(batch) {
-        if (!batch.facts?.some((fact) => fact.type === "node.assigned")) return log.append(batch);
-        return { facts: [], durable: Promise.reject(new Error("no space left")) };
-      },
-    });
+test("a decision that could not be recorded stops everybody and is told; when there is room again, the work goes on", async () => {
   await using left = await takenUp({
     facts: [created("node-1")],
     conversations: waiting,
-    minds: { coordinator: script() },
-    wrap: refuse,
+    files: { [`${node}/scratch/a.md`]: "80" },
+    minds: { coordinator: script(finish.after("node-1 completed")), alice: script(call("publish", { summary: "80" })) },
+    wrap: refusedOnce("node.assigned"),
   });
   await left.start();
-  await expect(left.agent.idle()).rejects.toThrow("no space left");
+  await expect(left.agent.idle()).rejects.toThrow("No space left");
+  expect(left.agent.now.board.nodes["node-1"]?.status).toBe("pending");
+  await left.agent.start("resumed");
+  await left.agent.idle();
+  expect(left.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "done" });
+});
+
+test("a stop that could not be recorded is told to whoever asked for it", async () => {
+  await using left = await takenUp({
+    minds: { coordinator: script(hang()) },
+    wrap: refusedOnce("worker.stopped"),
+  });
+  await left.start();
+  await expect(left.agent.stop("human")).rejects.toThrow("No space left");
 });
 
 test("when the work is over nobody listens to the log but the agent itself", async () => {
@@ -236,6 +244,19 @@ function heldAt(what: NewFact["type"] | "conversation") {
       },
     });
   return { wrap, reached: reached.promise, release: () => released.resolve() };
+}
+
+/** A log whose disk is full when it is first given this fact, and not after that. */
+function refusedOnce(type: NewFact["type"]) {
+  let full = true;
+  return (log: AgentLog) =>
+    changed(log, {
+      append(batch) {
+        if (!full || !batch.facts?.some((fact) => fact.type === type)) return log.append(batch);
+        full = false;
+        return { facts: [], durable: Promise.reject(new DiskFullError("the home", undefined)) };
+      },
+    });
 }
 
 function ended(log: AgentLog, count: number): Promise<void> {

@@ -4,7 +4,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Fact, NewFact } from "../../src/protocol/index.ts";
-import { call, script } from "../../src/testing/index.ts";
+import { call, hang, script } from "../../src/testing/index.ts";
 import {
   ALICES,
   assigned,
@@ -193,15 +193,12 @@ test("news is told once: what was told before the kill is not told again, what w
 
 test("a worker is told what was said to it while nobody was there, and goes on with its own assignment only", async () => {
   const alice = script(call("publish", { summary: "80" }));
-  const hello = (preview: string): NewFact => ({
-    type: "message.sent",
-    data: { message_id: preview, from: "human", to: "alice", preview, file: null },
-  });
+  const seen: NewFact = { type: "message.received", data: { message_id: "told before", by: "alice" } };
   await using left = await takenUp({
-    facts: [...running, hello("told before"), hello("not told")],
+    facts: [...running, hello("alice", "told before"), seen, hello("alice", "not told")],
     conversations: {
       "conversation.jsonl": [...begun(BIRTH), saying("I wait.")],
-      [ALICES]: [...assignment("node-7", 3), saying("Long ago."), ...assignment("node-1", RUNNING + 1)],
+      [ALICES]: [...assignment("node-7", 3), saying("Long ago."), ...assignment("node-1", RUNNING + 2)],
     },
     files: { [`${SCRATCH}/a.md`]: "80" },
     minds: { coordinator: script(finish), alice },
@@ -215,21 +212,57 @@ test("a worker is told what was said to it while nobody was there, and goes on w
   ]);
 });
 
-test("turns that were used before the kill stay used", async () => {
+test("what is said to a worker before its first words, to it or to everyone, is the first it hears", async () => {
+  const alice = script(call("publish", { summary: "80" }));
   await using left = await takenUp({
-    config: { max_turns: 3 },
-    conversations: {
-      "conversation.jsonl": [
-        ...begun(BIRTH),
-        calling({ id: "c1", name: "list_files", args: {} }),
-        { role: "tool", call_id: "c1", tool: "list_files", content: "", ok: true },
-        calling({ id: "c2", name: "list_files", args: {} }),
-      ],
-    },
-    minds: { coordinator: script(call("list_files")) },
+    facts: [
+      created("node-1"),
+      spawned("alice"),
+      hello("*", "before her time"),
+      ...assigned("node-1", "alice"),
+      hello("alice", "hurry"),
+      hello("*", "all of you"),
+    ],
+    conversations: { "conversation.jsonl": [...begun(BIRTH), saying("I wait.")] },
+    files: { [`${SCRATCH}/a.md`]: "80" },
+    minds: { coordinator: script(finish), alice },
   });
   await left.start();
-  expect(await outcomeOf(left)).toEqual({ kind: "exhausted", turns: 3 });
+  await outcomeOf(left);
+  expect(alice.requests[0]?.history.map((entry) => entry.content)).toEqual([
+    "Task of node-1",
+    "[Message from human]: hurry\n\n[Message from human]: all of you",
+  ]);
+});
+
+test("a worker's turns that were used before the kill stay used; the coordinator may take as many again", async () => {
+  const looking = { id: "c1", name: "list_files", args: {} };
+  const seen = { role: "tool", call_id: "c1", tool: "list_files", content: "", ok: true } as const;
+  const used = [calling(looking), seen, calling({ ...looking, id: "c2" })];
+  await using working = await takenUp({
+    config: { max_turns: 3 },
+    facts: running,
+    conversations: {
+      "conversation.jsonl": [...begun(BIRTH), saying("I wait.")],
+      [ALICES]: [...assignment("node-1", RUNNING), ...used],
+    },
+    minds: {
+      coordinator: script(call("finish", { summary: "no" }).after("node-1 failed: exhausted")),
+      alice: script(call("list_files")),
+    },
+  });
+  await working.start();
+  await outcomeOf(working);
+  expect(working.agent.now.board.nodes["node-1"]).toMatchObject({ outcome: { kind: "exhausted", turns: 3 } });
+
+  await using alone = await takenUp({
+    config: { max_turns: 3 },
+    conversations: { "conversation.jsonl": [...begun(BIRTH), ...used] },
+    minds: { coordinator: script(call("list_files"), call("list_files"), call("list_files")) },
+  });
+  await alone.start();
+  await alone.agent.idle();
+  expect(alone.agent.now.agent.outcome).toEqual({ kind: "exhausted", turns: 5 });
 });
 
 test("whoever is at work again counts as at work again", async () => {
@@ -292,6 +325,46 @@ test("what people read beside the log is made again: the agent's folder, a node'
   const own = facts.filter((fact) => "node_id" in fact.data && fact.data.node_id === "node-2");
   expect([own.length, trace.map((line) => JSON.parse(line))]).toEqual([2, own]);
 });
+
+test("the trace of a node at work is made whole after a kill", async () => {
+  await using left = await takenUp({
+    facts: running,
+    conversations: {
+      "conversation.jsonl": [...begun(BIRTH), saying("I wait.")],
+      [ALICES]: assignment("node-1", RUNNING),
+    },
+    files: { "runs/run-1/nodes/node-1/log.jsonl": "" },
+    minds: { coordinator: script(hang()), alice: script(hang()) },
+  });
+  await left.start();
+  const file = join(left.agent.log.dir, "runs/run-1/nodes/node-1/log.jsonl");
+  const trace = (await readFile(file, "utf8")).trim().split("\n");
+  const first = trace.slice(0, 4).map((line) => (JSON.parse(line) as Fact).type);
+  expect(first).toEqual(["node.created", "node.assigned", "worker.busy", "node.started"]);
+});
+
+test("what an ended run left is not begun in the next, and whom a kill left busy with it takes no place there", async () => {
+  await using left = await takenUp({
+    config: { max_concurrent: 1 },
+    facts: [
+      ...running,
+      created("node-2"),
+      { type: "run.finished", data: { run_id: "run-1", outcome: { kind: "finished", summary: "early" } } },
+    ],
+    minds: { coordinator: script(call("create_work_node", { task: "Three" }), hang()), alice: script(hang()) },
+  });
+  const begun = until(left, (fact) => fact.type === "node.started");
+  await left.start();
+  await begun;
+  const told = (await left.since()).flatMap((fact) => (fact.type === "node.assigned" ? [fact.data] : []));
+  expect(told).toEqual([{ node_id: "node-3", worker_id: "bob" }]);
+});
+
+/** From a person, who sees what they wrote by its words. */
+function hello(to: string, text: string): NewFact {
+  const file = "_messages/0001_human.md";
+  return { type: "message.sent", data: { message_id: text, from: "human", to, text, file, hops: 1 } };
+}
 
 async function outcomeOf({ agent }: TakenUp) {
   await agent.idle();

@@ -42,7 +42,7 @@ test("no more work at once than allowed; the rest begins as the others end", asy
       both(call("create_work_node", { task: "One" }), call("create_work_node", { task: "Two" })),
       call("finish", { summary: "done" }).after("node-1 failed", "node-2 completed"),
     ),
-    workers: { Alice: script(fail("auth"), write, call("publish", { summary: "80" })) },
+    workers: { Alice: script(fail("auth"), fail("auth"), write, call("publish", { summary: "80" })) },
   });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
   expect(Object.keys(team.agent.now.roster)).toEqual(["coordinator", "alice"]);
@@ -193,14 +193,14 @@ test("a message reaches a worker at its next turn, and nobody else", async () =>
     (fact) => fact.type === "model.called" && fact.data.worker_id === "alice" && began.resolve(),
   );
   await began.promise;
-  const data = { message_id: "m1", from: "human", to: "alice", preview: "hurry", file: null };
+  const data = { message_id: "m1", from: "human", to: "alice", text: "hurry", file: "_messages/m1.md", hops: 1 };
   await team.agent.log.append({ facts: [{ type: "message.sent", data }] }).durable;
   sent.resolve();
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
   expect(JSON.stringify(coordinator.requests)).not.toContain("hurry");
 });
 
-test("when the turns are used up, the run has ended and nobody works for it any more", async () => {
+test("when the turns are used up, the agent has failed and nobody works any more; the run stays open", async () => {
   const alice = script(hang());
   await using team = await startTeam({
     goal: "Go",
@@ -209,14 +209,17 @@ test("when the turns are used up, the run has ended and nobody works for it any 
     workers: { Alice: alice },
   });
   await team.agent.idle();
-  const { status, error, run } = team.agent.now.agent;
-  expect([status, error, run?.finished]).toEqual([
-    "failed",
-    "The coordinator used all its 2 turns without finishing.",
-    { kind: "exhausted", turns: 2 },
-  ]);
+  const { status, error, outcome, run } = team.agent.now.agent;
+  expect({ status, error, outcome, finished: run?.finished }).toEqual({
+    status: "failed",
+    error: "All 2 turns were used without finishing.",
+    outcome: { kind: "exhausted", turns: 2 },
+    finished: null,
+  });
   const ends = (await team.facts()).filter(({ type }) => /^run\.finished|^node\.failed|^worker\.stopped/.test(type));
-  expect(ends.map(({ type }) => type)).toEqual(["run.finished", "worker.stopped"]);
+  expect(ends.map(({ type, data }) => ({ type, data }))).toEqual([
+    { type: "worker.stopped", data: { worker_id: "alice" } },
+  ]);
 });
 
 test("a run that failed is not over: once mended, resume goes on with it", async () => {
@@ -232,16 +235,15 @@ test("a run that failed is not over: once mended, resume goes on with it", async
   expect([team.agent.now.agent.runs, team.agent.now.agent.error]).toEqual([1, null]);
 });
 
-test("after a run that has ended comes the next, with its own goal and people, and the same memory of what was said", async () => {
+test("after a run that has ended comes the next, with its own people and its own answer, and the same memory of what was said", async () => {
   const coordinator = script(
     call("create_work_node", { task: "One" }),
-    call("list_files").after("node-1 completed"),
-    call("create_work_node", { task: "Two" }).after("The second goal"),
-    call("finish", { summary: "done" }).after("node-2 completed by Bob"),
+    call("finish", { summary: "one" }).after("node-1 completed by Alice"),
+    call("create_work_node", { task: "Two" }),
+    call("finish", { summary: "two" }).after("node-2 completed by Bob"),
   );
   await using team = await startTeam({
-    goal: "The first goal",
-    config: { max_turns: 3 },
+    goal: "The goal",
     coordinator,
     workers: {
       Alice: script(write, call("publish", { summary: "80" })),
@@ -249,12 +251,12 @@ test("after a run that has ended comes the next, with its own goal and people, a
     },
   });
   await team.agent.idle();
-  expect(team.agent.now.agent.run?.finished).toEqual({ kind: "exhausted", turns: 3 });
-  await team.agent.start("resumed", "The second goal");
-  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(team.agent.now.agent.run?.finished).toEqual({ kind: "finished", summary: "one" });
+  await team.agent.start("resumed");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "two" });
   expect((await told(team, "run.started")).map(({ data }) => data)).toEqual([
-    { run_id: "run-1", goal: "The first goal" },
-    { run_id: "run-2", goal: "The second goal" },
+    { run_id: "run-1", goal: "The goal" },
+    { run_id: "run-2", goal: "The goal" },
   ]);
   expect((await told(team, "worker.spawned")).map(({ data: { run_id, worker_id } }) => [run_id, worker_id])).toEqual([
     ["run-1", "coordinator"],
@@ -262,7 +264,7 @@ test("after a run that has ended comes the next, with its own goal and people, a
     ["run-2", "bob"],
   ]);
   const goals = coordinator.requests.at(-1)?.history.filter((entry) => entry.role === "user" && entry.from === "human");
-  expect(goals?.map((entry) => entry.content)).toEqual(["The first goal", "The second goal"]);
+  expect(goals?.map((entry) => entry.content)).toEqual(["The goal", "The goal"]);
 });
 
 test("stopping who does not work says nothing in the log", async () => {
@@ -289,15 +291,38 @@ test("a stop is in the log with who asked for it, and everyone is then stopped, 
   expect(team.agent.now.agent.run?.finished).toBe(null);
 });
 
-test("when we have a bug everybody is stopped, nothing is called done, and whoever waits is told", async () => {
+test("when something of ours breaks under one worker, its node is tried once more and then has failed; the others go on", async () => {
   await using team = await startTeam({
     goal: "Go",
-    coordinator: script(call("create_work_node", { task: "One" }), call("finish", { summary: "never" }).after("never")),
-    workers: { Alice: script() },
+    coordinator: script(
+      both(call("create_work_node", { task: "One" }), call("create_work_node", { task: "Two" })),
+      call("finish", { summary: "half" }).after("node-1 failed: The script of", "node-2 completed"),
+    ),
+    workers: { Alice: script(), Bob: script(write, call("publish", { summary: "80" })) },
   });
-  await expect(team.agent.idle()).rejects.toThrow("one more reply was asked for");
-  expect(team.board().map((node) => node.status)).toEqual(["running"]);
-  expect(team.agent.now.agent.run?.finished).toBe(null);
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "half" });
+  const error = expect.stringContaining("one more reply was asked for");
+  const alices = (await team.facts()).filter(({ type }) => type === "node.retried" || type === "node.failed");
+  expect(alices.map(({ type, data }) => ({ type, data }))).toEqual([
+    { type: "node.retried", data: { node_id: "node-1", worker_id: "alice", error } },
+    { type: "node.failed", data: { node_id: "node-1", worker_id: "alice", outcome: { kind: "failed", error } } },
+  ]);
+});
+
+test("how a worker's turns ran out is said of the worker's node, for people too", async () => {
+  await using team = await startTeam({
+    goal: "Go",
+    config: { max_turns: 3 },
+    coordinator: script(
+      call("create_work_node", { task: "One" }),
+      call("finish", { summary: "no" }).after("node-1 failed: exhausted"),
+    ),
+    workers: { Alice: script(call("list_files"), call("list_files"), call("list_files")) },
+  });
+  await team.outcome();
+  const status = await readFile(join(team.agent.log.dir, "runs/run-1/nodes/node-1/_status.md"), "utf8");
+  expect(status).toBe("FAILED\n\nAll 3 turns were used without finishing.\n");
 });
 
 test("streamed words reach who listens, until they no longer do", async () => {
@@ -331,7 +356,8 @@ test("what people read is on disk: the plan, how each node ended, its trace, and
   const during = Promise.withResolvers<string>();
   const run = join(team.agent.log.dir, "runs/run-1");
   team.agent.log.subscribe((fact) => {
-    if (fact.type === "node.started") readFile(join(run, "nodes/node-1/_status.md"), "utf8").then(during.resolve);
+    if (fact.type === "model.called" && fact.data.worker_id === "alice")
+      readFile(join(run, "nodes/node-1/_status.md"), "utf8").then(during.resolve);
   });
   await team.outcome();
   expect(await during.promise).toBe("RUNNING\n\nBy Alice.\n");

@@ -57,7 +57,7 @@ test("news that came while the coordinator thought is what it hears next, not a 
       call("finish", { summary: "done" }).after("[Message from alice]: look"),
     ),
   });
-  const data = { message_id: "m1", from: "alice", to: "coordinator", preview: "look", file: null };
+  const data = { message_id: "m1", from: "alice", to: "coordinator", text: "look", file: "_messages/m1.md", hops: 1 };
   const asked = Promise.withResolvers<void>();
   team.agent.log.subscribe((fact) => fact.type === "model.called" && asked.resolve());
   await asked.promise;

@@ -104,6 +104,43 @@ test("a model that nobody has tried yet is tried by one alone, however many wait
   expect(dollars(team.agent.now.spending.total.cost_usd)).toBe(0.122);
 });
 
+test("who only waits when the money is gone ends too, and leaves what it had", async () => {
+  const { promise: bobWaits, resolve: heDoes } = Promise.withResolvers<void>();
+  await using team = await startTeam({
+    goal: "Wait for the rich",
+    budget_usd: 0.1,
+    coordinator: script(
+      both(call("spawn_worker", { name: "Alice" }), call("spawn_worker", { name: "Bob" })),
+      both(made("Alice's part", { worker: "Alice" }), made("Bob's part", { worker: "Bob" })),
+      call("finish", { summary: "rich" }).after("everything is paid"),
+    ),
+    workers: {
+      Alice: script(written("a.md", "a"), costing(written("b.md", "b"), 0.2).until(bobWaits)),
+      Bob: script(both(written("draft.md", "a beginning"), call("check_messages", { wait: true }))),
+    },
+  });
+  team.agent.log.subscribe((fact) => {
+    if (fact.type === "worker.waiting" && fact.data.worker_id === "bob") heDoes();
+  });
+  await team.agent.idle();
+  expect(
+    team
+      .board()
+      .map((node) => [
+        node.status === "failed" && node.outcome,
+        "files" in node && node.files.map((file) => file.path),
+      ]),
+  ).toEqual([
+    [{ kind: "budget_exhausted", spent_usd: 0.2 }, ["a.md", "b.md"]],
+    [{ kind: "budget_exhausted", spent_usd: 0.2 }, ["draft.md"]],
+  ]);
+  expect(Object.values(team.agent.now.roster).map(({ id, status }) => [id, status])).toEqual([
+    ["coordinator", "idle"],
+    ["alice", "idle"],
+    ["bob", "idle"],
+  ]);
+});
+
 /** A mind that takes some turns of the event loop to answer, as over a network. */
 class SlowScript extends ScriptedModel {
   static most = 0;
