@@ -29,7 +29,7 @@ test("a node goes from pending to completed, keeps what it published, and knows 
     { facts: 2, last_seq: 3, status: "assigned", ...taken },
     { facts: 3, last_seq: 4, status: "running", ...taken, started_ts: 4 },
     { facts: 4, last_seq: 5, status: "running", ...taken, started_ts: 4 },
-    { facts: 5, last_seq: 6, status: "publishing", ...alice, summary: "80", files },
+    { facts: 5, last_seq: 6, status: "publishing", ...alice, summary: "80", files, partial: null },
     { facts: 6, last_seq: 7, status: "completed", ...alice, summary: "80", files, ended_ts: 7 },
   ]);
 });
@@ -50,7 +50,16 @@ test("a node that is tried again is still the same assignment, and one that fail
   expect(states.slice(3)).toEqual([
     { facts: 4, last_seq: 5, failures: 1, status: "assigned", ...taken },
     { facts: 5, last_seq: 6, failures: 1, status: "running", ...taken, started_ts: 6 },
-    { facts: 6, last_seq: 7, failures: 1, status: "publishing", worker_id: "alice", summary: "Partial", files },
+    {
+      facts: 6,
+      last_seq: 7,
+      failures: 1,
+      status: "publishing",
+      worker_id: "alice",
+      summary: "Partial",
+      files,
+      partial: null,
+    },
     { facts: 7, last_seq: 8, failures: 1, status: "failed", worker_id: "alice", outcome, files, ended_ts: 8 },
   ]);
 });

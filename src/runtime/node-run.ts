@@ -22,7 +22,7 @@ import {
   writeStatus,
 } from "../store/node-folder.ts";
 import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
-import { writeRefs } from "../store/run-files.ts";
+import { writeHistory, writeRefs } from "../store/run-files.ts";
 import { type Colleagues, isOver, type Workplace, workOnNode } from "../workers/harnessed.ts";
 import { BudgetExhausted } from "../workers/purse.ts";
 import { pinnedRefs } from "./pinned-refs.ts";
@@ -91,7 +91,19 @@ export async function runNode(
   ];
   await log.append({ facts }).durable;
   const { status } = now().board.nodes[node.id] ?? node;
-  await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome));
+  // Both are made from the facts: failing to write them changes nothing.
+  await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome)).catch(() => {});
+  tolerantly(() =>
+    writeHistory(workerDir(log.dir, node.spec.run_id, worker.id), now().board, node.spec.run_id, worker.id),
+  );
+}
+
+function tolerantly(write: () => void): void {
+  try {
+    write();
+  } catch {
+    // It is written anew after the worker's next node.
+  }
 }
 
 /** The stage's contract bounds turns and time; time counts from the node's start, also over a restart. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Board, describeBoard, type Situation } from "../projections/index.ts";
-import type { Outcome } from "../protocol/index.ts";
+import type { Outcome, RunId, WorkerId } from "../protocol/index.ts";
 import { replaceFile } from "./atomic-file.ts";
 
 /** `_plan.md`: the goal and the board, for everyone in the run. Rewritten whenever the plan changes. */
@@ -30,4 +30,14 @@ export function writeRefs(
     { path: `nodes/${target.replace(/^nodes\//, "")}`, sha256: pins[name] ?? null },
   ]);
   replaceFile(join(nodeDir, "_refs.json"), `${JSON.stringify(Object.fromEntries(pinned), null, 2)}\n`);
+}
+
+/** `history.json`: the nodes a worker has completed in this run, oldest first. */
+export function writeHistory(workerDir: string, board: Board, run: RunId, worker: WorkerId): void {
+  const done = Object.values(board.nodes).flatMap((node) =>
+    node.status === "completed" && node.spec.run_id === run && node.worker_id === worker
+      ? [{ node_id: node.id, task: node.spec.task, summary: node.summary }]
+      : [],
+  );
+  replaceFile(join(workerDir, "history.json"), `${JSON.stringify(done, null, 2)}\n`);
 }

@@ -29,6 +29,11 @@ test("what a worker discovers becomes new work, and the run waits for it", async
   ]);
   const memory = await readFile(join(team.agent.log.dir, "runs/run-1/workers/alice/memory.md"), "utf8");
   expect(memory).toBe("## node-1: Measure chip A\n\nChips are fast.\n");
+  const history = await readFile(join(team.agent.log.dir, "runs/run-1/workers/alice/history.json"), "utf8");
+  expect(JSON.parse(history)).toEqual([
+    { node_id: "node-1", task: "Measure chip A", summary: "A: 80" },
+    { node_id: "node-2", task: "Measure chip B", summary: "B: 95" },
+  ]);
 });
 
 test("a worker hands parts of its node to others, waits for them at no cost, and builds on what they publish", async () => {

@@ -23,8 +23,12 @@ export function diceOf(...parts: readonly (string | number)[]): Dice {
     pick: <T>(list: readonly T[]) => list[int(list.length)] as T,
     weighed: <K extends string>(weights: Readonly<Record<K, number>>) => {
       const names = Object.keys(weights) as K[];
-      let at = random() * names.reduce((sum, name) => sum + weights[name], 0);
-      return names.find((name) => (at -= weights[name]) < 0) ?? (names[0] as K);
+      let left = random() * names.reduce((sum, name) => sum + weights[name], 0);
+      for (const name of names) {
+        left -= weights[name];
+        if (left < 0) return name;
+      }
+      return names[0] as K;
     },
   };
 }

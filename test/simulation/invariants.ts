@@ -186,7 +186,11 @@ function spendingProblems({ facts, now, plan }: History): string[] {
   let turns = 0;
   for (const fact of facts) {
     if (fact.type === "agent.started") turns = 0;
-    if (fact.type === "model.responded" && fact.data.worker_id === COORDINATOR && ++turns > (plan.config.max_turns ?? 0))
+    if (
+      fact.type === "model.responded" &&
+      fact.data.worker_id === COORDINATOR &&
+      ++turns > (plan.config.max_turns ?? 0)
+    )
       problems.push(`I10: fact ${fact.seq}: the coordinator takes its turn ${turns} since it was started`);
   }
   return problems;

@@ -1,40 +1,103 @@
+// First of all: it takes the place of `node:fs` for whatever is loaded after it.
 import "./orderly-fs.ts";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { History } from "./simulate.ts";
 
-const [from = "1", count = "1"] = process.argv.slice(2);
 const { simulate } = await import("./simulate.ts");
 const { problemsOf } = await import("./invariants.ts");
-const base = mkdtempSync("/dev/shm/agiraph-simulation-");
-let states = 0;
-const kinds = new Map<string, number[]>();
-const began = performance.now();
-try {
-  for (let seed = Number(from); seed < Number(from) + Number(count); seed++) {
-    try {
-      let ps: string[] = [];
-      const h = await simulate(seed, join(base, "home"), (h) => {
-        ps = problemsOf(h);
-      });
-      states += h.counts.steps;
-      if (process.env.STORY) for (const f of h.facts) console.log(f.seq, f.type, JSON.stringify(f.data).slice(0, 230));
-      if (process.env.TALK)
-        for (const e of h.conversations.filter((c) => c.worker === process.env.TALK).flatMap((c) => c.entries))
-          if (e.role !== "system") console.log("  ", JSON.stringify(e).slice(0, 400));
-      if (ps.length) console.log(seed, JSON.stringify(h.counts), ps.slice(0, 4).join("\n   "));
-      for (const p of ps) {
-        const k = p
-          .replaceAll(/\d+/g, "#")
-          .replaceAll(/(alice|bob|carol|zed|yan|david|erin|frank)/g, "W")
-          .slice(0, 90);
-        kinds.set(k, [...(kinds.get(k) ?? []), seed]);
-      }
-    } catch (e) {
-      console.log(seed, "THREW", e instanceof Error ? e.stack : e);
-    }
-  }
-} finally {
-  rmSync(base, { recursive: true, force: true });
+
+/**
+ * Plays seeds and prints one line of JSON for each that broke something, and one at the end. A process of its own,
+ * because it takes charge of the file system.
+ *
+ *     node test/simulation/main.ts FIRST [COUNT] [TWICE]     every TWICE-th seed is played again and compared
+ *     node test/simulation/main.ts SEED --story              tells what happened, fact by fact
+ */
+export interface BrokenSeed {
+  seed: number;
+  problems: string[];
 }
-for (const [k, s] of kinds) console.log(s.length, k, s.slice(0, 5).join());
-console.log(states, "states", Math.round(performance.now() - began), "ms");
+
+export interface Tally {
+  seeds: number;
+  playedTwice: number;
+  states: number;
+  facts: number;
+  nodes: number;
+  messages: number;
+  crashes: number;
+  restarts: number;
+  stops: number;
+  finished: number;
+  ms: number;
+}
+
+const [first = "1", second = "1", third = "0"] = process.argv.slice(2);
+const story = second === "--story";
+const [from, count, twice] = [Number(first), story ? 1 : Number(second), Number(third)];
+
+let fallOver: (error: unknown) => void = () => {};
+process.on("uncaughtException", (error) => fallOver(error));
+process.on("unhandledRejection", (error) => fallOver(error));
+
+// Memory is faster than any disk, and nobody needs these homes afterwards.
+const base = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "agiraph-simulation-"));
+process.on("exit", () => rmSync(base, { recursive: true, force: true }));
+const began = performance.now();
+const tally: Tally = {
+  ...{ seeds: 0, playedTwice: 0, states: 0, facts: 0, nodes: 0, messages: 0 },
+  ...{ crashes: 0, restarts: 0, stops: 0, finished: 0, ms: 0 },
+};
+for (let seed = from; seed < from + count; seed++) {
+  const problems = await play(seed);
+  if (problems.length > 0) console.log(JSON.stringify({ seed, problems } satisfies BrokenSeed));
+}
+console.log(JSON.stringify({ ...tally, ms: Math.round(performance.now() - began) } satisfies Tally));
+process.exit(0);
+
+async function play(seed: number): Promise<string[]> {
+  let problems: string[] = [];
+  try {
+    const history = await once(seed, (left) => (problems = problemsOf(left)));
+    add(history);
+    if (story) tell(history);
+    if (twice === 0 || seed % twice !== 0) return problems;
+    tally.playedTwice += 1;
+    const { bytes } = await once(seed, () => {});
+    return bytes === history.bytes ? problems : [...problems, `I11: ${difference(history.bytes, bytes)}`];
+  } catch (error) {
+    return [...problems, `I0: ${error instanceof Error ? error.stack : String(error)}`];
+  }
+}
+
+function once(seed: number, judge: (history: History) => void): Promise<History> {
+  const fallen = new Promise<never>((_, reject) => {
+    fallOver = reject;
+  });
+  return Promise.race([simulate(seed, join(base, "home"), judge), fallen]);
+}
+
+function add({ counts, now }: History): void {
+  tally.seeds += 1;
+  tally.states += counts.steps;
+  tally.facts += counts.facts;
+  tally.crashes += counts.crashes;
+  tally.restarts += counts.restarts;
+  tally.stops += counts.stops;
+  tally.nodes += Object.keys(now.board.nodes).length;
+  tally.messages += now.letters.sent;
+  if (now.agent.run?.finished) tally.finished += 1;
+}
+
+function tell({ facts, plan }: History): void {
+  console.log(JSON.stringify(plan));
+  for (const { seq, type, data } of facts) console.log(seq, type, JSON.stringify(data).slice(0, 240));
+}
+
+function difference(a: string, b: string): string {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  return `the second time it went otherwise: ${a.slice(at - 80, at + 80)} ≠ ${b.slice(at - 80, at + 80)}`;
+}

@@ -26,6 +26,7 @@ export function planOf(dice: Dice): Plan {
       max_stages: dice.between(2, 6),
       max_depth: dice.between(1, 3),
       max_children: dice.between(1, 3),
+      approve_stages: dice.chance(0.1),
       contract: {
         max_iterations_per_node: dice.between(3, 14),
         timeout_seconds: dice.pick([40, 300, 1800]),

@@ -189,7 +189,8 @@ class Simulation {
 
   #stop(life: Life): void {
     this.#counts.stops += 1;
-    this.#ask(life, "to stop", async () => life.agent?.stop("human"));
+    if (this.#dice.chance(0.5)) this.#ask(life, "to stop", async () => life.agent?.stop("human"));
+    else this.#ask(life, "to pause", async () => life.agent?.pause("human"));
   }
 
   #ask(life: Life, what: string, act: () => Promise<void>): void {
@@ -250,8 +251,9 @@ class Simulation {
     const now = await this.#drive("folding", situationOf(log));
     const bytes = JSON.stringify([this.world.disk.files(this.#root), treeOf(this.#root)]);
     const counts = { ...this.#counts, facts: facts.length };
-    const { disk: _, ...rest } = { disk: 0, seed: this.#seed, plan: this.#plan, agentDir: log.dir, told: this.#told };
-    return { ...rest, facts, conversations, now, problems: this.#problems, counts, bytes };
+    const { dir: agentDir } = log;
+    const [seed, plan, told, problems] = [this.#seed, this.#plan, this.#told, this.#problems];
+    return { seed, plan, facts, conversations, now, agentDir, told, problems, counts, bytes };
   }
 
   /** Lets the world go on until this has come true. */
