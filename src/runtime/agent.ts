@@ -31,7 +31,8 @@ import { situationOf } from "./inspect.ts";
 import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
 import { PlanFile } from "./plan-file.ts";
 import { assignments } from "./scheduler.ts";
-import { Team, type TeamLimits } from "./team.ts";
+import { Team } from "./team.ts";
+import type { TeamLimits } from "./team-limits.ts";
 
 /** What the house provides to every agent in it. */
 export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse"> & {

@@ -11,7 +11,7 @@ import { Agent, type House } from "./agent.ts";
 import { type ControlRequest, listenForControl } from "./control.ts";
 import { nameFrom, newAgentId } from "./names.ts";
 import type { Settings } from "./settings.ts";
-import { agreedContract, TEAM_LIMITS } from "./team.ts";
+import { agreedContract, TEAM_LIMITS } from "./team-limits.ts";
 
 export interface NewAgent {
   goal: string;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   currentStage,
   describeBoard,
@@ -12,51 +11,14 @@ import {
   type Stage,
   type WorkerState,
 } from "../projections/index.ts";
-import {
-  COORDINATOR,
-  HUMAN,
-  type NewFact,
-  type NodeId,
-  type RunId,
-  type StageContract,
-  type WorkerId,
-} from "../protocol/index.ts";
+import { COORDINATOR, HUMAN, type NewFact, type NodeId, type RunId, type WorkerId } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { NewWorker, Reconvening, StageOfRoles } from "../tools/coordination.ts";
 import type { ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
 import { checkedOrder } from "./new-work.ts";
-import { isTaken } from "./node-run.ts";
-
-export interface TeamLimits {
-  maxDepth: number;
-  maxChildren: number;
-  maxStages: number;
-  /** Messages between two that only answer each other. */
-  maxHops: number;
-  /** Messages between two in a run. */
-  maxThread: number;
-  contract: StageContract;
-}
-
-export const TEAM_LIMITS: TeamLimits = {
-  maxDepth: 4,
-  maxChildren: 20,
-  maxStages: 20,
-  maxHops: 12,
-  maxThread: 60,
-  contract: { max_iterations_per_node: 40, timeout_seconds: 1800, checkpoint_policy: "all_must_complete" },
-};
-
-type PartialContract = { [K in keyof StageContract]?: StageContract[K] | undefined };
-
-export function agreedContract(wanted: PartialContract, usual: StageContract): StageContract {
-  return {
-    max_iterations_per_node: wanted.max_iterations_per_node ?? usual.max_iterations_per_node,
-    timeout_seconds: wanted.timeout_seconds ?? usual.timeout_seconds,
-    checkpoint_policy: wanted.checkpoint_policy ?? usual.checkpoint_policy,
-  };
-}
+import { idOf, readerOf } from "./people.ts";
+import { agreedContract, type PartialContract, type TeamLimits } from "./team-limits.ts";
 
 interface TeamPorts {
   log: AgentLog;
@@ -385,26 +347,6 @@ export class Team {
     const names = this.#team().map((worker) => worker.spawned.name);
     return `There is nobody named "${word}". There are: ${[...names, "coordinator"].join(", ")}.`;
   }
-}
-
-/** Someone without work would never look: the coordinator reads it in their place. */
-function readerOf(to: string, { roster, board }: Situation): string {
-  const worker = roster[to];
-  if (!worker || to === COORDINATOR) return to;
-  if (worker.status === "busy" || worker.status === "waiting") return to;
-  if (worker.status === "retired") return COORDINATOR;
-  // Work that is theirs but not begun: they read it with their first words.
-  const hasWork = Object.values(board.nodes).some(
-    (node) => (node.status === "pending" && node.reserved_for === to) || (isTaken(node) && node.worker_id === to),
-  );
-  return hasWork ? to : COORDINATOR;
-}
-
-/** Folders and files are named by it, so it is plain; a name in another script is known by its hash. */
-function idOf(name: string): string {
-  const folded = name.trim().toLowerCase().normalize("NFKD");
-  const plain = folded.replace(/[^a-z0-9*]+/g, "-").replace(/^-+|-+$/g, "");
-  return plain || `worker-${createHash("sha256").update(folded).digest("hex").slice(0, 8)}`;
 }
 
 function closed(stage: Stage, now: Situation): string {

@@ -1,7 +1,8 @@
 import type { Dice } from "./dice.ts";
 import { type Insight, lastWords, type Move, nodesHeardOf } from "./minds.ts";
 
-const NAMES = ["Alice", "Bob", "Carol", "Yan", "Zed"];
+/** The first are those who are hired when nobody is named. */
+const NAMES = ["Alice", "Alice", "Bob", "Bob", "Carol", "Zed"];
 
 /** Plans nothing, tries everything, and ends when it has had enough. */
 export function coordinatorMove(insight: Insight): Move {

@@ -5,7 +5,7 @@ import { callsMade, type Insight, lastWords, type Move, nodesHeardOf } from "./m
 /** How a worker goes about one node. Most do their work; the others are the reason for this simulation. */
 const TEMPERS = { diligent: 66, silent: 7, emptyHanded: 6, circling: 5, waiting: 6, endless: 6, hasty: 4 };
 
-const PEOPLE = ["Alice", "Bob", "Carol", "Yan", "Zed", "coordinator", "*", "human"];
+const PEOPLE = ["Alice", "Alice", "Bob", "Bob", "Carol", "Zed", "coordinator", "*", "human"];
 
 export function workerMove(insight: Insight): Move {
   const { seed, worker, history, dice, tag, turn } = insight;

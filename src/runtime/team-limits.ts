@@ -1,0 +1,31 @@
+import type { StageContract } from "../protocol/index.ts";
+
+export interface TeamLimits {
+  maxDepth: number;
+  maxChildren: number;
+  maxStages: number;
+  /** Messages between two that only answer each other. */
+  maxHops: number;
+  /** Messages between two in a run. */
+  maxThread: number;
+  contract: StageContract;
+}
+
+export const TEAM_LIMITS: TeamLimits = {
+  maxDepth: 4,
+  maxChildren: 20,
+  maxStages: 20,
+  maxHops: 12,
+  maxThread: 60,
+  contract: { max_iterations_per_node: 40, timeout_seconds: 1800, checkpoint_policy: "all_must_complete" },
+};
+
+export type PartialContract = { [K in keyof StageContract]?: StageContract[K] | undefined };
+
+export function agreedContract(wanted: PartialContract, usual: StageContract): StageContract {
+  return {
+    max_iterations_per_node: wanted.max_iterations_per_node ?? usual.max_iterations_per_node,
+    timeout_seconds: wanted.timeout_seconds ?? usual.timeout_seconds,
+    checkpoint_policy: wanted.checkpoint_policy ?? usual.checkpoint_policy,
+  };
+}
