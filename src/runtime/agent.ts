@@ -318,6 +318,7 @@ export class Agent {
     const made =
       this.#folders.get(id) ?? createNodeFolder(nodeDir(this.log.dir, run_id, id), { id, task, deliverables, refs });
     this.#folders.set(id, made);
+    made.catch(() => this.#folders.delete(id)); // a full disk may have room the next time
     return made;
   }
 

@@ -22,9 +22,9 @@ function wrapUp({ history, tag, dice }: Insight): Move {
 }
 
 const WEIGHTS = {
-  create: 34,
+  create: 40,
   silence: 14,
-  send: 12,
+  send: 18,
   launch: 8,
   spawn: 6,
   reconvene: 8,
@@ -34,7 +34,7 @@ const WEIGHTS = {
   board: 4,
   file: 4,
   checkpoint: 3,
-  finish: 4,
+  finish: 2,
   nonsense: 3,
 };
 

@@ -32,7 +32,7 @@ export function workerMove(insight: Insight): Move {
 function diligently(insight: Insight, own: Dice): Move {
   const { turn, history, tag, dice } = insight;
   const children = callsMade(history, "create_work_node");
-  if (turn < own.between(0, 4)) {
+  if (turn < own.between(0, 6)) {
     const calls = [somethingOnTheWay(insight)];
     if (dice.chance(0.2)) calls.push({ name: "send_message", args: letter(dice, `${tag}b`) });
     return calls;
@@ -45,7 +45,7 @@ function diligently(insight: Insight, own: Dice): Move {
 
 const ON_THE_WAY = {
   write: 26,
-  send: 22,
+  send: 36,
   suggest: 10,
   checkpoint: 10,
   child: 16,
