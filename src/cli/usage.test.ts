@@ -25,6 +25,7 @@ test("alone it prints help, and every command that help names has its own", asyn
     "board",
     "workers",
     "stop",
+    "pause",
     "resume",
     "logs",
     "files",

@@ -20,14 +20,16 @@ test("what is ready and what is open is the same however it was come by: asked a
   fc.assert(
     fc.property(fc.array(happening, { minLength: 20, maxLength: 80 }), (story) => {
       const board = emptyBoard();
+      let ts = 0;
       for (const each of story) {
         const fact = factOf(each, board);
         if (!fact) continue;
-        applyToBoard(board, { seq: 1, agent_id: "agent-test", ts: 0, ...fact } as Fact);
+        applyToBoard(board, { seq: 1, agent_id: "agent-test", ts: ++ts, ...fact } as Fact);
         expect(idsOf(readyNodes(board))).toEqual(readyByLooking(board));
         expect(idsOf(readyNodes(structuredClone(board)))).toEqual(readyByLooking(board));
         for (const run of RUNS) {
           expect(new Set(idsOf(openNodes(board, run)))).toEqual(openByLooking(board, run));
+          expect(completedBy(board, run)).toEqual(completedBy(structuredClone(board), run));
           expect(waitingWork(board, run).openInStage.get(1) ?? 0).toBe(openByLooking(board, run).size);
         }
       }
@@ -79,6 +81,10 @@ function openByLooking(board: Board, run: RunId): Set<NodeId> {
     (node) => node.spec.run_id === run && node.status !== "completed" && node.status !== "failed",
   );
   return new Set(idsOf(open));
+}
+
+function completedBy(board: Board, run: RunId): Record<string, NodeId[]> {
+  return Object.fromEntries(waitingWork(board, run).completedBy);
 }
 
 function idsOf(nodes: readonly { id: NodeId }[]): NodeId[] {

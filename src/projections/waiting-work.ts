@@ -2,8 +2,8 @@ import type { NodeId, RunId, WorkerId } from "../protocol/index.ts";
 import type { Board, NodeState } from "./board.ts";
 
 /**
- * Which nodes are open and which are ready, kept beside a board so that asking costs what the answer costs, however
- * many nodes there are.
+ * Which nodes are open, which are ready and who completed which, kept beside a board so that asking costs what the
+ * answer costs, however many nodes there are.
  *
  * I1. It says nothing that the board does not say: made anew from a board, it is the same. So it is neither part of a
  *     snapshot nor of anybody's state; it is forgotten with its board.
@@ -17,6 +17,8 @@ export interface WaitingWork {
   free: NodeId[];
   /** Ready, and kept for one worker. */
   reserved: Map<WorkerId, NodeId[]>;
+  /** In the order in which they were completed. */
+  completedBy: Map<WorkerId, NodeId[]>;
 }
 
 interface Index {
@@ -49,7 +51,10 @@ export function noteChange(board: Board, before: NodeState | undefined, after: N
   if (before.status === "pending") drop(readyListOf(workOf(index, before.spec.run_id), before), before.id);
   if (after.status === "pending" && (index.waitsFor.get(after.id) ?? 0) === 0) becomesReady(index, after);
   countOpen(workOf(index, after.spec.run_id), after);
-  if (after.status === "completed" && before.status !== "completed") release(index, board, after.id);
+  if (after.status === "completed" && before.status !== "completed") {
+    noteCompleted(index, after);
+    release(index, board, after.id);
+  }
 }
 
 function indexOf(board: Board): Index {
@@ -58,8 +63,17 @@ function indexOf(board: Board): Index {
     index = { runs: new Map(), heldUp: new Map(), waitsFor: new Map() };
     indexes.set(board, index);
     for (const node of Object.values(board.nodes)) add(index, board, node);
+    const completed = Object.values(board.nodes).filter((node) => node.status === "completed");
+    for (const node of completed.sort((a, b) => a.ended_ts - b.ended_ts)) noteCompleted(index, node);
   }
   return index;
+}
+
+function noteCompleted(index: Index, { id, worker_id, spec }: Extract<NodeState, { status: "completed" }>): void {
+  const { completedBy } = workOf(index, spec.run_id);
+  const before = completedBy.get(worker_id);
+  if (before) before.push(id);
+  else completedBy.set(worker_id, [id]);
 }
 
 function add(index: Index, board: Board, node: NodeState): void {
@@ -137,7 +151,7 @@ function readyListOf({ free, reserved }: WaitingWork, { reserved_for }: NodeStat
 function workOf({ runs }: Index, run: RunId): WaitingWork {
   let work = runs.get(run);
   if (!work) {
-    work = { open: new Set(), openInStage: new Map(), free: [], reserved: new Map() };
+    work = { open: new Set(), openInStage: new Map(), free: [], reserved: new Map(), completedBy: new Map() };
     runs.set(run, work);
   }
   return work;

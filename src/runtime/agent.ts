@@ -29,6 +29,7 @@ import { BudgetExhausted, Purse } from "../workers/purse.ts";
 import { foreseen } from "./foreseen-log.ts";
 import { situationOf } from "./inspect.ts";
 import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
+import { strandedMail } from "./people.ts";
 import { PlanFile } from "./plan-file.ts";
 import { assignments } from "./scheduler.ts";
 import { Team } from "./team.ts";
@@ -99,7 +100,7 @@ export class Agent {
     this.#soon = structuredClone(now);
     this.#house = house;
     this.#traces = new NodeTraces(log.dir, () => this.#now.board);
-    this.#plan = new PlanFile(log.dir, () => this.#now);
+    this.#plan = new PlanFile(log.dir, () => this.#now, house.clock);
     this.#nodes = Object.keys(now.board.nodes).length;
     this.log.subscribe((fact) => this.#onFact(fact));
   }
@@ -214,7 +215,7 @@ export class Agent {
 
   #schedule(): void {
     if (this.#scheduling || this.#work.signal.aborted) return;
-    const facts = assignments(this.#soon, this.#house);
+    const facts = [...assignments(this.#soon, this.#house), ...strandedMail(this.#soon)];
     if (facts.length === 0) return;
     this.#scheduling = true;
     this.log.append({ facts }).durable.then(

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Situation } from "../projections/index.ts";
-import { COORDINATOR } from "../protocol/index.ts";
+import { COORDINATOR, type NewFact } from "../protocol/index.ts";
 import { isTaken } from "./node-run.ts";
 
 /** Someone without work would never look: the coordinator reads it in their place. */
@@ -14,6 +14,19 @@ export function readerOf(to: string, { roster, board }: Situation): string {
     (node) => (node.status === "pending" && node.reserved_for === to) || (isTaken(node) && node.worker_id === to),
   );
   return hasWork ? to : COORDINATOR;
+}
+
+/** Mail for people who lost the work they were to begin with it. */
+export function strandedMail(now: Situation): NewFact[] {
+  if (!now.agent.run || now.agent.run.finished) return [];
+  return Object.values(now.letters.queued)
+    .filter(({ reader }) => {
+      const worker = now.roster[reader];
+      // Who was let go reads on until their work ends, and then it is forwarded with that.
+      if (!worker || reader === COORDINATOR || (worker.status === "retired" && worker.still)) return false;
+      return readerOf(reader, now) === COORDINATOR;
+    })
+    .map(({ id }) => ({ type: "message.forwarded", data: { message_id: id, to: COORDINATOR } }));
 }
 
 /** Folders and files are named by it, so it is plain; a name in another script is known by its hash. */

@@ -1,9 +1,11 @@
 import type { Situation } from "../projections/index.ts";
+import type { Clock } from "../protocol/clock.ts";
 import { runDir } from "../store/paths.ts";
 import { writePlan } from "../store/run-files.ts";
 
 /** A board so small that it is written in less costs nothing worth saving. */
 const SHORT_MS = 2;
+const LONG_MS = 1000;
 const REST = 50;
 
 /**
@@ -13,12 +15,14 @@ const REST = 50;
 export class PlanFile {
   readonly #agentDir: string;
   readonly #now: () => Situation;
+  readonly #clock: Pick<Clock, "now">;
   #due = false;
   #took = 0;
 
-  constructor(agentDir: string, now: () => Situation) {
+  constructor(agentDir: string, now: () => Situation, clock: Pick<Clock, "now">) {
     this.#agentDir = agentDir;
     this.#now = now;
+    this.#clock = clock;
   }
 
   changed(): void {
@@ -33,12 +37,13 @@ export class PlanFile {
     const run = this.#now().agent.run?.id;
     if (!this.#due || !run) return;
     this.#due = false;
-    const began = performance.now();
+    const began = this.#clock.now();
     try {
       writePlan(runDir(this.#agentDir, run), this.#now());
     } catch {
       // The disk is full or the folder is gone; the log has everything.
     }
-    this.#took = performance.now() - began;
+    // A clock may jump; a plan is never worth more than this.
+    this.#took = Math.min(this.#clock.now() - began, LONG_MS);
   }
 }

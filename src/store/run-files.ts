@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Board, describeBoard, type Situation } from "../projections/index.ts";
+import { type Board, describeBoard, type Situation, waitingWork } from "../projections/index.ts";
 import type { Outcome, RunId, WorkerId } from "../protocol/index.ts";
 import { replaceFile } from "./atomic-file.ts";
 
@@ -32,12 +32,11 @@ export function writeRefs(
   replaceFile(join(nodeDir, "_refs.json"), `${JSON.stringify(Object.fromEntries(pinned), null, 2)}\n`);
 }
 
-/** `history.json`: the nodes a worker has completed in this run, oldest first. */
+/** `history.json`: the nodes a worker has completed in this run, in that order. */
 export function writeHistory(workerDir: string, board: Board, run: RunId, worker: WorkerId): void {
-  const done = Object.values(board.nodes).flatMap((node) =>
-    node.status === "completed" && node.spec.run_id === run && node.worker_id === worker
-      ? [{ node_id: node.id, task: node.spec.task, summary: node.summary }]
-      : [],
-  );
+  const done = (waitingWork(board, run).completedBy.get(worker) ?? []).flatMap((id) => {
+    const node = board.nodes[id];
+    return node?.status === "completed" ? [{ node_id: id, task: node.spec.task, summary: node.summary }] : [];
+  });
   replaceFile(join(workerDir, "history.json"), `${JSON.stringify(done, null, 2)}\n`);
 }

@@ -1,4 +1,4 @@
-import { COORDINATOR, type Fact, type FactOf, HUMAN, type StoredEntry } from "../../src/protocol/index.ts";
+import { COORDINATOR, type Fact, type FactOf, HUMAN, type NodeId, type StoredEntry } from "../../src/protocol/index.ts";
 import { factsOf } from "./invariants.ts";
 import type { History } from "./simulate.ts";
 
@@ -24,7 +24,13 @@ export function mailProblems(history: History): string[] {
 function delivered(facts: readonly Fact[]): { letters: Letter[]; problems: string[] } {
   const letters = new Map<string, Letter>();
   const problems: string[] = [];
+  const work = new Map<NodeId, string>();
   for (const fact of facts) {
+    if (fact.type === "node.assigned" || fact.type === "node.reserved")
+      work.set(fact.data.node_id, fact.data.worker_id);
+    if (fact.type === "node.completed") work.delete(fact.data.node_id);
+    // A node that ends with its run had a reader to the last.
+    if (fact.type === "node.failed" && fact.data.outcome.kind !== "stopped") work.delete(fact.data.node_id);
     if (fact.type === "message.sent") {
       const { message_id, reader, to } = fact.data;
       letters.set(message_id, { sent: fact, reader: reader ?? to, seenBy: [], expired: false });
@@ -37,8 +43,11 @@ function delivered(facts: readonly Fact[]): { letters: Letter[]; problems: strin
     else if (letter.expired) problems.push(`${where}: it has expired`);
     else if (letter.reader !== "*" && letter.seenBy.length > 0) problems.push(`${where}: ${letter.seenBy} has seen it`);
     else if (fact.type === "message.forwarded") letter.reader = fact.data.to;
-    else if (fact.type === "message.expired") letter.expired = true;
-    else {
+    else if (fact.type === "message.expired") {
+      letter.expired = true;
+      if (![COORDINATOR, "*", ...work.values()].includes(letter.reader))
+        problems.push(`${where}: ${letter.reader} had gone long before and nobody got it instead`);
+    } else {
       const { by } = fact.data;
       if (letter.reader === "*" ? by === letter.sent.data.from : by !== letter.reader)
         problems.push(`${where}: by ${by}, it is for ${letter.reader}`);

@@ -13,6 +13,7 @@ const { problemsOf } = await import("./invariants.ts");
  * because it takes charge of the file system.
  *
  *     node test/simulation/main.ts FIRST [COUNT] [TWICE]     every TWICE-th seed is played again and compared
+ *     node test/simulation/main.ts FIRST COUNT TWICE --until-broken
  *     node test/simulation/main.ts SEED --story              tells what happened, fact by fact
  */
 export interface BrokenSeed {
@@ -34,7 +35,7 @@ export interface Tally {
   ms: number;
 }
 
-const [first = "1", second = "1", third = "0"] = process.argv.slice(2);
+const [first = "1", second = "1", third = "0", last = ""] = process.argv.slice(2);
 const story = second === "--story";
 const [from, count, twice] = [Number(first), story ? 1 : Number(second), Number(third)];
 
@@ -53,6 +54,7 @@ const tally: Tally = {
 for (let seed = from; seed < from + count; seed++) {
   const problems = await play(seed);
   if (problems.length > 0) console.log(JSON.stringify({ seed, problems } satisfies BrokenSeed));
+  if (problems.length > 0 && last === "--until-broken") break;
 }
 console.log(JSON.stringify({ ...tally, ms: Math.round(performance.now() - began) } satisfies Tally));
 process.exit(0);

@@ -105,6 +105,7 @@ class Simulation {
       else if (++quiet > QUIET) {
         const [due] = this.world.clock.due;
         quiet = 0;
+        this.#expectNobodyKeptWaiting(life);
         if (due !== undefined) await this.world.clock.advance(due - this.world.clock.now());
         else if (!this.#goOn(life)) break;
       }
@@ -229,6 +230,21 @@ class Simulation {
     const more = budget !== null && this.#dice.chance(0.5) ? budget + 0.05 : undefined;
     this.#ask(life, "to resume", () => agent.start("resumed", more));
     return true;
+  }
+
+  /** I4, the other way round: with room for one more, nothing that is ready waits. */
+  #expectNobodyKeptWaiting({ agent, asked, watch }: Life): void {
+    if (!agent || asked || agent.now.agent.status !== "working") return;
+    const { board, roster, agent: me } = agent.now;
+    const ready = Object.values(board.nodes).find(
+      ({ status, spec, reserved_for }) =>
+        status === "pending" &&
+        spec.run_id === me.run?.id &&
+        spec.dependencies.every((id) => board.nodes[id]?.status === "completed") &&
+        (reserved_for === null || roster[reserved_for]?.status === "idle"),
+    );
+    if (ready && watch.working < this.#plan.config.max_concurrent)
+      this.#problems.push(`I4: ${ready.id} is ready, ${watch.working} work, and nobody begins it`);
   }
 
   async #history(life: Life): Promise<History> {

@@ -18,12 +18,12 @@ import type { BrokenSeed, Tally } from "./main.ts";
  * I3.  A node has one worker and a worker one node; it is begun only when all it builds on is completed, by the one it
  *      is reserved for, by nobody who was let go, and ended by the one who has it.
  * I4.  Nobody begins while as many work as may; who waits for sub-nodes, people or news does not count, who was let go
- *      and still works does.
+ *      and still works does. And with room for one more, nothing that is ready waits.
  * I5.  What is published is exactly the manifest, unchanged and read-only; completed means published, with all that the
  *      spec declares and the same summary. Whatever failed has published what its last intent says, or nothing.
  * I6.  A message is told once, in these words, to its reader (or to everyone who works, or to the coordinator in place
  *      of one who has gone), and before the second turn that begins after it was sent; when the run has ended it has been
- *      seen or has expired. The end of a node is told once, to whoever answers for it.
+ *      seen or has expired, the latter only where its reader was there to the last. The end of a node is told once, to whoever answers for it.
  * I7.  Every call has one result, right after its reply and in order, also over crashes; only who was interrupted for
  *      good (out of time or money, the run over) may leave the last ones open.
  * I8.  What a call brings about is there once, however often the call was taken up again; what was answered "created" is

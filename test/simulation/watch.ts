@@ -19,6 +19,11 @@ export class Watch {
     this.#problems = problems;
   }
 
+  /** How many work now, those who wait at no cost left out. */
+  get working(): number {
+    return [...this.#working.values()].filter((state) => state === "busy").length;
+  }
+
   over(store: Store): Store {
     const watched = async (opening: Promise<AgentLog>) => this.#watched(await opening);
     return {
@@ -53,15 +58,16 @@ export class Watch {
   #judge(facts: readonly NewFact[]): void {
     const begun = facts.filter((fact) => fact.type === "node.assigned").length;
     if (begun === 0) return;
-    const busy = [...this.#working.values()].filter((state) => state === "busy").length;
-    if (busy + begun > this.#max)
-      this.#problems.push(`I4: ${busy + begun} would work at the same time, ${this.#max} may`);
+    const all = this.working + begun;
+    if (all > this.#max) this.#problems.push(`I4: ${all} would work at the same time, ${this.#max} may`);
   }
 
   #learn(fact: Fact): void {
     if (fact.type === "model.responded" && fact.data.worker_id === COORDINATOR) this.waitsByWish = false;
     if (fact.type === "tool.called" && fact.data.worker_id === COORDINATOR)
       this.waitsByWish ||= fact.data.tool === "check_messages";
+    // A crash may have left people busy in a run that has ended.
+    if (fact.type === "run.started") this.#working.clear();
     if (!("worker_id" in fact.data) || fact.data.worker_id === COORDINATOR) return;
     const { worker_id } = fact.data;
     switch (fact.type) {

@@ -3,7 +3,7 @@ import { type Dice, diceOf } from "./dice.ts";
 import { callsMade, type Insight, lastWords, type Move, nodesHeardOf } from "./minds.ts";
 
 /** How a worker goes about one node. Most do their work; the others are the reason for this simulation. */
-const TEMPERS = { diligent: 66, silent: 7, emptyHanded: 6, circling: 5, waiting: 6, endless: 6, hasty: 4 };
+const TEMPERS = { diligent: 66, silent: 7, emptyHanded: 6, circling: 5, waiting: 6, endless: 6, hasty: 4, careless: 6 };
 
 const PEOPLE = ["Alice", "Alice", "Bob", "Bob", "Carol", "Zed", "coordinator", "*", "human"];
 
@@ -24,6 +24,8 @@ export function workerMove(insight: Insight): Move {
       return turn % 2 === 0 ? [{ name: "check_messages", args: { wait: true } }] : [write(tag), publish(tag)];
     case "endless":
       return [dice.chance(0.3) ? write(tag) : somethingOnTheWay(insight)];
+    case "careless":
+      return turn === 0 ? [write(tag, "other.md"), publish(tag)] : [write(tag), publish(tag)];
     case "hasty":
       return [write(tag), publish(tag), { name: "send_message", args: letter(dice, tag) }];
   }
@@ -90,8 +92,8 @@ function letter(dice: Dice, tag: string) {
   return { to: dice.pick(PEOPLE), content: `letter ${tag}.` };
 }
 
-function write(tag: string): Move[number] {
-  return { name: "write_file", args: { path: "scratch/out.md", content: `Result ${tag}.` } };
+function write(tag: string, name = "out.md"): Move[number] {
+  return { name: "write_file", args: { path: `scratch/${name}`, content: `Result ${tag}.` } };
 }
 
 function publish(tag: string, learned = false): Move[number] {

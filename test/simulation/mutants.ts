@@ -1,0 +1,141 @@
+/** Ways to break the team on purpose, as edits of its source. Each must be caught by the simulation. */
+export interface Mutant {
+  bug: string;
+  edits: { file: string; find: string; replace: string }[];
+}
+
+/** The control: what finds a bug in this one proves nothing. */
+export const UNCHANGED: Mutant = { bug: "none", edits: [] };
+
+export const mutants: Mutant[] = [
+  {
+    bug: "a node is assigned twice while the first assignment is on its way to the disk",
+    edits: [
+      edit("runtime/agent.ts", "if (this.#scheduling || ", "if ("),
+      edit("runtime/agent.ts", "assignments(this.#soon,", "assignments(this.#now,"),
+    ],
+  },
+  mutant(
+    "who has published is not idle",
+    "runtime/node-run.ts",
+    "summary: outcome.summary } }, idle];",
+    "summary: outcome.summary } }];",
+  ),
+  mutant(
+    "a node is completed twice",
+    "runtime/node-run.ts",
+    '    case "published":\n      return [',
+    '    case "published":\n      return [{ type: "node.completed", data: { ...who, summary: outcome.summary } }, ',
+  ),
+  mutant(
+    "one more than may works",
+    "runtime/scheduler.ts",
+    "let capacity = maxConcurrent - ",
+    "let capacity = maxConcurrent + 1 - ",
+  ),
+  mutant(
+    "parents keep their own children from beginning",
+    "runtime/scheduler.ts",
+    'new Set(["human", "news", "children"])',
+    'new Set(["human", "news"])',
+  ),
+  mutant(
+    "a message for somebody without work is lost",
+    "mail/news.ts",
+    "(fact.data.reader ?? to) === reader",
+    "to === reader",
+  ),
+  mutant(
+    "what somebody has not read when they end is not forwarded",
+    "runtime/node-run.ts",
+    "    ...forwardedMail(who, outcome, soon()),\n",
+    "",
+  ),
+  mutant(
+    "a message from before the worker began is lost",
+    "workers/harnessed.ts",
+    '("assigned_seq" in node ? node.assigned_seq : place.now().seq)',
+    "place.now().seq",
+  ),
+  mutant(
+    "after a crash all news is told again",
+    "workers/past.ts",
+    "cursor: lastCursor(since)",
+    "cursor: lastCursor(since.slice(0, 1))",
+  ),
+  mutant("news wakes nobody", "mail/mailbox.ts", "    this.#wake?.();\n", ""),
+  mutant(
+    "resume takes up nodes that are completed",
+    "runtime/agent.ts",
+    "const taken = run ? openNodes(this.#now.board, run.id).filter(isTaken) : [];",
+    'const taken = run ? Object.values(this.#now.board.nodes).flatMap((node) => (isTaken(node) || node.status === "completed" ? node : [])) : [];',
+  ),
+  mutant(
+    "decisions are made by what is on disk, not by what was decided",
+    "runtime/agent.ts",
+    "soon: () => this.#soon, limits",
+    "soon: () => this.#now, limits",
+  ),
+  mutant(
+    "a call that must not be repeated is run again after a crash",
+    "tools/toolbox.ts",
+    "?.repeatable !== false) return",
+    "?.repeatable !== undefined) return",
+  ),
+  mutant(
+    "what builds on a failed node waits for ever",
+    "runtime/node-run.ts",
+    "    ...givenUp(node.id, outcome, soon()),\n",
+    "",
+  ),
+  mutant(
+    "nobody is told of the end of a sub-node whose parent has ended",
+    "mail/news.ts",
+    'return parent?.status === "completed" || parent?.status === "failed" ? undefined : parent;',
+    "return parent;",
+  ),
+  mutant(
+    "a worker goes on with a node that was handed over before the crash",
+    "runtime/node-run.ts",
+    'node.status === "publishing" ? node.partial : null',
+    "null as Outcome | null",
+  ),
+  mutant(
+    "publish does not look for the deliverables",
+    "workers/harnessed.ts",
+    "preparePublish(dir, node.spec.deliverables)",
+    "preparePublish(dir, [])",
+  ),
+  mutant(
+    "there is always room in the purse",
+    "workers/purse.ts",
+    "    if (this.#underWay === 0) return true;\n",
+    "    if (this.#underWay >= 0) return true;\n",
+  ),
+  mutant(
+    "a reserved node goes to anybody",
+    "runtime/scheduler.ts",
+    "node.reserved_for ? free.indexOf(node.reserved_for) : ",
+    "",
+  ),
+  mutant(
+    "who was let go comes back when their work ends",
+    "projections/roster.ts",
+    'if (fact.type === "worker.idle" || fact.type === "worker.stopped") worker.still = null;',
+    'if (fact.type === "worker.idle") roster[worker.id] = { id: worker.id, spawned: worker.spawned, status: "idle" };',
+  ),
+  mutant(
+    "chance decides who is hired",
+    "runtime/scheduler.ts",
+    "NAMES.find((candidate) => !",
+    "NAMES.find((candidate) => Math.random() < 0.5 && !",
+  ),
+];
+
+function mutant(bug: string, file: string, find: string, replace: string): Mutant {
+  return { bug, edits: [edit(file, find, replace)] };
+}
+
+function edit(file: string, find: string, replace: string) {
+  return { file, find, replace };
+}
