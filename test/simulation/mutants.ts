@@ -45,12 +45,13 @@ export const mutants: Mutant[] = [
     "(fact.data.reader ?? to) === reader",
     "to === reader",
   ),
-  mutant(
-    "what somebody has not read when they end is not forwarded",
-    "runtime/node-run.ts",
-    "    ...forwardedMail(who, outcome, soon()),\n",
-    "",
-  ),
+  {
+    bug: "what somebody has not read when they end is not forwarded",
+    edits: [
+      edit("runtime/node-run.ts", "    ...forwardedMail(who, outcome, soon()),\n", ""),
+      edit("runtime/agent.ts", ", ...strandedMail(this.#soon)]", "]"),
+    ],
+  },
   mutant(
     "a message from before the worker began is lost",
     "workers/harnessed.ts",
