@@ -8,6 +8,13 @@ if (major < 22 || (major === 22 && minor < 18)) {
   );
   process.exitCode = 1;
 } else {
+  // Compiled code is kept between starts: a quarter of a cold start is compiling.
+  const [{ enableCompileCache }, { homedir }, { join }] = await Promise.all([
+    import("node:module"),
+    import("node:os"),
+    import("node:path"),
+  ]);
+  enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "agiraph"));
   const { runProgram } = await import("./program.ts");
   await runProgram(process);
 }

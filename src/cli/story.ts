@@ -179,7 +179,13 @@ function asideOf(fact: Fact, named: Named): StoryLine[] {
         ),
       ];
     case "log.repaired":
-      return [line("repair", "warning", `${fact.data.file}: ${fact.data.what}`)];
+      return [
+        line(
+          "repair",
+          "warning",
+          `${fact.data.file}: ${fact.data.what}${fact.data.aside ? `; kept in ${fact.data.aside}` : ""}`,
+        ),
+      ];
     default:
       return [];
   }

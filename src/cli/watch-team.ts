@@ -72,12 +72,16 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
   const id = agent.id;
   if (!json) await terminal.printLines(await resultLines(now, log.dir, terminal.columns));
   const figures = `${count(spending.total.calls, "model call")}, ${costOf(spending.total)}, ${clockTime(seconds)}`;
+  const more = agent.outcome?.kind === "budget_exhausted" ? " --budget USD, with more than was spent" : "";
   switch (agent.status) {
     case "completed":
       terminal.say(
         `${paint.green("✓")} ${agent.created.name} is done: ${figures}. Look: ${commandLine(call, "show", id)}`,
       );
       return EXIT.done;
+    case "paused":
+      terminal.say(`Paused after ${figures}. Go on with: ${commandLine(call, "resume", id)}`);
+      return EXIT.interrupted;
     case "stopped":
       terminal.say(`Stopped after ${figures}. Go on with: ${commandLine(call, "resume", id)}`);
       return EXIT.interrupted;
@@ -89,7 +93,7 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
     case "failed":
       terminal.say(`${paint.red("✗")} ${agent.created.name} failed: ${plain(agent.error ?? "no reason was given")}`);
       terminal.say(
-        `  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}`,
+        `  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}${more}`,
       );
       return EXIT.failed;
     default:

@@ -74,7 +74,7 @@ export async function workOnNode(
     const job = {
       ...past,
       maxTurns: single ? 1 : place.maxTurns,
-      onSilence: single ? publishAnswer(scope, port) : waitOrAsk(node, actor, mailbox, place),
+      onSilence: single ? publishAnswer(answerFile(node), scope, port) : waitOrAsk(node, actor, mailbox, place),
     };
     const mail = () => newsOn(node, mailbox, place);
     return await carryOut(job, { model, toolbox, mail }, actor, place, signal);
@@ -183,6 +183,7 @@ async function beginAssignment(
 }
 
 const MAX_PROMPT_FILE_BYTES = 64 * 1024;
+const MAX_MEMORY_BYTES = 8 * 1024 * 1024;
 
 /** By the worker's own scope: its shell could have put a link to anything in the place of its notes. */
 export async function textIn(scope: Scope, path: string): Promise<string> {
@@ -235,7 +236,9 @@ export function publisher(
 
 /** What a worker learned goes with it to its next node. */
 async function remember(scope: Scope, node: NodeState, learned: string): Promise<void> {
-  const memory = await textIn(scope, "memory.md");
+  // The whole of it: what is shown in a prompt may be cut, what is kept must not be.
+  const { bytes } = await scope.readFile("memory.md", { maxBytes: MAX_MEMORY_BYTES });
+  const memory = bytes.toString("utf8");
   const heading = `## ${node.id}: ${node.spec.task.split("\n", 1)[0]?.slice(0, 80)}`;
   if (!memory.includes(heading))
     await scope.writeFile("memory.md", `${memory.trimEnd()}\n\n${heading}\n\n${learned.trim()}\n`.trimStart());
@@ -284,14 +287,20 @@ export async function waitForMail(
   await log.append({ facts: [{ type: "worker.busy", data: who }] }).durable;
 }
 
+/** Where one answer goes: what the spec asks for, when that is one file. */
+function answerFile({ spec }: NodeState): string {
+  const [only, ...more] = spec.deliverables;
+  return only !== undefined && more.length === 0 && !only.endsWith("/") ? only : "answer.md";
+}
+
 /** One shot, no tools: the answer is the deliverable, when it is whole. */
-function publishAnswer(scope: Scope, port: NodePort) {
+function publishAnswer(file: string, scope: Scope, port: NodePort) {
   return async ({ reply }: Silence): Promise<Outcome> => {
     if (reply.finish === "length")
       return { kind: "abandoned", error: "The answer was cut off: it is too long for one reply." };
     const answer = textOf(reply);
     const summary = answer.trim().split("\n", 1)[0]?.slice(0, 300) || "(no words)";
-    await scope.writeFile("scratch/answer.md", answer);
+    await scope.writeFile(`scratch/${file}`, answer);
     const published = await port.publish(summary, "");
     return published.ok ? { kind: "published", summary } : { kind: "failed", error: published.reason };
   };

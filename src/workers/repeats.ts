@@ -17,6 +17,8 @@ export function noticingRepeats(tools: Tools): Tools {
     settle: (call, signal) => tools.settle(call, signal),
     async run(call, signal) {
       const result = await tools.run(call, signal);
+      // Waiting for news says the same words each time, and is no circle.
+      if (call.name === "check_messages") return result;
       const key = JSON.stringify([call.name, call.args, result.content]);
       times = key === last ? times + 1 : 1;
       last = key;

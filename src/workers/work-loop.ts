@@ -1,5 +1,13 @@
 import type { Model } from "../models/model.ts";
-import { callsOf, type Entry, type Outcome, type ReplyEntry, type UserEntry } from "../protocol/index.ts";
+import {
+  type CallPart,
+  callsOf,
+  type Entry,
+  type Outcome,
+  type ReplyEntry,
+  type ResultEntry,
+  type UserEntry,
+} from "../protocol/index.ts";
 import type { Tools } from "../tools/toolbox.ts";
 
 /** One piece of thinking to do: by the coordinator on a goal, or by a worker on a node. */
@@ -52,7 +60,7 @@ export async function* workLoop(
     let ending: Outcome | undefined;
     for (const call of callsOf(reply)) {
       signal.throwIfAborted(); // a stop comes through between calls too
-      const result = await toolbox.run(call, signal);
+      const result = ending ? tooLate(call) : await toolbox.run(call, signal);
       yield* add(result);
       ending ??= result.ending;
     }
@@ -64,6 +72,17 @@ export async function* workLoop(
     yield* add(...next);
   }
   return { kind: "exhausted", turns: job.maxTurns };
+}
+
+/** What a reply asks for after it has ended the work is answered, and not done. */
+function tooLate(call: CallPart): ResultEntry {
+  return {
+    role: "tool",
+    call_id: call.id,
+    tool: call.name,
+    ok: false,
+    content: "Not run: the work had ended before it.",
+  };
 }
 
 /** After a crash: finish the turn that was cut off, and see whether the work had ended already. */

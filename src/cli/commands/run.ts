@@ -44,7 +44,12 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
     const { id, created } = agent.now.agent;
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id})`));
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
-    return await watchTeam(agent, 0, call, [listening, interruptedAgents(runtime, id, call)]);
+    const interrupted = interruptedAgents(runtime, id, call);
+    return await watchTeam(agent, 0, call, [
+      listening,
+      interrupted,
+      repairsOfOthers(runtime, settings.home, interrupted),
+    ]);
   } finally {
     await runtime.close();
   }
@@ -93,10 +98,20 @@ export function projectFolder({ env, cwd }: { env: Environment; cwd: string }): 
 
 /** A damaged home works on; what was damaged, and where the damaged bytes are kept, is said before anything else. */
 export function tellRepairs({ store }: Runtime, home: string, terminal: Terminal): void {
-  for (const { file, what, aside } of store.repairs) {
-    const kept = aside ? ` Kept in ${join(home, aside)}.` : "";
-    terminal.say(`${terminal.errPaint.yellow("!")} Damaged: ${plain(`${file}: ${what}.${kept}`)}`);
-  }
+  for (const line of repairLines(store, home)) terminal.say(`${terminal.errPaint.yellow("!")} ${line}`);
+}
+
+function repairLines({ repairs }: Runtime["store"], home: string): string[] {
+  return repairs.map(({ file, what, aside }) =>
+    plain(`Damaged: ${file}: ${what}.${aside ? ` Kept in ${join(home, aside)}.` : ""}`),
+  );
+}
+
+/** Looking at the other agents may find damage in their logs; it is said when they have been looked at. */
+async function repairsOfOthers({ store }: Runtime, home: string, looked: Remark): Remark {
+  const before = store.repairs.length;
+  await looked;
+  return repairLines(store, home).slice(before).join("\n") || undefined;
 }
 
 export function listenForOthers(runtime: Runtime): Remark {
