@@ -25,13 +25,14 @@ export function checkedOrder(
     if (node?.spec.run_id !== run) return { ok: false, reason: `there is no node "${id}". ${knownNodes(board, run)}` };
     if (node.status === "failed")
       return { ok: false, reason: `${id} has failed, nothing can wait for it. What it left may be a ref.` };
-    if (above.has(node.id)) return { ok: false, reason: `${id} is waiting for this very work; it cannot come first.` };
+    if (waitsForAny(node, above, board))
+      return { ok: false, reason: `${id} is waiting for this very work; it cannot come first.` };
     dependencies.push(node.id);
   }
   for (const [name, target] of Object.entries(order.refs)) {
     const match = /^(?:nodes\/)?(node-\d+)\/published(?:\/|$)/.exec(target);
     const node = match?.[1] ? nodeNamed(board, match[1]) : undefined;
-    if (node?.spec.run_id !== run || above.has(node.id)) {
+    if (node?.spec.run_id !== run || waitsForAny(node, above, board)) {
       return {
         ok: false,
         reason: `ref "${name}" must point at the published files of another node, e.g. node-1/published/report.md; it is "${target}".`,
@@ -57,8 +58,21 @@ function tooDeepOrBroad(
   return undefined;
 }
 
+/** Whether a node is, or builds on, one of those that are open because they wait for the work in hand. */
+function waitsForAny(node: NodeState, above: ReadonlySet<NodeId>, board: Board): boolean {
+  const seen = new Set<NodeId>();
+  const queue = [node.id];
+  for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
+    if (above.has(id)) return true;
+    if (seen.has(id)) continue;
+    seen.add(id);
+    queue.push(...(board.nodes[id]?.spec.dependencies ?? []));
+  }
+  return false;
+}
+
 /** The node itself and everything above it. */
-function ancestorsOf(board: Board, node: NodeState | undefined): Set<NodeId> {
+export function ancestorsOf(board: Board, node: NodeState | undefined): Set<NodeId> {
   const above = new Set<NodeId>();
   for (
     let each = node;

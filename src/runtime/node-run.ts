@@ -54,23 +54,28 @@ export async function runNode(
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   const home = workerDir(log.dir, node.spec.run_id, worker.id);
   const { name, identity = "A capable generalist.", memory = "" } = worker.spawned;
-  await createWorkerFolder(home, { name, identity, memory });
-  if (node.status === "assigned") await writeIdentity(home, identity);
-  // A publish that was prepared but never recorded has left the files read-only.
-  if (node.status === "running") await undoPublish(dir);
+  const unready = await prepare().then(() => null, asOutcome(signal));
   if (node.status === "assigned" && !over()) {
     const pins = pinnedRefs(node.spec.refs, now().board);
     const refs = Object.keys(pins).length > 0 ? { refs: pins } : {};
     await log.append({ facts: [{ type: "node.started", data: { ...who, ...refs } }] }).durable;
     writeRefs(dir, node.spec.refs, pins);
   }
-  await writeStatus(dir, "running", `By ${worker.spawned.name}.`);
+  await writeStatus(dir, "running", `By ${worker.spawned.name}.`).catch(() => {});
+
+  async function prepare(): Promise<void> {
+    await createWorkerFolder(home, { name, identity, memory });
+    if (node.status === "assigned") await writeIdentity(home, identity);
+    // A publish that was prepared but never recorded has left the files read-only.
+    if (node.status === "running") await undoPublish(dir);
+  }
 
   const contract = contractOf(node, now());
   // Handed over and cut off by a crash: that was its end, nobody works on it any more.
   const handedOver = node.status === "publishing" ? node.partial : null;
-  let outcome = handedOver ?? (await oneTry(node, worker, contract, team, place, signal).catch(asOutcome(signal)));
-  if (outcome.kind === "failed" && !handedOver && node.failures === 0 && !signal.aborted && !over()) {
+  let outcome =
+    unready ?? handedOver ?? (await oneTry(node, worker, contract, team, place, signal).catch(asOutcome(signal)));
+  if (outcome.kind === "failed" && !unready && !handedOver && node.failures === 0 && !signal.aborted && !over()) {
     await log.append({
       facts: [
         { type: "node.retried", data: { ...who, error: outcome.error } },
@@ -106,7 +111,7 @@ function tolerantly(write: () => void): void {
   }
 }
 
-/** The stage's contract bounds turns and time; time counts from the node's start, also over a restart. */
+/** The stage's contract bounds turns and time. Time begins anew when work is taken up: a pause overnight is not work. */
 async function oneTry(
   node: TakenNode,
   worker: WorkerState,
@@ -119,10 +124,7 @@ async function oneTry(
   if (!contract) return workOnNode(node, worker, team, bounded, signal);
   const over = new AbortController();
   const rung = new AbortController();
-  const current = place.now().board.nodes[node.id];
-  const began = current?.status === "running" ? current.started_ts * 1000 : place.clock.now();
-  const left = began + contract.timeout_seconds * 1000 - place.clock.now();
-  void place.clock.sleep(Math.max(0, left), rung.signal).then(
+  void place.clock.sleep(contract.timeout_seconds * 1000, rung.signal).then(
     () => over.abort(new Error("out of time")),
     () => {},
   );

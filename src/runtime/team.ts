@@ -16,7 +16,7 @@ import type { AgentLog } from "../store/store.ts";
 import type { NewWorker, Reconvening, StageOfRoles } from "../tools/coordination.ts";
 import type { ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
-import { checkedOrder } from "./new-work.ts";
+import { ancestorsOf, checkedOrder } from "./new-work.ts";
 import { idOf, readerOf } from "./people.ts";
 import { agreedContract, type PartialContract, type TeamLimits } from "./team-limits.ts";
 
@@ -55,6 +55,8 @@ export class Team {
     if (!checked.ok) return refused(`Not created: ${checked.reason}`);
     const worker = order.worker === undefined ? undefined : this.#worker(order.worker);
     if (order.worker !== undefined && !worker) return refused(`Not created: ${this.#nobody(order.worker)}`);
+    const tied = worker && this.#tiedUp(worker, parent);
+    if (tied) return refused(`Not created: ${tied}`);
     const stage = this.#stage();
     if (!stage.ok) return refused(`Not created: ${stage.reason}`);
     const node_id = this.#nextNode();
@@ -109,6 +111,7 @@ export class Team {
     if (!stage && last?.assessment === assessment) return closed(last, now);
     if (!stage) return refused("There is no stage to end: nothing was handed out since the last one.");
     if (!isStageDone(stage, now.board)) return refused(`Stage ${stage.number} is not done.\n${this.stageStatus()}`);
+    if (contract && stage.number >= this.#ports.limits.maxStages) return refused(this.#noMoreStages());
     const unknown = [...retire, ...Object.keys(briefs)].find((word) => !this.#worker(word));
     if (unknown !== undefined) return refused(this.#nobody(unknown));
     const needed = retire.map((word) => this.#neededFor(word)).find((reason) => reason !== undefined);
@@ -130,7 +133,7 @@ export class Team {
   async launch({ name, roles, contract }: StageOfRoles): Promise<ToolOutput> {
     const now = this.#ports.soon();
     const open = currentStage(now.stages, this.#run);
-    if (open && !isStageDone(open, now.board))
+    if (open && open.nodes.length > 0 && !isStageDone(open, now.board))
       return refused(`Stage ${open.number} is not done.\n${this.stageStatus()}`);
     const number = now.stages.filter((stage) => stage.run_id === this.#run).length + 1;
     if (number > this.#ports.limits.maxStages) return refused(this.#noMoreStages());
@@ -303,6 +306,16 @@ export class Team {
     return worker && node
       ? `${node.id} waits for ${worker.spawned.name}. Give it to somebody else first (assign_worker).`
       : undefined;
+  }
+
+  /** Whoever waits for this very work can never begin it. */
+  #tiedUp(worker: WorkerState, parent: NodeState | undefined): string | undefined {
+    const { board } = this.#ports.soon();
+    const holds = [...ancestorsOf(board, parent)].find((id) => {
+      const node = board.nodes[id];
+      return node && "worker_id" in node && node.worker_id === worker.id;
+    });
+    return holds ? `${worker.spawned.name} works on ${holds}, which waits for this. Name somebody else.` : undefined;
   }
 
   #problemWith(

@@ -490,3 +490,33 @@ test("two who only answer each other are stopped after twelve messages", async (
   const last = (await answersTo(team, "alice")).filter(([tool]) => tool === "send_message").at(-1);
   expect(last).toEqual(["send_message", false, enough.replace("Alice", "Bob")]);
 });
+
+test("work that waits in a circle is refused with the reason: through what it builds on, and through who would do it", async () => {
+  await using team = await startTeam({
+    goal: "Circle",
+    coordinator: script(
+      call("create_work_node", { task: "One" }),
+      call("create_work_node", { task: "Two", dependencies: ["node-1"] }),
+      call("finish", { summary: "done" }).after("node-1 completed", "node-2 completed"),
+    ),
+    workers: {
+      Alice: script(
+        call("check_messages").after("One").until(twoIsThere.promise),
+        call("create_work_node", { task: "Part", dependencies: ["node-2"] }),
+        call("create_work_node", { task: "Part", worker: "Alice" }).after("node-2 is waiting for this very work"),
+        call("write_file", { path: "scratch/a.md", content: "a" }).after("Alice works on node-1, which waits for this"),
+        call("publish", { summary: "one" }),
+        call("write_file", { path: "scratch/b.md", content: "b" }),
+        call("publish", { summary: "two" }),
+      ),
+    },
+  });
+  team.agent.log.subscribe(
+    (fact) => fact.type === "node.created" && fact.data.node_id === "node-2" && twoIsThere.resolve(),
+  );
+  if (team.board().length > 1) twoIsThere.resolve();
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(team.board().map((node) => node.status)).toEqual(["completed", "completed"]);
+});
+
+const twoIsThere = Promise.withResolvers<void>();
