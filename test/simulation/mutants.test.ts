@@ -15,7 +15,7 @@ test("every bug put into the team on purpose is caught by the simulation", { tim
   const caught: Record<string, string | null> = {};
   for (const [index, mutant] of [UNCHANGED, ...mutants].entries()) {
     const copy = build(mutant, join(folder.path, `mutant-${index}`));
-    caught[mutant.bug] = await hunt(copy, mutant === UNCHANGED ? 60 : SEEDS);
+    caught[mutant.bug] = await hunt(copy, mutant.from ?? 1, mutant === UNCHANGED ? 60 : SEEDS);
     console.log(`${mutant.bug} → ${caught[mutant.bug] ?? "NOT CAUGHT"}`);
   }
   expect(caught[UNCHANGED.bug]).toBe(null);
@@ -37,8 +37,8 @@ function build({ bug, edits }: Mutant, into: string): string {
 }
 
 /** What the first seed that broke something says, and which one it was. */
-async function hunt(main: string, seeds: number): Promise<string | null> {
-  const args = ["--stack-trace-limit=0", main, "1", String(seeds), "7", "--until-broken"];
+async function hunt(main: string, from: number, seeds: number): Promise<string | null> {
+  const args = ["--stack-trace-limit=0", main, String(from), String(seeds), "7", "--until-broken"];
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 64 * 1024 * 1024 });
   const first = JSON.parse(stdout.split("\n", 1)[0] ?? "{}");
   return "seed" in first ? `seed ${first.seed}, ${first.problems[0].slice(0, 120)}` : null;

@@ -2,6 +2,8 @@
 export interface Mutant {
   bug: string;
   edits: { file: string; find: string; replace: string }[];
+  /** Where to begin to look: some bugs need a rare coincidence, and are looked for where one is. */
+  from?: number;
 }
 
 /** The control: what finds a bug in this one proves nothing. */
@@ -95,12 +97,15 @@ export const mutants: Mutant[] = [
     'return parent?.status === "completed" || parent?.status === "failed" ? undefined : parent;',
     "return parent;",
   ),
-  mutant(
-    "a worker goes on with a node that was handed over before the crash",
-    "runtime/node-run.ts",
-    'node.status === "publishing" ? node.partial : null',
-    "null as Outcome | null",
-  ),
+  {
+    ...mutant(
+      "a worker goes on with a node that was handed over before the crash",
+      "runtime/node-run.ts",
+      'node.status === "publishing" ? node.partial : null',
+      "null as Outcome | null",
+    ),
+    from: 1500,
+  },
   mutant(
     "publish does not look for the deliverables",
     "workers/harnessed.ts",
