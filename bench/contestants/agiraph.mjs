@@ -1,14 +1,8 @@
-import { enableCompileCache } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { z } from "zod";
+import { equip } from "../../dist/runtime/equipment.js";
+import { openRuntime } from "../../dist/runtime/open-runtime.js";
+import { defineTool } from "../../dist/tools/tool.js";
 import { GOAL, kept, MODEL, NOTE } from "../work.mjs";
-
-// As src/cli/main.ts does it, before anything of ours is loaded.
-enableCompileCache(join(tmpdir(), "agiraph-bench-compiled"));
-const { z } = await import("zod");
-const { equip } = await import("../../dist/runtime/equipment.js");
-const { openRuntime } = await import("../../dist/runtime/open-runtime.js");
-const { defineTool } = await import("../../dist/tools/tool.js");
 
 /**
  * The product as it is: the runtime over a fresh home, every tool it would have anyway and `note` beside them. Nothing
