@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { setTimeout as after } from "node:timers/promises";
-import { apply, begin, isStageDone } from "../dist/projections/index.js";
-import { openRuntime } from "../dist/runtime/open-runtime.js";
-import { assignments } from "../dist/runtime/scheduler.js";
+import { apply, begin, isStageDone, openRuntime } from "../dist/bundle/index.js";
+import { assignments } from "../src/runtime/scheduler.ts";
 
 /**
  * What a fact costs the fold and the scheduler, in microseconds: every node but the first could begin, one works at a

@@ -4,8 +4,11 @@ export { type Model, ModelFailure, type ModelRequest, type ToolSpec } from "./mo
 export * from "./projections/index.ts";
 export * from "./protocol/index.ts";
 export type { Agent } from "./runtime/agent.ts";
+export { type Equipment, equip } from "./runtime/equipment.ts";
 export { allSituations, findAgent, situationOf } from "./runtime/inspect.ts";
 export { lookAtHome, openRuntime } from "./runtime/open-runtime.ts";
 export type { NewAgent, Runtime } from "./runtime/runtime.ts";
 export { loadSettings, type Settings } from "./runtime/settings.ts";
 export type { AgentLog, Store } from "./store/store.ts";
+export * as z from "./tools/schema.ts";
+export { defineTool, type Tool, type ToolOutput } from "./tools/tool.ts";

@@ -1,7 +1,4 @@
-import { z } from "zod";
-import { equip } from "../../dist/runtime/equipment.js";
-import { openRuntime } from "../../dist/runtime/open-runtime.js";
-import { defineTool } from "../../dist/tools/tool.js";
+import { defineTool, equip, openRuntime, z } from "../../dist/bundle/index.js";
 import { GOAL, kept, MODEL, NOTE } from "../work.mjs";
 
 /**

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { findPackageJSON } from "node:module";
+import { dirname, join } from "node:path";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
@@ -8,7 +8,7 @@ import type { Invocation } from "./invocation.ts";
 import { SHOW_CURSOR } from "./live-region.ts";
 import { Terminal } from "./terminal.ts";
 
-const packageRoot = fileURLToPath(new URL("../..", import.meta.url));
+const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname);
 
 /** Runs one command line to its end and leaves with its exit code, once everything that was written is out. */
 export async function runProgram(process: NodeJS.Process): Promise<void> {

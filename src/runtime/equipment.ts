@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Model } from "../models/model.ts";
 import type { NewFact } from "../protocol/index.ts";
-import { openSandbox, type Sandbox } from "../sandbox/index.ts";
+import type { Sandbox } from "../sandbox/index.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
 import { type ProcessEvent, shellTool } from "../tools/shell.ts";
@@ -19,9 +19,12 @@ export interface Equipment {
 
 /** The hands of everyone in the house: files, shell and web, each bound to what its owner may touch. */
 export function equip({ env, config }: Settings): Equipment {
-  // Proving a sandbox takes a moment and not every team needs one, so it is opened by the first command.
+  // Loading and proving a sandbox takes a moment and not every team needs one, so it is opened by the first command.
   let opening: Promise<Sandbox> | undefined;
-  const sandbox = () => (opening ??= openSandbox({ unsafe: config.sandbox?.unsafe ?? false }));
+  const sandbox = () =>
+    (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
+      openSandbox({ unsafe: config.sandbox?.unsafe ?? false }),
+    ));
   const tools: Equipment["tools"] = (scope, actor, model, record) => [
     ...fileTools(scope),
     shellTool({

@@ -10,7 +10,7 @@ import { callsOf, type Fact, type FactOf, type NodeId, type StoredEntry } from "
 import { nodeDir } from "../../src/store/paths.ts";
 import type { AgentLog } from "../../src/store/store.ts";
 
-const MAIN = join(import.meta.dirname, "../../dist/cli/main.js");
+const MAIN = join(import.meta.dirname, "../../dist/bundle/main.js");
 
 /** How long the program may live: until it has printed so many facts, and so many milliseconds more. */
 export interface Life {

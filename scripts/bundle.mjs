@@ -1,0 +1,24 @@
+// Few files load faster than many: what people start is bundled, with the parts of zod that we use (all of zod is
+// 95 files). `tsc` gives the types. What code finds by its path lies flat beside the bundles: the relay that runs in a
+// sandbox, the thread that reads web pages, the prompts.
+import { cpSync, readFileSync, rmSync } from "node:fs";
+import { rolldown } from "rolldown";
+
+const INLINED = new Set(["zod", "croner"]);
+const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+const external = Object.keys(dependencies).filter((name) => !INLINED.has(name));
+
+rmSync("dist/bundle", { recursive: true, force: true });
+const bundle = await rolldown({
+  input: {
+    main: "src/cli/main.ts",
+    index: "src/index.ts",
+    testing: "src/testing/index.ts",
+    "egress-relay": "src/sandbox/egress-relay.ts",
+    "web-page-thread": "src/tools/web-page-thread.ts",
+  },
+  platform: "node",
+  external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
+});
+await bundle.write({ dir: "dist/bundle", format: "esm", chunkFileNames: "[name]-[hash].js" });
+cpSync("src/workers/prompts", "dist/bundle/prompts", { recursive: true });
