@@ -20,8 +20,8 @@ test("M1. everything new is one entry that says up to which fact it tells; what 
     [
       {
         role: "user",
-        from: "agiraph",
-        content: "[Message from human]: one\n\n[Message from human]: two",
+        from: "human",
+        content: "[Message from your human]: one\n\n[Message from your human]: two",
         upto: 6,
         messages: ["one", "two"],
       },
@@ -40,8 +40,8 @@ test("M1. taken up at its cursor, a mailbox holds what came since, however much 
   expect(box.take()).toEqual([
     {
       role: "user",
-      from: "agiraph",
-      content: "[Message from human]: 999\n\n[Message from human]: 1999",
+      from: "human",
+      content: "[Message from your human]: 999\n\n[Message from your human]: 1999",
       upto: cursor + 2000,
       messages: ["999", "1999"],
     },
@@ -63,10 +63,10 @@ test("M1. what arrives while the past is read is told once: not lost between the
   const box = await Mailbox.open(busy, "alice", 1, now);
   await log.append({ facts: [hello("alice", "after")] }).durable;
   expect(box.take()[0]?.content.split("\n\n")).toEqual([
-    "[Message from human]: before",
-    "[Message from human]: both ways",
-    "[Message from human]: only live",
-    "[Message from human]: after",
+    "[Message from your human]: before",
+    "[Message from your human]: both ways",
+    "[Message from your human]: only live",
+    "[Message from your human]: after",
   ]);
 });
 
@@ -80,11 +80,11 @@ test("M1. a message that nobody has seen is told first, however long ago it was 
     if (later.length > 0) await log.append({ facts: later }).durable;
     return box.take();
   };
-  const entry = { role: "user", from: "agiraph" };
-  const early = "[Message from human]: early";
+  const entry = { role: "user", from: "human" };
+  const early = "[Message from your human]: early";
   expect([await told(), await told(hello("alice", "late"))]).toEqual([
     [{ ...entry, content: early, upto: 5, messages: ["early"] }],
-    [{ ...entry, content: `${early}\n\n[Message from human]: late`, upto: 6, messages: ["early", "late"] }],
+    [{ ...entry, content: `${early}\n\n[Message from your human]: late`, upto: 6, messages: ["early", "late"] }],
   ]);
 });
 
@@ -98,7 +98,7 @@ test("M2. waiting ends with the first news, at once when it is there already, an
   await log.append({ facts: [hello("alice", "yours")] }).durable;
   await waiting;
   await box.arrived(never);
-  expect(box.take()[0]?.content).toBe("[Message from human]: yours");
+  expect(box.take()[0]?.content).toBe("[Message from your human]: yours");
 });
 
 test("M2. a stop ends the waiting with its reason and leaves no listener behind, nor does the news", async () => {

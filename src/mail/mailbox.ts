@@ -1,5 +1,5 @@
 import type { Situation } from "../projections/index.ts";
-import type { Fact, UserEntry } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, HUMAN, type UserEntry } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import { type News, newsFor, newsOfLetter } from "./news.ts";
 
@@ -51,8 +51,14 @@ export class Mailbox {
     if (!last) return [];
     const content = this.#waiting.map((news) => news.text).join("\n\n");
     const messages = this.#waiting.flatMap((news) => news.message_id ?? []);
+    const from = this.#waiting.some((news) => news.from === HUMAN) ? HUMAN : "agiraph";
     this.#waiting = [];
-    return [{ role: "user", from: "agiraph", content, upto: last.seq, ...(messages.length > 0 && { messages }) }];
+    return [{ role: "user", from, content, upto: last.seq, ...(messages.length > 0 && { messages }) }];
+  }
+
+  /** Whether somebody has spoken who is not to be kept waiting: the human, or the coordinator. */
+  get isUrgent(): boolean {
+    return this.#waiting.some(({ from }) => from === HUMAN || from === COORDINATOR);
   }
 
   get waiting(): number {

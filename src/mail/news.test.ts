@@ -7,7 +7,7 @@ test("a message is news to whom it is for, or to everyone but its sender", () =>
   const one = message("alice", "bob");
   const all = message("alice", "*");
   const told = ["alice", "bob", "coordinator"].map((reader) => [newsOf(reader, one), newsOf(reader, all)]);
-  const news = { text: "[Message from alice]: Look.", message_id: "m1" };
+  const news = { text: "[Message from alice]: Look.", message_id: "m1", from: "alice" };
   expect(told).toEqual([
     [undefined, undefined],
     [news, news],
@@ -21,11 +21,11 @@ test("what nobody would read where it was sent is news to the coordinator, with 
   const history = [message("alice", "bob")];
   expect([newsOf("bob", instead), newsOf("coordinator", instead)]).toEqual([
     undefined,
-    { text: "[Message from alice for bob, who has no work now]: Look.", message_id: "m1" },
+    { text: "[Message from alice for bob, who has no work now]: Look.", message_id: "m1", from: "alice" },
   ]);
   expect([newsOf("bob", forwarded, history), newsOf("coordinator", forwarded, history)]).toEqual([
     undefined,
-    { text: "[Message from alice for bob, who has finished]: Look.", message_id: "m1" },
+    { text: "[Message from alice for bob, who has finished]: Look.", message_id: "m1", from: "alice" },
   ]);
 });
 

@@ -6,12 +6,14 @@ import {
   type NodeState,
   type Situation,
 } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type NodeId } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, HUMAN, type NodeId } from "../protocol/index.ts";
 
 export interface News {
   text: string;
   /** Present when it is a message, which is received by being told. */
   message_id?: string;
+  /** Present when somebody speaks, not the house: the human, the coordinator, a colleague. */
+  from?: string;
 }
 
 /** What this fact has to tell this reader, in words, or nothing. Pure: mail is a reading of the log. */
@@ -21,13 +23,20 @@ export function newsFor(reader: string, fact: Fact, now: Situation): News | unde
     const isFor = (fact.data.reader ?? to) === reader || (to === "*" && from !== reader);
     if (!isFor) return undefined;
     const forWhom = to !== reader && to !== "*" ? ` for ${nameOf(to, now)}, who has no work now` : "";
-    return { text: `[Message from ${nameOf(from, now)}${forWhom}]: ${text}`, message_id };
+    return { text: `[Message from ${nameOf(from, now)}${forWhom}]: ${text}`, message_id, from };
   }
   if (fact.type === "message.forwarded" && fact.data.to === reader) {
     const letter = now.letters.queued[fact.data.message_id];
     if (!letter) return undefined;
     const whom = `${nameOf(letter.to, now)}, who has finished`;
-    return { text: `[Message from ${nameOf(letter.from, now)} for ${whom}]: ${letter.text}`, message_id: letter.id };
+    return {
+      text: `[Message from ${nameOf(letter.from, now)} for ${whom}]: ${letter.text}`,
+      message_id: letter.id,
+      from: letter.from,
+    };
+  }
+  if (fact.type === "human.nudge") {
+    return reader === COORDINATOR ? { text: `[A hint from your human]: ${fact.data.text}`, from: HUMAN } : undefined;
   }
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now);
   return text === undefined ? undefined : { text };
@@ -35,7 +44,7 @@ export function newsFor(reader: string, fact: Fact, now: Situation): News | unde
 
 /** A message to this reader itself. */
 export function newsOfLetter({ id, from, text }: Letter, now: Situation): News {
-  return { text: `[Message from ${nameOf(from, now)}]: ${text}`, message_id: id };
+  return { text: `[Message from ${nameOf(from, now)}]: ${text}`, message_id: id, from };
 }
 
 function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
@@ -96,5 +105,5 @@ function stageNews(now: Situation): string {
 }
 
 function nameOf(id: string, now: Situation): string {
-  return now.roster[id]?.spawned.name ?? id;
+  return id === HUMAN ? "your human" : (now.roster[id]?.spawned.name ?? id);
 }

@@ -1,7 +1,8 @@
 import type { Fact } from "../protocol/index.ts";
-import { type AgentState, applyToAgent, bornFrom } from "./agent.ts";
+import { type AgentState, type AgentStatus, applyToAgent, bornFrom } from "./agent.ts";
 import { applyToBoard, type Board, emptyBoard } from "./board.ts";
 import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
+import { applyToQuestions, emptyQuestions, type Questions } from "./questions.ts";
 import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
 import { applyToStages, type Stage } from "./stages.ts";
@@ -18,11 +19,12 @@ export interface Situation {
   stages: Stage[];
   roster: Roster;
   letters: Letters;
+  questions: Questions;
   thread: Thread;
   spending: Spending;
 }
 
-export const SITUATION_VERSION = 4;
+export const SITUATION_VERSION = 6;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -34,6 +36,7 @@ export function begin(first: Fact): Situation {
     stages: [],
     roster: {},
     letters: emptyLetters(),
+    questions: emptyQuestions(),
     thread: [],
     spending: emptySpending(),
   };
@@ -48,6 +51,18 @@ export function apply(now: Situation, fact: Fact): void {
   applyToStages(now.stages, fact);
   applyToRoster(now.roster, fact);
   applyToLetters(now.letters, fact);
+  applyToQuestions(now.questions, fact);
   applyToThread(now.thread, fact);
   applyToSpending(now.spending, fact);
+  if (isAtWork(now.agent.status)) now.agent.status = isAsking(now.questions) ? "waiting_for_human" : "working";
+}
+
+/** An agent that asks its human something works on as far as it can. */
+export function isAtWork(status: AgentStatus): boolean {
+  return status === "working" || status === "waiting_for_human";
+}
+
+function isAsking({ open }: Questions): boolean {
+  for (const _ in open) return true;
+  return false;
 }

@@ -1,4 +1,4 @@
-import { COORDINATOR, type Fact, HUMAN } from "../protocol/index.ts";
+import { COORDINATOR, DEADLINE, type Fact, HUMAN } from "../protocol/index.ts";
 
 /** One utterance between people, by whoever spoke. The words in full are in the file the fact points at. */
 export interface Utterance {
@@ -27,6 +27,14 @@ function utteranceIn(fact: Fact): Omit<Utterance, "seq" | "ts"> | undefined {
       return { from: HUMAN, to: COORDINATOR, text: fact.data.goal };
     case "message.sent":
       return { from: fact.data.from, to: fact.data.to, text: fact.data.text };
+    case "human.question":
+      return { from: fact.data.worker_id, to: HUMAN, text: fact.data.text };
+    case "human.response":
+      return fact.data.channel === DEADLINE
+        ? undefined
+        : { from: HUMAN, to: fact.data.worker_id, text: fact.data.text };
+    case "human.nudge":
+      return { from: HUMAN, to: COORDINATOR, text: fact.data.text };
     case "agent.completed":
       return { from: COORDINATOR, to: HUMAN, text: fact.data.summary };
     case "agent.failed":

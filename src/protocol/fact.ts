@@ -22,6 +22,9 @@ export const contractSchema = z.object({
 });
 export type StageContract = z.infer<typeof contractSchema>;
 
+/** The channel of an answer that nobody gave in time. */
+export const DEADLINE = "deadline";
+
 export const publishedFileSchema = z.object({ path: z.string(), sha256: z.string(), bytes: z.int().nonnegative() });
 export type PublishedFile = z.infer<typeof publishedFileSchema>;
 
@@ -40,7 +43,7 @@ export const factData = {
     /** The coordinator's tools by name, or null for all. */
     tools: z.array(z.string()).nullable(),
   }),
-  "agent.started": z.object({ why: z.enum(["created", "resumed", "recovered"]), pid: z.int() }),
+  "agent.started": z.object({ why: z.enum(["created", "resumed", "recovered", "new_goal"]), pid: z.int() }),
   /** Nobody works until `agent.resumed`: a person asked for it, or a stage wants their approval. */
   "agent.paused": z.object({ why: z.string().optional() }),
   "agent.resumed": z.object({}),
@@ -133,6 +136,8 @@ export const factData = {
     hops: z.int().positive(),
     /** Who reads it, where that is not whom it was sent to: a message to someone retired reaches the coordinator. */
     reader: z.string().optional(),
+    /** Not sent by a tool: said aloud, in answer to the human. */
+    aloud: z.literal(true).optional(),
   }),
   "message.received": z.object({ message_id: z.string(), by: z.string() }),
   /** Its reader finished before seeing it; somebody else reads it now. */
@@ -140,6 +145,25 @@ export const factData = {
   /** Its reader has gone and nobody will see it. */
   "message.expired": z.object({ message_id: z.string(), why: z.string() }),
   "suggestion.made": z.object({ ...actor, suggestion: z.string() }),
+
+  /** Somebody waits for a person's answer: it waits at no cost, also over restarts. */
+  "human.question": z.object({
+    question_id: z.string(),
+    ...actor,
+    /** The call that is answered with the response. */
+    call_id: z.string(),
+    text: z.string(),
+    choices: z.array(z.string()).optional(),
+    /** The channel it was meant for; it can be answered by any. */
+    channel: z.string().optional(),
+    deadline_ts: z.number().optional(),
+    /** What counts as the answer when the deadline passes. */
+    default: z.string().optional(),
+  }),
+  /** The first answer counts.  */
+  "human.response": z.object({ question_id: z.string(), ...worker, text: z.string(), channel: z.string() }),
+  /** A hint to the coordinator, which need not be answered. */
+  "human.nudge": z.object({ text: z.string(), channel: z.string() }),
 
   "model.called": z.object({ ...actor, model: z.string(), turn: z.int() }),
   "model.responded": z.object({

@@ -1,6 +1,8 @@
 import {
   apply,
   currentStage,
+  isAtWork,
+  type Letter,
   type NodeState,
   openNodes,
   SITUATION_VERSION,
@@ -20,13 +22,14 @@ import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
 import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
 import { NodeTraces } from "../store/node-trace.ts";
 import { nodeDir, runDir } from "../store/paths.ts";
-import { writeOutput } from "../store/run-files.ts";
+import { writeGoal, writeOutput } from "../store/run-files.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { coordinate } from "../workers/coordinator.ts";
 import type { Workplace } from "../workers/harnessed.ts";
 import { BudgetExhausted, Purse } from "../workers/purse.ts";
 import { foreseen } from "./foreseen-log.ts";
+import { type Channel, checkNewGoal, HumanRefusal, nudgeOf, questionFor, responseTo } from "./human.ts";
 import { situationOf } from "./inspect.ts";
 import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
 import { strandedMail } from "./people.ts";
@@ -44,6 +47,14 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse"> &
   approveStages: boolean;
   checkModel(id: string): void;
 };
+
+interface Start {
+  budget_usd?: number | undefined;
+  /** Of the run that begins; the agent's first one if left out. */
+  goal?: string;
+  /** What brings it about, in the same append. */
+  first?: NewFact[];
+}
 
 const SNAPSHOT_EVERY = 1000;
 
@@ -85,6 +96,7 @@ export class Agent {
   readonly #tasks = new Map<string, Promise<void>>();
   readonly #folders = new Map<NodeId, Promise<void>>();
   readonly #listeners = new Set<(delta: Delta) => void>();
+  #starting: Promise<void> | undefined;
   #teamOf: { run: RunId; team: Team } | undefined;
   #purse: Purse | undefined;
   #work = new AbortController();
@@ -120,16 +132,23 @@ export class Agent {
   }
 
   /** Begins a run, or goes on with the one that was under way. */
-  async start(why: "created" | "resumed" | "recovered", budget_usd?: number): Promise<void> {
-    if (this.#tasks.size > 0) throw new Error(`${this.log.id} is at work already.`);
+  start(why: FactOf<"agent.started">["data"]["why"], order: Start = {}): Promise<void> {
+    if (this.#tasks.size > 0 || this.#starting) return Promise.reject(new Error(`${this.log.id} is at work already.`));
+    this.#starting = this.#start(why, order).finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async #start(why: FactOf<"agent.started">["data"]["why"], { budget_usd, goal, first = [] }: Start): Promise<void> {
     if (this.#broken !== undefined) this.#forget();
     const under = this.#now.agent.run;
     const run = under && !under.finished ? under : undefined;
-    const facts: NewFact[] = [];
+    const facts: NewFact[] = [...first];
     if (budget_usd !== undefined) facts.push({ type: "budget.set", data: { budget_usd } });
     if (why === "resumed") facts.push({ type: "agent.resumed", data: {} });
     facts.push({ type: "agent.started", data: { why, pid: this.#house.pid } });
-    if (!run) facts.push(...this.#newRun(this.#now.agent.created.goal));
+    if (!run) facts.push(...this.#newRun(goal ?? this.#now.agent.created.goal));
     facts.push({ type: "worker.busy", data: { worker_id: COORDINATOR, node_id: null } });
     const taken = run ? openNodes(this.#now.board, run.id).filter(isTaken) : [];
     for (const { id, worker_id } of taken) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
@@ -142,6 +161,7 @@ export class Agent {
     if (!current) throw new Error("A started agent has a run.");
     if (why !== "created")
       await createAgentFolder(this.log.dir, { soul: await this.#house.prompts("soul"), goal: current.goal });
+    if (why === "new_goal") derived(() => writeGoal(this.log.dir, current.goal));
     await createRunFolder(runDir(this.log.dir, current.id));
     if (why !== "created") await writeMissingMessages(this.log, this.#now.letters.sent, this.#now.agent.runs);
     this.#task(COORDINATOR, (signal) => this.#coordinate(current, signal));
@@ -149,16 +169,66 @@ export class Agent {
     this.#schedule();
   }
 
+  /**
+   * What the human says. It is on disk when this resolves, with what becomes of it in words. Whoever is addressed hears
+   * it before their next turn, at once if they wait; an agent that rests takes up its work, one that has finished takes
+   * it as its next goal.
+   */
+  async send(text: string, to: string = COORDINATOR, channel: Channel = "terminal"): Promise<string> {
+    const { agent } = this.#soon;
+    const question = questionFor(this.#soon, to);
+    if (question) return this.respond(text, question.id, channel);
+    if (agent.run === null || agent.run.finished) {
+      checkNewGoal(this.#soon, to);
+      await this.start("new_goal", { goal: text });
+      return `${agent.created.name} takes it as its next goal.`;
+    }
+    const sent = await this.#team(agent.run.id).send(HUMAN, to, text);
+    if (typeof sent !== "string") throw new HumanRefusal("not_found", sent.content);
+    return `${sent}${await this.#goOn()}`;
+  }
+
+  /** Answers a question; the first answer counts. */
+  async respond(text: string, question_id?: string, channel: Channel = "terminal"): Promise<string> {
+    const response = responseTo(this.#soon, text, question_id, channel);
+    await this.log.append({ facts: [response] }).durable;
+    return `Answered.${await this.#goOn()}`;
+  }
+
+  /** A hint to the coordinator while it works. */
+  async nudge(text: string, channel: Channel = "terminal"): Promise<string> {
+    await this.log.append({ facts: [nudgeOf(this.#soon, text, channel)] }).durable;
+    return `The coordinator hears it before its next turn.${await this.#goOn()}`;
+  }
+
+  /** The human has seen everything that was said to them. */
+  async seen(): Promise<void> {
+    const unseen = Object.values(this.#soon.letters.queued).filter(({ reader }) => reader === HUMAN);
+    const facts = unseen.map(({ id }): NewFact => ({ type: "message.received", data: { message_id: id, by: HUMAN } }));
+    if (facts.length > 0) await this.log.append({ facts }).durable;
+  }
+
+  /** Whoever is spoken to goes on, unless the human wants it to rest. */
+  async #goOn(): Promise<string> {
+    const { status, created } = this.#soon.agent;
+    if (status === "paused") return ` ${created.name} is paused and hears it when resumed.`;
+    await this.#starting;
+    // Those who were stopped may still be putting their things away.
+    if (!isAtWork(this.#soon.agent.status)) await this.idle();
+    if (this.#tasks.size === 0 && !this.#starting) await this.start(isAtWork(status) ? "recovered" : "resumed");
+    return "";
+  }
+
   /** Workers and coordinator are cancelled at once; everything said so far is kept. */
   async stop(by: string): Promise<void> {
-    if (this.#soon.agent.status !== "working") return;
+    if (!isAtWork(this.#soon.agent.status)) return;
     await this.log.append({ facts: [{ type: "agent.stopped", data: { by } }] }).durable;
     await this.halt();
   }
 
   /** As `stop`, with the promise that it goes on: by `agiraph resume`. */
   async pause(why: string): Promise<void> {
-    if (this.#soon.agent.status !== "working") return;
+    if (!isAtWork(this.#soon.agent.status)) return;
     await this.log.append({ facts: [{ type: "agent.paused", data: { why } }] }).durable;
     await this.halt();
   }
@@ -171,7 +241,7 @@ export class Agent {
 
   /** Resolves when nobody works any more. Rejects when the record could not be kept. */
   async idle(): Promise<void> {
-    while (this.#tasks.size > 0) await Promise.all(this.#tasks.values());
+    while (this.#tasks.size > 0 || this.#starting) await Promise.all([...this.#tasks.values(), this.#starting]);
     if (this.#broken) throw this.#broken;
   }
 
@@ -256,12 +326,12 @@ export class Agent {
       const worker = this.#now.roster[node.worker_id];
       if (!worker) throw new Error(`${id} is assigned to ${node.worker_id}, who is not on the roster.`);
       await this.#folderOf(node);
-      await runNode(node, worker, this.#team(node.spec.run_id), this.#workplace(), signal);
+      await runNode(node, worker, this.#team(node.spec.run_id), this.#workplace(node.spec.run_id), signal);
     });
   }
 
   async #coordinate(run: { id: RunId; goal: string }, signal: AbortSignal): Promise<void> {
-    const outcome = await coordinate(run, this.#team(run.id), this.#workplace(), signal).catch(asOutcome(signal));
+    const outcome = await coordinate(run, this.#team(run.id), this.#workplace(run.id), signal).catch(asOutcome(signal));
     if (outcome.kind === "stopped") {
       await this.log.append({ facts: [{ type: "worker.stopped", data: { worker_id: COORDINATOR } }] }).durable;
       return;
@@ -288,6 +358,22 @@ export class Agent {
     await Promise.all([...this.#tasks].map(([id, task]) => (id === COORDINATOR ? undefined : task)));
   }
 
+  /** What the human said when the run was just ending, and nobody heard, is the next goal. */
+  async #nextLife(): Promise<void> {
+    const { agent, letters } = this.#soon;
+    if (!agent.run?.finished || agent.status !== "completed" || this.#starting) return;
+    const unheard = Object.values(letters.queued).filter(isNextGoal);
+    if (unheard.length === 0) return;
+    const first = unheard.map(
+      ({ id }): NewFact => ({
+        type: "message.received",
+        data: { message_id: id, by: COORDINATOR },
+      }),
+    );
+    const goal = unheard.map(({ text }) => text).join("\n\n");
+    await this.start("new_goal", { goal, first }).catch((error: unknown) => this.#fail(error));
+  }
+
   /** What a run leaves open when it ends: its stage, nodes nobody will finish, and mail that nobody will read. */
   #closing(run_id: RunId): NewFact[] {
     const stage = currentStage(this.#soon.stages, run_id);
@@ -297,7 +383,7 @@ export class Agent {
       facts.push({ type: "node.failed", data: { node_id: node.id, worker_id, outcome: { kind: "stopped" } } });
     }
     for (const letter of Object.values(this.#soon.letters.queued)) {
-      if (letter.reader !== HUMAN)
+      if (letter.reader !== HUMAN && !isNextGoal(letter))
         facts.push({ type: "message.expired", data: { message_id: letter.id, why: "the run has ended" } });
     }
     return facts;
@@ -323,13 +409,14 @@ export class Agent {
     return made;
   }
 
-  #workplace(): Workplace {
+  #workplace(run: RunId): Workplace {
     return {
       ...this.#house,
       log: this.log,
       now: () => this.#now,
       soon: () => this.#soon,
       purse: this.#purse,
+      aloud: (from, text) => this.#team(run).aloud(from, text),
       live: (delta) => {
         for (const listener of this.#listeners) listener(delta);
       },
@@ -344,7 +431,8 @@ export class Agent {
         // After a stop every failure is the stop, except that the record could not be kept.
         if (!signal.aborted || error instanceof StoreError) this.#fail(error);
       })
-      .finally(() => this.#tasks.delete(id));
+      .finally(() => this.#tasks.delete(id))
+      .then(() => (id === COORDINATOR ? this.#nextLife() : undefined));
     this.#tasks.set(id, task);
   }
 
@@ -360,6 +448,10 @@ export class Agent {
     this.#broken ??= error;
     this.#work.abort(error);
   }
+}
+
+function isNextGoal({ from, reader }: Letter): boolean {
+  return from === HUMAN && (reader === COORDINATOR || reader === "*");
 }
 
 /** A file that the log can make again: failing to write it loses nothing. */

@@ -14,6 +14,7 @@ import {
 import { COORDINATOR, HUMAN, type NewFact, type NodeId, type RunId, type WorkerId } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { NewWorker, Reconvening, StageOfRoles } from "../tools/coordination.ts";
+import { LONGEST_MESSAGE } from "../tools/mail.ts";
 import type { ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
 import { ancestorsOf, checkedOrder } from "./new-work.ts";
@@ -186,25 +187,43 @@ export class Team {
     if (to === from) return refused("That is you.");
     const { letters } = this.#ports.soon();
     const last = letters.lastBetween[pairOf(from, to)];
-    const hops = last && last.from !== from ? last.hops + 1 : 1;
+    const hops = this.#hops(from, to);
     const { maxHops, maxThread } = this.#ports.limits;
-    if (hops > maxHops || (last?.count ?? 0) >= maxThread) {
+    // Nobody limits people; what they say ends a ping-pong.
+    const isBetweenWorkers = from !== HUMAN && to !== HUMAN;
+    if (isBetweenWorkers && (hops > maxHops || (last?.count ?? 0) >= maxThread)) {
       return refused(
         `You and ${word} have written to each other ${last?.count ?? 0} times. Decide with what you have, or ask the coordinator.`,
       );
     }
     const reader = readerOf(to, this.#ports.soon());
     if (reader === from) return refused(`${word} has no work now. Put it into the task you give them.`);
-    const number = ++this.#messages;
-    const file = `_messages/${String(number).padStart(4, "0")}_${from}_to_${to === "*" ? "all" : to}.md`;
-    const message = { message_id: `msg-${number}`, from, to, text: content, file, hops };
-    await this.#append([{ type: "message.sent", data: reader === to ? message : { ...message, reader } }]);
+    await this.#append([this.#message(from, to, content, reader === to ? {} : { reader })]);
     return reader === to ? `Sent to ${word}.` : `${word} has no work now; the coordinator got it.`;
+  }
+
+  /** Said in answer to the human, without a tool. */
+  aloud(from: WorkerId, text: string): NewFact {
+    const words = text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)} …` : text;
+    return this.#message(from, HUMAN, words, { aloud: true });
   }
 
   async suggest(actor: { worker_id: WorkerId; node_id: NodeId | null }, suggestion: string): Promise<ToolOutput> {
     await this.#append([{ type: "suggestion.made", data: { ...actor, suggestion } }]);
     return "The coordinator has your suggestion and decides. Go on with your work.";
+  }
+
+  #message(from: string, to: string, text: string, more: { reader?: string; aloud?: true }): NewFact {
+    const number = ++this.#messages;
+    const file = `_messages/${String(number).padStart(4, "0")}_${from}_to_${to === "*" ? "all" : to}.md`;
+    const hops = this.#hops(from, to);
+    return { type: "message.sent", data: { message_id: `msg-${number}`, from, to, text, file, hops, ...more } };
+  }
+
+  /** How many messages this one would answer in a row. */
+  #hops(from: string, to: string): number {
+    const last = this.#ports.soon().letters.lastBetween[pairOf(from, to)];
+    return last && last.from !== from ? last.hops + 1 : 1;
   }
 
   #append(facts: NewFact[]): Promise<void> {
@@ -326,7 +345,8 @@ export class Team {
     const id = idOf(name);
     if (id === COORDINATOR || id === HUMAN || id in {}) return `${name} is taken.`;
     const there = this.#ports.soon().roster[id];
-    if (there && (taken === "is wrong" || there.status === "retired")) {
+    const isHere = there?.spawned.run_id === this.#run;
+    if (there && isHere && (taken === "is wrong" || there.status === "retired")) {
       return `${name} is taken${there.status === "retired" ? " (retired)" : ""}; names are unique in a run.`;
     }
     if (model === undefined) return undefined;

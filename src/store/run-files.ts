@@ -9,6 +9,11 @@ export function writePlan(dir: string, now: Situation): void {
   replaceFile(join(dir, "_plan.md"), `# Plan\n\nGoal: ${goal}\n\n${describeBoard(now.board)}\n`);
 }
 
+/** `GOAL.md`: what the agent is at now. */
+export function writeGoal(agentDir: string, goal: string): void {
+  replaceFile(join(agentDir, "GOAL.md"), `${goal.trim()}\n`);
+}
+
 /** `_output.md`: how the run ended, and where its results are. */
 export function writeOutput(dir: string, goal: string, outcome: Outcome, board: Board): void {
   const words = outcome.kind === "finished" ? outcome.summary : "error" in outcome ? outcome.error : outcome.kind;

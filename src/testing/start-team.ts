@@ -1,6 +1,6 @@
 import type { Catalog } from "../models/catalog.ts";
 import type { Model, ModelRequest } from "../models/model.ts";
-import type { NodeState } from "../projections/index.ts";
+import type { NodeState, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Config } from "../protocol/config.ts";
 import type { Fact, Outcome, StoredEntry } from "../protocol/index.ts";
@@ -75,6 +75,11 @@ export class Team implements AsyncDisposable {
     return outcome;
   }
 
+  /** Resolves when it is so: with the fact that makes it so, or at once. */
+  until(isSo: (now: Situation) => boolean): Promise<void> {
+    return until(this.agent, isSo);
+  }
+
   board(): NodeState[] {
     return Object.values(this.agent.now.board.nodes);
   }
@@ -91,6 +96,19 @@ export class Team implements AsyncDisposable {
     await this.runtime.close();
     await this.#temporary?.remove();
   }
+}
+
+/** Nobody polls: what an agent's situation becomes, it becomes with a fact. */
+export function until(agent: Agent, isSo: (now: Situation) => boolean): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = () => {
+    if (!isSo(agent.now)) return;
+    unhear();
+    resolve();
+  };
+  const unhear = agent.log.subscribe(look);
+  look();
+  return promise;
 }
 
 const COORDINATOR_MODEL = "scripted/coordinator";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ToolSpec } from "../models/model.ts";
-import type { Outcome } from "../protocol/index.ts";
+import type { CallPart, Outcome } from "../protocol/index.ts";
 
 /** What a tool gives back to the model. A plain string is a success. */
 export type ToolOutput = string | { content: string; ok?: boolean; ending?: Outcome };
@@ -15,7 +15,8 @@ export interface Tool {
   /** May a call be run again after a crash? True for what only looks, or ends the same however often it is done. */
   readonly repeatable: boolean;
   parse(args: unknown): { ok: true; args: unknown } | { ok: false; problem: string };
-  run(args: unknown, signal: AbortSignal): Promise<ToolOutput>;
+  /** `call` tells a call that is settled after a crash from a new one. */
+  run(args: unknown, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
 }
 
 export function defineTool<S extends z.ZodType>(definition: {
@@ -24,7 +25,7 @@ export function defineTool<S extends z.ZodType>(definition: {
   guidance: string;
   repeatable: boolean;
   parameters: S;
-  run(args: z.infer<S>, signal: AbortSignal): Promise<ToolOutput>;
+  run(args: z.infer<S>, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
 }): Tool {
   const { name, description, guidance, repeatable, parameters } = definition;
   return {
@@ -34,7 +35,7 @@ export function defineTool<S extends z.ZodType>(definition: {
       const parsed = parameters.safeParse(args);
       return parsed.success ? { ok: true, args: parsed.data } : { ok: false, problem: z.prettifyError(parsed.error) };
     },
-    run: (args, signal) => definition.run(args as z.infer<S>, signal),
+    run: (args, signal, call) => definition.run(args as z.infer<S>, signal, call),
   };
 }
 

@@ -51,7 +51,7 @@ export class Toolbox implements Tools {
     const parsed = tool.parse(call.args);
     if (!parsed.ok) return refusal(`${call.name} did not run, its arguments were wrong:\n${parsed.problem}`);
     try {
-      return await tool.run(parsed.args, signal);
+      return await tool.run(parsed.args, signal, call);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       return refusal(`${call.name} failed: ${error instanceof Error ? error.message : String(error)}`);

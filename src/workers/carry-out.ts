@@ -5,10 +5,12 @@ import {
   type CallPart,
   callsOf,
   type Entry,
+  HUMAN,
   type NewFact,
   type NodeId,
   type Outcome,
   type ReplyEntry,
+  textOf,
   type WorkerId,
 } from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
@@ -36,6 +38,8 @@ export interface Recorder {
   clock: Clock;
   /** Streamed words, for whoever looks on. */
   live(delta: Delta): void;
+  /** Words said aloud to the human, as a message. */
+  aloud?(from: WorkerId, text: string): NewFact;
   /** Shared by the whole team; absent where nobody set a budget. */
   purse?: Purse | undefined;
 }
@@ -58,6 +62,7 @@ export async function carryOut(
   let turn = job.turn;
   let lost: unknown;
   let written = Promise.resolve();
+  let isAnswering = isFromHuman(job.history.at(-1));
   const model = modelFacts(ports, actor, record, () => turn);
   const loop = workLoop(job, { ...ports, model }, signal);
   try {
@@ -71,6 +76,12 @@ export async function carryOut(
       const entry = step.value;
       if (lost !== undefined) throw lost;
       const facts = factsOf(entry, actor, turn, clock.now() - began);
+      if (isFromHuman(entry)) isAnswering = true;
+      if (entry.role === "assistant") {
+        const words = isAnswering ? wordsAloud(entry) : "";
+        if (words && record.aloud) facts.push(record.aloud(actor.worker_id, words));
+        isAnswering = false;
+      }
       const { durable } = log.append({ facts, entries: { file: actor.conversation, entries: [entry] } });
       // A result need not wait for the disk: nothing but the next reply builds on it, and that one comes after it.
       written = durable;
@@ -82,6 +93,20 @@ export async function carryOut(
     return outcomeOf(error, signal);
   }
 }
+
+function isFromHuman(entry: Entry | undefined): boolean {
+  return entry?.role === "user" && entry.from === HUMAN;
+}
+
+/** Whoever is spoken to by the human and answers in plain words is heard by them. */
+function wordsAloud(reply: ReplyEntry): string {
+  const words = textOf(reply).trim();
+  const isSpeech = /[\p{L}\p{N}]/u.test(words) && !callsOf(reply).some(({ name }) => SPEAKING.has(name));
+  return isSpeech ? words : "";
+}
+
+/** Calls that speak to the human themselves. */
+const SPEAKING = new Set(["send_message", "ask_human", "finish", "conclude"]);
 
 /** The failures that are ours to report. Anything else is a bug or a dead disk, and goes up. */
 function outcomeOf(error: unknown, signal: AbortSignal): Outcome {

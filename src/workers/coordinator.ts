@@ -4,10 +4,12 @@ import { COORDINATOR, type Entry, HUMAN, type Outcome, type RunId, textOf, type 
 import { conversationFile } from "../store/paths.ts";
 import { coordinatorScope, type Scope } from "../store/scope.ts";
 import { type CoordinationPort, coordinationTools } from "../tools/coordination.ts";
+import { askHumanTool } from "../tools/human.ts";
 import { mailTools } from "../tools/mail.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { checkpointTool, createWorkNodeTool } from "../tools/work.ts";
+import { asking } from "./asking.ts";
 import { type Actor, carryOut } from "./carry-out.ts";
 import { type Colleagues, textIn, type Workplace, waitForMail } from "./harnessed.ts";
 import { pastOf } from "./past.ts";
@@ -45,7 +47,13 @@ export async function coordinate(
   try {
     // Taken up again, it may take as many turns again.
     const job = { ...past, maxTurns: past.turn - 1 + place.maxTurns, onSilence: waitOrEnd(team, mailbox, place) };
-    return await carryOut(job, { model, toolbox, mail: () => mailbox.take() }, ACTOR, place, signal);
+    return await carryOut(
+      job,
+      { model, toolbox, mail: () => mailbox.take(), isUrgent: () => mailbox.isUrgent },
+      ACTOR,
+      place,
+      signal,
+    );
   } finally {
     mailbox.close();
   }
@@ -68,6 +76,7 @@ function toolsFor(team: TeamPort, scope: Scope, mailbox: Mailbox, model: Model, 
     ...place.tools(scope, ACTOR, model, place),
     createWorkNodeTool({ createNode: (order) => team.createNode(ACTOR, order) }),
     ...mailTools(mail),
+    askHumanTool(asking(ACTOR, place)),
     ...coordinationTools(team),
     checkpointTool({ checkpoint }),
   ];

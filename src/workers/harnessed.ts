@@ -7,6 +7,7 @@ import { conversationFile, nodeDir } from "../store/paths.ts";
 import { type Scope, workerScope } from "../store/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import { readRefTool } from "../tools/files.ts";
+import { askHumanTool } from "../tools/human.ts";
 import { mailTools } from "../tools/mail.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
@@ -18,6 +19,7 @@ import {
   publishTool,
   suggestTool,
 } from "../tools/work.ts";
+import { asking } from "./asking.ts";
 import { type Actor, carryOut, type Recorder } from "./carry-out.ts";
 import { pastOf } from "./past.ts";
 import { type Prompts, workerPrompt } from "./prompt.ts";
@@ -77,7 +79,7 @@ export async function workOnNode(
       onSilence: single ? publishAnswer(answerFile(node), scope, port) : waitOrAsk(node, actor, mailbox, place),
     };
     const mail = () => newsOn(node, mailbox, place);
-    return await carryOut(job, { model, toolbox, mail }, actor, place, signal);
+    return await carryOut(job, { model, toolbox, mail, isUrgent: () => mailbox.isUrgent }, actor, place, signal);
   } finally {
     mailbox.close();
   }
@@ -103,6 +105,7 @@ function toolsFor(
     ...place.tools(scope, actor, model, place),
     ...refs,
     ...mailTools(mail),
+    askHumanTool(asking(actor, place)),
     createWorkNodeTool({ createNode: (order) => team.createNode(actor, order) }),
     suggestTool((suggestion) => team.suggest(actor, suggestion)),
     checkpointTool({ checkpoint: (summary) => checkpoint(summary, node, actor, scope, port, place) }),

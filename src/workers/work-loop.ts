@@ -33,12 +33,14 @@ export interface Ports {
   toolbox: Tools;
   /** News for this reader since it last looked. */
   mail(): UserEntry[];
+  /** Whether somebody waits to be heard before anything else is begun. */
+  isUrgent?(): boolean;
 }
 
 /** Think, act, observe — until the work ends, the turns run out, or the signal stops it. */
 export async function* workLoop(
   job: Assignment,
-  { model, toolbox, mail }: Ports,
+  { model, toolbox, mail, isUrgent }: Ports,
   signal: AbortSignal,
 ): AsyncGenerator<Entry, Outcome> {
   const history = [...job.history];
@@ -60,7 +62,11 @@ export async function* workLoop(
     let ending: Outcome | undefined;
     for (const call of callsOf(reply)) {
       signal.throwIfAborted(); // a stop comes through between calls too
-      const result = ending ? tooLate(call) : await toolbox.run(call, signal);
+      const result = ending
+        ? notRun(call, "the work had ended before it")
+        : isUrgent?.()
+          ? notRun(call, "a message came first; read it, then decide whether to call this again")
+          : await toolbox.run(call, signal);
       yield* add(result);
       ending ??= result.ending;
     }
@@ -74,15 +80,9 @@ export async function* workLoop(
   return { kind: "exhausted", turns: job.maxTurns };
 }
 
-/** What a reply asks for after it has ended the work is answered, and not done. */
-function tooLate(call: CallPart): ResultEntry {
-  return {
-    role: "tool",
-    call_id: call.id,
-    tool: call.name,
-    ok: false,
-    content: "Not run: the work had ended before it.",
-  };
+/** Every call gets its result, also one that was not begun. */
+function notRun(call: CallPart, why: string): ResultEntry {
+  return { role: "tool", call_id: call.id, tool: call.name, ok: false, content: `Not run: ${why}.` };
 }
 
 /** After a crash: finish the turn that was cut off, and see whether the work had ended already. */

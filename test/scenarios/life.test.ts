@@ -254,7 +254,7 @@ test("a budget is refused where no price is known, and a spent one can be raised
   });
   await team.agent.idle();
   expect(team.agent.now.agent.status).toBe("failed");
-  await team.agent.start("resumed", 2);
+  await team.agent.start("resumed", { budget_usd: 2 });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
 });
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { apply, begin } from "../../src/projections/index.ts";
 import type { Config } from "../../src/protocol/config.ts";
 import type { Fact, StoredEntry } from "../../src/protocol/index.ts";
+import type { Agent } from "../../src/runtime/agent.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import { type ProviderServer, temporaryHome } from "../../src/testing/index.ts";
 
@@ -39,11 +40,13 @@ export interface Told {
 export async function runToItsEnd(
   order: { goal: string; model: string; tools: string[]; env: Record<string, string>; config: Config },
   look: (told: Told) => Promise<void>,
+  meanwhile: (agent: Agent) => Promise<void> = async () => {},
 ): Promise<void> {
   await using home = await temporaryHome();
   const runtime = await openRuntime({ home: home.path, env: order.env, config: order.config });
   try {
     const agent = await runtime.create({ goal: order.goal, model: order.model, tools: order.tools, mode: "finite" });
+    await meanwhile(agent);
     await agent.idle();
     const facts = await agent.log.read({ after: 0, limit: 100_000 });
     await look({

@@ -208,7 +208,7 @@ test("a worker is told what was said to it while nobody was there, and goes on w
   const { system, history } = alice.requests[0] ?? {};
   expect([system, history?.map((entry) => entry.content)]).toEqual([
     "You are Alice, on node-1.",
-    ["Task of node-1", "[Message from human]: not told"],
+    ["Task of node-1", "[Message from your human]: not told"],
   ]);
 });
 
@@ -231,7 +231,7 @@ test("what is said to a worker before its first words, to it or to everyone, is 
   await outcomeOf(left);
   expect(alice.requests[0]?.history.map((entry) => entry.content)).toEqual([
     "Task of node-1",
-    "[Message from human]: hurry\n\n[Message from human]: all of you",
+    "[Message from your human]: hurry\n\n[Message from your human]: all of you",
   ]);
 });
 

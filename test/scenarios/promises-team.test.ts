@@ -175,7 +175,7 @@ test("checkpoints are recorded with who made them", async () => {
   ]);
 });
 
-test("a message reaches a worker at its next turn, and nobody else", async () => {
+test("a message reaches a worker before its next call, and nobody else", async () => {
   const began = Promise.withResolvers<void>();
   const sent = Promise.withResolvers<void>();
   const coordinator = script(
@@ -186,7 +186,11 @@ test("a message reaches a worker at its next turn, and nobody else", async () =>
     goal: "Go",
     coordinator,
     workers: {
-      Alice: script(write.until(sent.promise), call("publish", { summary: "80" }).after("[Message from human]: hurry")),
+      Alice: script(
+        write.until(sent.promise),
+        write.after("Not run: a message came first", "[Message from your human]: hurry"),
+        call("publish", { summary: "80" }),
+      ),
     },
   });
   team.agent.log.subscribe(

@@ -228,7 +228,7 @@ class Simulation {
     if (run?.finished) this.#runs += 1;
     const budget = agent.now.agent.created.budget_usd;
     const more = budget !== null && this.#dice.chance(0.5) ? budget + 0.05 : undefined;
-    this.#ask(life, "to resume", () => agent.start("resumed", more));
+    this.#ask(life, "to resume", () => agent.start("resumed", { budget_usd: more }));
     return true;
   }
 

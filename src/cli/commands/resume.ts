@@ -1,4 +1,4 @@
-import type { AgentStatus } from "../../projections/index.ts";
+import { type AgentStatus, isAtWork } from "../../projections/index.ts";
 import { findAgent } from "../../runtime/inspect.ts";
 import { openRuntime } from "../../runtime/open-runtime.ts";
 import { type ExitCode, Refusal } from "../exit-code.ts";
@@ -28,7 +28,7 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
     const { seq } = agent.log;
     const listening = listenForOthers(runtime);
     if (options.budget !== undefined) await runtime.checkPrices(created.model, created.worker_model);
-    await agent.start(reasonFor(status), options.budget);
+    await agent.start(reasonFor(status), { budget_usd: options.budget });
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id}) goes on with ${created.model}`));
     return await watchTeam(agent, seq, call, [listening]);
   } finally {
@@ -38,5 +38,5 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
 
 /** Whoever still counts as working, or never got that far, was killed: the home is ours, so nobody works on it. */
 function reasonFor(status: AgentStatus): "recovered" | "resumed" {
-  return status === "working" || status === "idle" ? "recovered" : "resumed";
+  return isAtWork(status) || status === "idle" ? "recovered" : "resumed";
 }

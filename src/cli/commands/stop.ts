@@ -1,3 +1,4 @@
+import { isAtWork } from "../../projections/index.ts";
 import { askControl } from "../../runtime/control.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
@@ -25,7 +26,7 @@ async function steer(
     call.terminal.say(`${created.name} (${id}) ${words}`);
     return EXIT.done;
   };
-  if (status !== "working") return say(`is not at work: it is ${status}.`, false);
+  if (!isAtWork(status)) return say(`is not at work: it is ${status}.`, false);
   const { controlPath, openRuntime } = await runtimeRoom();
   const answer = await askControl(controlPath(settings.home), { do: what, agent: id });
   if (answer?.ok) return say(`is ${done}.`, true);

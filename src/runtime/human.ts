@@ -1,0 +1,76 @@
+import { isAtWork, type Question, type Situation } from "../projections/index.ts";
+import { COORDINATOR, type NewFact } from "../protocol/index.ts";
+import { idOf } from "./people.ts";
+
+/** What a person wants cannot be done: the thing they name is not there, or it is not the time for it. */
+export class HumanRefusal extends Error {
+  override readonly name = "HumanRefusal";
+  readonly code: "not_found" | "conflict";
+  constructor(code: "not_found" | "conflict", message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** By which way a person speaks: the terminal, the page, a webhook's name. */
+export type Channel = string;
+
+/** More than this belongs into a file. */
+export const LONGEST_WORDS = 32_000;
+
+/** The answer to a question, checked: the one that is named, or the only one there is. */
+export function responseTo(now: Situation, text: string, id: string | undefined, channel: Channel): NewFact {
+  const question = id === undefined ? onlyQuestion(now) : namedQuestion(now, id);
+  return {
+    type: "human.response",
+    data: { question_id: question.id, worker_id: question.worker_id, text: chosen(question, text), channel },
+  };
+}
+
+/** Whoever asked something and is written to has their answer. */
+export function questionFor({ questions }: Situation, to: string): Question | undefined {
+  const theirs = Object.values(questions.open).filter((each) => each.worker_id === idOf(to));
+  return theirs.length === 1 ? theirs[0] : undefined;
+}
+
+export function nudgeOf({ agent }: Situation, text: string, channel: Channel): NewFact {
+  if (isAtWork(agent.status)) return { type: "human.nudge", data: { text, channel } };
+  throw new HumanRefusal("conflict", `${agent.created.name} is ${agent.status}. Send it a message instead.`);
+}
+
+/** Why a finished agent cannot be written to like that, or nothing. */
+export function checkNewGoal({ agent }: Situation, to: string): void {
+  if (to === "*" || idOf(to) === COORDINATOR) return;
+  throw new HumanRefusal(
+    "conflict",
+    `${agent.created.name} has finished, and ${to} with it. Write to the coordinator.`,
+  );
+}
+
+function onlyQuestion(now: Situation): Question {
+  const open = Object.values(now.questions.open);
+  if (open.length === 1 && open[0]) return open[0];
+  const { name } = now.agent.created;
+  if (open.length === 0) throw new HumanRefusal("conflict", `${name} has no open question.`);
+  const list = open.map((each) => `${each.id} (${each.worker_id}): ${firstLine(each.text)}`).join("\n");
+  throw new HumanRefusal("conflict", `${name} has ${open.length} open questions; say which:\n${list}`);
+}
+
+function namedQuestion({ questions }: Situation, id: string): Question {
+  const open = questions.open[id];
+  if (open) return open;
+  const over = questions.answered[id] ?? questions.settled.find((each) => each.id === id);
+  if (!over) throw new HumanRefusal("not_found", `There is no question "${id}".`);
+  const how = over.answer ? `was answered already: ${firstLine(over.answer.text)}` : "is no longer waited for";
+  throw new HumanRefusal("conflict", `${id} ${how}`);
+}
+
+/** The number of a choice stands for it. */
+function chosen({ choices }: Question, text: string): string {
+  return choices?.[/^[1-9]$/.test(text.trim()) ? Number(text) - 1 : -1] ?? text;
+}
+
+function firstLine(text: string): string {
+  const line = text.trim().split("\n", 1)[0] ?? "";
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+}

@@ -1,0 +1,88 @@
+import { type Question, questionOf, type Situation } from "../projections/index.ts";
+import { type CallPart, DEADLINE, type NewFact } from "../protocol/index.ts";
+import type { HumanPort, NewQuestion } from "../tools/human.ts";
+import type { Actor, Recorder } from "./carry-out.ts";
+
+interface Asking extends Recorder {
+  /** With what is appended and not yet on disk: decisions are made by it. */
+  soon(): Situation;
+}
+
+/**
+ * Waits for the human: no turn, no process, only a promise that the log resolves.
+ *
+ * H1. A call asks once, whatever crashes: asked again, it finds its question, and its answer if there is one.
+ * H2. The first answer counts, by whatever channel. The deadline is one of them; it is absolute.
+ */
+export function asking({ worker_id, node_id }: Actor, { log, now, soon, clock }: Asking): HumanPort {
+  const who = { worker_id, node_id };
+
+  async function ask(order: NewQuestion, call: CallPart, signal: AbortSignal) {
+    const before = questionOf(soon().questions, worker_id, call.id);
+    const id = before?.id ?? `question-${soon().questions.asked + 1}`;
+    const waiting: NewFact = { type: "worker.waiting", data: { ...who, for: "human" } };
+    if (!before) await log.append({ facts: [asked(id, order, call), waiting] }).durable;
+    else if (!before.answer) await log.append({ facts: [waiting] }).durable;
+    const answer = await answerTo(id, signal);
+    await log.append({ facts: [{ type: "worker.busy", data: who }] }).durable;
+    return answer;
+  }
+
+  function asked(question_id: string, order: NewQuestion, call: CallPart): NewFact {
+    const { question: text, choices, channel, deadline_seconds: seconds } = order;
+    return {
+      type: "human.question",
+      data: {
+        question_id,
+        ...who,
+        call_id: call.id,
+        text,
+        ...(choices && { choices }),
+        ...(channel && { channel }),
+        ...(seconds !== undefined && { deadline_ts: clock.now() / 1000 + seconds }),
+        ...(order.default !== undefined && { default: order.default }),
+      },
+    };
+  }
+
+  async function answerTo(id: string, signal: AbortSignal): Promise<string> {
+    const { promise: heard, resolve: hear } = Promise.withResolvers<void>();
+    const alarm = new AbortController();
+    const unhear = log.subscribe((fact) => {
+      if (fact.type === "human.response" && fact.data.question_id === id) hear();
+    });
+    const stop = Promise.withResolvers<never>();
+    const stopped = () => stop.reject(signal.reason);
+    signal.addEventListener("abort", stopped, { once: true });
+    try {
+      signal.throwIfAborted();
+      const open = now().questions.open[id];
+      if (open?.deadline_ts !== undefined) void giveUpAt(open, open.deadline_ts, alarm.signal);
+      if (open) await Promise.race([heard, stop.promise]);
+      return inWords(now().questions.answered[id]);
+    } finally {
+      unhear();
+      alarm.abort();
+      signal.removeEventListener("abort", stopped);
+      stop.promise.catch(() => {});
+    }
+  }
+
+  async function giveUpAt({ id, default: fallback }: Question, deadline: number, signal: AbortSignal): Promise<void> {
+    const left = deadline * 1000 - clock.now();
+    if (left > 0) await clock.sleep(left, signal).catch(() => {});
+    if (signal.aborted || !soon().questions.open[id]) return;
+    const response = { question_id: id, worker_id, text: fallback ?? "", channel: DEADLINE };
+    // A log that cannot be kept is told by whoever appends next.
+    await log.append({ facts: [{ type: "human.response", data: response }] }).durable.catch(() => {});
+  }
+
+  return { ask };
+}
+
+function inWords(question: Question | undefined): string {
+  if (!question?.answer) return "The question was withdrawn.";
+  const { text, channel } = question.answer;
+  if (channel !== DEADLINE) return `Your human answers: ${text}`;
+  return text === "" ? "No answer came in time. Decide yourself." : `No answer came in time. Go on with: ${text}`;
+}
