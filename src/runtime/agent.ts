@@ -215,7 +215,9 @@ export class Agent {
     await this.#starting;
     // Those who were stopped may still be putting their things away.
     if (!isAtWork(this.#soon.agent.status)) await this.idle();
-    if (this.#tasks.size === 0 && !this.#starting) await this.start(isAtWork(status) ? "recovered" : "resumed");
+    const isOpen = this.#soon.agent.run?.finished === null; // it may have ended meanwhile, and another begun
+    if (isOpen && this.#tasks.size === 0 && !this.#starting)
+      await this.start(isAtWork(this.#soon.agent.status) ? "recovered" : "resumed");
     return "";
   }
 

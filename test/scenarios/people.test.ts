@@ -1,0 +1,285 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { both, call, hang, manualClock, say, script, startTeam, type Team } from "../../src/testing/index.ts";
+
+const write = call("write_file", { path: "scratch/a.md", content: "…" });
+const publish = call("publish", { summary: "done" });
+const finish = call("finish", { summary: "done" });
+
+describe("a question", () => {
+  test("takes nobody's place while it waits: with room for one, the next begins", async () => {
+    await using team = await startTeam({
+      goal: "Go",
+      config: { max_concurrent: 1 },
+      coordinator: script(
+        both(call("create_work_node", { task: "One" }), call("create_work_node", { task: "Two" })),
+        finish.after("node-1 completed", "node-2 completed"),
+      ),
+      workers: {
+        Alice: script(call("ask_human", { question: "Which?" }), write.after("Your human answers: Blue"), publish),
+        Bob: script(write, publish),
+      },
+    });
+    await team.until(({ board }) => board.nodes["node-2"]?.status === "completed");
+    expect([team.agent.now.agent.status, team.agent.now.roster.alice]).toMatchObject([
+      "waiting_for_human",
+      { status: "waiting", for: "human" },
+    ]);
+    const calls = team.agent.now.spending.total.calls;
+    expect(await team.agent.respond("Blue")).toBe("Answered.");
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+    // Waiting cost no call: Alice had asked, Bob had written and published, the coordinator had heard of it.
+    expect(calls).toBeLessThanOrEqual(5);
+  });
+
+  test("is answered by whatever is said first; who comes later is told what was said", async () => {
+    await using team = await asking({ question: "Which?", choices: ["Red", "Blue"] });
+    const both = await Promise.allSettled([
+      team.agent.respond("2", "question-1", "webhook"),
+      team.agent.respond("Red", "question-1", "terminal"),
+    ]);
+    expect(both).toMatchObject([
+      { status: "fulfilled" },
+      { status: "rejected", reason: { code: "conflict", message: "question-1 was answered already: Blue" } },
+    ]);
+    await team.outcome();
+    expect(await answers(team)).toEqual(["Your human answers: Blue"]);
+  });
+
+  test("of somebody is answered by writing to them", async () => {
+    await using team = await asking({ question: "Which?" });
+    await team.agent.send("Green", "coordinator");
+    await team.outcome();
+    expect(await answers(team)).toEqual(["Your human answers: Green"]);
+  });
+
+  test.each([
+    [{ default: "Blue" }, "No answer came in time. Go on with: Blue"],
+    [{}, "No answer came in time. Decide yourself."],
+  ])("with a deadline does not wait for ever: %j", async (more, answer) => {
+    const clock = manualClock();
+    await using team = await asking({ question: "Which?", deadline_seconds: 3600, ...more }, clock);
+    await clock.advance(3_599_999);
+    expect(team.agent.now.agent.status).toBe("waiting_for_human");
+    await clock.advance(1);
+    await team.outcome();
+    expect(await answers(team)).toEqual([answer]);
+    expect(team.agent.now.thread.filter(({ from }) => from === "human")).toHaveLength(1); // only the goal
+  });
+
+  test("is still open after a stop, keeps its deadline, and its answer takes the work up again", async () => {
+    const clock = manualClock();
+    await using team = await asking({ question: "Which?", deadline_seconds: 3600 }, clock);
+    await team.agent.stop("human");
+    expect(Object.keys(team.agent.now.questions.open)).toEqual(["question-1"]);
+    await team.agent.respond("Late, but here: Blue");
+    await team.outcome();
+    expect(await answers(team)).toEqual(["Your human answers: Late, but here: Blue"]);
+    const asked = (await team.facts()).filter((fact) => fact.type === "human.question");
+    expect(asked).toHaveLength(1);
+  });
+
+  test("whose deadline passed while nobody was there is decided when work is taken up", async () => {
+    const clock = manualClock();
+    await using team = await asking({ question: "Which?", deadline_seconds: 3600, default: "Blue" }, clock);
+    await team.agent.stop("human");
+    await clock.advance(3_600_000);
+    await team.agent.start("resumed");
+    await team.outcome();
+    expect(await answers(team)).toEqual(["No answer came in time. Go on with: Blue"]);
+  });
+
+  test.each([
+    ["nothing is asked", undefined, "conflict", "has no open question"],
+    ["it is not there", "question-9", "not_found", 'There is no question "question-9"'],
+  ] as const)("is refused an answer when %s", async (_, id, code, words) => {
+    await using team = await startTeam({ goal: "Go", coordinator: script(hang()) });
+    await expect(team.agent.respond("x", id)).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
+  });
+
+  test("without its own name is refused an answer while there are several", async () => {
+    await using team = await startTeam({
+      goal: "Go",
+      coordinator: script(
+        both(call("create_work_node", { task: "One" }), call("create_work_node", { task: "Two" })),
+        finish.after("node-1 completed", "node-2 completed"),
+      ),
+      workers: {
+        Alice: script(call("ask_human", { question: "First?" }), write.after("answers: 1st"), publish),
+        Bob: script(call("ask_human", { question: "Second?" }), write.after("answers: 2nd"), publish),
+      },
+    });
+    await team.until(({ questions }) => Object.keys(questions.open).length === 2);
+    await expect(team.agent.respond("1st")).rejects.toMatchObject({
+      message: expect.stringMatching(/say which:\nquestion-1 \(\w+\): \w+\?\nquestion-2/),
+    });
+    for (const { id, text } of Object.values(team.agent.now.questions.open))
+      await team.agent.respond(text === "First?" ? "1st" : "2nd", id);
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  });
+
+  test("that gives a default and no deadline is refused: it would never be used", async () => {
+    await using team = await startTeam({
+      goal: "Go",
+      coordinator: script(call("ask_human", { question: "Which?", default: "x" }), finish.after("Not asked")),
+    });
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  });
+});
+
+describe("what the human says", () => {
+  test("comes before calls that have not begun; each of them is answered", async () => {
+    const [thinking, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await using team = await startTeam({
+      goal: "Go",
+      coordinator: script(
+        both(call("list_files"), call("list_files", { path: "agent" })).until(told.promise),
+        finish.after("Not run: a message came first", "[Message from your human]: Stop listing."),
+      ),
+    });
+    team.agent.log.subscribe((fact) => fact.type === "model.called" && thinking.resolve());
+    await thinking.promise;
+    expect(await team.agent.send("Stop listing.")).toBe("Sent to coordinator.");
+    told.resolve();
+    await team.outcome();
+    const results = (await team.conversation()).filter((entry) => entry.role === "tool");
+    expect(results.map(({ tool, ok }) => [tool, ok])).toEqual([
+      ["list_files", false],
+      ["list_files", false],
+      ["finish", true],
+    ]);
+  });
+
+  test("wakes an agent that was stopped, which hears it with the state of the board", async () => {
+    const stopped = Promise.withResolvers<void>();
+    const coordinator = script(
+      call("list_files").until(stopped.promise),
+      finish.after("has now resumed it", "[Message from your human]: Try again."),
+    );
+    await using team = await startTeam({ goal: "Go", coordinator });
+    await team.until(({ agent }) => agent.status === "working");
+    await team.agent.stop("human");
+    stopped.resolve();
+    await team.agent.send("Try again.");
+    await team.agent.idle();
+    expect(team.agent.now.agent.status).toBe("completed");
+  });
+
+  test("waits for an agent that is paused", async () => {
+    const paused = Promise.withResolvers<void>();
+    const coordinator = script(
+      call("list_files").until(paused.promise),
+      finish.after("[Message from your human]: When you are back."),
+    );
+    await using team = await startTeam({ goal: "Go", coordinator });
+    await team.until(({ agent }) => agent.status === "working");
+    await team.agent.pause("human");
+    paused.resolve();
+    expect(await team.agent.send("When you are back.")).toMatch(/is paused and hears it when resumed/);
+    expect(team.agent.now.agent.status).toBe("paused");
+    await team.agent.start("resumed");
+    await team.agent.idle();
+    expect(team.agent.now.agent.status).toBe("completed");
+  });
+
+  test("is the next goal of an agent that has finished: a second run in the same conversation", async () => {
+    const coordinator = script(finish, call("finish", { summary: "again" }).after("Now the other one."));
+    await using team = await startTeam({ goal: "Go", coordinator });
+    await team.agent.idle();
+    expect(await team.agent.send("Now the other one.")).toMatch(/takes it as its next goal/);
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "again" });
+    expect(team.agent.now.agent.run).toMatchObject({ id: "run-2", goal: "Now the other one." });
+    const heard = coordinator.requests[1]?.history
+      .filter((entry) => entry.role === "user")
+      .map(({ content }) => content);
+    expect(heard).toEqual(["Go", "Now the other one."]);
+    expect(await readFile(join(team.agent.log.dir, "GOAL.md"), "utf8")).toBe("Now the other one.\n");
+  });
+
+  test("in the very moment of finishing is not lost: it is the next goal", async () => {
+    const coordinator = script(finish, call("finish", { summary: "again" }).after("One more thing."));
+    await using team = await startTeam({ goal: "Go", coordinator });
+    // The goal is met, and nobody has said so yet.
+    const said = Promise.withResolvers<void>();
+    team.agent.log.subscribe((fact) => {
+      if (fact.type === "tool.result" && team.agent.now.agent.runs === 1)
+        team.agent.send("One more thing.").then(() => said.resolve(), said.reject);
+    });
+    await said.promise;
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "again" });
+    expect(team.agent.now.agent.runs).toBe(2);
+    expect(team.agent.now.letters.queued).toEqual({});
+  });
+
+  test("as a hint reaches the coordinator while it works, and is refused when it does not", async () => {
+    const thinking = Promise.withResolvers<void>();
+    const hinted = Promise.withResolvers<void>();
+    await using team = await startTeam({
+      goal: "Go",
+      coordinator: script(
+        say("Thinking.").until(hinted.promise),
+        finish.after("[A hint from your human]: Mind the units."),
+      ),
+    });
+    team.agent.log.subscribe((fact) => fact.type === "model.called" && thinking.resolve());
+    await thinking.promise;
+    await team.agent.nudge("Mind the units.");
+    hinted.resolve();
+    await team.outcome();
+    await expect(team.agent.nudge("Too late.")).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  test("to somebody who is not there is refused with who is", async () => {
+    await using team = await startTeam({ goal: "Go", coordinator: script(hang()) });
+    await expect(team.agent.send("Hello", "Zaphod")).rejects.toMatchObject({
+      code: "not_found",
+      message: expect.stringContaining('There is nobody named "Zaphod"'),
+    });
+  });
+});
+
+test("words in answer to the human are heard by them, once; words of somebody at work are not", async () => {
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await using team = await startTeam({
+    goal: "Go",
+    coordinator: script(
+      both(say("I begin."), call("list_files")),
+      both(say("I look again."), call("list_files")).until(asked.promise),
+      both(say("Half of it."), call("list_files")).after("How far are you?"),
+      both(say("I look a last time."), call("list_files")).until(answered.promise),
+      both(say("That was it."), finish),
+    ),
+  });
+  await team.until(({ spending }) => spending.total.calls === 1);
+  await team.agent.send("How far are you?");
+  asked.resolve();
+  answered.resolve();
+  await team.outcome();
+  expect(team.agent.now.thread.map(({ from, text }) => `${from}: ${text}`)).toEqual([
+    "human: Go",
+    "coordinator: I begin.",
+    "human: How far are you?",
+    "coordinator: Half of it.",
+    "coordinator: done",
+  ]);
+  const unread = () => Object.values(team.agent.now.letters.queued).map(({ text }) => text);
+  expect(unread()).toEqual(["I begin.", "Half of it."]);
+  await team.agent.seen();
+  expect(unread()).toEqual([]);
+});
+
+async function asking(question: object, clock = manualClock()): Promise<Team> {
+  const team = await startTeam({
+    goal: "Go",
+    clock,
+    coordinator: script(call("ask_human", question), finish),
+  });
+  await team.until(({ agent }) => agent.status === "waiting_for_human");
+  return team;
+}
+
+async function answers(team: Team): Promise<string[]> {
+  const results = (await team.conversation()).filter((entry) => entry.role === "tool" && entry.tool === "ask_human");
+  return results.map((entry) => (entry.role === "tool" ? entry.content : ""));
+}
