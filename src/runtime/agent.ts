@@ -172,6 +172,7 @@ export class Agent {
   /** Resolves when nobody works any more. Rejects when the record could not be kept. */
   async idle(): Promise<void> {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks.values());
+    this.#traces.flush();
     if (this.#broken) throw this.#broken;
   }
 
