@@ -244,6 +244,7 @@ export class Agent {
   /** Resolves when nobody works any more. Rejects when the record could not be kept. */
   async idle(): Promise<void> {
     while (this.#tasks.size > 0 || this.#starting) await Promise.all([...this.#tasks.values(), this.#starting]);
+    this.#traces.flush();
     if (this.#broken) throw this.#broken;
   }
 

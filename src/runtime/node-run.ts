@@ -98,17 +98,7 @@ export async function runNode(
   const { status } = now().board.nodes[node.id] ?? node;
   // Both are made from the facts: failing to write them changes nothing.
   await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome)).catch(() => {});
-  tolerantly(() =>
-    writeHistory(workerDir(log.dir, node.spec.run_id, worker.id), now().board, node.spec.run_id, worker.id),
-  );
-}
-
-function tolerantly(write: () => void): void {
-  try {
-    write();
-  } catch {
-    // It is written anew after the worker's next node.
-  }
+  await writeHistory(home, now().board, node.spec.run_id, worker.id).catch(() => {});
 }
 
 /** The stage's contract bounds turns and time. Time begins anew when work is taken up: a pause overnight is not work. */

@@ -82,12 +82,13 @@ test("agents, runs and workers have theirs", async () => {
   expect(statSync(join(agent, "MEMORY.md")).mode & 0o777).toBe(0o600);
 });
 
-test("making a folder again adds what is missing and changes nothing that is there", async () => {
+test("making a folder again adds what is missing or was cut off by a crash, and changes nothing else", async () => {
   await using home = await temporaryHome();
   const dir = join(home.path, "node-1");
   await createNodeFolder(dir, spec);
   writeFileSync(join(dir, "_spec.md"), "changed by the coordinator");
   writeFileSync(join(dir, "scratch/draft.md"), "work");
+  writeFileSync(join(dir, "_refs.json"), "");
   execFileSync("rm", ["-r", join(dir, "published"), join(dir, "_status.md")]);
 
   await createNodeFolder(dir, spec);

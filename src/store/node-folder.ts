@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { closeFolder, type Folder, glance, makeFolder, openFolder } from "./walk.ts";
-import { writeWhole } from "./whole-file.ts";
+import { addWhole, rewriteWhole, writeWhole } from "./whole-file.ts";
 
 export { finishPublish, type Prepared, preparePublish, recoverPublish, undoPublish } from "./publish.ts";
 
@@ -59,10 +59,11 @@ export function writeIdentity(dir: string, identity: string): Promise<void> {
   return rewrite(dir, "identity.md", `${identity.trim()}\n`);
 }
 
-async function rewrite(dir: string, name: string, content: string): Promise<void> {
+/** Replaces a file of a folder of ours that the facts can make again. */
+export async function rewrite(dir: string, name: string, content: string): Promise<void> {
   const folder = openFolder(dir, []);
   try {
-    await writeWhole(folder, name, Buffer.from(content), "unsynced");
+    await rewriteWhole(folder, name, Buffer.from(content));
   } finally {
     closeFolder(folder);
   }
@@ -84,8 +85,9 @@ async function createFolder(
 
 /** An empty file that should not be empty is one that a crash cut off. */
 async function addFile(folder: Folder, name: string, content: string): Promise<void> {
-  const there = glance(folder, name);
-  if (!there || (there.size === 0n && content !== "")) await writeWhole(folder, name, Buffer.from(content), "unsynced");
+  const bytes = Buffer.from(content);
+  if ((await addWhole(folder, name, bytes)) || content === "") return;
+  if (glance(folder, name)?.size === 0n) await writeWhole(folder, name, bytes, "unsynced");
 }
 
 function specOf({ id, task, deliverables, refs }: Parameters<typeof createNodeFolder>[1]): string {

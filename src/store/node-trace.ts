@@ -5,6 +5,10 @@ import type { Fact, NodeId } from "../protocol/index.ts";
 import { nodeDir } from "./paths.ts";
 import type { AgentLog } from "./store.ts";
 
+/** Where so many have news at once, their traces rest in between: people see no difference, and each turn opens a file less. */
+const MANY = 20;
+const REST_MS = 100;
+
 /**
  * Each node's `log.jsonl`: the facts about that node, beside its files. Derived from the agent's log, so it is written
  * without a sync and made again when it is missing or behind.
@@ -13,6 +17,8 @@ export class NodeTraces {
   readonly #agentDir: string;
   readonly #board: () => Board;
   readonly #pending = new Map<NodeId, string>();
+  #due = false;
+  #busy = false;
 
   constructor(agentDir: string, board: () => Board) {
     this.#agentDir = agentDir;
@@ -22,7 +28,11 @@ export class NodeTraces {
   note(fact: Fact): void {
     const id = nodeOf(fact);
     if (!id) return;
-    if (this.#pending.size === 0) setImmediate(() => this.flush());
+    if (!this.#due) {
+      this.#due = true;
+      if (this.#busy) setTimeout(() => this.flush(), REST_MS).unref();
+      else setImmediate(() => this.flush());
+    }
     this.#pending.set(id, `${this.#pending.get(id) ?? ""}${JSON.stringify(fact)}\n`);
   }
 
@@ -50,6 +60,8 @@ export class NodeTraces {
 
   /** Writes what is waiting; what has no folder yet goes on waiting. */
   flush(): void {
+    this.#due = false;
+    this.#busy = this.#pending.size > MANY;
     for (const [id, text] of this.#pending) {
       if (tolerantly(() => appendFileSync(this.#fileOf(id), text, { mode: 0o600 })) !== "no folder")
         this.#pending.delete(id);

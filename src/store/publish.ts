@@ -9,11 +9,11 @@ import {
   closeFolder,
   type Folder,
   glance,
-  makeFolder,
+  makeFolderAside,
+  moveFolderIn,
   openFile,
   openFolder,
   removeIn,
-  renameIn,
   WalkTrouble,
 } from "./walk.ts";
 import { UNFINISHED, writeWhole } from "./whole-file.ts";
@@ -56,10 +56,9 @@ export async function finishPublish(
     if (!(await holds(dir, "published", files, verify))) {
       if (!(await holds(dir, "scratch", files, verify))) throw new PublishLost(dir, files);
       await discardLitter(dir);
-      renameIn(node, "scratch", "published");
-      await sync(node.fd);
+      await moveFolderIn(node, "scratch", "published");
     }
-    makeFolder(node, "scratch");
+    await makeFolderAside(node, "scratch");
     await sync(node.fd);
   });
 }

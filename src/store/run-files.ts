@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type Board, describeBoard, type Situation, waitingWork } from "../projections/index.ts";
 import type { Outcome, RunId, WorkerId } from "../protocol/index.ts";
 import { replaceFile } from "./atomic-file.ts";
+import { rewrite } from "./node-folder.ts";
 
 /** `_plan.md`: the goal and the board, for everyone in the run. Rewritten whenever the plan changes. */
 export function writePlan(dir: string, now: Situation): void {
@@ -30,6 +31,7 @@ export function writeRefs(
   refs: Readonly<Record<string, string>>,
   pins: Readonly<Record<string, string>>,
 ): void {
+  if (Object.keys(refs).length === 0) return; // the folder was made with just that
   const pinned = Object.entries(refs).map(([name, target]) => [
     name,
     { path: `nodes/${target.replace(/^nodes\//, "")}`, sha256: pins[name] ?? null },
@@ -38,10 +40,10 @@ export function writeRefs(
 }
 
 /** `history.json`: the nodes a worker has completed in this run, in that order. */
-export function writeHistory(workerDir: string, board: Board, run: RunId, worker: WorkerId): void {
+export function writeHistory(workerDir: string, board: Board, run: RunId, worker: WorkerId): Promise<void> {
   const done = (waitingWork(board, run).completedBy.get(worker) ?? []).flatMap((id) => {
     const node = board.nodes[id];
     return node?.status === "completed" ? [{ node_id: id, task: node.spec.task, summary: node.summary }] : [];
   });
-  replaceFile(join(workerDir, "history.json"), `${JSON.stringify(done, null, 2)}\n`);
+  return rewrite(workerDir, "history.json", `${JSON.stringify(done, null, 2)}\n`);
 }

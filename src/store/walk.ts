@@ -7,13 +7,19 @@ import {
   fchownSync,
   fstatSync,
   lstatSync,
+  mkdir,
   mkdirSync,
   opendirSync,
   openSync,
+  rename,
   renameSync,
   unlinkSync,
 } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
+
+const makeDir: (path: string, mode: number) => Promise<unknown> = promisify(mkdir);
+const move = promisify(rename);
 
 /**
  * Opening by walking: from a root, one name at a time, each opened relative to the folder before it.
@@ -95,9 +101,17 @@ export function closeFolder(folder: Folder): void {
 
 /** A regular file to read. Judged after opening; a folder, fifo, socket or device is refused. */
 export function openFile(folder: Folder, name: string, options: Pick<WalkOptions, "anyForm"> = {}): OpenFile {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
-  const found = options.anyForm ? spelledAs(folder, name) : name;
-  const fd = openAt(folder, found, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  return openRegular(folder, options.anyForm ? spelledAs(folder, name) : name, constants.O_RDONLY);
+}
+
+/** A regular file that is there, to be written over. The same judgement; nothing is made and nothing is cut. */
+export function openFileToWrite(folder: Folder, name: string): OpenFile {
+  return openRegular(folder, name, constants.O_WRONLY);
+}
+
+function openRegular(folder: Folder, name: string, access: number): OpenFile {
+  const { O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
+  const fd = openAt(folder, name, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   try {
     const stats = fstatSync(fd);
     if (stats.isDirectory()) throw new WalkTrouble("is_folder", join(folder.path, name));
@@ -133,6 +147,21 @@ export function makeFolder(folder: Folder, name: string): void {
     if (codeOf(error) === "EEXIST") return;
     throw troubleOf(error, folder, name);
   }
+  giveChildTo(folder, name);
+}
+
+/** The same, without holding up everybody else: between syncs a change of a folder may have to wait for the disk. */
+export async function makeFolderAside(folder: Folder, name: string): Promise<void> {
+  try {
+    await makeDir(childPath(folder, name), 0o700);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return;
+    throw troubleOf(error, folder, name);
+  }
+  giveChildTo(folder, name);
+}
+
+function giveChildTo(folder: Folder, name: string): void {
   const made = enterChild(folder, name);
   try {
     giveTo(folder, made.fd);
@@ -145,6 +174,15 @@ export function makeFolder(folder: Folder, name: string): void {
 export function renameIn(folder: Folder, from: string, to: string): void {
   try {
     renameSync(childPath(folder, from), childPath(folder, to));
+  } catch (error) {
+    throw troubleOf(error, folder, to);
+  }
+}
+
+/** The same for a folder, which replaces an empty one; without holding up everybody else. */
+export async function moveFolderIn(folder: Folder, from: string, to: string): Promise<void> {
+  try {
+    await move(childPath(folder, from), childPath(folder, to));
   } catch (error) {
     throw troubleOf(error, folder, to);
   }
@@ -180,7 +218,7 @@ export function glance(folder: Folder, name: string): BigIntStats | undefined {
 }
 
 function openRoot(path: string): Folder {
-  if (process.platform === "linux" && !lstatSync("/proc/self/fd", { throwIfNoEntry: false })) {
+  if (!opensByDescriptor()) {
     throw new Error(
       "Agiraph opens files through /proc/self/fd, and /proc is not mounted here. Mount it and start again.",
     );
@@ -191,6 +229,14 @@ function openRoot(path: string): Folder {
   } catch (error) {
     throw troubleOf(error, undefined, path);
   }
+}
+
+let hasProc: boolean | undefined;
+
+/** Looked at once: it costs as much as opening, and /proc does not go while a process runs. */
+function opensByDescriptor(): boolean {
+  hasProc ??= process.platform !== "linux" || lstatSync("/proc/self/fd", { throwIfNoEntry: false }) !== undefined;
+  return hasProc;
 }
 
 function enterChild(folder: Folder, name: string): Folder {

@@ -1,9 +1,12 @@
 import { closeSync, fdatasync, writeSync } from "node:fs";
 import { promisify } from "node:util";
-import { createFile, type Folder, removeIn, renameIn } from "./walk.ts";
+import { createFile, type Folder, glance, openFileToWrite, removeIn, renameIn, WalkTrouble } from "./walk.ts";
 
 /** A file being written carries this name until it is whole; a crash may leave one behind. */
 export const UNFINISHED = ".agiraph-unfinished-";
+
+/** What fits into a page is written by the system in one piece: no kill leaves a part of it. */
+const ONE_PIECE = 4096;
 
 const syncData = promisify(fdatasync);
 
@@ -34,6 +37,63 @@ export async function writeWhole(
   } catch (error) {
     removeIn(folder, aside);
     throw error;
+  }
+}
+
+/**
+ * Adds a file that can be made again, unless the name is taken; tells whether it did. A crash may leave it empty, but
+ * never in part. It is written where it belongs, since writing aside and renaming costs as much again.
+ */
+export async function addWhole(folder: Folder, name: string, content: Uint8Array): Promise<boolean> {
+  if (content.length <= ONE_PIECE) return addedInPlace(folder, name, content);
+  if (glance(folder, name)) return false;
+  await writeWhole(folder, name, content, "unsynced");
+  return true;
+}
+
+/**
+ * Replaces a file that can be made again. Where one write covers all that is there, it is overwritten in place: each
+ * replacement by another file is a deletion, and ext4 looks at every file deleted in the last minutes whenever it
+ * makes one, so that a team that replaces its files slows down its own beginnings.
+ */
+export async function rewriteWhole(folder: Folder, name: string, content: Uint8Array): Promise<void> {
+  if (!overwritten(folder, name, content)) await writeWhole(folder, name, content, "unsynced");
+}
+
+function addedInPlace(folder: Folder, name: string, content: Uint8Array): boolean {
+  let fd: number;
+  try {
+    fd = createFile(folder, name, 0o600);
+  } catch (error) {
+    if (error instanceof WalkTrouble && error.kind === "in_the_way") return false;
+    throw error;
+  }
+  try {
+    writeAll(fd, content);
+    return true;
+  } catch (error) {
+    removeIn(folder, name);
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function overwritten(folder: Folder, name: string, content: Uint8Array): boolean {
+  if (content.length > ONE_PIECE) return false;
+  let file: ReturnType<typeof openFileToWrite>;
+  try {
+    file = openFileToWrite(folder, name);
+  } catch (error) {
+    if (error instanceof WalkTrouble) return false; // missing, a link, a folder: whatever it is, a rename deals with it
+    throw error;
+  }
+  try {
+    if (file.linked || file.size > content.length) return false;
+    writeAll(file.fd, content);
+    return true;
+  } finally {
+    file.close();
   }
 }
 

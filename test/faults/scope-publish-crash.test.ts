@@ -51,7 +51,22 @@ vi.mock("node:fs", async (original) => {
     note("fsync", [fd]);
     real.fsync(fd, done);
   };
-  return { ...real, ...changed, fsync };
+  /** As its synchronous twin: the process dies before it, or after it and before anything that follows. */
+  const aside =
+    (name: "rename" | "mkdir", twin: (...args: unknown[]) => unknown) =>
+    (...given: unknown[]) => {
+      const done = given.pop() as (error: Error | null) => void;
+      let failure: Error | null = null;
+      try {
+        dying(name, twin)(...given);
+      } catch (error) {
+        failure = error as Error;
+      }
+      setImmediate(done, failure);
+    };
+  const rename = aside("rename", real.renameSync as (...args: unknown[]) => unknown);
+  const mkdir = aside("mkdir", real.mkdirSync as (...args: unknown[]) => unknown);
+  return { ...real, ...changed, fsync, rename, mkdir };
 });
 
 beforeEach(() => Object.assign(disk, { step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [] }));
@@ -119,9 +134,8 @@ test("all is synced before the rename, and the rename before anyone is told", as
     "fsync data",
     "fsync report.md",
     "fsync scratch",
-    "renameSync scratch published",
-    "fsync node",
-    "mkdirSync scratch",
+    "rename scratch published",
+    "mkdir scratch",
     "fsync node",
   ]);
 });
