@@ -23,6 +23,7 @@ import {
 } from "../store/node-folder.ts";
 import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
 import { writeHistory, writeRefs } from "../store/run-files.ts";
+import type { Batch } from "../store/store.ts";
 import { type Colleagues, isOver, type Workplace, workOnNode } from "../workers/harnessed.ts";
 import { BudgetExhausted } from "../workers/purse.ts";
 import { pinnedRefs } from "./pinned-refs.ts";
@@ -37,7 +38,7 @@ export function isTaken(node: NodeState): node is TakenNode {
 /**
  * One worker on one node, to its end.
  *
- * N1. A try that failed is repeated once; the second failure is told with notes.
+ * N1. A try that failed is repeated once, and who tries again is told what went wrong; a node that fails leaves notes.
  * N2. Whoever runs out of turns, time or money publishes what there is, and hands the rest over.
  * N3. The end is one append: node and worker change together, and mail that nobody read goes to the coordinator.
  */
@@ -75,14 +76,12 @@ export async function runNode(
   const handedOver = node.status === "publishing" ? node.partial : null;
   let outcome =
     unready ?? handedOver ?? (await oneTry(node, worker, contract, team, place, signal).catch(asOutcome(signal)));
-  if (outcome.kind === "failed" && !unready && !handedOver && node.failures === 0 && !signal.aborted && !over()) {
-    await log.append({
-      facts: [
-        { type: "node.retried", data: { ...who, error: outcome.error } },
-        { type: "node.started", data: who },
-      ],
-    }).durable;
-    outcome = await oneTry(node, worker, contract, team, place, signal).catch(asOutcome(signal));
+  if (outcome.kind === "failed" && !unready && !handedOver && node.failures === 0) {
+    const again = await secondTry(node, who, outcome.error, place);
+    if (!signal.aborted && !over()) {
+      await log.append(again).durable;
+      outcome = await oneTry(node, worker, contract, team, place, signal).catch(asOutcome(signal));
+    }
   }
   if (outcome.kind !== "published" && outcome.kind !== "stopped") {
     await handOver(node, who, outcome, dir, place).catch((error: unknown) => void asOutcome(signal)(error));
@@ -101,6 +100,20 @@ export async function runNode(
   tolerantly(() =>
     writeHistory(workerDir(log.dir, node.spec.run_id, worker.id), now().board, node.spec.run_id, worker.id),
   );
+}
+
+/** Whoever tries again knows what went wrong; who never got as far as the first words begins with them. */
+async function secondTry(node: NodeState, who: Who, error: string, { log }: Workplace): Promise<Batch> {
+  const facts: NewFact[] = [
+    { type: "node.retried", data: { ...who, error } },
+    { type: "node.started", data: who },
+  ];
+  const file = conversationFile(node.spec.run_id, who.worker_id);
+  const begun = (await log.conversation(file)).some((entry) => entry.role === "user" && entry.node_id === node.id);
+  const content = `This try failed: ${error}\nWhat you said and wrote so far is still there. Try once more, and do it differently if that is what went wrong; a second failure ends the node.`;
+  return begun
+    ? { facts, entries: { file, entries: [{ role: "user", from: "agiraph", content, again: true }] } }
+    : { facts };
 }
 
 function tolerantly(write: () => void): void {
@@ -149,8 +162,7 @@ async function handOver(
   { log, now, soon }: Workplace,
 ): Promise<void> {
   const entries = await log.conversation(conversationFile(node.spec.run_id, who.worker_id));
-  if (outcome.kind === "failed")
-    await writeFileAtomic(join(dir, "failure_notes.md"), failureNotes(outcome.error, node.id, entries));
+  await writeFileAtomic(join(dir, "failure_notes.md"), failureNotes(explain(outcome), node.id, entries));
   const current = now().board.nodes[node.id];
   if (current?.status === "publishing") return recoverPublish(dir, current.files);
   const prepared = await preparePublish(dir, []);
