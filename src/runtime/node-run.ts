@@ -25,6 +25,7 @@ import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
 import { writeHistory, writeRefs } from "../store/run-files.ts";
 import type { Batch } from "../store/store.ts";
 import { type Colleagues, isOver, type Workplace, workOnNode } from "../workers/harnessed.ts";
+import { pastOf } from "../workers/past.ts";
 import { BudgetExhausted } from "../workers/purse.ts";
 import { pinnedRefs } from "./pinned-refs.ts";
 
@@ -86,10 +87,11 @@ export async function runNode(
   if (outcome.kind !== "published" && outcome.kind !== "stopped") {
     await handOver(node, who, outcome, dir, place).catch((error: unknown) => void asOutcome(signal)(error));
   }
+  const heard = await heardUpto(node, who, place);
   // The run may have ended meanwhile, and the node with it.
   if (over()) outcome = { kind: "stopped" };
   const facts = [
-    ...endingOf(who, outcome),
+    ...endingOf(who, outcome, unheardChildren(node.id, heard, soon())),
     ...givenUp(node.id, outcome, soon()),
     ...forwardedMail(who, outcome, soon()),
   ];
@@ -172,15 +174,31 @@ async function handOver(
   await finishPublish(dir, prepared.files);
 }
 
-function endingOf(who: Who, outcome: Outcome): NewFact[] {
+/** The newest fact that its worker has been told of. */
+async function heardUpto({ id, spec }: NodeState, { worker_id }: Who, { log, soon }: Workplace): Promise<number> {
+  if ((soon().board.nodes[id]?.children.length ?? 0) === 0) return 0;
+  const entries = await log.conversation(conversationFile(spec.run_id, worker_id));
+  return pastOf(entries, "assignment", (entry) => entry.role === "user" && entry.node_id === id)?.cursor ?? 0;
+}
+
+/** Children that ended after that: their news went to somebody who will not read it any more. */
+function unheardChildren(id: NodeId, heard: number, { board }: Situation): NodeId[] {
+  return (board.nodes[id]?.children ?? []).filter((child) => {
+    const node = board.nodes[child];
+    return node && "ended_seq" in node && node.ended_seq > heard;
+  });
+}
+
+function endingOf(who: Who, outcome: Outcome, children: NodeId[]): NewFact[] {
+  const unheard = children.length > 0 ? { unheard: children } : {};
   const idle: NewFact = { type: "worker.idle", data: { worker_id: who.worker_id } };
   switch (outcome.kind) {
     case "published":
-      return [{ type: "node.completed", data: { ...who, summary: outcome.summary } }, idle];
+      return [{ type: "node.completed", data: { ...who, summary: outcome.summary, ...unheard } }, idle];
     case "stopped":
       return [{ type: "worker.stopped", data: { worker_id: who.worker_id } }];
     default:
-      return [{ type: "node.failed", data: { ...who, outcome } }, idle];
+      return [{ type: "node.failed", data: { ...who, outcome, ...unheard } }, idle];
   }
 }
 
