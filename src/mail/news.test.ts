@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { apply, begin, type Situation } from "../projections/index.ts";
-import type { Fact, NewFact, Outcome } from "../protocol/index.ts";
+import type { Fact, NewFact, NodeId, Outcome } from "../protocol/index.ts";
 import { type News, newsFor } from "./news.ts";
 
 test("a message is news to whom it is for, or to everyone but its sender", () => {
@@ -59,6 +59,48 @@ test("how a sub-node ended is news to whoever made it, while they are at work on
   ]);
 });
 
+test("what ended below somebody who was never told of it is told with their own end; what ends later, by itself", () => {
+  const under = (node_id: NodeId, parent_node_id: NodeId): NewFact => ({
+    ...created,
+    data: { ...created.data, node_id, parent_node_id },
+  });
+  const done = (node_id: NodeId, worker_id: string, summary: string, ...unheard: NodeId[]): NewFact => ({
+    type: "node.completed",
+    data: { node_id, worker_id, summary, unheard },
+  });
+  const outcome = { kind: "failed", error: "no" } as const;
+  const before: NewFact[] = [
+    created,
+    under("node-2", "node-1"),
+    under("node-3", "node-2"),
+    under("node-4", "node-1"),
+    { type: "node.assigned", data: WHO },
+    done("node-3", "carol", "20\nin all"),
+    { type: "node.failed", data: { node_id: "node-2", worker_id: "bob", outcome, unheard: ["node-3"] } },
+  ];
+  const end = done("node-1", "alice", "80", "node-2");
+  const late = done("node-4", "dora", "10");
+  expect([newsOf("coordinator", end, before), newsOf("coordinator", late, [...before, end])]).toEqual([
+    {
+      text: [
+        "node-1 completed by alice: 80",
+        "Ended below it, unheard:",
+        "- node-2 failed: no. Its unfinished files are in nodes/node-2/scratch/.",
+        "- node-3 completed by carol: 20",
+        "  in all",
+      ].join("\n"),
+    },
+    { text: "node-4 completed by dora: 10" },
+  ]);
+  // Read only after everything was over, it is the same.
+  const all = [...before, end, late];
+  expect(all.map((_, at) => newsAt("coordinator", all, at)?.text.split("\n", 1)[0] ?? null)).toEqual([
+    ...before.map(() => null),
+    "node-1 completed by alice: 80",
+    "node-4 completed by dora: 10",
+  ]);
+});
+
 test.each<[Outcome, string]>([
   [{ kind: "failed", error: "no such key" }, "no such key"],
   [{ kind: "budget_exhausted", spent_usd: 1 }, "budget exhausted"],
@@ -109,6 +151,14 @@ function newsOf(reader: string, fact: NewFact, history: NewFact[] = []): News | 
   const facts = [...history, fact].map((each, at) => ({ ...each, seq: at + 2, ts: 0, agent_id: now.agent.id }) as Fact);
   for (const each of facts) apply(now, each);
   return newsFor(reader, facts.at(-1) as Fact, now);
+}
+
+/** As somebody asks it who reads the log from the beginning, when all of it has happened. */
+function newsAt(reader: string, history: NewFact[], at: number): News | undefined {
+  const now = situation();
+  const facts = history.map((each, place) => ({ ...each, seq: place + 2, ts: 0, agent_id: now.agent.id }) as Fact);
+  for (const each of facts) apply(now, each);
+  return newsFor(reader, facts[at] as Fact, now);
 }
 
 function situation(): Situation {

@@ -1,12 +1,12 @@
 import {
   currentStage,
-  describeBoard,
+  describePage,
   isStageDone,
   type Letter,
   type NodeState,
   type Situation,
 } from "../projections/index.ts";
-import { COORDINATOR, type Fact, HUMAN, type NodeId } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, type FactOf, HUMAN, type NodeId } from "../protocol/index.ts";
 
 export interface News {
   text: string;
@@ -52,7 +52,7 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
     case "node.completed":
     case "node.failed": {
       // A worker hears of the nodes below its own, and answers for them while it is at work.
-      if (openParentOf(fact.data.node_id, now)) return undefined;
+      if (parentWhen(fact, now)) return undefined;
       return `${endOf(fact.data.node_id, now)}${stageNews(now)}`;
     }
     case "node.retried":
@@ -65,7 +65,7 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
         : `${nameOf(fact.data.worker_id, now)} reports: ${fact.data.summary}`;
     // Told the state of the board, so that it does not go by what it remembers of it.
     case "agent.resumed":
-      return `The work was interrupted and your human has now resumed it. The board as it is:\n${describeBoard(now.board)}\nGo on.`;
+      return `The work was interrupted and your human has now resumed it. The board as it is:\n${describePage(now.board, now.agent.run?.id)}\nGo on.`;
     default:
       return undefined;
   }
@@ -73,21 +73,49 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
 
 function newsOfChildren(reader: string, fact: Fact, now: Situation): string | undefined {
   if (fact.type !== "node.completed" && fact.type !== "node.failed") return undefined;
-  const parent = openParentOf(fact.data.node_id, now);
+  const parent = parentWhen(fact, now);
   const mine = parent && "worker_id" in parent && parent.worker_id === reader;
   return mine ? endOf(fact.data.node_id, now) : undefined;
 }
 
-function openParentOf(id: NodeId, { board }: Situation): NodeState | undefined {
-  const above = board.nodes[id]?.spec.parent_node_id;
+/** The node above, if it was still open when this one ended: by the facts, however late they are read. */
+function parentWhen(
+  { seq, data }: FactOf<"node.completed" | "node.failed">,
+  { board }: Situation,
+): NodeState | undefined {
+  const above = board.nodes[data.node_id]?.spec.parent_node_id;
   const parent = above ? board.nodes[above] : undefined;
-  return parent?.status === "completed" || parent?.status === "failed" ? undefined : parent;
+  return parent && hasEnded(parent) && parent.ended_seq < seq ? undefined : parent;
 }
 
+function hasEnded(node: NodeState): node is Extract<NodeState, { status: "completed" | "failed" }> {
+  return node.status === "completed" || node.status === "failed";
+}
+
+const MOST_BELOW = 20;
+const MOST_FILES = 50;
+const LONGEST_BELOW = 600;
+
+/** With what had ended below it unheard, all the way down: otherwise nobody would ever be told of it. */
 function endOf(id: NodeId, now: Situation): string {
+  const below = unheardBelow(id, now);
+  if (below.length === 0) return endOfOne(id, now);
+  const more = below.length > MOST_BELOW ? [`… ${below.length - MOST_BELOW} more, see check_board.`] : [];
+  const lines = below.slice(0, MOST_BELOW).map((each) => `- ${cut(endOfOne(each, now)).replaceAll("\n", "\n  ")}`);
+  return [endOfOne(id, now), "Ended below it, unheard:", ...lines, ...more].join("\n");
+}
+
+function unheardBelow(id: NodeId, { board }: Pick<Situation, "board">): NodeId[] {
+  const node = board.nodes[id];
+  const unheard = node && hasEnded(node) ? node.unheard : [];
+  return unheard.flatMap((each) => [each, ...unheardBelow(each, { board })]);
+}
+
+function endOfOne(id: NodeId, now: Situation): string {
   const node = now.board.nodes[id];
   if (node?.status !== "completed" && node?.status !== "failed") return `${id} has ended.`;
-  const list = node.files.map((file) => `nodes/${id}/published/${file.path}`).join(", ");
+  const named = node.files.slice(0, MOST_FILES).map((file) => `nodes/${id}/published/${file.path}`);
+  const list = `${named.join(", ")}${node.files.length > MOST_FILES ? ` and ${node.files.length - MOST_FILES} more` : ""}`;
   if (node.status === "completed") {
     return `${id} completed by ${nameOf(node.worker_id, now)}: ${node.summary}${list ? `\nPublished: ${list}` : ""}`;
   }
@@ -95,6 +123,10 @@ function endOf(id: NodeId, now: Situation): string {
   const why = "error" in outcome ? outcome.error : outcome.kind.replace("_", " ");
   const left = list ? `What was done is in ${list}.` : `Its unfinished files are in nodes/${id}/scratch/.`;
   return `${id} failed: ${why.replace(/\.$/, "")}. ${left}`;
+}
+
+function cut(text: string): string {
+  return text.length > LONGEST_BELOW ? `${text.slice(0, LONGEST_BELOW - 1)}…` : text;
 }
 
 function stageNews(now: Situation): string {

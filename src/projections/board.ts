@@ -18,6 +18,16 @@ interface NodeBase {
   last_seq: number;
 }
 
+interface Ended {
+  worker_id: WorkerId;
+  files: PublishedFile[];
+  ended_ts: number;
+  /** Who hears of an end is decided by what had ended before it. */
+  ended_seq: number;
+  /** What had ended below it and its worker was never told of. */
+  unheard: NodeId[];
+}
+
 /** A field exists only in the states that have it. */
 export type NodeState = NodeBase &
   (
@@ -34,9 +44,9 @@ export type NodeState = NodeBase &
         /** Why it is only a part, and the node will fail. */
         partial: Outcome | null;
       }
-    | { status: "completed"; worker_id: WorkerId; summary: string; files: PublishedFile[]; ended_ts: number }
+    | (Ended & { status: "completed"; summary: string })
     /** With what could be published of it, if anything. */
-    | { status: "failed"; worker_id: WorkerId; outcome: Outcome; files: PublishedFile[]; ended_ts: number }
+    | (Ended & { status: "failed"; outcome: Outcome })
   );
 
 /** All work of an agent, by node id, in the order it was made. */
@@ -96,14 +106,12 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
       return { ...base, status: "publishing", worker_id, summary, files, partial };
     }
     case "node.completed": {
-      const { worker_id, summary } = fact.data;
-      const files = node.status === "publishing" ? node.files : [];
-      return { ...base, status: "completed", worker_id, summary, files, ended_ts: fact.ts };
+      const { summary } = fact.data;
+      return { ...base, ...endedIn(node, fact), status: "completed", summary };
     }
     case "node.failed": {
-      const { worker_id, outcome } = fact.data;
-      const files = node.status === "publishing" ? node.files : [];
-      return { ...base, status: "failed", worker_id, outcome, files, ended_ts: fact.ts };
+      const { outcome } = fact.data;
+      return { ...base, ...endedIn(node, fact), status: "failed", outcome };
     }
     default:
       return undefined;
@@ -114,6 +122,11 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
 function assignedIn(node: NodeState, { seq, data }: FactOf<"node.started" | "node.retried">) {
   const assigned_seq = "assigned_seq" in node ? node.assigned_seq : seq;
   return { worker_id: data.worker_id, assigned_seq };
+}
+
+function endedIn(node: NodeState, { seq, ts, data }: FactOf<"node.completed" | "node.failed">): Ended {
+  const files = node.status === "publishing" ? node.files : [];
+  return { worker_id: data.worker_id, files, ended_ts: ts, ended_seq: seq, unheard: data.unheard ?? [] };
 }
 
 /** What a node spends, the nodes above it have spent too. */
@@ -147,11 +160,40 @@ function nodesOf(board: Board, ids: readonly NodeId[]): NodeState[] {
   return ids.flatMap((id) => board.nodes[id] ?? []);
 }
 
-/** The board in words, for the coordinator's prompt and for people. */
+/** The board in words, whole, for people. */
 export function describeBoard(board: Board, run?: RunId): string {
-  const nodes = Object.values(board.nodes).filter((node) => run === undefined || node.spec.run_id === run);
-  const lines = nodes.map((node) => `- ${node.id} [${node.status}] ${firstLine(node.spec.task)}${detailOf(node)}`);
+  const lines = Object.values(board.nodes)
+    .filter((node) => run === undefined || node.spec.run_id === run)
+    .map(lineFor);
   return lines.length > 0 ? lines.join("\n") : "The board is empty.";
+}
+
+/** How many nodes, or people, are told of at once: more would fill the reader's context. */
+export const PAGE = 60;
+
+/**
+ * The board in words for the coordinator, never more than a page: from a node on, or the open nodes and then the newest
+ * of the others.
+ */
+export function describePage(board: Board, run: RunId | undefined, from?: number): string {
+  const nodes = Object.values(board.nodes).filter((node) => run === undefined || node.spec.run_id === run);
+  if (from === undefined && nodes.length <= PAGE) return describeBoard(board, run);
+  if (from !== undefined) {
+    const after = nodes.filter((node) => numberOf(node.id) >= from);
+    const next = after[PAGE];
+    const more = next ? [`… ${after.length - PAGE} more: check_board with from: ${numberOf(next.id)}.`] : [];
+    return after.length > 0
+      ? [...after.slice(0, PAGE).map(lineFor), ...more].join("\n")
+      : `There is no node-${from} or later.`;
+  }
+  const isOpen = (node: NodeState) => node.status !== "completed" && node.status !== "failed";
+  const telling = [...nodes.filter(isOpen), ...nodes.filter((node) => !isOpen(node)).reverse()].slice(0, PAGE);
+  const shown = telling.sort((a, b) => numberOf(a.id) - numberOf(b.id)).map(lineFor);
+  return [...shown, `… ${nodes.length - PAGE} more: check_board with from: 1 shows them from the first on.`].join("\n");
+}
+
+function lineFor(node: NodeState): string {
+  return `- ${node.id} [${node.status}] ${firstLine(node.spec.task)}${detailOf(node)}`;
 }
 
 function detailOf(node: NodeState): string {

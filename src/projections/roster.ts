@@ -48,9 +48,11 @@ export function applyToRoster(roster: Roster, fact: Fact): void {
     case "worker.waiting":
       roster[id] = { id, spawned, status: "waiting", node_id: fact.data.node_id, for: fact.data.for };
       return;
-    case "worker.briefed":
-      worker.spawned = { ...spawned, identity: fact.data.identity };
+    case "worker.briefed": {
+      const { identity, model = spawned.model, tools = spawned.tools } = fact.data;
+      worker.spawned = { ...spawned, identity, model, ...(tools && { tools }) };
       return;
+    }
     case "worker.retired":
       roster[id] = { id, spawned, status: "retired", still: "node_id" in worker ? worker : null };
       return;
@@ -64,13 +66,23 @@ export function idleWorkers(roster: Roster): WorkerState[] {
   return Object.values(roster).filter((worker) => worker.status === "idle");
 }
 
-/** The people in words. */
-export function describeRoster(roster: Roster): string {
-  return Object.values(roster)
-    .map((worker) => {
-      const on = "node_id" in worker && worker.node_id ? ` on ${worker.node_id}` : "";
-      const what = worker.status === "waiting" ? `waiting for ${worker.for.replace("_", " ")}` : worker.status;
-      return `- ${worker.spawned.name}: ${what}${on} (${worker.spawned.model})`;
-    })
-    .join("\n");
+/** The people in words. Where there are too many, those at work come before those who are free or gone. */
+export function describeRoster(roster: Roster, most: number): string {
+  const people = Object.values(roster);
+  const shown = people.length > most ? people.toSorted((a, b) => rankOf(a) - rankOf(b)).slice(0, most) : people;
+  const more = people.length - shown.length;
+  return [
+    ...shown.map(lineFor),
+    ...(more > 0 ? [`… ${more} more, who are not at work or were hired later.`] : []),
+  ].join("\n");
+}
+
+function rankOf({ status }: WorkerState): number {
+  return status === "busy" || status === "waiting" ? 0 : status === "retired" ? 2 : 1;
+}
+
+function lineFor(worker: WorkerState): string {
+  const on = "node_id" in worker && worker.node_id ? ` on ${worker.node_id}` : "";
+  const what = worker.status === "waiting" ? `waiting for ${worker.for.replace("_", " ")}` : worker.status;
+  return `- ${worker.spawned.name}: ${what}${on} (${worker.spawned.model})`;
 }

@@ -30,7 +30,17 @@ test("a node goes from pending to completed, keeps what it published, and knows 
     { facts: 3, last_seq: 4, status: "running", ...taken, started_ts: 4 },
     { facts: 4, last_seq: 5, status: "running", ...taken, started_ts: 4 },
     { facts: 5, last_seq: 6, status: "publishing", ...alice, summary: "80", files, partial: null },
-    { facts: 6, last_seq: 7, status: "completed", ...alice, summary: "80", files, ended_ts: 7 },
+    {
+      facts: 6,
+      last_seq: 7,
+      status: "completed",
+      ...alice,
+      summary: "80",
+      files,
+      ended_ts: 7,
+      ended_seq: 7,
+      unheard: [],
+    },
   ]);
 });
 
@@ -60,7 +70,18 @@ test("a node that is tried again is still the same assignment, and one that fail
       files,
       partial: null,
     },
-    { facts: 7, last_seq: 8, failures: 1, status: "failed", worker_id: "alice", outcome, files, ended_ts: 8 },
+    {
+      facts: 7,
+      last_seq: 8,
+      failures: 1,
+      status: "failed",
+      worker_id: "alice",
+      outcome,
+      files,
+      ended_ts: 8,
+      ended_seq: 8,
+      unheard: [],
+    },
   ]);
 });
 

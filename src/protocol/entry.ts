@@ -36,6 +36,8 @@ const userEntry = z.object({
   upto: z.int().nonnegative().optional(),
   /** The messages told here: each is received when this entry is on disk. */
   messages: z.array(z.string()).optional(),
+  /** The word after a try that failed: from here on it is another try. */
+  again: z.literal(true).optional(),
   /** Present on the first entry of an assignment. */
   node_id: z.string().optional(),
   run_id: z.string().optional(),

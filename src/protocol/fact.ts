@@ -11,6 +11,8 @@ import { usageSchema } from "./usage.ts";
  */
 const node = { node_id: nodeIdSchema };
 const worker = { worker_id: workerIdSchema };
+/** Nodes below that had ended without the worker being told: whoever hears of this end hears of them too. */
+const unheard = { unheard: z.array(nodeIdSchema).optional() };
 /** Who acts, and on which node; the coordinator acts on none. */
 const actor = { worker_id: workerIdSchema, node_id: nodeIdSchema.nullable() };
 
@@ -96,10 +98,10 @@ export const factData = {
     /** Why it is only a part: the node is to fail with this. */
     partial: outcomeSchema.optional(),
   }),
-  "node.completed": z.object({ ...node, ...worker, summary: z.string() }),
+  "node.completed": z.object({ ...node, ...worker, summary: z.string(), ...unheard }),
   /** A try failed and the same worker tries once more. */
   "node.retried": z.object({ ...node, ...worker, error: z.string() }),
-  "node.failed": z.object({ ...node, ...worker, outcome: outcomeSchema }),
+  "node.failed": z.object({ ...node, ...worker, outcome: outcomeSchema, ...unheard }),
 
   "worker.spawned": z.object({
     run_id: runIdSchema,
@@ -114,7 +116,13 @@ export const factData = {
     tools: z.array(z.string()).optional(),
   }),
   /** A new brief between stages: from now on this is who the worker is. */
-  "worker.briefed": z.object({ ...worker, identity: z.string() }),
+  "worker.briefed": z.object({
+    ...worker,
+    identity: z.string(),
+    /** Where they are to be others than before. */
+    model: z.string().optional(),
+    tools: z.array(z.string()).optional(),
+  }),
   "worker.retired": z.object(worker),
   "worker.busy": z.object(actor),
   "worker.idle": z.object(worker),

@@ -25,6 +25,28 @@ test("work waits for what it depends on and for what its refs point at, unless t
   expect(checked({ dependencies: ["node-1", "node-3"], refs })).toEqual({
     ok: true,
     dependencies: ["node-1", "node-3", "node-2"],
+    refs: { done: "node-1/published/a.md", coming: "node-2/published", all: "node-3/published" },
+  });
+});
+
+test("a ref is written in one way, however it was ordered; a folder of what is there is a ref too", () => {
+  const refs = {
+    plain: "node-1/published/a.md",
+    whole: "nodes/node-1/published/a.md",
+    dotted: "./nodes/node-1/published//a.md",
+    folder: "nodes/node-1/published/data/",
+    all: "nodes/node-1/published/",
+  };
+  expect(checked({ refs })).toEqual({
+    ok: true,
+    dependencies: [],
+    refs: {
+      plain: "node-1/published/a.md",
+      whole: "node-1/published/a.md",
+      dotted: "node-1/published/a.md",
+      folder: "node-1/published/data/",
+      all: "node-1/published",
+    },
   });
 });
 
@@ -50,6 +72,16 @@ test.each<[string, Partial<NewWork>, string]>([
     'ref "survey" must point at the published files of another node, e.g. node-1/published/report.md; it is "other/node-1/published".',
   ],
   [
+    "a ref to a file that a completed node never published",
+    { refs: { survey: "nodes/node-1/published/b.md" } },
+    'ref "survey" is "nodes/node-1/published/b.md", but node-1 published only a.md, data/t.csv.',
+  ],
+  [
+    "a ref that leads out",
+    { refs: { survey: "node-2/published/../scratch/a.md" } },
+    'ref "survey" must point at the published files of another node, e.g. node-1/published/report.md; it is "node-2/published/../scratch/a.md".',
+  ],
+  [
     "a deliverable in prose",
     { deliverables: ["report.md", "a short report"] },
     'deliverables are file names, e.g. report.md; "a short report" is not one. Say the rest in the task.',
@@ -72,14 +104,14 @@ test("on an empty board nothing can be depended on", () => {
 
 test("file names with spaces, folders and dots are file names", () => {
   const deliverables = ["final report.md", "data/raw values", "Makefile", "..hidden/x"];
-  expect(checked({ deliverables })).toEqual({ ok: true, dependencies: [] });
+  expect(checked({ deliverables })).toEqual({ ok: true, dependencies: [], refs: {} });
 });
 
 test("nothing waits for what has failed, but what it left may be read", () => {
   const now = situation(created("node-1"), failed("node-1"));
   expect([checked({ dependencies: ["node-1"] }, now), checked({ refs: { left: "node-1/published" } }, now)]).toEqual([
     { ok: false, reason: "node-1 has failed, nothing can wait for it. What it left may be a ref." },
-    { ok: true, dependencies: [] },
+    { ok: true, dependencies: [], refs: { left: "node-1/published" } },
   ]);
 });
 
@@ -108,7 +140,7 @@ test("work goes only so deep and so broad", () => {
     created("node-3", { parent_node_id: "node-1" }),
   );
   expect([checked({}, deep, "node-2"), checked({}, deep, "node-3"), checked({}, broad, "node-1")]).toEqual([
-    { ok: true, dependencies: [] },
+    { ok: true, dependencies: [], refs: {} },
     { ok: false, reason: "work is already 3 levels deep. Do it yourself." },
     { ok: false, reason: "node-1 has 2 sub-nodes already. Do the rest yourself." },
   ]);
@@ -120,22 +152,26 @@ test("a share is reserved from what is left above it", () => {
     created("node-2", { budget_usd: 0.25, parent_node_id: "node-1" }),
   );
   expect([checked({ budget_usd: 0.5 }, now), checked({ budget_usd: 0.75 }, now)]).toEqual([
-    { ok: true, dependencies: [] },
+    { ok: true, dependencies: [], refs: {} },
     { ok: false, reason: "$0.75 is more than the $0.5000 that the agent has left." },
   ]);
   expect([checked({ budget_usd: 0.25 }, now, "node-1"), checked({ budget_usd: 0.3 }, now, "node-1")]).toEqual([
-    { ok: true, dependencies: [] },
+    { ok: true, dependencies: [], refs: {} },
     { ok: false, reason: "$0.3 is more than the $0.2500 that node-1 has left." },
   ]);
 });
 
 /** Three nodes, the first completed. */
 function threeNodes(): Situation {
-  const completed: NewFact = {
-    type: "node.completed",
-    data: { node_id: "node-1", worker_id: "alice", summary: "" },
-  };
-  return situation(created("node-1"), created("node-2"), created("node-3"), completed);
+  const end = { node_id: "node-1", worker_id: "alice", summary: "" } as const;
+  const files = ["a.md", "data/t.csv"].map((path) => ({ path, sha256: "", bytes: 1 }));
+  return situation(
+    created("node-1"),
+    created("node-2"),
+    created("node-3"),
+    { type: "node.published", data: { ...end, files } },
+    { type: "node.completed", data: end },
+  );
 }
 
 /** An agent with a budget of $1. */

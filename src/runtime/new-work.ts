@@ -2,7 +2,7 @@ import { type Board, type NodeState, nodeNamed, type Situation } from "../projec
 import type { NodeId, RunId } from "../protocol/index.ts";
 import type { NewWork } from "../tools/work.ts";
 
-type Checked = { ok: true; dependencies: NodeId[] } | { ok: false; reason: string };
+type Checked = { ok: true; dependencies: NodeId[]; refs: Record<string, string> } | { ok: false; reason: string };
 
 /** Work may only build on nodes that exist; a node made now can therefore never be part of a cycle. */
 export function checkedOrder(
@@ -29,20 +29,43 @@ export function checkedOrder(
       return { ok: false, reason: `${id} is waiting for this very work; it cannot come first.` };
     dependencies.push(node.id);
   }
+  const refs: Record<string, string> = {};
   for (const [name, target] of Object.entries(order.refs)) {
-    const match = /^(?:nodes\/)?(node-\d+)\/published(?:\/|$)/.exec(target);
-    const node = match?.[1] ? nodeNamed(board, match[1]) : undefined;
-    if (node?.spec.run_id !== run || waitsForAny(node, above, board)) {
+    const [, id = "", path = ""] = /^(?:\.\/)?(?:nodes\/)?(node-\d+)\/published(?:\/+(.*))?$/.exec(target) ?? [];
+    const node = nodeNamed(board, id);
+    if (node?.spec.run_id !== run || waitsForAny(node, above, board) || /(^|\/)\.\.(\/|$)/.test(path)) {
       return {
         ok: false,
         reason: `ref "${name}" must point at the published files of another node, e.g. node-1/published/report.md; it is "${target}".`,
       };
     }
+    if (!isOpen(node) && !holds(node, path))
+      return { ok: false, reason: `ref "${name}" is "${target}", but ${publishedBy(node)}` };
+    // One way to write it, whatever the order says: everybody puts `nodes/` before it.
+    refs[name] = `${id}/published${path === "" ? "" : `/${path}`}`;
     // What a ref points at exists only once that node is completed.
-    if (node.status !== "completed" && node.status !== "failed" && !dependencies.includes(node.id))
-      dependencies.push(node.id);
+    if (isOpen(node) && !dependencies.includes(node.id)) dependencies.push(node.id);
   }
-  return { ok: true, dependencies };
+  return { ok: true, dependencies, refs };
+}
+
+/** Whether a node that has ended published this file, or something in this folder. All it left may be nothing. */
+function holds(node: NodeState, path: string): boolean {
+  const wanted = path.replace(/\/+$/, "");
+  return wanted === "" || filesOf(node).some((file) => file === wanted || file.startsWith(`${wanted}/`));
+}
+
+const MOST_NAMED = 20;
+
+function publishedBy(node: NodeState): string {
+  const files = filesOf(node);
+  if (files.length === 0) return `${node.id} published nothing.`;
+  const more = files.length > MOST_NAMED ? ` and ${files.length - MOST_NAMED} more` : "";
+  return `${node.id} published only ${files.slice(0, MOST_NAMED).join(", ")}${more}.`;
+}
+
+function filesOf(node: NodeState): string[] {
+  return "files" in node ? node.files.map((file) => file.path) : [];
 }
 
 function tooDeepOrBroad(

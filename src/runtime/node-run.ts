@@ -23,7 +23,9 @@ import {
 } from "../store/node-folder.ts";
 import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
 import { writeHistory, writeRefs } from "../store/run-files.ts";
+import type { Batch } from "../store/store.ts";
 import { type Colleagues, isOver, type Workplace, workOnNode } from "../workers/harnessed.ts";
+import { pastOf } from "../workers/past.ts";
 import { BudgetExhausted } from "../workers/purse.ts";
 import { pinnedRefs } from "./pinned-refs.ts";
 
@@ -37,7 +39,7 @@ export function isTaken(node: NodeState): node is TakenNode {
 /**
  * One worker on one node, to its end.
  *
- * N1. A try that failed is repeated once; the second failure is told with notes.
+ * N1. A try that failed is repeated once, and who tries again is told what went wrong; a node that fails leaves notes.
  * N2. Whoever runs out of turns, time or money publishes what there is, and hands the rest over.
  * N3. The end is one append: node and worker change together, and mail that nobody read goes to the coordinator.
  */
@@ -75,22 +77,21 @@ export async function runNode(
   const handedOver = node.status === "publishing" ? node.partial : null;
   let outcome =
     unready ?? handedOver ?? (await oneTry(node, worker, contract, team, place, signal).catch(asOutcome(signal)));
-  if (outcome.kind === "failed" && !unready && !handedOver && node.failures === 0 && !signal.aborted && !over()) {
-    await log.append({
-      facts: [
-        { type: "node.retried", data: { ...who, error: outcome.error } },
-        { type: "node.started", data: who },
-      ],
-    }).durable;
-    outcome = await oneTry(node, worker, contract, team, place, signal).catch(asOutcome(signal));
+  if (outcome.kind === "failed" && !unready && !handedOver && node.failures === 0) {
+    const again = await secondTry(node, who, outcome.error, place);
+    if (!signal.aborted && !over()) {
+      await log.append(again).durable;
+      outcome = await oneTry(node, worker, contract, team, place, signal).catch(asOutcome(signal));
+    }
   }
   if (outcome.kind !== "published" && outcome.kind !== "stopped") {
     await handOver(node, who, outcome, dir, place).catch((error: unknown) => void asOutcome(signal)(error));
   }
+  const heard = await heardUpto(node, who, place);
   // The run may have ended meanwhile, and the node with it.
   if (over()) outcome = { kind: "stopped" };
   const facts = [
-    ...endingOf(who, outcome),
+    ...endingOf(who, outcome, unheardChildren(node.id, heard, soon())),
     ...givenUp(node.id, outcome, soon()),
     ...forwardedMail(who, outcome, soon()),
   ];
@@ -99,6 +100,20 @@ export async function runNode(
   // Both are made from the facts: failing to write them changes nothing.
   await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome)).catch(() => {});
   await writeHistory(home, now().board, node.spec.run_id, worker.id).catch(() => {});
+}
+
+/** Whoever tries again knows what went wrong; who never got as far as the first words begins with them. */
+async function secondTry(node: NodeState, who: Who, error: string, { log }: Workplace): Promise<Batch> {
+  const facts: NewFact[] = [
+    { type: "node.retried", data: { ...who, error } },
+    { type: "node.started", data: who },
+  ];
+  const file = conversationFile(node.spec.run_id, who.worker_id);
+  const begun = (await log.conversation(file)).some((entry) => entry.role === "user" && entry.node_id === node.id);
+  const content = `This try failed: ${error}\nWhat you said and wrote so far is still there. Try once more, and do it differently if that is what went wrong; a second failure ends the node.`;
+  return begun
+    ? { facts, entries: { file, entries: [{ role: "user", from: "agiraph", content, again: true }] } }
+    : { facts };
 }
 
 /** The stage's contract bounds turns and time. Time begins anew when work is taken up: a pause overnight is not work. */
@@ -139,8 +154,7 @@ async function handOver(
   { log, now, soon }: Workplace,
 ): Promise<void> {
   const entries = await log.conversation(conversationFile(node.spec.run_id, who.worker_id));
-  if (outcome.kind === "failed")
-    await writeFileAtomic(join(dir, "failure_notes.md"), failureNotes(outcome.error, node.id, entries));
+  await writeFileAtomic(join(dir, "failure_notes.md"), failureNotes(explain(outcome), node.id, entries));
   const current = now().board.nodes[node.id];
   if (current?.status === "publishing") return recoverPublish(dir, current.files);
   const prepared = await preparePublish(dir, []);
@@ -150,15 +164,31 @@ async function handOver(
   await finishPublish(dir, prepared.files);
 }
 
-function endingOf(who: Who, outcome: Outcome): NewFact[] {
+/** The newest fact that its worker has been told of. */
+async function heardUpto({ id, spec }: NodeState, { worker_id }: Who, { log, soon }: Workplace): Promise<number> {
+  if ((soon().board.nodes[id]?.children.length ?? 0) === 0) return 0;
+  const entries = await log.conversation(conversationFile(spec.run_id, worker_id));
+  return pastOf(entries, "assignment", (entry) => entry.role === "user" && entry.node_id === id)?.cursor ?? 0;
+}
+
+/** Children that ended after that: their news went to somebody who will not read it any more. */
+function unheardChildren(id: NodeId, heard: number, { board }: Situation): NodeId[] {
+  return (board.nodes[id]?.children ?? []).filter((child) => {
+    const node = board.nodes[child];
+    return node && "ended_seq" in node && node.ended_seq > heard;
+  });
+}
+
+function endingOf(who: Who, outcome: Outcome, children: NodeId[]): NewFact[] {
+  const unheard = children.length > 0 ? { unheard: children } : {};
   const idle: NewFact = { type: "worker.idle", data: { worker_id: who.worker_id } };
   switch (outcome.kind) {
     case "published":
-      return [{ type: "node.completed", data: { ...who, summary: outcome.summary } }, idle];
+      return [{ type: "node.completed", data: { ...who, summary: outcome.summary, ...unheard } }, idle];
     case "stopped":
       return [{ type: "worker.stopped", data: { worker_id: who.worker_id } }];
     default:
-      return [{ type: "node.failed", data: { ...who, outcome } }, idle];
+      return [{ type: "node.failed", data: { ...who, outcome, ...unheard } }, idle];
   }
 }
 

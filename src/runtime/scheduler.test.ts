@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { apply, begin, readyNodes, type Situation } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type NewFact, type NodeId } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, type NewFact, type NodeId, workerIdSchema } from "../protocol/index.ts";
 import { assignments } from "./scheduler.ts";
 
 const run_id = "run-1" as const;
@@ -81,6 +81,25 @@ test("the oldest ready node goes first; who is wanted for a node is asked last f
       ["node-3", "alice"],
       ["node-4", "carol"],
     ],
+  ]);
+});
+
+test("however many are hired, each has a person's name of their own", () => {
+  const many = 120 + 2 * 16 * 120;
+  const facts = assignments(situationAfter(Array.from({ length: many }, (_, at) => made(at + 1))), {
+    maxConcurrent: many,
+  });
+  const people = facts.flatMap((fact) => (fact.type === "worker.spawned" ? [fact.data] : []));
+  expect(new Set(people.map((person) => person.worker_id)).size).toBe(many);
+  expect(people.every((person) => workerIdSchema.safeParse(person.worker_id).success)).toBe(true);
+  expect([0, 39, 40, 119, 120, 121, 120 + 16 * 120].map((at) => people[at]?.name)).toEqual([
+    "Alice",
+    "Nora",
+    "Omar",
+    "Xavier",
+    "Alice Archer",
+    "Bob Archer",
+    "Alice Archer 2",
   ]);
 });
 

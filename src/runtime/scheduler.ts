@@ -8,14 +8,7 @@ import {
   waitingWork,
 } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type RunId, type WorkerId } from "../protocol/index.ts";
-
-/** Names for workers nobody named, in the order they are hired. */
-const NAMES = [
-  ..."Alice Bob Carol David Erin Frank Grace Henry Iris Jack Kate Leo Mona Nina Oscar Paula Quinn Rosa Sam Tara".split(
-    " ",
-  ),
-  ..."Uma Victor Wendy Xenia Yusuf Zoe Amir Bea Chen Dora Emil Fay Gus Hana Ivan Judy Karl Lena Milo Nora".split(" "),
-];
+import { fullName, idOf, NAMES } from "./first-names.ts";
 
 /**
  * Who takes what now. Pure: the same situation always gives the same answer.
@@ -84,8 +77,8 @@ function workingNow({ board, roster }: Situation, run: RunId): number {
 }
 
 function hire(now: Situation, run_id: RunId, hired: Set<WorkerId>, facts: NewFact[]): WorkerId {
-  const name = NAMES.find((candidate) => !hired.has(candidate.toLowerCase())) ?? `Worker ${hired.size}`;
-  const worker_id = name.toLowerCase().replaceAll(" ", "-");
+  const name = NAMES.find((candidate) => !hired.has(candidate.toLowerCase())) ?? fullName(hired);
+  const worker_id = idOf(name);
   hired.add(worker_id);
   const { worker_model } = now.agent.created;
   facts.push({ type: "worker.spawned", data: { run_id, worker_id, name, kind: "harnessed", model: worker_model } });

@@ -1,11 +1,12 @@
 import {
   currentStage,
-  describeBoard,
+  describePage,
   describeRoster,
   isStageDone,
   type NodeState,
   nodeNamed,
   openNodes,
+  PAGE,
   pairOf,
   type Situation,
   type Stage,
@@ -72,7 +73,7 @@ export class Team {
           task: order.task,
           inference: order.inference,
           dependencies: checked.dependencies,
-          refs: order.refs,
+          refs: checked.refs,
           deliverables: order.deliverables,
           parent_node_id: by.node_id,
           created_by: by.worker_id,
@@ -95,12 +96,19 @@ export class Team {
 
   async assign(nodeId: string, word: string): Promise<ToolOutput> {
     const node = nodeNamed(this.#ports.soon().board, nodeId);
-    if (!node) return refused(`There is no node "${nodeId}".\n${describeBoard(this.#ports.soon().board)}`);
+    if (!node) return refused(`There is no node "${nodeId}".\n${describePage(this.#ports.soon().board, this.#run)}`);
     if (node.status !== "pending") return refused(`${node.id} is ${node.status}; only waiting nodes can be assigned.`);
     const worker = this.#worker(word);
     if (!worker) return refused(this.#nobody(word));
     await this.#append([{ type: "node.reserved", data: { node_id: node.id, worker_id: worker.id } }]);
-    const when = worker.status === "idle" ? "begins at once" : `takes it when free (now ${worker.status})`;
+    const { board } = this.#ports.soon();
+    const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
+    const when =
+      waitsFor.length > 0
+        ? `begins when ${waitsFor.join(", ")} ${waitsFor.length === 1 ? "is" : "are"} completed`
+        : worker.status === "idle"
+          ? "begins at once"
+          : `takes it when free (now ${worker.status})`;
     return `${node.id} is ${worker.spawned.name}'s, who ${when}.`;
   }
 
@@ -166,9 +174,9 @@ export class Team {
     return `Stage ${stage.number}, ${stage.name} (${stage.contract.checkpoint_policy}) is ${done}:\n${lines.join("\n")}`;
   }
 
-  board(): string {
+  board(from?: number): string {
     const now = this.#ports.soon();
-    return `${describeBoard(now.board, this.#run)}\n\nPeople:\n${describeRoster(now.roster)}`;
+    return `${describePage(now.board, this.#run, from)}\n\nPeople:\n${describeRoster(now.roster, PAGE)}`;
   }
 
   unfinished(): string | null {
@@ -192,10 +200,12 @@ export class Team {
     // Nobody limits people; what they say ends a ping-pong.
     const isBetweenWorkers = from !== HUMAN && to !== HUMAN;
     if (isBetweenWorkers && (hops > maxHops || (last?.count ?? 0) >= maxThread)) {
+      const advice = [from, to].includes(COORDINATOR) ? "." : ", or ask the coordinator.";
       return refused(
-        `You and ${word} have written to each other ${last?.count ?? 0} times. Decide with what you have, or ask the coordinator.`,
+        `You and ${word} have written to each other ${last?.count ?? 0} times. Decide with what you have${advice}`,
       );
     }
+    if (to === "*" && !this.#hasListeners(from)) return refused("Nobody else is at work: nobody would read it.");
     const reader = readerOf(to, this.#ports.soon());
     if (reader === from) return refused(`${word} has no work now. Put it into the task you give them.`);
     await this.#append([this.#message(from, to, content, reader === to ? {} : { reader })]);
@@ -292,8 +302,9 @@ export class Team {
     const worker = this.#worker(role.name);
     const worker_id = worker?.id ?? idOf(role.name);
     const node_id = this.#nextNode();
+    const theirs = { ...(role.model && { model: role.model }), ...(role.tools && { tools: role.tools }) };
     const who: NewFact = worker
-      ? { type: "worker.briefed", data: { worker_id, identity } }
+      ? { type: "worker.briefed", data: { worker_id, identity, ...theirs } }
       : this.#spawned({ name: role.name, identity, model: role.model, tools: role.tools });
     const work = {
       run_id: this.#run,
@@ -374,6 +385,14 @@ export class Team {
     // Somebody who has left is still a name: their mail reaches the coordinator.
     const { roster } = this.#ports.soon();
     return Object.hasOwn(roster, id) ? id : undefined;
+  }
+
+  /** Whether somebody reads what is said to all: whoever is at work, and the coordinator. */
+  #hasListeners(from: string): boolean {
+    const isAtWork = (worker: WorkerState) =>
+      worker.status === "busy" || worker.status === "waiting" || (worker.status === "retired" && worker.still !== null);
+    const { roster } = this.#ports.soon();
+    return from !== COORDINATOR || Object.values(roster).some((worker) => worker.id !== from && isAtWork(worker));
   }
 
   #nobody(word: string): string {

@@ -6,8 +6,8 @@ import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
 export interface CoordinationPort {
   spawn(order: NewWorker): Promise<ToolOutput>;
   assign(nodeId: string, worker: string): Promise<ToolOutput>;
-  /** Board and roster, as they are. */
-  board(): string;
+  /** Board and roster, as they are: a page of them, from a node's number on if one is given. */
+  board(from?: number): string;
   reconvene(order: Reconvening): Promise<ToolOutput>;
   launch(stage: StageOfRoles): Promise<ToolOutput>;
   stageStatus(): string;
@@ -84,8 +84,10 @@ export function coordinationTools(port: CoordinationPort): Tool[] {
       description: "View all work nodes and workers and how they are doing.",
       guidance: "You are told what changes, so look only when you have lost the picture.",
       repeatable: true,
-      parameters: z.object({}),
-      run: async () => port.board(),
+      parameters: z.object({
+        from: z.int().positive().optional().describe("Show nodes from this number on, e.g. 61; for long boards."),
+      }),
+      run: async ({ from }) => port.board(from),
     }),
     defineTool({
       name: "reconvene",
@@ -101,7 +103,7 @@ export function coordinationTools(port: CoordinationPort): Tool[] {
       name: "launch_roles",
       description: "Begin a stage with a set of roles: each gets a worker and a node at once.",
       guidance: `One call for a whole stage: diverse specialists, several of the same kind with different shares, or one alone.
-- A name you used before keeps their memory and gets the new brief; people you do not name are retired.
+- A name you used before keeps their memory and gets the new brief (and the model and tools, where you name them); people you do not name are retired.
 - Each role ends its part with checkpoint or publish.`,
       repeatable: false,
       parameters: stageOfRoles,

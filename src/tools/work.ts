@@ -45,6 +45,9 @@ const newWork = z.object({
 });
 export type NewWork = z.infer<typeof newWork>;
 
+/** Others are told it, whole: what is longer belongs into a file. */
+const LONGEST_SUMMARY = 4000;
+
 export function publishTool(node: NodePort): Tool {
   return defineTool({
     name: "publish",
@@ -55,7 +58,11 @@ export function publishTool(node: NodePort): Tool {
 - The summary is what others read first: what you produced, what you found, what is uncertain.`,
     repeatable: true,
     parameters: z.object({
-      summary: z.string().min(1).describe("What you produced, in a few sentences."),
+      summary: z
+        .string()
+        .min(1)
+        .max(LONGEST_SUMMARY)
+        .describe("What you produced, in a few sentences. More than that belongs into a file."),
       learned: z
         .string()
         .max(4000)
@@ -78,7 +85,7 @@ export function checkpointTool(port: CheckpointPort): Tool {
     guidance: `Marks a point worth coming back to: what is done, what is next. It is recorded and others see it; you go on working.
 - Write your files first. A checkpoint with nothing on disk helps nobody.`,
     repeatable: true,
-    parameters: z.object({ summary: z.string().min(1) }),
+    parameters: z.object({ summary: z.string().min(1).max(LONGEST_SUMMARY) }),
     run: ({ summary }) => port.checkpoint(summary),
   });
 }

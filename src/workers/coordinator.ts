@@ -100,7 +100,7 @@ async function beginRun(
   const first: UserEntry = { role: "user", from: HUMAN, content: run.goal, run_id: run.id, upto: cursor };
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: CONVERSATION, entries } }).durable;
-  return { system, history: [...before, first], turn: 1, cursor };
+  return { system, history: [...before, first], turn: 1, tried: 0, cursor };
 }
 
 function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["conversation"]>>): Entry[] {

@@ -75,7 +75,8 @@ export async function workOnNode(
   try {
     const job = {
       ...past,
-      maxTurns: single ? 1 : place.maxTurns,
+      // The contract bounds all tries together, but a try that nobody could begin would be none.
+      maxTurns: Math.max(single ? 1 : place.maxTurns, past.tried + 1),
       onSilence: single ? publishAnswer(answerFile(node), scope, port) : waitOrAsk(node, actor, mailbox, place),
     };
     const mail = () => newsOn(node, mailbox, place);
@@ -182,7 +183,7 @@ async function beginAssignment(
   };
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: actor.conversation, entries } }).durable;
-  return { system, history: [first], turn: 1, cursor };
+  return { system, history: [first], turn: 1, tried: 0, cursor };
 }
 
 const MAX_PROMPT_FILE_BYTES = 64 * 1024;

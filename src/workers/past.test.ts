@@ -35,13 +35,13 @@ const begins = (node: string) => (entry: StoredEntry) => entry.role === "user" &
 
 test("a worker takes up its assignment where it was: its own words, turns and news, under the newest prompt", () => {
   const { history, ...rest } = pastOf(two, "assignment", begins("node-2")) ?? { history: [] };
-  expect(rest).toEqual({ system: "S2", turn: 3, cursor: 11 });
+  expect(rest).toEqual({ system: "S2", turn: 3, tried: 0, cursor: 11 });
   expect(history.map(words)).toEqual(["Second", "assistant", "n2", "assistant", "A reminder."]);
 });
 
 test("the coordinator's conversation goes on through all its runs; its turns count from the run's beginning", () => {
   const { history, ...rest } = pastOf(two, "beginning", begins("node-2")) ?? { history: [] };
-  expect(rest).toEqual({ system: "S2", turn: 3, cursor: 11 });
+  expect(rest).toEqual({ system: "S2", turn: 3, tried: 0, cursor: 11 });
   expect(history.map(words)).toEqual([
     "First",
     "assistant",
@@ -58,7 +58,14 @@ test("the coordinator's conversation goes on through all its runs; its turns cou
 test("an assignment that was given twice is taken up at the second time", () => {
   const again = stored(task("One", "node-1", 1), reply, task("One again", "node-1", 4));
   const { history, ...rest } = pastOf(again, "assignment", begins("node-1")) ?? { history: [] };
-  expect([history.map(words), rest]).toEqual([["One again"], { system: "", turn: 1, cursor: 4 }]);
+  expect([history.map(words), rest]).toEqual([["One again"], { system: "", turn: 1, tried: 0, cursor: 4 }]);
+});
+
+test("the turns of the tries before this one are known, however often this one is taken up", () => {
+  const again: Entry = { role: "user", from: "agiraph", content: "Try once more.", again: true };
+  const retried = stored(task("One", "node-1", 1), reply, reply, again, reply);
+  const { history, ...rest } = pastOf(retried, "assignment", begins("node-1")) ?? { history: [] };
+  expect([history.length, rest]).toEqual([5, { system: "", turn: 4, tried: 2, cursor: 1 }]);
 });
 
 test("a summary stands for everything before it", () => {

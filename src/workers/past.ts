@@ -7,6 +7,8 @@ export interface Past {
   history: Entry[];
   /** The number of the next turn. */
   turn: number;
+  /** How many turns the tries before this one took. */
+  tried: number;
   /** News up to this fact has been told. */
   cursor: number;
 }
@@ -24,12 +26,18 @@ export function pastOf(
   if (start < 0) return undefined;
   const system = entries.findLast((entry) => entry.role === "system");
   const since = entries.slice(start);
+  const again = since.findLastIndex((entry) => entry.role === "user" && entry.again);
   return {
     system: system?.content ?? "",
     history: sinceSummary(entries.slice(from === "assignment" ? start : 0)),
-    turn: 1 + since.filter((entry) => entry.role === "assistant").length,
+    turn: 1 + turnsIn(since),
+    tried: turnsIn(since.slice(0, Math.max(again, 0))),
     cursor: lastCursor(since),
   };
+}
+
+function turnsIn(entries: readonly StoredEntry[]): number {
+  return entries.filter((entry) => entry.role === "assistant").length;
 }
 
 function lastCursor(entries: readonly StoredEntry[]): number {

@@ -116,12 +116,12 @@ async function* settle(
   return undefined;
 }
 
-/** How many replies called nothing since the last call or the last news: whoever waits for news is not idle. */
+/** How many replies called nothing since the last call, the last news or the last try: who waits for news is not idle. */
 function silencesIn(history: readonly Entry[]): number {
   let count = 0;
   for (let at = history.length - 1; at >= 0; at--) {
     const entry = history[at];
-    if (entry?.role === "user" && entry.upto !== undefined) break;
+    if (entry?.role === "user" && (entry.upto !== undefined || entry.again)) break;
     if (entry?.role !== "assistant") continue;
     if (callsOf(entry).length > 0) break;
     count += 1;

@@ -112,7 +112,7 @@ test("silence while the team works is patience: it costs no question, and the co
   ]);
 });
 
-test("a worker that falls silent is reminded three times, and then its node has failed", async () => {
+test("a worker that falls silent is reminded three times in each of its tries, and then its node has failed", async () => {
   const reminder = "You called no tool. If the work is done, write it to scratch/ and call publish; otherwise go on.";
   await using team = await startTeam({
     goal: "Go",
@@ -120,12 +120,16 @@ test("a worker that falls silent is reminded three times, and then its node has 
       call("create_work_node", { task: "One" }),
       call("finish", { summary: "no" }).after("node-1 failed: The worker stopped calling tools and never published."),
     ),
-    workers: { Alice: script(say("a"), say("b"), say("c"), say("d")) },
+    workers: { Alice: script(...[..."abcdefgh"].map((word) => say(word))) },
   });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "no" });
   const said = await team.conversation("runs/run-1/workers/alice/conversation.jsonl");
   expect(said.filter((entry) => entry.role === "user").map((entry) => entry.content)).toEqual([
     "One",
+    reminder,
+    reminder,
+    reminder,
+    expect.stringMatching(/^This try failed: The worker stopped calling tools and never published\./),
     reminder,
     reminder,
     reminder,

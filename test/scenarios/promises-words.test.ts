@@ -93,7 +93,7 @@ test("work is done when every deliverable is there; one answer is the one file t
         call("publish", { summary: "80" }),
       ),
       Bob: script(say("It is 80.")),
-      Carol: script(say("It is 90.")),
+      Carol: script(say("It is 90."), say("It is 90 and more.")),
     },
   });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });

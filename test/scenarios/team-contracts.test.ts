@@ -289,6 +289,11 @@ const refusals = [
     answer: "Alice has no work now. Put it into the task you give them.",
   },
   {
+    what: "a message to everyone when nobody is there",
+    order: call("send_message", { to: "*", content: "hello" }),
+    answer: "Nobody else is at work: nobody would read it.",
+  },
+  {
     what: "two roles of one name",
     order: call("launch_roles", {
       name: "Twice",
@@ -340,7 +345,7 @@ test("a waiting node may be given to a certain worker, one that has begun may no
   expect((await answersTo(team, "coordinator")).filter(([tool]) => tool === "assign_worker")).toEqual([
     ["assign_worker", false, 'There is nobody named "Zoe". There are: Alice, Bob, coordinator.'],
     ["assign_worker", false, "node-1 is running; only waiting nodes can be assigned."],
-    ["assign_worker", true, "node-2 is Bob's, who begins at once."],
+    ["assign_worker", true, "node-2 is Bob's, who begins when node-1 is completed."],
   ]);
 });
 

@@ -9,6 +9,9 @@ const written = (path: string, content: string) => call("write_file", { path: `s
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
 const inRun = (team: Team, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
 
+const AGAIN =
+  "What you said and wrote so far is still there. Try once more, and do it differently if that is what went wrong; a second failure ends the node.";
+
 /** What happened to a node, in order, without the turns and tools in between. */
 async function lifeOf(team: Team, node: string): Promise<string[]> {
   const isItsEvent = (fact: Fact) => /^node\./.test(fact.type) && "node_id" in fact.data && fact.data.node_id === node;
@@ -31,7 +34,7 @@ test("a model call that fails is tried once more, and the work goes on where it 
       Alice: script(
         written("half.md", "half"),
         fail("server", { message: "come back later" }),
-        written("whole.md", "whole"),
+        written("whole.md", "whole").after("This try failed: come back later"),
         call("publish", { summary: "whole" }),
       ),
     },
@@ -93,6 +96,8 @@ test("a second failure ends the node: notes are left, the coordinator is told, a
       'I begin.\n- write_file {"path":"scratch/half.md","content":"half"}',
       "### result of write_file",
       "Wrote 4 bytes to scratch/half.md.",
+      "### user",
+      `This try failed: come back later\n${AGAIN}`,
     ].join("\n\n")}\n`,
   );
   expect(await inRun(team, "nodes/node-1/_status.md")).toBe("FAILED\n\ncome back later\n");
@@ -100,6 +105,48 @@ test("a second failure ends the node: notes are left, the coordinator is told, a
   expect(await inRun(team, "nodes/node-1/published/half.md")).toBe("half");
   const ending = (await team.facts()).findIndex((fact) => fact.type === "node.failed");
   expect((await team.facts())[ending + 1]).toMatchObject({ type: "worker.idle", data: { worker_id: "alice" } });
+});
+
+test("who tries again has something to try with, however the first try ended", async () => {
+  const words = (count: number) => Array.from({ length: count }, (_, at) => say(`Word ${at}.`));
+  await using team = await startTeam({
+    goal: "Try",
+    config: { contract: { max_iterations_per_node: 4 } },
+    coordinator: script(
+      both(
+        made("Talk"),
+        made("One", { inference: "single" }),
+        made("Two files", { inference: "single", deliverables: ["a.md", "b.md"] }),
+      ),
+      call("finish", { summary: "done" }).after(
+        "node-1 completed by Alice: whole",
+        "node-2 completed by Bob: Blue",
+        "node-3 failed: the spec asks for scratch/a.md",
+      ),
+    ),
+    workers: {
+      Alice: script(
+        ...words(4),
+        both(written("a.md", "a"), call("publish", { summary: "whole" })).after(
+          "This try failed: The worker stopped calling tools and never published.",
+        ),
+      ),
+      Bob: script(
+        fail("server", { message: "come back later" }),
+        say("Blue").after("This try failed: come back later"),
+      ),
+      Carol: script(
+        say("One answer."),
+        say("Another answer.").after("This try failed: the spec asks for scratch/a.md"),
+      ),
+    },
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(team.board().map((node) => [node.failures, node.status])).toEqual([
+    [1, "completed"],
+    [1, "completed"],
+    [1, "failed"],
+  ]);
 });
 
 test("whoever runs out of turns publishes what there is, and somebody else goes on from it", async () => {
@@ -142,6 +189,9 @@ test("whoever runs out of turns publishes what there is, and somebody else goes 
     ["failed", { kind: "exhausted", turns: 3 }, ["one.md", "two.md"]],
     ["completed", false, ["four.md"]],
   ]);
+  expect(await inRun(team, "nodes/node-1/failure_notes.md")).toMatch(
+    /^# Failure notes for node-1\n\nAll 3 turns were used without finishing\.\n\n## Conversation\n\n### user\n\nCount to four/,
+  );
 });
 
 test("a node has the time its stage's contract gives it, and not a moment more", async () => {
@@ -205,13 +255,14 @@ test("a worker that only talks is reminded, and in the end the node fails", asyn
         "node-1 failed: The worker stopped calling tools and never published.",
       ),
     ),
-    workers: { Alice: script(say("Well."), say("Let me see."), say("One more thing."), say("In short.")) },
+    workers: { Alice: script(...Array.from({ length: 8 }, (_, at) => say(`Well (${at}).`))) },
   });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "Only words." });
   const reminders = (await team.conversation("runs/run-1/workers/alice/conversation.jsonl")).filter(
     (entry) => entry.role === "user" && entry.content.startsWith("You called no tool."),
   );
-  expect(reminders.length).toBe(3);
+  // In each of its two tries.
+  expect(reminders.length).toBe(6);
 });
 
 test("a publish of nothing, and one of less than was asked for, are refused with the reason", async () => {

@@ -144,6 +144,20 @@ function newsProblems({ facts, conversations, now }: History): string[] {
         problems.push(`I6: ${worker} thought twice after ${node_id} had ended and was not told`);
     }
   }
+  for (const node of Object.values(now.board.nodes)) {
+    const parent = node.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
+    if (!parent || !("ended_seq" in node) || !("ended_seq" in parent) || node.ended_seq > parent.ended_seq) continue;
+    const end = new RegExp(`^${parent.id} (completed by|failed:)`, "m");
+    const below = new RegExp(`^(- ${node.id} (completed by|failed:)|… \\d+ more, see check_board)`, "m");
+    const own = new RegExp(`^${node.id} (completed by|failed:)`, "m");
+    const wasTold = heard(parent.worker_id).some((entry) => own.test(entry.content));
+    for (const worker of workersIn(conversations))
+      for (const entry of heard(worker))
+        if (end.test(entry.content) && below.test(entry.content) === wasTold)
+          problems.push(
+            `I6: ${node.id} ended below ${parent.id}, whose worker was ${wasTold ? "" : "not "}told; ${worker} was told of ${parent.id}, and ${wasTold ? "again" : "not"} of it`,
+          );
+  }
   for (const { data } of factsOf(facts, "suggestion.made")) {
     const times = heard(COORDINATOR).reduce(
       (sum, entry) => sum + entry.content.split(`suggests: ${data.suggestion}`).length - 1,

@@ -20,8 +20,8 @@ export const mutants: Mutant[] = [
   mutant(
     "who has published is not idle",
     "runtime/node-run.ts",
-    "summary: outcome.summary } }, idle];",
-    "summary: outcome.summary } }];",
+    "summary: outcome.summary, ...unheard } }, idle];",
+    "summary: outcome.summary, ...unheard } }];",
   ),
   mutant(
     "a node is completed twice",
@@ -94,8 +94,14 @@ export const mutants: Mutant[] = [
   mutant(
     "nobody is told of the end of a sub-node whose parent has ended",
     "mail/news.ts",
-    'return parent?.status === "completed" || parent?.status === "failed" ? undefined : parent;',
+    "return parent && hasEnded(parent) && parent.ended_seq < seq ? undefined : parent;",
     "return parent;",
+  ),
+  mutant(
+    "nobody is told of what ended just before its parent",
+    "mail/news.ts",
+    "const below = unheardBelow(id, now);",
+    "const below: NodeId[] = [];",
   ),
   {
     ...mutant(

@@ -23,7 +23,8 @@ import type { BrokenSeed, Tally } from "./main.ts";
  *      spec declares and the same summary. Whatever failed has published what its last intent says, or nothing.
  * I6.  A message is told once, in these words, to its reader (or to everyone who works, or to the coordinator in place
  *      of one who has gone), and before the second turn that begins after it was sent; when the run has ended it has been
- *      seen or has expired, the latter only where its reader was there to the last. The end of a node is told once, to whoever answers for it.
+ *      seen or has expired, the latter only where its reader was there to the last. The end of a node is told once, to whoever answers for it,
+ *      with what had ended below it unheard.
  * I7.  Every call has one result, right after its reply and in order, also over crashes; only who was interrupted for
  *      good (out of time or money, the run over) may leave the last ones open.
  * I8.  What a call brings about is there once, however often the call was taken up again; what was answered "created" is
