@@ -120,6 +120,8 @@ function workLines(fact: Fact, named: Named): StoryLine[] | undefined {
     }
     case "node.started":
       return [line(fact.data.node_id, "begins", named(fact.data.worker_id))];
+    case "node.reopened":
+      return [line(fact.data.node_id, "new", "goes on where it was")];
     case "node.retried":
       return [
         line(fact.data.node_id, "warning", `${named(fact.data.worker_id)} tries again: ${headline(fact.data.error)}`),

@@ -6,7 +6,7 @@ import {
   type NodeState,
   type Situation,
 } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type NodeId } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, type FactOf, type NodeId } from "../protocol/index.ts";
 
 export interface News {
   text: string;
@@ -42,6 +42,8 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
   switch (fact.type) {
     case "node.completed":
     case "node.failed": {
+      // It has been reopened since.
+      if (!stands(fact, now)) return undefined;
       // A worker hears of the nodes below its own, and answers for them while it is at work.
       if (openParentOf(fact.data.node_id, now)) return undefined;
       return `${endOf(fact.data.node_id, now)}${stageNews(now)}`;
@@ -54,6 +56,10 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       return fact.data.worker_id === COORDINATOR
         ? undefined
         : `${nameOf(fact.data.worker_id, now)} reports: ${fact.data.summary}`;
+    case "node.reopened":
+      return openParentOf(fact.data.node_id, now) ? undefined : reopeningOf(fact.data.node_id);
+    case "budget.set":
+      return budgetNews(fact, now);
     // Told the state of the board, so that it does not go by what it remembers of it.
     case "agent.resumed":
       return `The work was interrupted and your human has now resumed it. The board as it is:\n${describeBoard(now.board)}\nGo on.`;
@@ -63,16 +69,44 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
 }
 
 function newsOfChildren(reader: string, fact: Fact, now: Situation): string | undefined {
-  if (fact.type !== "node.completed" && fact.type !== "node.failed") return undefined;
+  if (fact.type !== "node.completed" && fact.type !== "node.failed" && fact.type !== "node.reopened") return undefined;
+  if (fact.type !== "node.reopened" && !stands(fact, now)) return undefined;
   const parent = openParentOf(fact.data.node_id, now);
   const mine = parent && "worker_id" in parent && parent.worker_id === reader;
-  return mine ? endOf(fact.data.node_id, now) : undefined;
+  if (!mine) return undefined;
+  return fact.type === "node.reopened" ? reopeningOf(fact.data.node_id) : endOf(fact.data.node_id, now);
 }
 
+/** Whoever answers for it now: the nearest node above it that has not ended itself. */
 function openParentOf(id: NodeId, { board }: Situation): NodeState | undefined {
-  const above = board.nodes[id]?.spec.parent_node_id;
-  const parent = above ? board.nodes[above] : undefined;
-  return parent?.status === "completed" || parent?.status === "failed" ? undefined : parent;
+  for (let above = board.nodes[id]?.spec.parent_node_id; above; above = board.nodes[above]?.spec.parent_node_id) {
+    const parent = board.nodes[above];
+    if (parent?.status !== "completed" && parent?.status !== "failed") return parent;
+  }
+  return undefined;
+}
+
+function reopeningOf(id: NodeId): string {
+  return `${id} had run out of money and goes on where it was.`;
+}
+
+/** An end that was taken back is no news; there will be another. */
+function stands(fact: FactOf<"node.completed" | "node.failed">, { board }: Situation): boolean {
+  const node = board.nodes[fact.data.node_id];
+  return node?.status === fact.type.slice("node.".length) && "ended_ts" in node && node.ended_ts === fact.ts;
+}
+
+function budgetNews({ data: { budget_usd } }: FactOf<"budget.set">, { board, agent, spending }: Situation): string {
+  const limit = budget_usd === null ? "There is no limit to the budget any more" : `The budget is now $${budget_usd}`;
+  const out = Object.values(board.nodes).filter(
+    ({ spec, ...node }) =>
+      spec.run_id === agent.run?.id && node.status === "failed" && node.outcome.kind === "budget_exhausted",
+  );
+  const shares = out.map(({ id }) => id).join(", ");
+  const rest = shares
+    ? ` What ran out of its own share stays as it is (${shares}): hand out the rest as new work.`
+    : "";
+  return `${limit}; $${spending.total.cost_usd.toFixed(4)} is spent.${rest}`;
 }
 
 function endOf(id: NodeId, now: Situation): string {

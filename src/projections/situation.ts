@@ -22,7 +22,7 @@ export interface Situation {
   spending: Spending;
 }
 
-export const SITUATION_VERSION = 4;
+export const SITUATION_VERSION = 5;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {

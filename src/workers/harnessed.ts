@@ -19,7 +19,7 @@ import {
   suggestTool,
 } from "../tools/work.ts";
 import { type Actor, carryOut, type Recorder } from "./carry-out.ts";
-import { pastOf } from "./past.ts";
+import { lastNodeIn, pastOf, wordsOn } from "./past.ts";
 import { type Prompts, workerPrompt } from "./prompt.ts";
 import { noticingRepeats } from "./repeats.ts";
 import type { Silence } from "./work-loop.ts";
@@ -63,7 +63,12 @@ export async function workOnNode(
   const single = node.spec.inference === "single";
 
   const stored = await log.conversation(actor.conversation);
-  const begun = pastOf(stored, "assignment", (entry) => entry.role === "user" && entry.node_id === node.id);
+  const own = wordsOn(stored, node.id);
+  const begun = pastOf(own, "assignment", (entry) => entry.role === "user" && entry.node_id === node.id);
+  if (begun && lastNodeIn(stored) !== node.id) {
+    const again: Entry = { role: "system", content: begun.system, node_id: node.id };
+    await log.append({ entries: { file: actor.conversation, entries: [again] } }).durable;
+  }
   // What was said between the assignment and its first words is the first news of it.
   const cursor = begun?.cursor ?? ("assigned_seq" in node ? node.assigned_seq : place.now().seq);
   const mailbox = await Mailbox.open(log, worker.id, cursor, place.now);

@@ -59,7 +59,7 @@ export async function* workLoop(
 
     let ending: Outcome | undefined;
     for (const call of callsOf(reply)) {
-      signal.throwIfAborted(); // a stop comes through between calls too
+      if (!ending) signal.throwIfAborted(); // a stop comes through between calls too, unless it comes too late
       const result = ending ? tooLate(call) : await toolbox.run(call, signal);
       yield* add(result);
       ending ??= result.ending;
