@@ -66,6 +66,8 @@ function workWordsOf(fact: Fact): string | undefined {
       return `${fact.data.node_id} ${fact.data.worker_id}: ${headline(fact.data.error)}`;
     case "node.failed":
       return `${fact.data.node_id} ${fact.data.worker_id}: ${headline(outcomeWords(fact.data.outcome))}`;
+    case "node.reopened":
+      return `${fact.data.node_id}${fact.data.reserved_for ? ` for ${fact.data.reserved_for}` : ""}`;
     case "log.repaired":
       return `${fact.data.file}: ${fact.data.what}`;
     default:
@@ -128,6 +130,8 @@ function thoughtWordsOf(fact: Fact): string | undefined {
       return `${onNode(fact.data)} ${fact.data.tool} ${fact.data.gist}`;
     case "tool.result":
       return `${onNode(fact.data)} ${fact.data.ok ? "✓" : "✗"} ${fact.data.tool} ${milliseconds(fact.data.ms)}: ${fact.data.gist}`;
+    case "budget.set":
+      return fact.data.budget_usd === null ? "no limit" : money(fact.data.budget_usd);
     case "budget.warned":
     case "budget.exceeded":
       return `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)}`;

@@ -47,6 +47,7 @@ const KINDS: Record<string, Omit<Failure, "message">> = {
   ReadOnlyError: { code: "read_only", exit: EXIT.failed },
   DiskFullError: { code: "disk_full", exit: EXIT.failed },
   ModelFailure: { code: "model", exit: EXIT.failed },
+  TooLittleMoney: { code: "too_little_money", exit: EXIT.failed },
   UnpricedModel: { code: "unpriced_model", exit: EXIT.failed },
   UnusableModel: { code: "unusable_model", exit: EXIT.failed },
   FileNotFound: { code: "file_not_found", exit: EXIT.failed },

@@ -120,6 +120,8 @@ function workLines(fact: Fact, named: Named): StoryLine[] | undefined {
     }
     case "node.started":
       return [line(fact.data.node_id, "begins", named(fact.data.worker_id))];
+    case "node.reopened":
+      return [line(fact.data.node_id, "new", "goes on where it was")];
     case "node.retried":
       return [
         line(fact.data.node_id, "warning", `${named(fact.data.worker_id)} tries again: ${headline(fact.data.error)}`),
@@ -144,6 +146,7 @@ function peopleLines(fact: Fact, named: Named): StoryLine[] | undefined {
     case "worker.checkpointed":
       return [line(named(fact.data.worker_id), "tells", `everyone: ${headline(fact.data.summary)}`)];
     case "message.sent":
+      if (fact.data.aloud) return []; // it was heard already
       return [line(named(fact.data.from), "tells", `${named(fact.data.to)}: ${fact.data.text}`)];
     case "suggestion.made":
       return [line(named(fact.data.worker_id), "tells", `coordinator: suggests ${fact.data.suggestion}`)];

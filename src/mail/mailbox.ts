@@ -94,9 +94,17 @@ export class Mailbox {
     this.#waiting.unshift(...earlier.map((letter) => ({ ...newsOfLetter(letter, this.#now()), seq })));
   }
 
+  /** Whoever takes work up again finds old mail in the log that has meanwhile been read in their place. */
+  #isSomebodyElses(fact: Fact): boolean {
+    if (fact.type !== "message.sent" || fact.data.to === "*") return false;
+    const letter = this.#now().letters.queued[fact.data.message_id];
+    return letter?.reader !== this.#reader;
+  }
+
   #put(fact: Fact): void {
     if (fact.seq <= this.#cursor) return;
     this.#cursor = fact.seq;
+    if (this.#isSomebodyElses(fact)) return;
     const news = newsFor(this.#reader, fact, this.#now());
     if (news === undefined) return;
     this.#waiting.push({ ...news, seq: fact.seq });

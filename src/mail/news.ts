@@ -51,6 +51,8 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
   switch (fact.type) {
     case "node.completed":
     case "node.failed": {
+      // It has been reopened since.
+      if (!stands(fact, now)) return undefined;
       // A worker hears of the nodes below its own, and answers for them while it is at work.
       if (parentWhen(fact, now)) return undefined;
       return `${endOf(fact.data.node_id, now)}${stageNews(now)}`;
@@ -63,6 +65,10 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       return fact.data.worker_id === COORDINATOR
         ? undefined
         : `${nameOf(fact.data.worker_id, now)} reports: ${fact.data.summary}`;
+    case "node.reopened":
+      return parentWhen(fact, now) ? undefined : reopeningOf(fact.data.node_id);
+    case "budget.set":
+      return budgetNews(fact, now);
     // Told the state of the board, so that it does not go by what it remembers of it.
     case "agent.resumed":
       return `The work was interrupted and your human has now resumed it. The board as it is:\n${describePage(now.board, now.agent.run?.id)}\nGo on.`;
@@ -72,20 +78,48 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
 }
 
 function newsOfChildren(reader: string, fact: Fact, now: Situation): string | undefined {
-  if (fact.type !== "node.completed" && fact.type !== "node.failed") return undefined;
+  if (fact.type !== "node.completed" && fact.type !== "node.failed" && fact.type !== "node.reopened") return undefined;
+  if (fact.type !== "node.reopened" && !stands(fact, now)) return undefined;
   const parent = parentWhen(fact, now);
   const mine = parent && "worker_id" in parent && parent.worker_id === reader;
-  return mine ? endOf(fact.data.node_id, now) : undefined;
+  if (!mine) return undefined;
+  return fact.type === "node.reopened" ? reopeningOf(fact.data.node_id) : endOf(fact.data.node_id, now);
 }
 
-/** The node above, if it was still open when this one ended: by the facts, however late they are read. */
+/** Whoever answers for it: the nearest node above that was still open when it happened, however late it is read. */
 function parentWhen(
-  { seq, data }: FactOf<"node.completed" | "node.failed">,
+  { seq, data }: FactOf<"node.completed" | "node.failed" | "node.reopened">,
   { board }: Situation,
 ): NodeState | undefined {
-  const above = board.nodes[data.node_id]?.spec.parent_node_id;
-  const parent = above ? board.nodes[above] : undefined;
-  return parent && hasEnded(parent) && parent.ended_seq < seq ? undefined : parent;
+  for (let above = board.nodes[data.node_id]?.spec.parent_node_id; above; ) {
+    const parent = board.nodes[above];
+    if (parent && !(hasEnded(parent) && parent.ended_seq < seq)) return parent;
+    above = parent?.spec.parent_node_id ?? null;
+  }
+  return undefined;
+}
+
+function reopeningOf(id: NodeId): string {
+  return `${id} had run out of money and goes on where it was.`;
+}
+
+/** An end that was taken back is no news; there will be another. */
+function stands(fact: FactOf<"node.completed" | "node.failed">, { board }: Situation): boolean {
+  const node = board.nodes[fact.data.node_id];
+  return node !== undefined && hasEnded(node) && node.ended_seq === fact.seq;
+}
+
+function budgetNews({ data: { budget_usd } }: FactOf<"budget.set">, { board, agent, spending }: Situation): string {
+  const limit = budget_usd === null ? "There is no limit to the budget any more" : `The budget is now $${budget_usd}`;
+  const out = Object.values(board.nodes).filter(
+    ({ spec, ...node }) =>
+      spec.run_id === agent.run?.id && node.status === "failed" && node.outcome.kind === "budget_exhausted",
+  );
+  const shares = out.map(({ id }) => id).join(", ");
+  const rest = shares
+    ? ` What ran out of its own share stays as it is (${shares}): hand out the rest as new work.`
+    : "";
+  return `${limit}; $${spending.total.cost_usd.toFixed(4)} is spent.${rest}`;
 }
 
 function hasEnded(node: NodeState): node is Extract<NodeState, { status: "completed" | "failed" }> {

@@ -8,7 +8,18 @@ const RUNS: RunId[] = ["run-1", "run-2"];
 
 /** Something that may happen on a board: to which node, and what. */
 const happening = fc.record({
-  what: fc.constantFrom("create", "create", "reserve", "assign", "start", "complete", "fail", "retry"),
+  what: fc.constantFrom(
+    "create",
+    "create",
+    "reserve",
+    "assign",
+    "start",
+    "complete",
+    "fail",
+    "retry",
+    "reopen",
+    "restart",
+  ),
   node: fc.nat(30),
   worker: fc.constantFrom("alice", "bob"),
   run: fc.constantFrom(...RUNS),
@@ -19,9 +30,11 @@ type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
 test("what is ready and what is open is the same however it was come by: asked all along, or of a board from a snapshot", () => {
   fc.assert(
     fc.property(fc.array(happening, { minLength: 20, maxLength: 80 }), (story) => {
-      const board = emptyBoard();
+      let board = emptyBoard();
       let ts = 0;
       for (const each of story) {
+        // A new process finds the board in a snapshot, and goes on from there.
+        if (each.what === "restart") board = structuredClone(board);
         const fact = factOf(each, board);
         if (!fact) continue;
         applyToBoard(board, { seq: 1, agent_id: "agent-test", ts: ++ts, ...fact } as Fact);
@@ -48,6 +61,7 @@ function factOf({ what, node, worker, run, dependencies }: Happening, board: Boa
       data: { ...base, node_id, task: "", stage: 1, dependencies: after, created_by: "coordinator" },
     };
   }
+  if (what === "restart") return undefined;
   const node_id = there[node % Math.max(1, there.length)];
   // What is completed stays so.
   if (!node_id || board.nodes[node_id]?.status === "completed") return undefined;
@@ -61,6 +75,9 @@ function factOf({ what, node, worker, run, dependencies }: Happening, board: Boa
       return { type: "node.started", data: who };
     case "retry":
       return { type: "node.retried", data: { ...who, error: "" } };
+    case "reopen":
+      if (board.nodes[node_id]?.status !== "failed") return undefined;
+      return { type: "node.reopened", data: { node_id, reserved_for: worker === "bob" ? worker : null } };
     case "complete":
       return { type: "node.completed", data: { ...who, summary: "" } };
     default:

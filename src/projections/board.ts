@@ -16,6 +16,8 @@ interface NodeBase {
   facts: number;
   /** The newest fact about this node, so that its `log.jsonl` can be checked against it. */
   last_seq: number;
+  /** It had ended and goes on: what was published of it is to be worked on again. */
+  reopened?: true;
 }
 
 interface Ended {
@@ -91,7 +93,9 @@ export function applyToBoard(board: Board, fact: Fact): void {
 
 function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
   const { id, spec, created_ts, children, reserved_for, failures, spent_usd, facts } = node;
-  const base = { id, spec, created_ts, children, reserved_for, failures, spent_usd, facts, last_seq: fact.seq };
+  const again = node.reopened ? { reopened: node.reopened } : {};
+  const counted = { failures, spent_usd, facts, last_seq: fact.seq };
+  const base = { id, spec, created_ts, children, reserved_for, ...counted, ...again };
   switch (fact.type) {
     case "node.reserved":
       return node.status === "pending" ? { ...base, status: "pending", reserved_for: fact.data.worker_id } : undefined;
@@ -113,6 +117,8 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
       const { outcome } = fact.data;
       return { ...base, ...endedIn(node, fact), status: "failed", outcome };
     }
+    case "node.reopened":
+      return { ...base, status: "pending", reserved_for: fact.data.reserved_for, reopened: true };
     default:
       return undefined;
   }

@@ -24,7 +24,7 @@ export interface Situation {
   spending: Spending;
 }
 
-export const SITUATION_VERSION = 6;
+export const SITUATION_VERSION = 7;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {

@@ -48,6 +48,19 @@ export function noteChange(board: Board, before: NodeState | undefined, after: N
     add(index, board, after);
     return;
   }
+  if (after.status === "pending" && before.status !== "pending") {
+    // Reopened: what it waits for may have ended meanwhile, or may never have been counted.
+    for (const id of after.spec.dependencies) {
+      const others = index.heldUp.get(id);
+      if (others)
+        index.heldUp.set(
+          id,
+          others.filter((each) => each !== after.id),
+        );
+    }
+    add(index, board, after);
+    return;
+  }
   if (before.status === "pending") drop(readyListOf(workOf(index, before.spec.run_id), before), before.id);
   if (after.status === "pending" && (index.waitsFor.get(after.id) ?? 0) === 0) becomesReady(index, after);
   countOpen(workOf(index, after.spec.run_id), after);

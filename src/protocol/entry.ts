@@ -25,7 +25,12 @@ export const partSchema = z.discriminatedUnion("type", [
 export type Part = z.infer<typeof partSchema>;
 export type CallPart = Extract<Part, { type: "call" }>;
 
-const systemEntry = z.object({ role: z.literal("system"), content: z.string() });
+const systemEntry = z.object({
+  role: z.literal("system"),
+  content: z.string(),
+  /** Present where work is taken up again after other work: what follows is about this node. */
+  node_id: z.string().optional(),
+});
 
 const userEntry = z.object({
   role: z.literal("user"),

@@ -31,6 +31,7 @@ import { BudgetExhausted, Purse } from "../workers/purse.ts";
 import { foreseen } from "./foreseen-log.ts";
 import { type Channel, checkNewGoal, HumanRefusal, nudgeOf, questionFor, responseTo } from "./human.ts";
 import { situationOf } from "./inspect.ts";
+import { isAmong, reopenings, TooLittleMoney, whyTooLittle } from "./more-money.ts";
 import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
 import { strandedMail } from "./people.ts";
 import { PlanFile } from "./plan-file.ts";
@@ -64,6 +65,7 @@ const CHANGES_THE_PLAN = new Set<Fact["type"]>([
   "node.created",
   "node.completed",
   "node.failed",
+  "node.reopened",
 ]);
 
 /** What may let somebody begin: work, a reservation, a worker, or room for one. */
@@ -72,6 +74,7 @@ const WAKES_THE_SCHEDULER = new Set<Fact["type"]>([
   "node.reserved",
   "node.completed",
   "node.failed",
+  "node.reopened",
   "worker.spawned",
   "worker.idle",
   "worker.waiting",
@@ -142,15 +145,23 @@ export class Agent {
 
   async #start(why: FactOf<"agent.started">["data"]["why"], { budget_usd, goal, first = [] }: Start): Promise<void> {
     if (this.#broken !== undefined) this.#forget();
+    const refusal = why === "created" ? null : whyTooLittle(this.#now, budget_usd, why);
+    if (refusal) throw new TooLittleMoney(refusal);
     const under = this.#now.agent.run;
     const run = under && !under.finished ? under : undefined;
     const facts: NewFact[] = [...first];
     if (budget_usd !== undefined) facts.push({ type: "budget.set", data: { budget_usd } });
+    const again = run && budget_usd !== undefined ? reopenings(this.#now, run.id) : [];
+    facts.push(...again);
     if (why === "resumed") facts.push({ type: "agent.resumed", data: {} });
     facts.push({ type: "agent.started", data: { why, pid: this.#house.pid } });
     if (!run) facts.push(...this.#newRun(goal ?? this.#now.agent.created.goal));
     facts.push({ type: "worker.busy", data: { worker_id: COORDINATOR, node_id: null } });
-    const taken = run ? openNodes(this.#now.board, run.id).filter(isTaken) : [];
+    const taken = run
+      ? openNodes(this.#now.board, run.id)
+          .filter(isTaken)
+          .filter(({ id }) => !isAmong(id, again))
+      : [];
     for (const { id, worker_id } of taken) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
     this.#work = new AbortController();
     const budget = budget_usd ?? this.#now.agent.created.budget_usd;

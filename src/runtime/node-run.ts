@@ -17,6 +17,7 @@ import {
   finishPublish,
   preparePublish,
   recoverPublish,
+  reopenPublish,
   undoPublish,
   writeIdentity,
   writeStatus,
@@ -68,6 +69,7 @@ export async function runNode(
   async function prepare(): Promise<void> {
     await createWorkerFolder(home, { name, identity, memory });
     if (node.status === "assigned") await writeIdentity(home, identity);
+    if (node.status === "assigned" && node.reopened) await reopenPublish(dir);
     // A publish that was prepared but never recorded has left the files read-only.
     if (node.status === "running") await undoPublish(dir);
   }

@@ -68,6 +68,18 @@ export async function recoverPublish(dir: string, files: readonly PublishedFile[
   await finishPublish(dir, files, { verify: true });
 }
 
+/** A part that was published is work again, from wherever a crash left it: back in `scratch/`, where it can be changed. */
+export async function reopenPublish(dir: string): Promise<void> {
+  await inFolder(dir, [], async (node) => {
+    const isThere = await inFolder(dir, ["published"], async (open) => childrenOf(open, 1).children.length > 0);
+    if (!isThere) return;
+    await moveFolderIn(node, "published", "scratch");
+    await makeFolderAside(node, "published");
+    await sync(node.fd);
+  });
+  await undoPublish(dir);
+}
+
 /** When the fact was never written, the worker goes on: what was sealed can be changed again. */
 export async function undoPublish(dir: string): Promise<void> {
   for (const { parts, files } of survey(dir).folders) {

@@ -7,6 +7,7 @@ export interface NodePort {
   publish(
     summary: string,
     learned: string,
+    below: "must have ended" | "may go on",
   ): Promise<{ ok: true; files: readonly { path: string; bytes: number }[] } | { ok: false; reason: string }>;
 }
 
@@ -55,6 +56,7 @@ export function publishTool(node: NodePort): Tool {
     guidance: `Ends your work on the node. Everything in scratch/ becomes published/, read-only, for all to build on.
 - Look at scratch/ first: remove what nobody should see, make sure every deliverable that the spec names is there.
 - An empty scratch/ or a missing deliverable is refused and you are told why; mend it and publish again.
+- Refused while nodes that you handed out still run: say nothing and wait for them, or leave them to others.
 - The summary is what others read first: what you produced, what you found, what is uncertain.`,
     repeatable: true,
     parameters: z.object({
@@ -68,9 +70,13 @@ export function publishTool(node: NodePort): Tool {
         .max(4000)
         .default("")
         .describe("What you learned that will help with later work; kept in your memory."),
+      leave: z
+        .boolean()
+        .default(false)
+        .describe("Publish although nodes you handed out still run; their results go to whoever is above you."),
     }),
-    async run({ summary, learned }) {
-      const published = await node.publish(summary, learned);
+    async run({ summary, learned, leave }) {
+      const published = await node.publish(summary, learned, leave ? "may go on" : "must have ended");
       if (!published.ok) return { ok: false, content: `Not published: ${published.reason}` };
       const files = published.files.map((file) => `${file.path} (${file.bytes} bytes)`).join(", ");
       return { content: `Published: ${files}. The node is completed.`, ending: { kind: "published", summary } };

@@ -1,6 +1,16 @@
 import { Mailbox } from "../mail/mailbox.ts";
 import type { Model } from "../models/model.ts";
-import { COORDINATOR, type Entry, HUMAN, type Outcome, type RunId, textOf, type UserEntry } from "../protocol/index.ts";
+import type { Situation } from "../projections/index.ts";
+import {
+  COORDINATOR,
+  type Entry,
+  HUMAN,
+  type Outcome,
+  type ReplyEntry,
+  type RunId,
+  textOf,
+  type UserEntry,
+} from "../protocol/index.ts";
 import { conversationFile } from "../store/paths.ts";
 import { coordinatorScope, type Scope } from "../store/scope.ts";
 import { type CoordinationPort, coordinationTools } from "../tools/coordination.ts";
@@ -46,14 +56,13 @@ export async function coordinate(
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {
     // Taken up again, it may take as many turns again.
-    const job = { ...past, maxTurns: past.turn - 1 + place.maxTurns, onSilence: waitOrEnd(team, mailbox, place) };
-    return await carryOut(
-      job,
-      { model, toolbox, mail: () => mailbox.take(), isUrgent: () => mailbox.isUrgent },
-      ACTOR,
-      place,
-      signal,
-    );
+    const job = {
+      ...past,
+      maxTurns: past.turn - 1 + place.maxTurns,
+      onSilence: waitOrEnd(run.id, team, mailbox, place),
+    };
+    const hearing = { mail: () => mailbox.take(), isUrgent: () => mailbox.isUrgent };
+    return await carryOut(job, { model, toolbox, ...hearing }, ACTOR, place, signal);
   } finally {
     mailbox.close();
   }
@@ -111,16 +120,37 @@ const PATIENCE = 4;
 
 /**
  * Silence while the team works is patience: wait for the news, at no cost. Silence with nothing under way is asked
- * about; a whole answer given again in the face of that question is taken as the answer, a cut one never is.
+ * about; a whole answer given again in the face of that question is taken as the answer, a cut one never is. But where
+ * nodes failed only `finish` says that the goal is met all the same.
  */
-function waitOrEnd(team: Pick<CoordinationPort, "unfinished">, mailbox: Mailbox, place: Workplace) {
+function waitOrEnd(run: RunId, team: Pick<CoordinationPort, "unfinished">, mailbox: Mailbox, place: Workplace) {
   return async ({ reply, inARow }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
     if (team.unfinished() !== null && mailbox.waiting === 0) await waitForMail(ACTOR, "news", mailbox, place, signal);
     if (mailbox.waiting > 0) return mailbox.take();
-    if (inARow > 1 && reply.finish === "stop") return { kind: "finished", summary: textOf(reply) };
+    const failed = failedIn(run, place.now());
+    if (inARow > 1 && reply.finish === "stop") return failed ? notMet(failed, reply) : finished(reply);
     if (inARow > PATIENCE)
       return { kind: "failed", error: "The coordinator stopped calling tools and never finished." };
-    const content = "You called no tool and nothing is under way. If the goal is met, call finish; otherwise go on.";
+    const next = failed
+      ? `${failed} failed. If the goal is met all the same, call finish and say what is missing; otherwise go on.`
+      : "If the goal is met, call finish; otherwise go on.";
+    const content = `You called no tool and nothing is under way. ${next}`;
     return [{ role: "user", from: "agiraph", content }];
+  };
+}
+
+function failedIn(run: RunId, { board }: Situation): string {
+  const failed = Object.values(board.nodes).filter((node) => node.spec.run_id === run && node.status === "failed");
+  return failed.map(({ id }) => id).join(", ");
+}
+
+function finished(reply: ReplyEntry): Outcome {
+  return { kind: "finished", summary: textOf(reply) };
+}
+
+function notMet(failed: string, reply: ReplyEntry): Outcome {
+  return {
+    kind: "failed",
+    error: `The coordinator never finished, and ${failed} failed. Its last words: ${textOf(reply)}`,
   };
 }

@@ -1,7 +1,7 @@
 import { Mailbox } from "../mail/mailbox.ts";
 import type { Model } from "../models/model.ts";
 import type { NodeState, Situation, WorkerState } from "../projections/index.ts";
-import { type Entry, type Outcome, textOf, type UserEntry, type WorkerId } from "../protocol/index.ts";
+import { type Entry, type NodeId, type Outcome, textOf, type UserEntry, type WorkerId } from "../protocol/index.ts";
 import { finishPublish, preparePublish, recoverPublish } from "../store/node-folder.ts";
 import { conversationFile, nodeDir } from "../store/paths.ts";
 import { type Scope, workerScope } from "../store/scope.ts";
@@ -21,7 +21,7 @@ import {
 } from "../tools/work.ts";
 import { asking } from "./asking.ts";
 import { type Actor, carryOut, type Recorder } from "./carry-out.ts";
-import { pastOf } from "./past.ts";
+import { lastNodeIn, pastOf, wordsOn } from "./past.ts";
 import { type Prompts, workerPrompt } from "./prompt.ts";
 import { noticingRepeats } from "./repeats.ts";
 import type { Silence } from "./work-loop.ts";
@@ -65,7 +65,12 @@ export async function workOnNode(
   const single = node.spec.inference === "single";
 
   const stored = await log.conversation(actor.conversation);
-  const begun = pastOf(stored, "assignment", (entry) => entry.role === "user" && entry.node_id === node.id);
+  const own = wordsOn(stored, node.id);
+  const begun = pastOf(own, "assignment", (entry) => entry.role === "user" && entry.node_id === node.id);
+  if (begun && lastNodeIn(stored) !== node.id) {
+    const again: Entry = { role: "system", content: begun.system, node_id: node.id };
+    await log.append({ entries: { file: actor.conversation, entries: [again] } }).durable;
+  }
   // What was said between the assignment and its first words is the first news of it.
   const cursor = begun?.cursor ?? ("assigned_seq" in node ? node.assigned_seq : place.now().seq);
   const mailbox = await Mailbox.open(log, worker.id, cursor, place.now);
@@ -136,7 +141,7 @@ async function checkpoint(
   if (scope.list("scratch", { limit: 1 }).entries.length === 0)
     await scope.writeFile("scratch/summary.md", `${summary}\n`);
   // Who stays for the next stage knows what they did in this one.
-  const published = await port.publish(summary, summary);
+  const published = await port.publish(summary, summary, "must have ended");
   if (!published.ok) return { ok: false, content: `Recorded, but not published: ${published.reason}` };
   return { content: "Recorded. Your part of the stage is done.", ending: { kind: "published", summary } };
 }
@@ -215,13 +220,15 @@ export function publisher(
   const { log, now } = place;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   return {
-    async publish(summary, learned) {
+    async publish(summary, learned, below) {
       const current = now().board.nodes[node.id];
       if (current?.status === "completed") return { ok: true, files: current.files };
       if (current?.status === "publishing") {
         await recoverPublish(dir, current.files);
         return { ok: true, files: current.files };
       }
+      const open = openBelow(node, place.soon());
+      if (below === "must have ended" && open.length > 0) return { ok: false, reason: stillOpen(open) };
       for (const command of node.spec.checks ?? []) {
         const problem = await place.check(command, scope, signal);
         if (problem !== null) return { ok: false, reason: `the check \`${command}\` did not pass.\n${problem}` };
@@ -253,7 +260,7 @@ const PATIENCE = 3;
 /** Silence while others work on its sub-nodes is patience; otherwise a worker is reminded, a few times in a row. */
 function waitOrAsk(node: NodeState, actor: Actor, mailbox: Mailbox, place: Workplace) {
   return async ({ inARow }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
-    if (hasOpenChildren(node, place.now()) && mailbox.waiting === 0) {
+    if (openBelow(node, place.now()).length > 0 && mailbox.waiting === 0) {
       await waitForMail(actor, "children", mailbox, place, signal);
     }
     if (mailbox.waiting > 0) return newsOn(node, mailbox, place);
@@ -268,8 +275,16 @@ function newsOn({ id }: NodeState, mailbox: Mailbox, { soon }: Workplace): UserE
   return isOver(soon().board.nodes[id]) ? [] : mailbox.take();
 }
 
-function hasOpenChildren({ id }: NodeState, { board }: Situation): boolean {
-  return (board.nodes[id]?.children ?? []).some((child) => !isOver(board.nodes[child]));
+/** Nodes whose results this one waits for: what it handed out, and what those who have ended left behind. */
+function openBelow({ id }: Pick<NodeState, "id">, now: Situation): NodeId[] {
+  const children = now.board.nodes[id]?.children ?? [];
+  return children.flatMap((child) => (isOver(now.board.nodes[child]) ? openBelow({ id: child }, now) : [child]));
+}
+
+function stillOpen(open: readonly NodeId[]): string {
+  const [they, them, their] =
+    open.length > 1 ? ["run", "them", "their results then reach"] : ["runs", "it", "its result then reaches"];
+  return `${open.join(", ")}, which you handed out, still ${they}. Say nothing and wait for ${them}, or publish with leave: true; ${their} whoever is above you.`;
 }
 
 /** Ended by whoever works on it, or from outside, with the run. */
@@ -305,7 +320,7 @@ function publishAnswer(file: string, scope: Scope, port: NodePort) {
     const answer = textOf(reply);
     const summary = answer.trim().split("\n", 1)[0]?.slice(0, 300) || "(no words)";
     await scope.writeFile(`scratch/${file}`, answer);
-    const published = await port.publish(summary, "");
+    const published = await port.publish(summary, "", "must have ended");
     return published.ok ? { kind: "published", summary } : { kind: "failed", error: published.reason };
   };
 }

@@ -40,6 +40,30 @@ function turnsIn(entries: readonly StoredEntry[]): number {
   return entries.filter((entry) => entry.role === "assistant").length;
 }
 
+/**
+ * The parts of a worker's conversation that are about one node. Usually it is one part, to the end; a node that was
+ * reopened goes on after what its worker did meanwhile.
+ */
+export function wordsOn(entries: readonly StoredEntry[], node: string): StoredEntry[] {
+  const words: StoredEntry[] = [];
+  let about: string | undefined;
+  let system: StoredEntry | undefined;
+  for (const entry of entries) {
+    const begins = entry.role === "system" || entry.role === "user" ? entry.node_id : undefined;
+    about = begins ?? about;
+    if (entry.role === "system") system = entry;
+    else if (begins === node && system) words.push(system);
+    if (about === node && entry.role !== "system") words.push(entry);
+  }
+  return words;
+}
+
+/** Whose turn it is in a worker's conversation: the node that its last words are about. */
+export function lastNodeIn(entries: readonly StoredEntry[]): string | undefined {
+  const last = entries.findLast((entry) => (entry.role === "system" || entry.role === "user") && entry.node_id);
+  return last && "node_id" in last ? last.node_id : undefined;
+}
+
 function lastCursor(entries: readonly StoredEntry[]): number {
   for (let at = entries.length - 1; at >= 0; at--) {
     const entry = entries[at];

@@ -61,7 +61,7 @@ export async function* workLoop(
 
     let ending: Outcome | undefined;
     for (const call of callsOf(reply)) {
-      signal.throwIfAborted(); // a stop comes through between calls too
+      if (!ending) signal.throwIfAborted(); // a stop comes through between calls too, unless it comes too late
       const result = ending
         ? notRun(call, "the work had ended before it")
         : isUrgent?.()

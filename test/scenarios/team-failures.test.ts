@@ -454,25 +454,6 @@ test("work may be handed down only so deep, and into only so many pieces", async
   ]);
 });
 
-test("a parent that goes on without its sub-node leaves nobody waiting: the coordinator hears how the sub-node ends", async () => {
-  const { promise: parentIsDone, resolve: itIs } = Promise.withResolvers<void>();
-  await using team = await startTeam({
-    goal: "Hurry on",
-    coordinator: script(
-      made("The whole"),
-      call("finish", { summary: "done" }).after("node-1 completed by Alice", "node-2 completed by Bob"),
-    ),
-    workers: {
-      Alice: script(both(made("A part"), written("a.md", "a")), call("publish", { summary: "a" })),
-      Bob: script(written("b.md", "b").until(parentIsDone), call("publish", { summary: "b" })),
-    },
-  });
-  team.agent.log.subscribe((fact) => {
-    if (fact.type === "node.completed" && fact.data.node_id === "node-1") itIs();
-  });
-  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
-});
-
 test("a coordinator that speaks after the news instead of acting is asked before its words are taken as the answer", async () => {
   await using team = await startTeam({
     goal: "Think",
@@ -485,6 +466,30 @@ test("a coordinator that speaks after the news instead of acting is asked before
     workers: { Alice: script(written("a.md", "80"), call("publish", { summary: "80" })) },
   });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "80" });
+});
+
+test("where nodes failed, words are no answer: only finish says that the goal is met all the same", async () => {
+  const lost = script(fail("auth"), fail("auth"));
+  await using team = await startTeam({
+    goal: "Think",
+    coordinator: script(
+      made("Measure"),
+      say("I wait.").after("Created node-1"),
+      say("Well, it is 80.").after("node-1 failed"),
+      say("As I said, 80.").after(
+        "nothing is under way. node-1 failed. If the goal is met all the same, call finish and say what is missing",
+      ),
+      call("finish", { summary: "80, guessed: node-1 failed" }).after("your human has now resumed it"),
+    ),
+    workers: { Alice: lost },
+  });
+  await team.agent.idle();
+  expect([team.agent.now.agent.status, team.agent.now.agent.error]).toEqual([
+    "failed",
+    "The coordinator never finished, and node-1 failed. Its last words: As I said, 80.",
+  ]);
+  await team.agent.start("resumed");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "80, guessed: node-1 failed" });
 });
 
 test("a coordinator that waits for messages while nobody works is told that none will come", async () => {

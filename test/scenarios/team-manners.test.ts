@@ -46,7 +46,13 @@ test("the coordinator is not told to ask the coordinator", async () => {
       both(made("Listen", { worker: "Alice" }), ...words),
       call("finish", { summary: "said" }).after("node-1 completed"),
     ),
-    workers: { Alice: script(written("a.md").until(refused.promise), published("heard")) },
+    workers: {
+      Alice: script(
+        written("a.md").until(refused.promise),
+        written("a.md").after("Not run: a message came first", "Mind 0."),
+        published("heard"),
+      ),
+    },
   });
   team.agent.log.subscribe((fact) => fact.type === "tool.result" && !fact.data.ok && refused.resolve());
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "said" });

@@ -104,19 +104,35 @@ function callProblems({ facts, conversations }: History): string[] {
     const problems = entries.flatMap((entry, at) =>
       entry.seq === at + 1 ? [] : [`I7: entry ${at + 1} of ${worker} has the number ${entry.seq}`],
     );
-    let work = "";
-    for (const [at, entry] of entries.entries()) {
-      if (entry.role === "user") work = entry.node_id ?? work;
-      if (entry.role !== "assistant") continue;
-      const calls = callsOf(entry).map((call) => call.id);
-      const results = resultsAfter(entries, at);
-      const isLast = !entries.slice(at + 1).some((later) => later.role === "assistant" && sameWork(entries, at, later));
-      const answered = calls.join() === results.join();
-      const cut = isLast && cutShort.has(work) && calls.join().startsWith(results.join());
-      if (!answered && !cut) problems.push(`I7: ${worker} called [${calls}] and was answered [${results}]`);
-    }
-    return problems;
+    return [...problems, ...partsOf(entries).flatMap((part) => answerProblems(worker, part, cutShort))];
   });
+}
+
+/** What was said about each node: one that was reopened goes on after what its worker did meanwhile. */
+function partsOf(entries: readonly StoredEntry[]): StoredEntry[][] {
+  const parts = new Map<string, StoredEntry[]>();
+  let work = "";
+  for (const entry of entries) {
+    if (entry.role === "user" || entry.role === "system") work = entry.node_id ?? work;
+    if (entry.role === "system" && entry.node_id) continue;
+    parts.set(work, [...(parts.get(work) ?? []), entry]);
+  }
+  return [...parts.values()];
+}
+
+function answerProblems(worker: string, entries: readonly StoredEntry[], cutShort: ReadonlySet<string>): string[] {
+  const problems: string[] = [];
+  const work = entries.find((entry) => entry.role === "user")?.node_id ?? "";
+  for (const [at, entry] of entries.entries()) {
+    if (entry.role !== "assistant") continue;
+    const calls = callsOf(entry).map((call) => call.id);
+    const results = resultsAfter(entries, at);
+    const isLast = !entries.slice(at + 1).some((later) => later.role === "assistant" && sameWork(entries, at, later));
+    const answered = calls.join() === results.join();
+    const cut = isLast && cutShort.has(work) && calls.join().startsWith(results.join());
+    if (!answered && !cut) problems.push(`I7: ${worker} called [${calls}] and was answered [${results}]`);
+  }
+  return problems;
 }
 
 function resultsAfter(entries: readonly StoredEntry[], at: number): string[] {

@@ -132,10 +132,15 @@ function newsProblems({ facts, conversations, now }: History): string[] {
     const node = now.board.nodes[node_id];
     const parent = node?.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
     const who = parent && "worker_id" in parent ? parent.worker_id : COORDINATOR;
+    const ends = facts.filter(
+      (each) => (each.type === "node.completed" || each.type === "node.failed") && each.data.node_id === node_id,
+    );
+    // An end that was taken back may have been told, and need not have been.
+    if (ends.at(-1)?.seq !== fact.seq) continue;
     const words = new RegExp(`^${node_id} (completed by|failed:|has ended)`, "gm");
     for (const worker of workersIn(conversations)) {
       const times = heard(worker).reduce((sum, entry) => sum + [...entry.content.matchAll(words)].length, 0);
-      if (times > 1) problems.push(`I6: the end of ${node_id} was told ${times} times to ${worker}`);
+      if (times > ends.length) problems.push(`I6: the end of ${node_id} was told ${times} times to ${worker}`);
       const on = worker === COORDINATOR ? null : parent?.id;
       const turns = untilRunEnds(facts.slice(fact.seq)).filter(
         (each) => each.type === "model.called" && each.data.worker_id === worker && each.data.node_id === on,

@@ -21,6 +21,7 @@ const MOVES: Partial<Record<Fact["type"], { from: Status[]; to: Status }>> = {
   "node.published": { from: ["running"], to: "publishing" },
   "node.completed": { from: ["publishing"], to: "completed" },
   "node.failed": { from: ["pending", "assigned", "running", "publishing"], to: "failed" },
+  "node.reopened": { from: ["failed", "publishing"], to: "pending" },
 };
 
 /** I2 and I3, by an account of our own. */
@@ -86,7 +87,10 @@ class Account {
     if (!move.from.includes(node.status)) this.problems.push(`I2: ${where}: it is ${node.status}`);
     const worker = "worker_id" in fact.data ? fact.data.worker_id : "";
     if (fact.type === "node.reserved") node.reservedFor = worker;
-    else if (fact.type === "node.assigned") this.#assign(node, worker, where);
+    else if (fact.type === "node.reopened") {
+      node.reservedFor = fact.data.reserved_for ?? undefined;
+      node.worker = "";
+    } else if (fact.type === "node.assigned") this.#assign(node, worker, where);
     else if (node.worker && worker !== node.worker)
       this.problems.push(`I3: ${where}: by ${worker}, it is ${node.worker}'s`);
     else if (!node.worker && worker !== COORDINATOR) this.problems.push(`I3: ${where}: by ${worker}, it is nobody's`);

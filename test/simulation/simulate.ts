@@ -227,7 +227,10 @@ class Simulation {
     if (run?.finished && this.#runs >= this.#plan.runs) return false;
     if (run?.finished) this.#runs += 1;
     const budget = agent.now.agent.created.budget_usd;
-    const more = budget !== null && this.#dice.chance(0.5) ? budget + 0.05 : undefined;
+    const spent = agent.now.spending.total.cost_usd;
+    // Without money nobody can think, and going on is refused.
+    const more =
+      budget !== null && (this.#dice.chance(0.5) || spent >= budget) ? Math.max(budget, spent) + 0.05 : undefined;
     this.#ask(life, "to resume", () => agent.start("resumed", { budget_usd: more }));
     return true;
   }

@@ -14,7 +14,7 @@ import type { BrokenSeed, Tally } from "./main.ts";
  * I1.  Facts are numbered 1, 2, 3 …; what was told to be on disk is there after every crash, unchanged; snapshot and
  *      facts fold to the same situation as the facts alone.
  * I2.  No node is lost: ids have no gaps, each goes pending → assigned → running → publishing → completed, or fails,
- *      ends once, is retried at most once, and has ended when its run has. A run ends once and is not stopped after it.
+ *      ends once (again only where more money reopened it), is retried at most once, and has ended when its run has. A run ends once and is not stopped after it.
  * I3.  A node has one worker and a worker one node; it is begun only when all it builds on is completed, by the one it
  *      is reserved for, by nobody who was let go, and ended by the one who has it.
  * I4.  Nobody begins while as many work as may; who waits for sub-nodes, people or news does not count, who was let go

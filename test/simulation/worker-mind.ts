@@ -42,7 +42,7 @@ function diligently(insight: Insight, own: Dice): Move {
   // Most wait for what they handed out; some go on without it.
   if (children > 0 && own.chance(0.7) && !/node-\d+ (completed|failed)/.test(lastWords(history)) && dice.chance(0.6))
     return [];
-  return [write(tag), publish(tag, own.chance(0.3))];
+  return [write(tag), publish(tag, own.chance(0.3), own.chance(0.5))];
 }
 
 const ON_THE_WAY = {
@@ -96,6 +96,7 @@ function write(tag: string, name = "out.md"): Move[number] {
   return { name: "write_file", args: { path: `scratch/${name}`, content: `Result ${tag}.` } };
 }
 
-function publish(tag: string, learned = false): Move[number] {
-  return { name: "publish", args: { summary: `Result ${tag}.`, ...(learned && { learned: `Lesson ${tag}.` }) } };
+function publish(tag: string, learned = false, leave = false): Move[number] {
+  const args = { summary: `Result ${tag}.`, ...(learned && { learned: `Lesson ${tag}.` }), ...(leave && { leave }) };
+  return { name: "publish", args };
 }

@@ -1,0 +1,76 @@
+import type { Board, NodeState, Situation } from "../projections/index.ts";
+import { COORDINATOR, type NewFact, type NodeId, type RunId } from "../protocol/index.ts";
+
+/** The person's to mend: with a larger budget. */
+export class TooLittleMoney extends Error {
+  override readonly name = "TooLittleMoney";
+}
+
+/** Why nobody could think if the agent went on with this budget, or null. */
+export function whyTooLittle(
+  { agent, spending }: Situation,
+  allowed: number | undefined,
+  why: "resumed" | "recovered" | "new_goal",
+): string | null {
+  const spent = spending.total.cost_usd;
+  const budget = allowed ?? agent.created.budget_usd;
+  if (budget === null || spent < budget) return null;
+  const figures = `$${spent.toFixed(4)} is spent`;
+  if (allowed !== undefined)
+    return `A budget of $${allowed} is too little: $${spent.toFixed(4)} is spent already. --budget is what may be spent in all, from the beginning.`;
+  // Killed while it was ending for want of money: it ends now, and its people hand over what they have.
+  return why === "recovered" ? null : `The budget of $${budget} is used up: ${figures}. Go on with more: --budget USD.`;
+}
+
+/**
+ * What ended only because the money did, and what was given up with it, waits again.
+ *
+ * R1. Whoever had begun a node goes on with it, with their words and files; nothing is done twice.
+ * R2. What has used up its own share, or that of a node above it, stays as it is: a larger budget is not a larger share.
+ * R3. Work that was given up comes back only when nothing it builds on is lost: else it would wait for ever.
+ */
+export function reopenings({ board, roster, agent, spending }: Situation, run: RunId): NewFact[] {
+  const { budget_tokens } = agent.created;
+  const { input, output } = spending.total.usage;
+  if (budget_tokens !== undefined && input + output >= budget_tokens) return [];
+  const again = new Set<NodeId>();
+  // In the order they were made: what a node builds on is older than the node.
+  for (const node of Object.values(board.nodes)) {
+    if (node.spec.run_id !== run) continue;
+    if ((ranOut(node) && hasShareLeft(node, board)) || comesBack(node, board, again)) again.add(node.id);
+  }
+  return [...again].map((node_id) => {
+    const node = board.nodes[node_id];
+    const begun = node && "worker_id" in node && node.spent_usd > 0 && node.worker_id !== COORDINATOR;
+    const last = begun ? node.worker_id : (node?.reserved_for ?? null);
+    // Who was let go takes up nothing any more.
+    const isHere = last !== null && roster[last] !== undefined && roster[last].status !== "retired";
+    return { type: "node.reopened", data: { node_id, reserved_for: isHere ? last : null } };
+  });
+}
+
+export function isAmong(id: NodeId, facts: readonly NewFact[]): boolean {
+  return facts.some((fact) => fact.type === "node.reopened" && fact.data.node_id === id);
+}
+
+function ranOut(node: NodeState): boolean {
+  if (node.status === "failed") return node.outcome.kind === "budget_exhausted";
+  // Cut off while it handed over what it had.
+  return node.status === "publishing" && node.partial?.kind === "budget_exhausted";
+}
+
+function hasShareLeft(node: NodeState, board: Board): boolean {
+  for (let each: NodeState | undefined = node; each; ) {
+    const { budget_usd, parent_node_id }: NodeState["spec"] = each.spec;
+    if (budget_usd !== undefined && each.spent_usd >= budget_usd) return false;
+    each = parent_node_id ? board.nodes[parent_node_id] : undefined;
+  }
+  return true;
+}
+
+function comesBack(node: NodeState, board: Board, again: ReadonlySet<NodeId>): boolean {
+  if (node.status !== "failed" || node.outcome.kind !== "abandoned" || node.worker_id !== COORDINATOR) return false;
+  const { dependencies } = node.spec;
+  const isLost = (id: NodeId) => board.nodes[id]?.status === "failed" && !again.has(id);
+  return dependencies.some((id) => again.has(id)) && !dependencies.some(isLost);
+}
