@@ -2,6 +2,7 @@ export * from "./agent.ts";
 export * from "./board.ts";
 export * from "./letters.ts";
 export * from "./roster.ts";
+export * from "./shares.ts";
 export * from "./situation.ts";
 export * from "./spending.ts";
 export * from "./stages.ts";

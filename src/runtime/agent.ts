@@ -86,7 +86,7 @@ export class Agent {
   readonly #folders = new Map<NodeId, Promise<void>>();
   readonly #listeners = new Set<(delta: Delta) => void>();
   #teamOf: { run: RunId; team: Team } | undefined;
-  #purse: Purse | undefined;
+  #purse: Purse;
   #work = new AbortController();
   #scheduling = false;
   readonly #plan: PlanFile;
@@ -98,6 +98,7 @@ export class Agent {
     this.log = foreseen(log, (fact) => apply(this.#soon, fact));
     this.#now = now;
     this.#soon = structuredClone(now);
+    this.#purse = new Purse(() => this.#soon);
     this.#house = house;
     this.#traces = new NodeTraces(log.dir, () => this.#now.board);
     this.#plan = new PlanFile(log.dir, () => this.#now, house.clock);
@@ -120,13 +121,14 @@ export class Agent {
   }
 
   /** Begins a run, or goes on with the one that was under way. */
-  async start(why: "created" | "resumed" | "recovered", budget_usd?: number): Promise<void> {
+  async start(why: "created" | "resumed" | "recovered", budget_usd?: number, budget_tokens?: number): Promise<void> {
     if (this.#tasks.size > 0) throw new Error(`${this.log.id} is at work already.`);
     if (this.#broken !== undefined) this.#forget();
     const under = this.#now.agent.run;
     const run = under && !under.finished ? under : undefined;
     const facts: NewFact[] = [];
-    if (budget_usd !== undefined) facts.push({ type: "budget.set", data: { budget_usd } });
+    const more = { ...(budget_usd !== undefined && { budget_usd }), ...(budget_tokens && { budget_tokens }) };
+    if (Object.keys(more).length > 0) facts.push({ type: "budget.set", data: more });
     if (why === "resumed") facts.push({ type: "agent.resumed", data: {} });
     facts.push({ type: "agent.started", data: { why, pid: this.#house.pid } });
     if (!run) facts.push(...this.#newRun(this.#now.agent.created.goal));
@@ -134,8 +136,7 @@ export class Agent {
     const taken = run ? openNodes(this.#now.board, run.id).filter(isTaken) : [];
     for (const { id, worker_id } of taken) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
     this.#work = new AbortController();
-    const budget = budget_usd ?? this.#now.agent.created.budget_usd;
-    this.#purse = budget === null ? undefined : new Purse(budget, this.#now.spending.total.cost_usd);
+    this.#purse = new Purse(() => this.#soon);
     await this.log.append({ facts }).durable;
     await this.#traces.repair(this.log);
     const current = this.#now.agent.run;
@@ -202,6 +203,8 @@ export class Agent {
     if (fact.type === "stage.reconvened" && this.#house.approveStages) this.#awaitApproval(fact.data.stage);
     if (fact.type === "node.assigned") this.#startNode(fact.data.node_id);
     if (fact.type === "message.sent") this.#noteMessage(fact);
+    // What a share has left comes back with the end of its node.
+    if (fact.type === "node.completed" || fact.type === "node.failed") this.#purse.wake();
     // Not before all facts of the same append are known: a node and whom it is reserved for, an end and who is free.
     if (WAKES_THE_SCHEDULER.has(fact.type)) queueMicrotask(() => this.#schedule());
     if (fact.type === "node.created") this.#nodes += 1;
@@ -266,7 +269,7 @@ export class Agent {
       await this.log.append({ facts: [{ type: "worker.stopped", data: { worker_id: COORDINATOR } }] }).durable;
       return;
     }
-    if (outcome.kind === "budget_exhausted") await this.#endNodesForWantOfMoney(outcome.spent_usd);
+    if (outcome.kind === "budget_exhausted") await this.#endNodesForWantOfMoney(outcome);
     const ended: NewFact =
       outcome.kind === "finished"
         ? { type: "agent.completed", data: { summary: outcome.summary } }
@@ -283,8 +286,8 @@ export class Agent {
   }
 
   /** Nobody can think any more: each hands over what it has, before the run ends. */
-  async #endNodesForWantOfMoney(spent: number): Promise<void> {
-    this.#work.abort(new BudgetExhausted(spent, this.#now.agent.created.budget_usd ?? 0));
+  async #endNodesForWantOfMoney(outcome: BudgetExhausted["outcome"]): Promise<void> {
+    this.#work.abort(new BudgetExhausted(outcome));
     await Promise.all([...this.#tasks].map(([id, task]) => (id === COORDINATOR ? undefined : task)));
   }
 
