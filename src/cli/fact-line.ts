@@ -1,6 +1,6 @@
 import type { Fact, Outcome } from "../protocol/index.ts";
 import { waitingWords } from "./activity.ts";
-import { amount, milliseconds, money } from "./format.ts";
+import { amount, milliseconds, money, spentOf } from "./format.ts";
 import { POLICY, stageTitle } from "./stage-words.ts";
 import { headline, plain } from "./width.ts";
 
@@ -131,10 +131,11 @@ function thoughtWordsOf(fact: Fact): string | undefined {
     case "tool.result":
       return `${onNode(fact.data)} ${fact.data.ok ? "✓" : "✗"} ${fact.data.tool} ${milliseconds(fact.data.ms)}: ${fact.data.gist}`;
     case "budget.set":
-      return fact.data.budget_usd === null ? "no limit" : money(fact.data.budget_usd);
+      return [usdLimit(fact.data.budget_usd), tokenLimit(fact.data.budget_tokens)].filter(Boolean).join(", ");
     case "budget.warned":
-    case "budget.exceeded":
       return `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)}`;
+    case "budget.exceeded":
+      return spentOf(fact.data);
     case "process.started":
       return `${onNode(fact.data)} pid ${fact.data.pid} (${fact.data.sandbox}): ${headline(fact.data.command)}`;
     case "process.exited": {
@@ -161,8 +162,16 @@ export function outcomeWords(outcome: Outcome): string {
     case "exhausted":
       return `used all its ${outcome.turns} turns`;
     case "budget_exhausted":
-      return `the budget is spent (${money(outcome.spent_usd)})`;
+      return `the budget is spent (${outcome.spent_tokens === undefined ? money(outcome.spent_usd) : `${amount(outcome.spent_tokens)} tokens`})`;
     case "stopped":
       return "stopped";
   }
+}
+
+function usdLimit(usd: number | null | undefined): string {
+  return usd === undefined ? "" : usd === null ? "no limit" : money(usd);
+}
+
+function tokenLimit(tokens: number | undefined): string {
+  return tokens === undefined ? "" : `${tokens} tokens`;
 }

@@ -1,3 +1,5 @@
+import type { FactOf } from "../protocol/index.ts";
+
 /** Figures as people read them. */
 
 export function money(usd: number): string {
@@ -11,6 +13,18 @@ export function costOf(tally: { cost_usd: number; unpriced_calls: number }): str
   return tally.cost_usd === 0
     ? "price unknown"
     : `${money(tally.cost_usd)} + ${count(tally.unpriced_calls, "unpriced call")}`;
+}
+
+/** What was spent of a budget: of money, or of tokens where it was a budget of tokens. */
+export function spentOf({
+  spent_usd,
+  budget_usd,
+  spent_tokens,
+  budget_tokens,
+}: FactOf<"budget.exceeded">["data"]): string {
+  return spent_tokens !== undefined && budget_tokens !== undefined
+    ? `${amount(spent_tokens)} of ${amount(budget_tokens)} tokens`
+    : `${money(spent_usd)} of ${money(budget_usd ?? 0)}`;
 }
 
 export function amount(value: number): string {

@@ -2,7 +2,7 @@ import type { Roster } from "../projections/index.ts";
 import type { Fact, FactOf, WorkerId } from "../protocol/index.ts";
 import { waitingWords } from "./activity.ts";
 import { outcomeWords } from "./fact-line.ts";
-import { milliseconds, money } from "./format.ts";
+import { milliseconds, money, spentOf } from "./format.ts";
 import { nameOf } from "./names.ts";
 import { Speech } from "./speech.ts";
 import { isTold, POLICY } from "./stage-words.ts";
@@ -174,13 +174,7 @@ function asideOf(fact: Fact, named: Named): StoryLine[] {
     case "budget.warned":
       return [line("budget", "warning", `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)} is spent`)];
     case "budget.exceeded":
-      return [
-        line(
-          "budget",
-          "failed",
-          `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)} is spent; no more model calls`,
-        ),
-      ];
+      return [line("budget", "failed", `${spentOf(fact.data)} is spent; no more model calls`)];
     case "log.repaired":
       return [
         line(

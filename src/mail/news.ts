@@ -109,8 +109,15 @@ function stands(fact: FactOf<"node.completed" | "node.failed">, { board }: Situa
   return node !== undefined && hasEnded(node) && node.ended_seq === fact.seq;
 }
 
-function budgetNews({ data: { budget_usd } }: FactOf<"budget.set">, { board, agent, spending }: Situation): string {
-  const limit = budget_usd === null ? "There is no limit to the budget any more" : `The budget is now $${budget_usd}`;
+function budgetNews({ data }: FactOf<"budget.set">, { board, agent, spending }: Situation): string {
+  const { budget_usd, budget_tokens } = data;
+  const money = budget_usd === undefined ? [] : budget_usd === null ? ["without a limit in USD"] : [`$${budget_usd}`];
+  const limits = [...money, ...(budget_tokens === undefined ? [] : [`${budget_tokens} tokens`])];
+  const { usage, cost_usd } = spending.total;
+  const spent = [
+    ...(budget_usd === undefined ? [] : [`$${cost_usd.toFixed(4)}`]),
+    ...(budget_tokens === undefined ? [] : [`${usage.input + usage.output} tokens`]),
+  ];
   const out = Object.values(board.nodes).filter(
     ({ spec, ...node }) =>
       spec.run_id === agent.run?.id && node.status === "failed" && node.outcome.kind === "budget_exhausted",
@@ -119,7 +126,7 @@ function budgetNews({ data: { budget_usd } }: FactOf<"budget.set">, { board, age
   const rest = shares
     ? ` What ran out of its own share stays as it is (${shares}): hand out the rest as new work.`
     : "";
-  return `${limit}; $${spending.total.cost_usd.toFixed(4)} is spent.${rest}`;
+  return `The budget is now ${limits.join(" and ")}; ${spent.join(" and ")} is spent.${rest}`;
 }
 
 function hasEnded(node: NodeState): node is Extract<NodeState, { status: "completed" | "failed" }> {

@@ -64,7 +64,8 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       agent.outcome = fact.data.outcome ?? { kind: "failed", error: fact.data.error };
       return;
     case "budget.set":
-      agent.created = { ...agent.created, budget_usd: fact.data.budget_usd };
+      if (fact.data.budget_usd !== undefined) agent.created = { ...agent.created, budget_usd: fact.data.budget_usd };
+      if (fact.data.budget_tokens) agent.created = { ...agent.created, budget_tokens: fact.data.budget_tokens };
       return;
     case "run.started":
       agent.runs += 1;

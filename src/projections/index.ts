@@ -3,6 +3,7 @@ export * from "./board.ts";
 export * from "./letters.ts";
 export * from "./questions.ts";
 export * from "./roster.ts";
+export * from "./shares.ts";
 export * from "./situation.ts";
 export * from "./spending.ts";
 export * from "./stages.ts";

@@ -11,6 +11,8 @@ import type { Board, NodeState } from "./board.ts";
  */
 export interface WaitingWork {
   open: Set<NodeId>;
+  /** Those of them that have a share of the budget of their own. */
+  shares: Set<NodeId>;
   /** How many of them belong to each stage. */
   openInStage: Map<number, number>;
   /** Ready, and anybody may take it. */
@@ -103,11 +105,14 @@ function add(index: Index, board: Board, node: NodeState): void {
   if (waitsFor.length === 0) becomesReady(index, node);
 }
 
-function countOpen({ open, openInStage }: WaitingWork, { id, status, spec: { stage } }: NodeState): void {
+function countOpen({ open, shares, openInStage }: WaitingWork, { id, status, spec }: NodeState): void {
+  const { stage, budget_usd } = spec;
   const isOpen = status !== "completed" && status !== "failed";
   if (isOpen === open.has(id)) return;
   if (isOpen) open.add(id);
   else open.delete(id);
+  if (isOpen && budget_usd !== undefined) shares.add(id);
+  else shares.delete(id);
   if (stage !== undefined) openInStage.set(stage, (openInStage.get(stage) ?? 0) + (isOpen ? 1 : -1));
 }
 
@@ -164,7 +169,8 @@ function readyListOf({ free, reserved }: WaitingWork, { reserved_for }: NodeStat
 function workOf({ runs }: Index, run: RunId): WaitingWork {
   let work = runs.get(run);
   if (!work) {
-    work = { open: new Set(), openInStage: new Map(), free: [], reserved: new Map(), completedBy: new Map() };
+    const lists = { free: [], reserved: new Map(), completedBy: new Map() };
+    work = { open: new Set(), shares: new Set(), openInStage: new Map(), ...lists };
     runs.set(run, work);
   }
   return work;

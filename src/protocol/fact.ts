@@ -207,10 +207,19 @@ export const factData = {
     gist: z.string(),
   }),
 
-  /** The human allows more, or less; null is no limit. */
-  "budget.set": z.object({ budget_usd: z.number().positive().nullable() }),
+  /** The human allows more, or less; null is no limit, and what is absent stays as it is. */
+  "budget.set": z.object({
+    budget_usd: z.number().positive().nullable().optional(),
+    budget_tokens: z.int().positive().optional(),
+  }),
   "budget.warned": z.object({ spent_usd: z.number(), budget_usd: z.number() }),
-  "budget.exceeded": z.object({ spent_usd: z.number(), budget_usd: z.number() }),
+  /** Money or tokens, whichever it was. */
+  "budget.exceeded": z.object({
+    spent_usd: z.number(),
+    budget_usd: z.number().optional(),
+    spent_tokens: z.int().optional(),
+    budget_tokens: z.int().optional(),
+  }),
 
   "process.started": z.object({ ...actor, pid: z.int(), command: z.string(), sandbox: z.string() }),
   "process.exited": z.object({ ...actor, pid: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),

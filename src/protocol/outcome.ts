@@ -5,7 +5,8 @@ export const outcomeSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("finished"), summary: z.string() }),
   z.object({ kind: z.literal("published"), summary: z.string() }),
   z.object({ kind: z.literal("exhausted"), turns: z.int() }),
-  z.object({ kind: z.literal("budget_exhausted"), spent_usd: z.number() }),
+  /** With the tokens where it was a budget of tokens that was spent. */
+  z.object({ kind: z.literal("budget_exhausted"), spent_usd: z.number(), spent_tokens: z.int().optional() }),
   z.object({ kind: z.literal("failed"), error: z.string() }),
   /** Trying again would not help: out of time, out of context, going in circles. */
   z.object({ kind: z.literal("abandoned"), error: z.string() }),

@@ -51,6 +51,7 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse"> &
 
 interface Start {
   budget_usd?: number | undefined;
+  budget_tokens?: number | undefined;
   /** Of the run that begins; the agent's first one if left out. */
   goal?: string;
   /** What brings it about, in the same append. */
@@ -101,7 +102,7 @@ export class Agent {
   readonly #listeners = new Set<(delta: Delta) => void>();
   #starting: Promise<void> | undefined;
   #teamOf: { run: RunId; team: Team } | undefined;
-  #purse: Purse | undefined;
+  #purse: Purse;
   #work = new AbortController();
   #scheduling = false;
   readonly #plan: PlanFile;
@@ -113,6 +114,7 @@ export class Agent {
     this.log = foreseen(log, (fact) => apply(this.#soon, fact));
     this.#now = now;
     this.#soon = structuredClone(now);
+    this.#purse = new Purse(() => this.#soon);
     this.#house = house;
     this.#traces = new NodeTraces(log.dir, () => this.#now.board);
     this.#plan = new PlanFile(log.dir, () => this.#now, house.clock);
@@ -143,15 +145,20 @@ export class Agent {
     return this.#starting;
   }
 
-  async #start(why: FactOf<"agent.started">["data"]["why"], { budget_usd, goal, first = [] }: Start): Promise<void> {
+  async #start(
+    why: FactOf<"agent.started">["data"]["why"],
+    { budget_usd, budget_tokens, goal, first = [] }: Start,
+  ): Promise<void> {
     if (this.#broken !== undefined) this.#forget();
     const refusal = why === "created" ? null : whyTooLittle(this.#now, budget_usd, why);
     if (refusal) throw new TooLittleMoney(refusal);
     const under = this.#now.agent.run;
     const run = under && !under.finished ? under : undefined;
     const facts: NewFact[] = [...first];
-    if (budget_usd !== undefined) facts.push({ type: "budget.set", data: { budget_usd } });
-    const again = run && budget_usd !== undefined ? reopenings(this.#now, run.id) : [];
+    const more = { ...(budget_usd !== undefined && { budget_usd }), ...(budget_tokens && { budget_tokens }) };
+    const isMore = Object.keys(more).length > 0;
+    if (isMore) facts.push({ type: "budget.set", data: more });
+    const again = run && isMore ? reopenings(this.#now, run.id, more) : [];
     facts.push(...again);
     if (why === "resumed") facts.push({ type: "agent.resumed", data: {} });
     facts.push({ type: "agent.started", data: { why, pid: this.#house.pid } });
@@ -164,8 +171,7 @@ export class Agent {
       : [];
     for (const { id, worker_id } of taken) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
     this.#work = new AbortController();
-    const budget = budget_usd ?? this.#now.agent.created.budget_usd;
-    this.#purse = budget === null ? undefined : new Purse(budget, this.#now.spending.total.cost_usd);
+    this.#purse = new Purse(() => this.#soon);
     await this.log.append({ facts }).durable;
     await this.#traces.repair(this.log);
     const current = this.#now.agent.run;
@@ -286,6 +292,8 @@ export class Agent {
     if (fact.type === "stage.reconvened" && this.#house.approveStages) this.#awaitApproval(fact.data.stage);
     if (fact.type === "node.assigned") this.#startNode(fact.data.node_id);
     if (fact.type === "message.sent") this.#noteMessage(fact);
+    // What a share has left comes back with the end of its node.
+    if (fact.type === "node.completed" || fact.type === "node.failed") this.#purse.wake();
     // Not before all facts of the same append are known: a node and whom it is reserved for, an end and who is free.
     if (WAKES_THE_SCHEDULER.has(fact.type)) queueMicrotask(() => this.#schedule());
     if (fact.type === "node.created") this.#nodes += 1;
@@ -350,7 +358,7 @@ export class Agent {
       await this.log.append({ facts: [{ type: "worker.stopped", data: { worker_id: COORDINATOR } }] }).durable;
       return;
     }
-    if (outcome.kind === "budget_exhausted") await this.#endNodesForWantOfMoney(outcome.spent_usd);
+    if (outcome.kind === "budget_exhausted") await this.#endNodesForWantOfMoney(outcome);
     const ended: NewFact =
       outcome.kind === "finished"
         ? { type: "agent.completed", data: { summary: outcome.summary } }
@@ -367,8 +375,8 @@ export class Agent {
   }
 
   /** Nobody can think any more: each hands over what it has, before the run ends. */
-  async #endNodesForWantOfMoney(spent: number): Promise<void> {
-    this.#work.abort(new BudgetExhausted(spent, this.#now.agent.created.budget_usd ?? 0));
+  async #endNodesForWantOfMoney(outcome: BudgetExhausted["outcome"]): Promise<void> {
+    this.#work.abort(new BudgetExhausted(outcome));
     await Promise.all([...this.#tasks].map(([id, task]) => (id === COORDINATOR ? undefined : task)));
   }
 

@@ -29,8 +29,11 @@ export function whyTooLittle(
  * R2. What has used up its own share, or that of a node above it, stays as it is: a larger budget is not a larger share.
  * R3. Work that was given up comes back only when nothing it builds on is lost: else it would wait for ever.
  */
-export function reopenings({ board, roster, agent, spending }: Situation, run: RunId): NewFact[] {
-  const { budget_tokens } = agent.created;
+export function reopenings(
+  { board, roster, agent, spending }: Situation,
+  run: RunId,
+  { budget_tokens = agent.created.budget_tokens }: { budget_tokens?: number },
+): NewFact[] {
   const { input, output } = spending.total.usage;
   if (budget_tokens !== undefined && input + output >= budget_tokens) return [];
   const again = new Set<NodeId>();

@@ -1,4 +1,4 @@
-import { type Board, type NodeState, nodeNamed, type Situation } from "../projections/index.ts";
+import { type Board, holderOf, type NodeState, nodeNamed, type Situation, sharesUnder } from "../projections/index.ts";
 import type { NodeId, RunId } from "../protocol/index.ts";
 import type { NewWork } from "../tools/work.ts";
 
@@ -16,7 +16,7 @@ export function checkedOrder(
   const reason =
     tooDeepOrBroad(board, parent, limits) ??
     notAPath(order.deliverables) ??
-    overTheShare(order.budget_usd, now, parent);
+    overTheShare(order.budget_usd, now, run, parent);
   if (reason !== undefined) return { ok: false, reason };
   const above = ancestorsOf(board, parent);
   const dependencies: NodeId[] = [];
@@ -108,32 +108,24 @@ export function ancestorsOf(board: Board, node: NodeState | undefined): Set<Node
 }
 
 /** A share is reserved from what is left above it; what others have reserved there and not spent is not left. */
-function overTheShare(wanted: number | undefined, now: Situation, parent: NodeState | undefined): string | undefined {
-  const holder = holderFrom(now.board, parent);
+function overTheShare(
+  wanted: number | undefined,
+  now: Situation,
+  run: RunId,
+  parent: NodeState | undefined,
+): string | undefined {
+  const holder = holderOf(now.board, parent);
   const whole = holder ? holder.spec.budget_usd : now.agent.created.budget_usd;
   if (wanted === undefined || whole === undefined || whole === null) return undefined;
   const spent = holder ? holder.spent_usd : now.spending.total.cost_usd;
-  const left = whole - spent - reservedUnder(now.board, holder);
+  const left = whole - spent - reservedIn(sharesUnder(now.board, run, holder));
   return wanted > left
     ? `$${wanted} is more than the $${Math.max(0, left).toFixed(4)} that ${holder?.id ?? "the agent"} has left.`
     : undefined;
 }
 
-/** Whose share the work of this node is paid from: its own, or the next above it; the agent's when there is none. */
-function holderFrom(board: Board, node: NodeState | undefined): NodeState | undefined {
-  for (const id of ancestorsOf(board, node)) if (board.nodes[id]?.spec.budget_usd !== undefined) return board.nodes[id];
-  return undefined;
-}
-
-function reservedUnder(board: Board, holder: NodeState | undefined): number {
-  let reserved = 0;
-  for (const node of Object.values(board.nodes)) {
-    const share = node.spec.budget_usd;
-    if (share === undefined || !isOpen(node) || node === holder) continue;
-    const above = node.spec.parent_node_id ? board.nodes[node.spec.parent_node_id] : undefined;
-    if (holderFrom(board, above) === holder) reserved += Math.max(0, share - node.spent_usd);
-  }
-  return reserved;
+function reservedIn(shares: readonly NodeState[]): number {
+  return shares.reduce((sum, { spec, spent_usd }) => sum + Math.max(0, (spec.budget_usd ?? 0) - spent_usd), 0);
 }
 
 function isOpen(node: NodeState): boolean {

@@ -29,6 +29,7 @@ import { type Colleagues, isOver, type Workplace, workOnNode } from "../workers/
 import { pastOf } from "../workers/past.ts";
 import { BudgetExhausted } from "../workers/purse.ts";
 import { pinnedRefs } from "./pinned-refs.ts";
+import { cannotWork, ringAfter } from "./working-time.ts";
 
 type Who = { node_id: NodeId; worker_id: string };
 type TakenNode = Extract<NodeState, { status: "assigned" | "running" | "publishing" }>;
@@ -118,7 +119,10 @@ async function secondTry(node: NodeState, who: Who, error: string, { log }: Work
     : { facts };
 }
 
-/** The stage's contract bounds turns and time. Time begins anew when work is taken up: a pause overnight is not work. */
+/**
+ * The stage's contract bounds turns and time. Time begins anew when work is taken up: a pause overnight is not work, nor
+ * is a rate limit or waiting for sub-nodes.
+ */
 async function oneTry(
   node: TakenNode,
   worker: WorkerState,
@@ -130,17 +134,14 @@ async function oneTry(
   const bounded = contract ? { ...place, maxTurns: Math.min(place.maxTurns, contract.max_iterations_per_node) } : place;
   if (!contract) return workOnNode(node, worker, team, bounded, signal);
   const over = new AbortController();
-  const rung = new AbortController();
-  void place.clock.sleep(contract.timeout_seconds * 1000, rung.signal).then(
-    () => over.abort(new Error("out of time")),
-    () => {},
-  );
+  const resting = () => cannotWork(worker.id, node.spec.run_id, place.now());
+  const stop = ringAfter(contract.timeout_seconds * 1000, resting, place, () => over.abort(new Error("out of time")));
   try {
     const outcome = await workOnNode(node, worker, team, bounded, AbortSignal.any([signal, over.signal]));
     const late = outcome.kind === "stopped" && over.signal.aborted && !signal.aborted;
     return late ? { kind: "abandoned", error: `Not done within ${contract.timeout_seconds} s.` } : outcome;
   } finally {
-    rung.abort();
+    stop();
   }
 }
 
@@ -238,8 +239,7 @@ function failureNotes(error: string, id: NodeId, entries: readonly StoredEntry[]
 export function asOutcome(signal: AbortSignal): (error: unknown) => Outcome {
   return (error) => {
     if (error instanceof StoreError) throw error;
-    if (signal.aborted && signal.reason instanceof BudgetExhausted)
-      return { kind: "budget_exhausted", spent_usd: signal.reason.spent };
+    if (signal.aborted && signal.reason instanceof BudgetExhausted) return signal.reason.outcome;
     if (signal.aborted) return { kind: "stopped" };
     return { kind: "failed", error: error instanceof Error ? error.message : String(error) };
   };
@@ -250,7 +250,9 @@ export function explain(outcome: Outcome): string {
     case "exhausted":
       return `All ${outcome.turns} turns were used without finishing.`;
     case "budget_exhausted":
-      return `The budget is spent ($${outcome.spent_usd.toFixed(4)}).`;
+      return outcome.spent_tokens === undefined
+        ? `The budget is spent ($${outcome.spent_usd.toFixed(4)}).`
+        : `The budget of tokens is spent (${outcome.spent_tokens.toLocaleString("en-US")} tokens).`;
     case "failed":
     case "abandoned":
       return outcome.error;

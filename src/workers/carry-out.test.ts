@@ -8,6 +8,7 @@ import { both, call, fail, manualClock, type ScriptedModel, say, script } from "
 import { defineTool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { carryOut, type Delta } from "./carry-out.ts";
+import { Purse } from "./purse.ts";
 
 const ACTOR = { worker_id: "alice", node_id: "node-1", conversation: "c.jsonl" } as const;
 const WHO = { worker_id: "alice", node_id: "node-1" };
@@ -211,6 +212,7 @@ function deskOf(
     now: () => now,
     clock,
     live: (delta: Delta) => void deltas.push(delta),
+    purse: new Purse(() => now),
   };
   const ports = { model, toolbox: new Toolbox([look, end]), mail: () => [] };
   return {

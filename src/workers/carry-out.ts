@@ -1,4 +1,4 @@
-import { type Model, ModelFailure, type ModelRequest } from "../models/model.ts";
+import { ModelFailure, type ModelRequest } from "../models/model.ts";
 import type { Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import {
@@ -15,7 +15,7 @@ import {
 } from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
 import type { AgentLog } from "../store/store.ts";
-import { BudgetExhausted, type Purse } from "./purse.ts";
+import { BudgetExhausted, type Cost, type Purse } from "./purse.ts";
 import { type Assignment, type Ports, workLoop } from "./work-loop.ts";
 
 /** Who acts, on which node, and the file in which its words are kept. */
@@ -40,8 +40,8 @@ export interface Recorder {
   live(delta: Delta): void;
   /** Words said aloud to the human, as a message. */
   aloud?(from: WorkerId, text: string): NewFact;
-  /** Shared by the whole team; absent where nobody set a budget. */
-  purse?: Purse | undefined;
+  /** Shared by the whole team. */
+  purse: Purse;
 }
 
 /**
@@ -112,7 +112,7 @@ const SPEAKING = new Set(["send_message", "ask_human", "finish", "conclude"]);
 function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
   if (error instanceof StoreError) throw error;
   const cause: unknown = signal.aborted ? signal.reason : error;
-  if (cause instanceof BudgetExhausted) return { kind: "budget_exhausted", spent_usd: cause.spent };
+  if (cause instanceof BudgetExhausted) return cause.outcome;
   if (signal.aborted) return { kind: "stopped" };
   if (error instanceof ModelFailure) {
     return { kind: error.reason === "context_too_long" ? "abandoned" : "failed", error: error.message };
@@ -122,7 +122,7 @@ function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
 
 /** The same model, with each call, failure and warning in the log, and the budget asked first. */
 function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () => number) {
-  const { log, now, live, purse } = record;
+  const { log, now, live, purse, clock } = record;
   const { worker_id, node_id } = actor;
   const who = { worker_id, node_id, model: model.id };
   const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
@@ -137,33 +137,53 @@ function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () =
     contextWindow: model.contextWindow,
     searchesWeb: model.searchesWeb,
     async reply(request: ModelRequest, signal: AbortSignal) {
-      askShares(now(), node_id, note);
-      let waited = false;
-      const pay = await purse?.enter(model.id, signal, () => {
-        waited = true;
-        wait("budget");
-      });
-      if (waited) goOn();
-      let cost: number | null | undefined;
-      try {
-        note({ type: "model.called", data: { ...who, turn: turn() } });
-        const watched: ModelRequest = {
-          ...request,
-          onDelta: ({ kind, text }) => live({ worker_id, node_id, kind, text }),
-          onFailure: ({ reason, message, status }, retryInMs) => {
-            const failure = { reason, message, retry_in_ms: retryInMs, ...(status !== undefined && { status }) };
-            note({ type: "model.failed", data: { ...who, turn: turn(), ...failure } });
-          },
-          onWarning: (message) => note({ type: "model.warned", data: { ...who, message } }),
-        };
-        const reply = await replyOrPark(model, watched, record, { wait, goOn }, signal);
-        cost = reply.cost_usd;
-        return reply;
-      } finally {
-        pay?.(cost);
+      warnOfBudget(now(), note);
+      const watched: ModelRequest = {
+        ...request,
+        onDelta: ({ kind, text }) => live({ worker_id, node_id, kind, text }),
+        onFailure: ({ reason, message, status }, retryInMs) => {
+          const failure = { reason, message, retry_in_ms: retryInMs, ...(status !== undefined && { status }) };
+          note({ type: "model.failed", data: { ...who, turn: turn(), ...failure } });
+        },
+        onWarning: (message) => note({ type: "model.warned", data: { ...who, message } }),
+      };
+      for (let parks = 0; ; parks++) {
+        const pay = await enter(signal);
+        if (parks === 0) note({ type: "model.called", data: { ...who, turn: turn() } });
+        let cost: Cost | undefined;
+        let parkedFor: number;
+        try {
+          const reply = await model.reply(watched, signal);
+          cost = { usd: reply.cost_usd, tokens: reply.usage.input + reply.usage.output };
+          return reply;
+        } catch (error) {
+          parkedFor = parkOf(error);
+          if (signal.aborted || parkedFor === 0 || parks >= MOST_PARKS) throw error;
+        } finally {
+          // Before the park: who waits for hours must not keep the others from the money.
+          pay(cost);
+        }
+        wait("rate_limit", (clock.now() + parkedFor) / 1000);
+        await clock.sleep(parkedFor, signal);
+        goOn();
       }
     },
   };
+
+  async function enter(signal: AbortSignal) {
+    let waited = false;
+    try {
+      return await purse.enter(model.id, node_id, signal, () => {
+        waited = true;
+        wait("budget");
+      });
+    } catch (error) {
+      if (error instanceof BudgetExhausted && error.exceeded) note({ type: "budget.exceeded", data: error.exceeded });
+      throw error;
+    } finally {
+      if (waited) goOn();
+    }
+  }
 }
 
 /** Longer than retry.ts sits out by itself, and no longer than a day. */
@@ -171,25 +191,9 @@ const PARK_FROM_MS = 60_000;
 const PARK_UPTO_MS = 24 * 3_600_000;
 const MOST_PARKS = 24;
 
-/** A long limit parks this worker, visibly, and nobody else. How often is bounded. */
-async function replyOrPark(
-  model: Model,
-  request: ModelRequest,
-  { clock }: Recorder,
-  tell: { wait(reason: "rate_limit", until: number): unknown; goOn(): unknown },
-  signal: AbortSignal,
-): Promise<ReplyEntry> {
-  for (let parks = 0; ; parks++) {
-    try {
-      return await model.reply(request, signal);
-    } catch (error) {
-      if (signal.aborted || !(error instanceof ModelFailure) || !isLongLimit(error) || parks >= MOST_PARKS) throw error;
-      const wait = error.retryAfterMs ?? 0;
-      tell.wait("rate_limit", (clock.now() + wait) / 1000);
-      await clock.sleep(wait, signal);
-      tell.goOn();
-    }
-  }
+/** A long limit parks this worker, visibly, and nobody else; how often is bounded. Zero is no park. */
+function parkOf(error: unknown): number {
+  return error instanceof ModelFailure && isLongLimit(error) ? (error.retryAfterMs ?? 0) : 0;
 }
 
 function isLongLimit({ reason, retryable, retryAfterMs }: ModelFailure): boolean {
@@ -204,26 +208,11 @@ function isLongLimit({ reason, retryable, retryAfterMs }: ModelFailure): boolean
 
 const WARN_AT = 0.8;
 
-/** Checked before a call, not reported after it: the agent's budget, and the share of each node above this one. */
-function askShares(now: Situation, node_id: NodeId | null, note: (...facts: NewFact[]) => unknown): void {
-  const budget_usd = now.agent.created.budget_usd;
-  const spent_usd = now.spending.total.cost_usd;
-  if (budget_usd !== null && spent_usd >= WARN_AT * budget_usd && !now.spending.warned) {
+function warnOfBudget({ agent, spending }: Situation, note: (...facts: NewFact[]) => unknown): void {
+  const { budget_usd } = agent.created;
+  const spent_usd = spending.total.cost_usd;
+  if (budget_usd !== null && spent_usd >= WARN_AT * budget_usd && !spending.warned)
     note({ type: "budget.warned", data: { spent_usd, budget_usd } });
-  }
-  if (budget_usd !== null && spent_usd >= budget_usd) {
-    note({ type: "budget.exceeded", data: { spent_usd, budget_usd } });
-    throw new BudgetExhausted(spent_usd, budget_usd);
-  }
-  const { budget_tokens } = now.agent.created;
-  const { usage } = now.spending.total;
-  if (budget_tokens !== undefined && usage.input + usage.output >= budget_tokens)
-    throw new BudgetExhausted(spent_usd, budget_usd ?? 0);
-  for (let node = node_id ? now.board.nodes[node_id] : undefined; node; ) {
-    const share = node.spec.budget_usd;
-    if (share !== undefined && node.spent_usd >= share) throw new BudgetExhausted(node.spent_usd, share);
-    node = node.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
-  }
 }
 
 function factsOf(entry: Entry, { worker_id, node_id }: Actor, turn: number, ms: number): NewFact[] {

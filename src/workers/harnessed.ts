@@ -104,7 +104,8 @@ function toolsFor(
   const mail = {
     send: (to: string, content: string) => team.send(actor.worker_id, to, content),
     waiting: () => mailbox.waiting,
-    arrived: (signal: AbortSignal) => waitForMail(actor, "news", mailbox, place, signal),
+    arrived: (signal: AbortSignal) =>
+      waitForMail(actor, openBelow(node, place.now()).length > 0 ? "children" : "news", mailbox, place, signal),
   };
   const refs = Object.keys(node.spec.refs).length > 0 ? [readRefTool(scope, node.spec.refs)] : [];
   return [

@@ -311,5 +311,6 @@ test("a budget of tokens ends the run before the next call", async () => {
     budget_tokens: 1000,
     coordinator: script(call("list_files").with({ usage: { input: 900, output: 100 } })),
   });
-  expect(await team.outcome()).toEqual({ kind: "budget_exhausted", spent_usd: 0 });
+  expect(await team.outcome()).toEqual({ kind: "budget_exhausted", spent_usd: 0, spent_tokens: 1000 });
+  expect(team.agent.now.agent.error).toBe("The budget of tokens is spent (1,000 tokens).");
 });

@@ -219,6 +219,68 @@ test("a node has the time its stage's contract gives it, and not a moment more",
   expect(team.agent.now.roster.alice?.status).toBe("idle");
 });
 
+test("a rate limit takes neither the time of whoever it parks nor the others' place in the budget", async () => {
+  const clock = manualClock();
+  const HOURS = 2 * 3_600_000;
+  await using team = await startTeam({
+    goal: "Wait for it",
+    clock,
+    budget_usd: 1,
+    config: { contract: { timeout_seconds: 60 } },
+    coordinator: script(
+      both(call("spawn_worker", { name: "Alice" }), call("spawn_worker", { name: "Bob" })),
+      both(made("Wait", { worker: "Alice" }), made("Go on", { worker: "Bob" })),
+      call("finish", { summary: "both" }).after("node-1 completed by Alice", "node-2 completed by Bob"),
+    ),
+    workers: {
+      Alice: script(
+        fail("rate_limited", { retryAfterMs: HOURS }),
+        written("a.md", "a"),
+        call("publish", { summary: "a" }),
+      ),
+      Bob: script(written("b.md", "b"), call("publish", { summary: "b" })),
+    },
+  });
+  // Nobody knows what their model costs: only one at a time may try it, and Alice was first.
+  await event(team, (fact) => fact.type === "node.completed" && fact.data.worker_id === "bob");
+  await clock.advance(HOURS);
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "both" });
+});
+
+test("waiting for sub-nodes that are worked on takes none of the parent's time; waiting for nobody does", async () => {
+  const clock = manualClock();
+  const parked = fail("rate_limited", { retryAfterMs: 600_000 });
+  await using team = await startTeam({
+    goal: "Wait for them",
+    clock,
+    config: { contract: { timeout_seconds: 60 } },
+    coordinator: script(
+      made("The whole"),
+      call("finish", { summary: "whole" }).after("node-1 failed: Not done within 60 s"),
+    ),
+    workers: {
+      Alice: script(
+        made("A part"),
+        say("I wait."),
+        call("check_messages", { wait: true }).after("node-2 completed by Bob"),
+      ),
+      Bob: script(parked, written("b.md", "b"), call("publish", { summary: "b" })),
+    },
+  });
+  const waits = (who: string) =>
+    event(
+      team,
+      (fact) => fact.type === "worker.waiting" && fact.data.worker_id === who && fact.data.for !== "children",
+    );
+  await waits("bob");
+  await event(team, (fact) => fact.type === "worker.waiting" && fact.data.worker_id === "alice");
+  await clock.advance(600_000);
+  await waits("alice");
+  expect(team.board().map((node) => node.status)).toEqual(["running", "completed"]);
+  await clock.advance(60_000);
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "whole" });
+});
+
 test("who goes in circles is told so, and then stopped", async () => {
   const again = () => call("list_files", { path: "scratch" });
   await using team = await startTeam({

@@ -199,6 +199,10 @@ function spendingProblems({ facts, now, plan }: History): string[] {
     if (!same(own, node.spent_usd)) problems.push(`I10: ${node.id} spent ${own}, told ${node.spent_usd}`);
   }
   problems.push(...overdrafts(facts, plan.budget_usd));
+  const dearest = Math.max(0, ...replies.map((fact) => fact.data.cost_usd ?? 0));
+  for (const { id, spec, spent_usd } of Object.values(now.board.nodes))
+    if (spec.budget_usd !== undefined && spent_usd > spec.budget_usd + dearest + 1e-9)
+      problems.push(`I10: ${id} spent ${spent_usd} of its share of ${spec.budget_usd}, a call at most ${dearest}`);
   let turns = 0;
   for (const fact of facts) {
     if (fact.type === "agent.started") turns = 0;
@@ -218,7 +222,8 @@ function overdrafts(facts: readonly Fact[], first: number | undefined): string[]
   let spent = 0;
   let dearest = 0;
   for (const fact of facts) {
-    if (fact.type === "budget.set") budget = fact.data.budget_usd ?? Number.POSITIVE_INFINITY;
+    if (fact.type === "budget.set" && fact.data.budget_usd !== undefined)
+      budget = fact.data.budget_usd ?? Number.POSITIVE_INFINITY;
     if (fact.type !== "model.responded" || fact.data.cost_usd === null) continue;
     spent += fact.data.cost_usd;
     dearest = Math.max(dearest, fact.data.cost_usd);

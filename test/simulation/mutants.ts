@@ -121,8 +121,8 @@ export const mutants: Mutant[] = [
   mutant(
     "there is always room in the purse",
     "workers/purse.ts",
-    "    if (this.#underWay === 0) return true;\n",
-    "    if (this.#underWay >= 0) return true;\n",
+    "    if (underWay === 0) return true;\n",
+    "    if (underWay >= 0) return true;\n",
   ),
   mutant(
     "a reserved node goes to anybody",

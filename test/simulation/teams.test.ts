@@ -31,7 +31,8 @@ import type { BrokenSeed, Tally } from "./main.ts";
  *      there.
  * I9.  When nothing can happen any more, the run has ended, somebody has stopped it, or it failed and says so, or all
  *      work has ended and the coordinator waits because it wished to; everything that was asked for was answered.
- * I10. Spending adds up, in total, by worker and by node; at no time more than the budget and one call; nobody takes
+ * I10. Spending adds up, in total, by worker and by node; at no time more than the budget and one call, nor more
+ *      than a share and one call; nobody takes
  *      more turns than allowed.
  * I11. The same seed gives the same home, byte for byte.
  */
