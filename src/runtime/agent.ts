@@ -31,6 +31,7 @@ import { situationOf } from "./inspect.ts";
 import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
 import { strandedMail } from "./people.ts";
 import { PlanFile } from "./plan-file.ts";
+import { RecentFacts } from "./recent-facts.ts";
 import { assignments } from "./scheduler.ts";
 import { Team } from "./team.ts";
 import type { TeamLimits } from "./team-limits.ts";
@@ -82,6 +83,7 @@ export class Agent {
   #soon: Situation;
   readonly #house: House;
   readonly #traces: NodeTraces;
+  readonly #recent = new RecentFacts();
   readonly #tasks = new Map<string, Promise<void>>();
   readonly #folders = new Map<NodeId, Promise<void>>();
   readonly #listeners = new Set<(delta: Delta) => void>();
@@ -95,7 +97,7 @@ export class Agent {
   #broken: unknown;
 
   private constructor(log: AgentLog, now: Situation, house: House) {
-    this.log = foreseen(log, (fact) => apply(this.#soon, fact));
+    this.log = foreseen(log, (fact) => apply(this.#soon, fact), this.#recent);
     this.#now = now;
     this.#soon = structuredClone(now);
     this.#house = house;
@@ -173,6 +175,7 @@ export class Agent {
   async idle(): Promise<void> {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks.values());
     this.#traces.flush();
+    this.#recent.clear();
     if (this.#broken) throw this.#broken;
   }
 
@@ -197,6 +200,7 @@ export class Agent {
 
   #onFact(fact: Fact): void {
     apply(this.#now, fact);
+    this.#recent.add(fact);
     this.#traces.note(fact);
     if (fact.type === "node.created") this.#prepare(fact.data.node_id);
     if (CHANGES_THE_PLAN.has(fact.type)) this.#plan.changed();

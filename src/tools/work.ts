@@ -45,6 +45,18 @@ const newWork = z.object({
 });
 export type NewWork = z.infer<typeof newWork>;
 
+// Here and not in the tools: a schema costs more to make than anything it checks, and every worker has these tools.
+const toPublish = z.object({
+  summary: z.string().min(1).describe("What you produced, in a few sentences."),
+  learned: z
+    .string()
+    .max(4000)
+    .default("")
+    .describe("What you learned that will help with later work; kept in your memory."),
+});
+const toCheckpoint = z.object({ summary: z.string().min(1) });
+const toSuggest = z.object({ suggestion: z.string().min(1).max(2000) });
+
 export function publishTool(node: NodePort): Tool {
   return defineTool({
     name: "publish",
@@ -54,14 +66,7 @@ export function publishTool(node: NodePort): Tool {
 - An empty scratch/ or a missing deliverable is refused and you are told why; mend it and publish again.
 - The summary is what others read first: what you produced, what you found, what is uncertain.`,
     repeatable: true,
-    parameters: z.object({
-      summary: z.string().min(1).describe("What you produced, in a few sentences."),
-      learned: z
-        .string()
-        .max(4000)
-        .default("")
-        .describe("What you learned that will help with later work; kept in your memory."),
-    }),
+    parameters: toPublish,
     async run({ summary, learned }) {
       const published = await node.publish(summary, learned);
       if (!published.ok) return { ok: false, content: `Not published: ${published.reason}` };
@@ -78,7 +83,7 @@ export function checkpointTool(port: CheckpointPort): Tool {
     guidance: `Marks a point worth coming back to: what is done, what is next. It is recorded and others see it; you go on working.
 - Write your files first. A checkpoint with nothing on disk helps nobody.`,
     repeatable: true,
-    parameters: z.object({ summary: z.string().min(1) }),
+    parameters: toCheckpoint,
     run: ({ summary }) => port.checkpoint(summary),
   });
 }
@@ -104,7 +109,7 @@ export function suggestTool(suggest: (suggestion: string) => Promise<ToolOutput>
     guidance:
       "For something worth doing that is beyond your spec: say what should be done and why. Then go on with your own work.",
     repeatable: false,
-    parameters: z.object({ suggestion: z.string().min(1).max(2000) }),
+    parameters: toSuggest,
     run: ({ suggestion }) => suggest(suggestion),
   });
 }
