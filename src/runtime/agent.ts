@@ -35,6 +35,7 @@ import { isAmong, reopenings, TooLittleMoney, whyTooLittle } from "./more-money.
 import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
 import { strandedMail } from "./people.ts";
 import { PlanFile } from "./plan-file.ts";
+import { RecentFacts } from "./recent-facts.ts";
 import { assignments } from "./scheduler.ts";
 import { Team } from "./team.ts";
 import type { TeamLimits } from "./team-limits.ts";
@@ -97,6 +98,7 @@ export class Agent {
   #soon: Situation;
   readonly #house: House;
   readonly #traces: NodeTraces;
+  readonly #recent = new RecentFacts();
   readonly #tasks = new Map<string, Promise<void>>();
   readonly #folders = new Map<NodeId, Promise<void>>();
   readonly #listeners = new Set<(delta: Delta) => void>();
@@ -111,7 +113,7 @@ export class Agent {
   #broken: unknown;
 
   private constructor(log: AgentLog, now: Situation, house: House) {
-    this.log = foreseen(log, (fact) => apply(this.#soon, fact));
+    this.log = foreseen(log, (fact) => apply(this.#soon, fact), this.#recent);
     this.#now = now;
     this.#soon = structuredClone(now);
     this.#purse = new Purse(() => this.#soon);
@@ -262,6 +264,7 @@ export class Agent {
   async idle(): Promise<void> {
     while (this.#tasks.size > 0 || this.#starting) await Promise.all([...this.#tasks.values(), this.#starting]);
     this.#traces.flush();
+    this.#recent.clear();
     if (this.#broken) throw this.#broken;
   }
 
@@ -286,6 +289,7 @@ export class Agent {
 
   #onFact(fact: Fact): void {
     apply(this.#now, fact);
+    this.#recent.add(fact);
     this.#traces.note(fact);
     if (fact.type === "node.created") this.#prepare(fact.data.node_id);
     if (CHANGES_THE_PLAN.has(fact.type)) this.#plan.changed();

@@ -12,6 +12,12 @@ export interface MailPort {
   arrived(signal: AbortSignal): Promise<void>;
 }
 
+const toSend = z.object({
+  to: z.string().min(1).describe('A name, "coordinator", or "*".'),
+  content: z.string().min(1).max(LONGEST_MESSAGE),
+});
+const toCheck = z.object({ wait: z.boolean().default(false) });
+
 export function mailTools(port: MailPort): Tool[] {
   return [
     defineTool({
@@ -21,10 +27,7 @@ export function mailTools(port: MailPort): Tool[] {
 - Say what you found or need, and where the file is. Long things belong into files.
 - An answer that says nothing new ("thanks", "ok") need not be sent.`,
       repeatable: false,
-      parameters: z.object({
-        to: z.string().min(1).describe('A name, "coordinator", or "*".'),
-        content: z.string().min(1).max(LONGEST_MESSAGE),
-      }),
+      parameters: toSend,
       run: ({ to, content }) => port.send(to, content),
     }),
     defineTool({
@@ -33,7 +36,7 @@ export function mailTools(port: MailPort): Tool[] {
       guidance: `New messages are shown to you before each of your turns anyway.
 - With wait: true you sleep until something comes. Use it only when you cannot go on without it.`,
       repeatable: true,
-      parameters: z.object({ wait: z.boolean().default(false) }),
+      parameters: toCheck,
       async run({ wait }, signal) {
         if (wait && port.waiting() === 0) await port.arrived(signal);
         if (port.waiting() > 0) return "You have new messages; they follow.";

@@ -33,6 +33,8 @@ export interface SearchPorts {
 
 const toSearch = z.object({ query: z.string().trim().min(1).max(400).describe("A few keywords.") });
 
+const someTimes = z.coerce.number().int().nonnegative();
+
 const maxHits = 5;
 const timeoutMs = 20_000;
 
@@ -67,7 +69,7 @@ function oneLine(text: string, longest: number): string {
 }
 
 function maxUses({ AGIRAPH_SEARCH_MAX_USES: value }: SearchPorts["env"]): number {
-  const parsed = z.coerce.number().int().nonnegative().safeParse(value);
+  const parsed = someTimes.safeParse(value);
   return value && parsed.success ? parsed.data : 5;
 }
 

@@ -48,6 +48,25 @@ export type NewWork = z.infer<typeof newWork>;
 
 /** Others are told it, whole: what is longer belongs into a file. */
 const LONGEST_SUMMARY = 4000;
+// Here and not in the tools: a schema costs more to make than anything it checks, and every worker has these tools.
+const toPublish = z.object({
+  summary: z
+    .string()
+    .min(1)
+    .max(LONGEST_SUMMARY)
+    .describe("What you produced, in a few sentences. More than that belongs into a file."),
+  learned: z
+    .string()
+    .max(4000)
+    .default("")
+    .describe("What you learned that will help with later work; kept in your memory."),
+  leave: z
+    .boolean()
+    .default(false)
+    .describe("Publish although nodes you handed out still run; their results go to whoever is above you."),
+});
+const toCheckpoint = z.object({ summary: z.string().min(1).max(LONGEST_SUMMARY) });
+const toSuggest = z.object({ suggestion: z.string().min(1).max(2000) });
 
 export function publishTool(node: NodePort): Tool {
   return defineTool({
@@ -59,22 +78,7 @@ export function publishTool(node: NodePort): Tool {
 - Refused while nodes that you handed out still run: say nothing and wait for them, or leave them to others.
 - The summary is what others read first: what you produced, what you found, what is uncertain.`,
     repeatable: true,
-    parameters: z.object({
-      summary: z
-        .string()
-        .min(1)
-        .max(LONGEST_SUMMARY)
-        .describe("What you produced, in a few sentences. More than that belongs into a file."),
-      learned: z
-        .string()
-        .max(4000)
-        .default("")
-        .describe("What you learned that will help with later work; kept in your memory."),
-      leave: z
-        .boolean()
-        .default(false)
-        .describe("Publish although nodes you handed out still run; their results go to whoever is above you."),
-    }),
+    parameters: toPublish,
     async run({ summary, learned, leave }) {
       const published = await node.publish(summary, learned, leave ? "may go on" : "must have ended");
       if (!published.ok) return { ok: false, content: `Not published: ${published.reason}` };
@@ -91,7 +95,7 @@ export function checkpointTool(port: CheckpointPort): Tool {
     guidance: `Marks a point worth coming back to: what is done, what is next. It is recorded and others see it; you go on working.
 - Write your files first. A checkpoint with nothing on disk helps nobody.`,
     repeatable: true,
-    parameters: z.object({ summary: z.string().min(1).max(LONGEST_SUMMARY) }),
+    parameters: toCheckpoint,
     run: ({ summary }) => port.checkpoint(summary),
   });
 }
@@ -117,7 +121,7 @@ export function suggestTool(suggest: (suggestion: string) => Promise<ToolOutput>
     guidance:
       "For something worth doing that is beyond your spec: say what should be done and why. Then go on with your own work.",
     repeatable: false,
-    parameters: z.object({ suggestion: z.string().min(1).max(2000) }),
+    parameters: toSuggest,
     run: ({ suggestion }) => suggest(suggestion),
   });
 }
