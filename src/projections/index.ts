@@ -1,9 +1,12 @@
 export * from "./agent.ts";
+export * from "./attention.ts";
 export * from "./board.ts";
+export { fitsPattern } from "./event-match.ts";
 export * from "./letters.ts";
 export * from "./roster.ts";
 export * from "./situation.ts";
 export * from "./spending.ts";
 export * from "./stages.ts";
 export * from "./thread.ts";
+export * from "./triggers.ts";
 export { numberOf, type WaitingWork, waitingWork } from "./waiting-work.ts";

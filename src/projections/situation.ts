@@ -1,11 +1,13 @@
 import type { Fact } from "../protocol/index.ts";
 import { type AgentState, applyToAgent, bornFrom } from "./agent.ts";
+import { type Attention, applyToAttention, bornAwake } from "./attention.ts";
 import { applyToBoard, type Board, emptyBoard } from "./board.ts";
 import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
 import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
 import { applyToStages, type Stage } from "./stages.ts";
 import { applyToThread, type Thread } from "./thread.ts";
+import { applyToTriggers, noTriggers, type Triggers } from "./triggers.ts";
 
 /**
  * Everything that is true of one agent now: a pure fold over its facts, plain JSON, the same on disk, in the server and
@@ -20,9 +22,11 @@ export interface Situation {
   letters: Letters;
   thread: Thread;
   spending: Spending;
+  attention: Attention;
+  triggers: Triggers;
 }
 
-export const SITUATION_VERSION = 4;
+export const SITUATION_VERSION = 5;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -36,6 +40,8 @@ export function begin(first: Fact): Situation {
     letters: emptyLetters(),
     thread: [],
     spending: emptySpending(),
+    attention: bornAwake(first),
+    triggers: noTriggers(),
   };
 }
 
@@ -50,4 +56,6 @@ export function apply(now: Situation, fact: Fact): void {
   applyToLetters(now.letters, fact);
   applyToThread(now.thread, fact);
   applyToSpending(now.spending, fact);
+  applyToAttention(now.attention, fact);
+  applyToTriggers(now.triggers, fact);
 }
