@@ -8,5 +8,6 @@ export * from "./situation.ts";
 export * from "./spending.ts";
 export * from "./stages.ts";
 export * from "./thread.ts";
+export * from "./trigger-record.ts";
 export * from "./triggers.ts";
 export { numberOf, type WaitingWork, waitingWork } from "./waiting-work.ts";

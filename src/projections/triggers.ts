@@ -27,12 +27,10 @@ interface TriggerBase {
   since_ts: number;
 }
 
-export type TriggerState = TriggerBase &
-  (
-    | { status: "active"; due: number | null }
-    | { status: "paused" }
-    | { status: "fired" | "expired" | "cancelled"; ended_ts: number }
-  );
+export type OpenTrigger = TriggerBase & { status: "active" | "paused"; due: number | null };
+export type TriggerState =
+  | OpenTrigger
+  | (TriggerBase & { status: "fired" | "expired" | "cancelled"; ended_ts: number });
 
 /** A fact that an `on_event` trigger waited for, and when it fires for it. */
 export interface Match {
@@ -53,7 +51,7 @@ export interface Triggers {
   /** The highest number given out. */
   made: number;
   /** Those that are active or paused. */
-  open: Record<TriggerId, TriggerState>;
+  open: Record<TriggerId, OpenTrigger>;
   /** The newest of those that ended. */
   settled: TriggerState[];
   undone: Record<string, Occurrence & { action: TriggerAction }>;
@@ -80,15 +78,15 @@ export function applyToTriggers(triggers: Triggers, fact: Fact): void {
       delete triggers.undone[occurrenceKey(fact.data)];
       return;
     case "trigger.rescheduled":
-      change(triggers, fact, (trigger) => ({ ...baseOf(trigger), status: "active", due: fact.data.next_due }));
+      change(triggers, fact, (trigger) => ({ ...trigger, due: fact.data.next_due }));
       return;
     case "trigger.paused":
-      change(triggers, fact, (trigger) => ({ ...baseOf(trigger), status: "paused" }));
+      change(triggers, fact, (trigger) => ({ ...trigger, status: "paused" }));
       return;
     case "trigger.resumed":
       change(triggers, fact, (trigger) => {
         const again = { last_seq: fact.seq, since_ts: fact.ts };
-        return { ...baseOf(trigger), ...again, status: "active", due: fact.data.due };
+        return { ...trigger, ...again, status: "active", due: fact.data.due };
       });
       return;
     case "trigger.cancelled":
@@ -124,7 +122,7 @@ function fire(triggers: Triggers, { seq, ts, data }: FactOf<"trigger.fired">): v
   const occurrence = { trigger_id: id, due, ...(cause !== undefined && { cause }) };
   triggers.undone[occurrenceKey(occurrence)] = { ...occurrence, action: trigger.action };
   const fired = { fired: trigger.fired + 1, last_due: due, last_cause: cause ?? null, last_seq: seq };
-  triggers.open[id] = { ...baseOf(trigger), ...fired, status: "active", due: next_due };
+  triggers.open[id] = { ...trigger, ...fired, due: next_due };
   const matches = triggers.matches[id];
   if (matches) {
     const match = matches.waiting.find((each) => each.seq === cause);
@@ -142,7 +140,7 @@ function isOneShot({ type }: Condition): boolean {
 function change(
   triggers: Triggers,
   { data }: FactOf<"trigger.rescheduled" | "trigger.paused" | "trigger.resumed">,
-  next: (trigger: TriggerState) => TriggerState,
+  next: (trigger: OpenTrigger) => OpenTrigger,
 ): void {
   const trigger = triggers.open[data.trigger_id];
   if (trigger) triggers.open[trigger.id] = next(trigger);

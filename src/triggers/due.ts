@@ -1,4 +1,10 @@
-import { type Situation, STORM_SECONDS, type TriggerState, unseenNews } from "../projections/index.ts";
+import {
+  type OpenTrigger,
+  type Situation,
+  STORM_SECONDS,
+  type TriggerState,
+  unseenNews,
+} from "../projections/index.ts";
 import type { Condition, NewFact, Occurrence } from "../protocol/index.ts";
 import { nextOccurrence } from "./cron.ts";
 
@@ -7,8 +13,6 @@ export interface Due {
   facts: NewFact[];
   next: number | null;
 }
-
-type Active = Extract<TriggerState, { status: "active" }>;
 
 /** Whoever looks later than this after a time has missed it. */
 export const LATE_SECONDS = 60;
@@ -43,7 +47,7 @@ export function nextDue(trigger: TriggerState, now: Situation, at: number): numb
   return trigger.due;
 }
 
-function dueOf(trigger: Active, now: Situation, at: number): Due {
+function dueOf(trigger: OpenTrigger, now: Situation, at: number): Due {
   switch (trigger.when.type) {
     case "scheduled":
       return scheduled(trigger, trigger.when.config, at);
@@ -59,7 +63,7 @@ function dueOf(trigger: Active, now: Situation, at: number): Due {
   }
 }
 
-function scheduled(trigger: Active, { cron, time_zone }: ConfigOf<"scheduled">, at: number): Due {
+function scheduled(trigger: OpenTrigger, { cron, time_zone }: ConfigOf<"scheduled">, at: number): Due {
   const { id: trigger_id, due } = trigger;
   if (due === null) return NOTHING;
   if (due > at) {
@@ -79,7 +83,7 @@ function scheduled(trigger: Active, { cron, time_zone }: ConfigOf<"scheduled">, 
   return { facts, next: next_due };
 }
 
-function oneShot(trigger: Active, at: number): Due {
+function oneShot(trigger: OpenTrigger, at: number): Due {
   const { id: trigger_id, due } = trigger;
   if (due === null || due > at) return { facts: [], next: due };
   if (!isMissed(trigger, due, at)) return { facts: [fired(trigger, { trigger_id, due }, null)], next: null };
@@ -87,7 +91,7 @@ function oneShot(trigger: Active, at: number): Due {
   return { facts: [{ type: "trigger.expired", data: { trigger_id, why } }], next: null };
 }
 
-function heartbeat(trigger: Active, config: ConfigOf<"heartbeat">, now: Situation, at: number): Due {
+function heartbeat(trigger: OpenTrigger, config: ConfigOf<"heartbeat">, now: Situation, at: number): Due {
   const news = unseenNews(now.attention, trigger.last_seq);
   // Nothing new: not even an alarm is set. News is a fact, and a fact makes the alarms look again.
   if (!news) return NOTHING;
@@ -99,7 +103,7 @@ function heartbeat(trigger: Active, config: ConfigOf<"heartbeat">, now: Situatio
   return { facts: [fired(trigger, occurrence, null)], next: null };
 }
 
-function onEvent(trigger: Active, now: Situation, at: number): Due {
+function onEvent(trigger: OpenTrigger, now: Situation, at: number): Due {
   const waiting = now.triggers.matches[trigger.id]?.waiting ?? [];
   // Held back in a storm it waits for room, but never longer than a storm lasts: the clock may have been set back.
   const isHeld = (match: (typeof waiting)[number]) =>
@@ -110,7 +114,7 @@ function onEvent(trigger: Active, now: Situation, at: number): Due {
   return { facts, next: waiting.find(isHeld)?.due ?? null };
 }
 
-function onIdle(trigger: Active, config: ConfigOf<"on_idle">, now: Situation, at: number): Due {
+function onIdle(trigger: OpenTrigger, config: ConfigOf<"on_idle">, now: Situation, at: number): Due {
   const { due, cause } = idleOf(trigger, config, now);
   if (due === null || due > at) return { facts: [], next: due };
   if (isMissed(trigger, due, at)) return NOTHING;
