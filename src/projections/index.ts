@@ -1,5 +1,7 @@
 export * from "./agent.ts";
+export * from "./attention.ts";
 export * from "./board.ts";
+export { fitsPattern } from "./event-match.ts";
 export * from "./letters.ts";
 export * from "./questions.ts";
 export * from "./roster.ts";
@@ -8,4 +10,6 @@ export * from "./situation.ts";
 export * from "./spending.ts";
 export * from "./stages.ts";
 export * from "./thread.ts";
+export * from "./trigger-record.ts";
+export * from "./triggers.ts";
 export { numberOf, type WaitingWork, waitingWork } from "./waiting-work.ts";

@@ -1,5 +1,6 @@
 import type { Fact } from "../protocol/index.ts";
 import { type AgentState, type AgentStatus, applyToAgent, bornFrom } from "./agent.ts";
+import { type Attention, applyToAttention, bornAwake } from "./attention.ts";
 import { applyToBoard, type Board, emptyBoard } from "./board.ts";
 import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
 import { applyToQuestions, emptyQuestions, type Questions } from "./questions.ts";
@@ -7,6 +8,7 @@ import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
 import { applyToStages, type Stage } from "./stages.ts";
 import { applyToThread, type Thread } from "./thread.ts";
+import { applyToTriggers, noTriggers, type Triggers } from "./triggers.ts";
 
 /**
  * Everything that is true of one agent now: a pure fold over its facts, plain JSON, the same on disk, in the server and
@@ -22,9 +24,11 @@ export interface Situation {
   questions: Questions;
   thread: Thread;
   spending: Spending;
+  attention: Attention;
+  triggers: Triggers;
 }
 
-export const SITUATION_VERSION = 7;
+export const SITUATION_VERSION = 8;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -39,6 +43,8 @@ export function begin(first: Fact): Situation {
     questions: emptyQuestions(),
     thread: [],
     spending: emptySpending(),
+    attention: bornAwake(first),
+    triggers: noTriggers(),
   };
 }
 
@@ -54,6 +60,8 @@ export function apply(now: Situation, fact: Fact): void {
   applyToQuestions(now.questions, fact);
   applyToThread(now.thread, fact);
   applyToSpending(now.spending, fact);
+  applyToAttention(now.attention, fact);
+  applyToTriggers(now.triggers, fact);
   if (isAtWork(now.agent.status)) now.agent.status = isAsking(now.questions) ? "waiting_for_human" : "working";
 }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type AgentId, nodeIdSchema, runIdSchema, workerIdSchema } from "./ids.ts";
 import { outcomeSchema } from "./outcome.ts";
+import { triggerFacts } from "./trigger.ts";
 import { usageSchema } from "./usage.ts";
 
 /**
@@ -206,6 +207,8 @@ export const factData = {
     ms: z.number(),
     gist: z.string(),
   }),
+
+  ...triggerFacts,
 
   /** The human allows more, or less; null is no limit, and what is absent stays as it is. */
   "budget.set": z.object({

@@ -3,4 +3,5 @@ export * from "./entry.ts";
 export * from "./fact.ts";
 export * from "./ids.ts";
 export * from "./outcome.ts";
+export * from "./trigger.ts";
 export * from "./usage.ts";

@@ -1,0 +1,73 @@
+import { COORDINATOR, type Fact, isMadeByTrigger } from "../protocol/index.ts";
+
+/**
+ * What a sleeping agent has not looked at yet, and since when nobody did anything: what a heartbeat and an idle trigger
+ * are decided by, so that no model is asked.
+ *
+ * V1. What a trigger causes by itself (its facts, the messages it sends) is neither news nor activity.
+ * V2. What happened before the coordinator last rested is no news: it was told all of it before its last turn. So the
+ *     work that a heartbeat itself set off does not set off the next one.
+ */
+export interface Attention {
+  /** The newest sign of life. */
+  active: Moment;
+  /** The newest thing that happened to the work: a node that ended, a suggestion, a person's answer. */
+  news: Moment;
+  /** The fact at which the coordinator last had nothing more to do. */
+  rested_seq: number;
+  /** Messages for the coordinator that it was not shown yet. */
+  unread: Record<string, Moment>;
+}
+
+export interface Moment {
+  seq: number;
+  ts: number;
+}
+
+const NEWS = new Set<string>([
+  "node.completed",
+  "node.failed",
+  "suggestion.made",
+  "human.response",
+  "human.nudge",
+  "budget.set",
+]);
+
+export function bornAwake({ seq, ts }: Moment): Attention {
+  return { active: { seq, ts }, news: { seq: 0, ts }, rested_seq: 0, unread: {} };
+}
+
+export function applyToAttention(attention: Attention, fact: Fact): void {
+  const { seq, ts } = fact;
+  if (fact.type === "message.received" && fact.data.by === COORDINATOR) delete attention.unread[fact.data.message_id];
+  if (fact.type === "message.expired") delete attention.unread[fact.data.message_id];
+  if (isOfTriggers(fact) || fact.type === "log.repaired") return;
+  attention.active = { seq, ts };
+  if (NEWS.has(fact.type)) attention.news = { seq, ts };
+  if (isForCoordinator(fact)) attention.unread[fact.data.message_id] = { seq, ts };
+  if (isRest(fact)) attention.rested_seq = seq;
+}
+
+/** The newest fact after `since` that the coordinator was not told of. Null: there is nothing to wake it for. */
+export function unseenNews({ news, rested_seq, unread }: Attention, since: number): Moment | null {
+  const mail = Object.values(unread).filter(({ seq }) => seq > since);
+  const all = news.seq > Math.max(since, rested_seq) ? [news, ...mail] : mail;
+  return all.length === 0 ? null : all.reduce((newest, each) => (each.seq > newest.seq ? each : newest));
+}
+
+/** Whether a trigger caused this fact by itself; nothing may follow from that, or triggers would drive each other. */
+export function isOfTriggers(fact: Fact): boolean {
+  return fact.type.startsWith("trigger.") || ("message_id" in fact.data && isMadeByTrigger(fact.data.message_id));
+}
+
+function isForCoordinator(fact: Fact): fact is Extract<Fact, { type: "message.sent" }> {
+  if (fact.type !== "message.sent" || fact.data.from === COORDINATOR) return false;
+  const { to, reader = to } = fact.data;
+  return reader === COORDINATOR || to === "*";
+}
+
+function isRest(fact: Fact): boolean {
+  if (fact.type === "run.finished") return true;
+  const rests = fact.type === "worker.idle" || fact.type === "worker.waiting" || fact.type === "worker.stopped";
+  return rests && fact.data.worker_id === COORDINATOR;
+}

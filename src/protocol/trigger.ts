@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { nodeIdSchema } from "./ids.ts";
+
+/**
+ * Something that is to happen later (seed 002 §9.5): when, and what then. Times in facts are absolute, in seconds as
+ * every `ts`, so that no restart and no change of the machine's zone moves them.
+ */
+export type TriggerId = `trigger-${number}`;
+export const triggerIdSchema = z.templateLiteral(["trigger-", z.int().positive()]);
+
+const A_CENTURY = 100 * 366 * 86_400;
+const least1 = "at least 1 second";
+const aCentury = "at most a hundred years";
+
+/** When it fires. A time zone is an IANA name, decided when the trigger is made. */
+export const conditionSchema = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("scheduled"),
+    config: z.strictObject({ cron: z.string().min(1).max(200), time_zone: z.string() }),
+  }),
+  z.object({
+    type: z.literal("delayed"),
+    config: z.strictObject({ delay_seconds: z.number().positive("must be more than 0").max(A_CENTURY, aCentury) }),
+  }),
+  z.object({
+    type: z.literal("at_time"),
+    config: z.strictObject({ at: z.string().min(1).max(100), time_zone: z.string() }),
+  }),
+  z.object({
+    type: z.literal("heartbeat"),
+    config: z.strictObject({ interval_seconds: z.number().min(1, least1).max(A_CENTURY, aCentury) }),
+  }),
+  z.object({
+    type: z.literal("on_event"),
+    config: z.strictObject({
+      /** A fact's type, or with `*` for any part of it: `node.completed`, `node.*`. */
+      event_pattern: z.string().min(1).max(100),
+      /** Fields of the fact's data that must be equal. */
+      filter: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
+    }),
+  }),
+  z.object({
+    type: z.literal("on_idle"),
+    config: z.strictObject({ idle_seconds: z.number().min(1, least1).max(A_CENTURY, aCentury) }),
+  }),
+]);
+export type Condition = z.infer<typeof conditionSchema>;
+export type ConditionType = Condition["type"];
+
+const words = z.string().trim().min(1).max(4000);
+
+/** What happens then. A callback is a name that the program registered, never code. */
+export const triggerActionSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("wake_agent"), payload: z.strictObject({ task: words }) }),
+  z.object({ type: z.literal("run_node"), payload: z.strictObject({ node_id: nodeIdSchema }) }),
+  z.object({ type: z.literal("send_message"), payload: z.strictObject({ to: words, content: words }) }),
+  z.object({
+    type: z.literal("run_callback"),
+    payload: z.strictObject({ name: words, args: z.record(z.string(), z.unknown()).optional() }),
+  }),
+]);
+export type TriggerAction = z.infer<typeof triggerActionSchema>;
+export const actionTypes = ["wake_agent", "run_node", "send_message", "run_callback"] as const;
+
+/** What becomes of an occurrence whose time passed while nobody was there: it happens once, late, or not at all. */
+export const missedPolicySchema = z.enum(["once", "skip"]);
+export type MissedPolicy = z.infer<typeof missedPolicySchema>;
+
+const trigger = { trigger_id: triggerIdSchema };
+const occurrence = {
+  ...trigger,
+  due: z.number(),
+  /** The fact that caused it: what an event matched, a heartbeat's news, the last activity before an idle stretch. */
+  cause: z.int().positive().optional(),
+};
+
+export const triggerFacts = {
+  "trigger.created": z.object({
+    ...trigger,
+    when: conditionSchema,
+    action: triggerActionSchema,
+    missed: missedPolicySchema,
+    /** When it is due first; null where something has to happen before that. */
+    due: z.number().nullable(),
+    created_by: z.string(),
+  }),
+  /** On disk before anything is done about it. */
+  "trigger.fired": z.object({ ...occurrence, action: z.enum(actionTypes), next_due: z.number().nullable() }),
+  /** What it asked for was done, or could not be and why. Until then it is done again after a crash. */
+  "trigger.done": z.object({ ...occurrence, problem: z.string().optional() }),
+  /** It does not fire at `due`: nobody was there then and it skips what it misses, or the clock was set back. */
+  "trigger.rescheduled": z.object({
+    ...trigger,
+    due: z.number(),
+    next_due: z.number(),
+    why: z.enum(["missed", "clock_set_back"]),
+  }),
+  "trigger.paused": z.object({ ...trigger, by: z.string() }),
+  "trigger.resumed": z.object({ ...trigger, by: z.string(), due: z.number().nullable() }),
+  "trigger.cancelled": z.object({ ...trigger, by: z.string() }),
+  /** It will never fire again. */
+  "trigger.expired": z.object({ ...trigger, why: z.string() }),
+} as const;
+
+export interface Occurrence {
+  trigger_id: TriggerId;
+  due: number;
+  cause?: number | undefined;
+}
+
+/**
+ * The name of one occurrence, for ever the same: whatever is done about it carries this name, so that doing it again
+ * is seen to be the same thing.
+ */
+export function occurrenceKey({ trigger_id, due, cause }: Occurrence): string {
+  return cause === undefined ? `${trigger_id}@${due}` : `${trigger_id}#${cause}`;
+}
+
+/** Whether a message, run or anything else with an id was made by a trigger. */
+export function isMadeByTrigger(id: string): boolean {
+  return id.startsWith("trigger-");
+}

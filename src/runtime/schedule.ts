@@ -1,0 +1,172 @@
+import { type OpenTrigger, type Situation, type TriggerState, triggerNamed } from "../projections/index.ts";
+import type { Clock } from "../protocol/clock.ts";
+import { COORDINATOR, HUMAN, type NewFact, type TriggerAction } from "../protocol/index.ts";
+import type { AgentLog } from "../store/store.ts";
+import type { SchedulePort } from "../tools/schedule.ts";
+import type { ToolOutput } from "../tools/tool.ts";
+import { nextOccurrence } from "../triggers/cron.ts";
+import { nextDue } from "../triggers/due.ts";
+import { checkedTrigger, type TriggerOrder } from "../triggers/order.ts";
+import { asWritten } from "../triggers/wall-clock.ts";
+import { idOf } from "./people.ts";
+
+export interface SchedulePorts {
+  log: Pick<AgentLog, "append">;
+  /** With what is appended and not yet on disk: everything is decided by it. */
+  soon(): Situation;
+  clock: Pick<Clock, "now">;
+  /** The zone that holds where none is named. */
+  timeZone: string;
+  /** The names of what may be called back. */
+  callbacks: readonly string[];
+}
+
+/**
+ * What people may have happen later. Everything is checked against the fold and then becomes facts in one append; what
+ * cannot be is answered with the reason, and nothing changes.
+ */
+export class Schedule {
+  readonly #ports: SchedulePorts;
+
+  constructor(ports: SchedulePorts) {
+    this.#ports = ports;
+  }
+
+  /** For the tools of one of them. */
+  by(who: string): SchedulePort {
+    return {
+      schedule: (order) => this.create(who, order),
+      triggers: () => this.describe(),
+      cancel: (id) => this.cancel(who, id),
+    };
+  }
+
+  async create(by: string, order: TriggerOrder): Promise<ToolOutput> {
+    const now = this.#ports.soon();
+    const { timeZone, callbacks } = this.#ports;
+    const addressProblem = (name: string) => this.#addressProblem(name);
+    const checked = checkedTrigger(order, { now, at: this.#at(), timeZone, callbacks, addressProblem });
+    if (!checked.ok) return refused(`Not scheduled: ${checked.reason}`);
+    const trigger_id = `trigger-${now.triggers.made + 1}` as const;
+    await this.#append({ type: "trigger.created", data: { trigger_id, ...checked.value, created_by: by } });
+    const made = triggerNamed(this.#ports.soon().triggers, trigger_id);
+    return made ? `Scheduled ${this.#line(made)}${this.#comings(made)}` : `Scheduled ${trigger_id}.`;
+  }
+
+  async cancel(by: string, id: string): Promise<ToolOutput> {
+    const trigger = this.#named(id);
+    if (typeof trigger === "string") return refused(trigger);
+    if (trigger.status === "cancelled") return `${trigger.id} is cancelled.`;
+    if (isOver(trigger)) return refused(`${trigger.id} is over (${trigger.status}); there is nothing to cancel.`);
+    await this.#append({ type: "trigger.cancelled", data: { trigger_id: trigger.id, by } });
+    return `${trigger.id} is cancelled.`;
+  }
+
+  async pause(by: string, id: string): Promise<ToolOutput> {
+    const trigger = this.#named(id);
+    if (typeof trigger === "string") return refused(trigger);
+    if (trigger.status !== "active") return refused(`${trigger.id} is ${trigger.status}, not active.`);
+    await this.#append({ type: "trigger.paused", data: { trigger_id: trigger.id, by } });
+    return `${trigger.id} is paused.`;
+  }
+
+  /** It goes on from now: what would have been due meanwhile is not made up for. A time that has passed is due now. */
+  async resume(by: string, id: string): Promise<ToolOutput> {
+    const trigger = this.#named(id);
+    if (typeof trigger === "string") return refused(trigger);
+    if (trigger.status !== "paused") return refused(`${trigger.id} is ${trigger.status}, not paused.`);
+    await this.#append({ type: "trigger.resumed", data: { trigger_id: trigger.id, by, due: this.#dueAgain(trigger) } });
+    return `${trigger.id} goes on.`;
+  }
+
+  describe(): string {
+    const lines = Object.values(this.#ports.soon().triggers.open).map((trigger) => `- ${this.#line(trigger)}`);
+    return lines.length > 0 ? lines.join("\n") : "There are no triggers.";
+  }
+
+  #dueAgain(trigger: OpenTrigger): number | null {
+    if (trigger.when.type !== "scheduled") return trigger.due;
+    return nextOccurrence(trigger.when.config.cron, trigger.when.config.time_zone, this.#at());
+  }
+
+  #line(trigger: TriggerState): string {
+    const next = nextDue(trigger, this.#ports.soon(), this.#at());
+    const when = next === null ? "" : `, next ${this.#written(trigger, next)}`;
+    return `${trigger.id} [${trigger.status}] ${conditionIn(trigger)}${when}: ${actionIn(trigger.action)}`;
+  }
+
+  /** The next times of a calendar, so that whoever wrote it sees what it means. */
+  #comings({ when, ...trigger }: TriggerState): string {
+    if (when.type !== "scheduled" || trigger.status !== "active" || trigger.due === null) return "";
+    const times: string[] = [];
+    for (let at: number | null = trigger.due; at !== null && times.length < 3; ) {
+      times.push(asWritten(at * 1000, when.config.time_zone));
+      at = nextOccurrence(when.config.cron, when.config.time_zone, at);
+    }
+    return `\nIt comes at ${times.join(", ")} …`;
+  }
+
+  #written({ when }: TriggerState, seconds: number): string {
+    return asWritten(seconds * 1000, "time_zone" in when.config ? when.config.time_zone : this.#ports.timeZone);
+  }
+
+  #named(id: string): TriggerState | string {
+    const { triggers } = this.#ports.soon();
+    const there = Object.keys(triggers.open).join(", ") || "none";
+    return triggerNamed(triggers, id) ?? `There is no trigger "${id}". There are: ${there}.`;
+  }
+
+  #addressProblem(name: string): string | undefined {
+    const { roster } = this.#ports.soon();
+    const id = idOf(name);
+    if (name === "*" || id === HUMAN || id === COORDINATOR || Object.hasOwn(roster, id)) return undefined;
+    const names = Object.values(roster).map((worker) => worker.spawned.name);
+    return `There is nobody named "${name}". There are: ${[...names, HUMAN].join(", ")}.`;
+  }
+
+  #at(): number {
+    return this.#ports.clock.now() / 1000;
+  }
+
+  #append(fact: NewFact): Promise<void> {
+    return this.#ports.log.append({ facts: [fact] }).durable;
+  }
+}
+
+function isOver({ status }: TriggerState): boolean {
+  return status !== "active" && status !== "paused";
+}
+
+function conditionIn({ when }: TriggerState): string {
+  switch (when.type) {
+    case "scheduled":
+      return `scheduled "${when.config.cron}" (${when.config.time_zone})`;
+    case "delayed":
+      return `delayed by ${when.config.delay_seconds} s`;
+    case "at_time":
+      return `at_time ${when.config.at} (${when.config.time_zone})`;
+    case "heartbeat":
+      return `heartbeat every ${when.config.interval_seconds} s`;
+    case "on_event":
+      return `on_event ${when.config.event_pattern}${when.config.filter ? ` ${JSON.stringify(when.config.filter)}` : ""}`;
+    case "on_idle":
+      return `on_idle for ${when.config.idle_seconds} s`;
+  }
+}
+
+function actionIn({ type, payload }: TriggerAction): string {
+  switch (type) {
+    case "wake_agent":
+      return `wake up with "${payload.task}"`;
+    case "run_node":
+      return `run ${payload.node_id}`;
+    case "send_message":
+      return `write to ${payload.to}: "${payload.content}"`;
+    case "run_callback":
+      return `call ${payload.name}`;
+  }
+}
+
+function refused(content: string): ToolOutput {
+  return { ok: false, content };
+}

@@ -1,0 +1,150 @@
+import {
+  type OpenTrigger,
+  type Situation,
+  STORM_SECONDS,
+  type TriggerState,
+  unseenNews,
+} from "../projections/index.ts";
+import type { Condition, NewFact, Occurrence } from "../protocol/index.ts";
+import { nextOccurrence } from "./cron.ts";
+
+/** What is to be appended now, and when to look again (in seconds); null: not before something happens. */
+export interface Due {
+  facts: NewFact[];
+  next: number | null;
+}
+
+/** Whoever looks later than this after a time has missed it. */
+export const LATE_SECONDS = 60;
+
+/**
+ * What is due at `at`. Pure: the same situation and time always give the same answer, and once its facts are appended
+ * it gives none of them again.
+ *
+ * D1. Each occurrence fires at most once, whatever the clock does: what has fired is in the fold.
+ * D2. Of the times of one trigger that passed unseen, `once` fires for the first, and `skip` for none.
+ * D3. A clock that is set back brings back the times to come, not those that fired.
+ * D4. A heartbeat fires only if there is something the coordinator was not told. If not, it leaves no trace.
+ * D5. Whoever was paused or stopped is not woken; once they go on, what passed meanwhile was missed.
+ */
+export function whatIsDue(now: Situation, at: number): Due {
+  const all: Due = { facts: [], next: null };
+  if (now.agent.status === "paused" || now.agent.status === "stopped") return all;
+  for (const trigger of Object.values(now.triggers.open)) {
+    if (trigger.status !== "active") continue;
+    const { facts, next } = dueOf(trigger, now, at);
+    all.facts.push(...facts);
+    if (next !== null) all.next = all.next === null ? next : Math.min(all.next, next);
+  }
+  return all;
+}
+
+/** When it will be due next as far as one can know, for people. */
+export function nextDue(trigger: TriggerState, now: Situation, at: number): number | null {
+  if (trigger.status !== "active") return null;
+  if (trigger.when.type === "heartbeat") return beatsOf(trigger.since_ts, trigger.when.config, at).next;
+  if (trigger.when.type === "on_idle") return idleOf(trigger, trigger.when.config, now).due;
+  return trigger.due;
+}
+
+function dueOf(trigger: OpenTrigger, now: Situation, at: number): Due {
+  switch (trigger.when.type) {
+    case "scheduled":
+      return scheduled(trigger, trigger.when.config, at);
+    case "delayed":
+    case "at_time":
+      return oneShot(trigger, at);
+    case "heartbeat":
+      return heartbeat(trigger, trigger.when.config, now, at);
+    case "on_event":
+      return onEvent(trigger, now, at);
+    case "on_idle":
+      return onIdle(trigger, trigger.when.config, now, at);
+  }
+}
+
+function scheduled(trigger: OpenTrigger, { cron, time_zone }: ConfigOf<"scheduled">, at: number): Due {
+  const { id: trigger_id, due } = trigger;
+  if (due === null) return NOTHING;
+  if (due > at) {
+    // Normally the same. If the clock was set back, the times in between come again, and none of them has fired.
+    const next_due = nextOccurrence(cron, time_zone, Math.max(at, trigger.last_due ?? trigger.since_ts));
+    if (next_due === null || next_due >= due) return { facts: [], next: due };
+    const data = { trigger_id, due, next_due, why: "clock_set_back" } as const;
+    return { facts: [{ type: "trigger.rescheduled", data }], next: next_due };
+  }
+  const next_due = nextOccurrence(cron, time_zone, at);
+  const facts: NewFact[] = [];
+  if (!isMissed(trigger, due, at)) facts.push(fired(trigger, { trigger_id, due }, next_due));
+  else if (next_due !== null)
+    facts.push({ type: "trigger.rescheduled", data: { trigger_id, due, next_due, why: "missed" } });
+  if (next_due === null)
+    facts.push({ type: "trigger.expired", data: { trigger_id, why: "It names no further time." } });
+  return { facts, next: next_due };
+}
+
+function oneShot(trigger: OpenTrigger, at: number): Due {
+  const { id: trigger_id, due } = trigger;
+  if (due === null || due > at) return { facts: [], next: due };
+  if (!isMissed(trigger, due, at)) return { facts: [fired(trigger, { trigger_id, due }, null)], next: null };
+  const why = "Its time passed while nobody was there.";
+  return { facts: [{ type: "trigger.expired", data: { trigger_id, why } }], next: null };
+}
+
+function heartbeat(trigger: OpenTrigger, config: ConfigOf<"heartbeat">, now: Situation, at: number): Due {
+  const news = unseenNews(now.attention, trigger.last_seq);
+  // Nothing new: not even an alarm is set. News is a fact, and a fact makes the alarms look again.
+  if (!news) return NOTHING;
+  const beats = beatsOf(trigger.since_ts, config, at);
+  // What came after the beat waits for the next one. News from the future: the clock was set back since.
+  const wasThere = beats.last !== null && (news.ts <= beats.last || news.ts > at);
+  if (beats.last === null || !wasThere || isMissed(trigger, beats.last, at)) return { facts: [], next: beats.next };
+  const occurrence = { trigger_id: trigger.id, due: beats.last, cause: news.seq };
+  return { facts: [fired(trigger, occurrence, null)], next: null };
+}
+
+function onEvent(trigger: OpenTrigger, now: Situation, at: number): Due {
+  const waiting = now.triggers.matches[trigger.id]?.waiting ?? [];
+  // Held back in a storm it waits for room, but never longer than a storm lasts: the clock may have been set back.
+  const isHeld = (match: (typeof waiting)[number]) =>
+    match.due > match.ts && match.due > at && match.due - at <= STORM_SECONDS;
+  const facts = waiting
+    .filter((match) => !isHeld(match))
+    .map((match) => fired(trigger, { trigger_id: trigger.id, due: match.due, cause: match.seq }, null));
+  return { facts, next: waiting.find(isHeld)?.due ?? null };
+}
+
+function onIdle(trigger: OpenTrigger, config: ConfigOf<"on_idle">, now: Situation, at: number): Due {
+  const { due, cause } = idleOf(trigger, config, now);
+  if (due === null || due > at) return { facts: [], next: due };
+  if (isMissed(trigger, due, at)) return NOTHING;
+  return { facts: [fired(trigger, { trigger_id: trigger.id, due, cause }, null)], next: null };
+}
+
+/** Once for each stretch: not again before somebody has done something. */
+function idleOf(trigger: TriggerState, { idle_seconds }: ConfigOf<"on_idle">, { attention }: Situation) {
+  const { seq: cause, ts } = attention.active;
+  const due = trigger.last_cause === cause ? null : Math.max(ts, trigger.since_ts) + idle_seconds;
+  return { due, cause };
+}
+
+/** Beats are counted from when it was made, so that no delay adds up. */
+function beatsOf(since: number, { interval_seconds }: ConfigOf<"heartbeat">, at: number) {
+  const count = Math.max(0, Math.floor((at - since) / interval_seconds));
+  const beat = (number: number) => Math.round((since + number * interval_seconds) * 1000) / 1000;
+  return { last: count > 0 ? beat(count) : null, next: beat(count + 1) };
+}
+
+function isMissed({ missed }: TriggerState, due: number, at: number): boolean {
+  return missed === "skip" && at - due > LATE_SECONDS;
+}
+
+function fired({ action }: TriggerState, occurrence: Occurrence, next_due: number | null): NewFact {
+  const { trigger_id, due, cause } = occurrence;
+  const which = { trigger_id, due, ...(cause !== undefined && { cause }) };
+  return { type: "trigger.fired", data: { ...which, action: action.type, next_due } };
+}
+
+const NOTHING: Due = { facts: [], next: null };
+
+type ConfigOf<T extends Condition["type"]> = Extract<Condition, { type: T }>["config"];
