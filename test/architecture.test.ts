@@ -10,7 +10,7 @@ const ROWS = [
   ["protocol"],
   ["projections"],
   ["store", "models", "sandbox"],
-  ["mail"],
+  ["mail", "memory"],
   ["tools"],
   ["workers"],
   ["runtime"],
