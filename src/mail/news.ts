@@ -1,6 +1,7 @@
 import {
   currentStage,
   describeBoard,
+  insightId,
   isStageDone,
   type Letter,
   type NodeState,
@@ -50,6 +51,11 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       return undefined;
     case "suggestion.made":
       return `${nameOf(fact.data.worker_id, now)} suggests: ${fact.data.suggestion}`;
+    case "insight.offered": {
+      const id = insightId(fact.seq);
+      const { worker_id, title, content } = fact.data;
+      return `${nameOf(worker_id, now)} offers ${id} for your memory: ${title}\n${content}\nDecide with accept_insight or decline_insight.`;
+    }
     case "worker.checkpointed":
       return fact.data.worker_id === COORDINATOR
         ? undefined

@@ -102,7 +102,7 @@ describe("index.md", () => {
     await memory.write(memory.today, "Began.", "append");
     await memory.write("index.md", "Tea comes second.", "append");
     expect(text("memory/index.md")).toBe(
-      `Chips matter most.\n\nTea comes second.\n\n${LINE}\n\n- MEMORY.md (0 bytes)\n- knowledge/chips.md (17 bytes): AI chips\n- daily logs (YYYY-MM-DD.md): 1, from 2026-02-11 to 2026-02-11\n`,
+      `Chips matter most.\n\nTea comes second.\n\n${LINE}\n\n- knowledge/chips.md (17 bytes): AI chips\n- daily logs (YYYY-MM-DD.md): 1, from 2026-02-11 to 2026-02-11\n`,
     );
   });
 
@@ -111,13 +111,14 @@ describe("index.md", () => {
     writeFileSync(join(dir, "memory", "tea.md"), "# Tea\n");
     rmSync(join(dir, "memory", "knowledge"), { recursive: true });
     await recall(memory, 1000);
-    expect(text("memory/index.md")).toBe(`${LINE}\n\n- MEMORY.md (0 bytes)\n- tea.md (6 bytes): Tea\n`);
+    expect(text("memory/index.md")).toBe(`${LINE}\n\n- tea.md (6 bytes): Tea\n`);
   });
 });
 
 describe("recall", () => {
   test("is empty while nothing is remembered", async () => {
     expect(await recall(memory, 1000)).toBe("");
+    expect(memory.list().map((file) => file.path)).toEqual(["MEMORY.md"]);
   });
 
   test("is MEMORY.md, the index and the last two daily logs, whenever they were", async () => {

@@ -73,6 +73,7 @@ export class Memory {
   async refreshIndex(): Promise<void> {
     if (this.files.indexFile === null) return;
     const before = await this.readIfThere(INDEX);
+    if (before === "" && this.list().every(({ bytes }) => bytes === 0)) return;
     const after = await withListing(this.files, before);
     if (after !== before) await this.#put(INDEX, after);
   }

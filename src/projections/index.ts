@@ -1,5 +1,6 @@
 export * from "./agent.ts";
 export * from "./board.ts";
+export * from "./insights.ts";
 export * from "./letters.ts";
 export * from "./roster.ts";
 export * from "./situation.ts";

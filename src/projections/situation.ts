@@ -1,6 +1,7 @@
 import type { Fact } from "../protocol/index.ts";
 import { type AgentState, applyToAgent, bornFrom } from "./agent.ts";
 import { applyToBoard, type Board, emptyBoard } from "./board.ts";
+import { applyToInsights, type Insights } from "./insights.ts";
 import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
 import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
@@ -18,11 +19,12 @@ export interface Situation {
   stages: Stage[];
   roster: Roster;
   letters: Letters;
+  insights: Insights;
   thread: Thread;
   spending: Spending;
 }
 
-export const SITUATION_VERSION = 4;
+export const SITUATION_VERSION = 5;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -34,6 +36,7 @@ export function begin(first: Fact): Situation {
     stages: [],
     roster: {},
     letters: emptyLetters(),
+    insights: {},
     thread: [],
     spending: emptySpending(),
   };
@@ -48,6 +51,7 @@ export function apply(now: Situation, fact: Fact): void {
   applyToStages(now.stages, fact);
   applyToRoster(now.roster, fact);
   applyToLetters(now.letters, fact);
+  applyToInsights(now.insights, fact);
   applyToThread(now.thread, fact);
   applyToSpending(now.spending, fact);
 }

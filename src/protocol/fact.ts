@@ -141,6 +141,19 @@ export const factData = {
   "message.expired": z.object({ message_id: z.string(), why: z.string() }),
   "suggestion.made": z.object({ ...actor, suggestion: z.string() }),
 
+  /** The words are in the file, named from the agent's home. `by` is a worker's id, or `agiraph`. */
+  "memory.written": z.object({ path: z.string(), bytes: z.int().nonnegative(), by: z.string() }),
+  /** What was said before is summed up; the words themselves stay in the conversation's file. */
+  "memory.compacted": z.object({
+    ...actor,
+    before_tokens: z.int().nonnegative(),
+    after_tokens: z.int().nonnegative(),
+  }),
+  /** A worker thinks the agent should keep this; it is known as `insight-SEQ`, by the number of this fact. */
+  "insight.offered": z.object({ ...actor, title: z.string(), content: z.string() }),
+  "insight.accepted": z.object({ insight_id: z.string(), path: z.string() }),
+  "insight.declined": z.object({ insight_id: z.string(), why: z.string() }),
+
   "model.called": z.object({ ...actor, model: z.string(), turn: z.int() }),
   "model.responded": z.object({
     ...actor,
