@@ -1,7 +1,6 @@
 import {
   currentStage,
   describeBoard,
-  insightId,
   isStageDone,
   type Letter,
   type NodeState,
@@ -52,8 +51,9 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
     case "suggestion.made":
       return `${nameOf(fact.data.worker_id, now)} suggests: ${fact.data.suggestion}`;
     case "insight.offered": {
-      const id = insightId(fact.seq);
-      const { worker_id, title, content } = fact.data;
+      const insight = Object.values(now.insights.open).find(({ seq }) => seq === fact.seq);
+      if (!insight) return undefined;
+      const { id, worker_id, title, content } = insight;
       return `${nameOf(worker_id, now)} offers ${id} for your memory: ${title}\n${content}\nDecide with accept_insight or decline_insight.`;
     }
     case "worker.checkpointed":

@@ -1,7 +1,7 @@
 import type { Fact } from "../protocol/index.ts";
 import { type AgentState, applyToAgent, bornFrom } from "./agent.ts";
 import { applyToBoard, type Board, emptyBoard } from "./board.ts";
-import { applyToInsights, type Insights } from "./insights.ts";
+import { applyToInsights, emptyInsights, type Insights } from "./insights.ts";
 import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
 import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
@@ -36,7 +36,7 @@ export function begin(first: Fact): Situation {
     stages: [],
     roster: {},
     letters: emptyLetters(),
-    insights: {},
+    insights: emptyInsights(),
     thread: [],
     spending: emptySpending(),
   };

@@ -149,7 +149,7 @@ export const factData = {
     before_tokens: z.int().nonnegative(),
     after_tokens: z.int().nonnegative(),
   }),
-  /** A worker thinks the agent should keep this; it is known as `insight-SEQ`, by the number of this fact. */
+  /** A worker thinks the agent should keep this; the first is known as `insight-1`, and so on. */
   "insight.offered": z.object({ ...actor, title: z.string(), content: z.string() }),
   "insight.accepted": z.object({ insight_id: z.string(), path: z.string() }),
   "insight.declined": z.object({ insight_id: z.string(), why: z.string() }),

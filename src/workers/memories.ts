@@ -17,7 +17,7 @@ export function memoryTools(actor: Actor, place: Recorder, embedder?: Embedder):
   const record = (...facts: NewFact[]) => log.append({ facts }).durable;
   const port = { record, by: actor.worker_id, embedder };
   if (actor.worker_id === COORDINATOR)
-    return agentMemoryTools({ ...port, memory: agentMemory(place), insights: () => now().insights });
+    return agentMemoryTools({ ...port, memory: agentMemory(place), insights: () => now().insights.open });
   const run = actor.node_id && now().board.nodes[actor.node_id]?.spec.run_id;
   if (!run) return [];
   const memory = new Memory(workerMemoryFiles(log.dir, run, actor.worker_id), place.clock.now);
@@ -32,7 +32,7 @@ export async function recalled(place: Recorder): Promise<string> {
 }
 
 function insightsIn({ insights }: Situation): string {
-  const lines = Object.values(insights).map(({ id, worker_id, title }) => `- ${id} from ${worker_id}: ${title}`);
+  const lines = Object.values(insights.open).map(({ id, worker_id, title }) => `- ${id} from ${worker_id}: ${title}`);
   return lines.length > 0 ? `## Insights that wait for your decision\n\n${lines.join("\n")}` : "";
 }
 
