@@ -10,7 +10,7 @@ const ROWS = [
   ["protocol"],
   ["projections"],
   ["store", "models", "sandbox"],
-  ["mail", "triggers"],
+  ["mail", "memory", "triggers"],
   ["tools"],
   ["workers"],
   ["runtime"],

@@ -105,6 +105,16 @@ function peopleWordsOf(fact: Fact): string | undefined {
       return `${fact.data.message_id}: ${fact.data.why}`;
     case "suggestion.made":
       return `${onNode(fact.data)}: ${headline(fact.data.suggestion)}`;
+    case "memory.written":
+      return `${fact.data.path} by ${fact.data.by}, ${fact.data.bytes} bytes`;
+    case "memory.compacted":
+      return `${onNode(fact.data)} ${amount(fact.data.before_tokens)} → ${amount(fact.data.after_tokens)} tokens`;
+    case "insight.offered":
+      return `${onNode(fact.data)}: ${headline(fact.data.title)}`;
+    case "insight.accepted":
+      return `${fact.data.insight_id} in ${fact.data.path}`;
+    case "insight.declined":
+      return `${fact.data.insight_id}: ${headline(fact.data.why)}`;
     default:
       return undefined;
   }

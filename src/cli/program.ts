@@ -128,6 +128,18 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     );
 
   program
+    .command("memory")
+    .description("what an agent remembers, or what it remembers of something")
+    .argument("<agent>", AGENT)
+    .argument("[query...]", "words to look for; they are matched by their stems, best first")
+    .option("--path <file>", "show this file, as `memory` lists it")
+    .action(
+      does(async (call, agent: string, query: string[], options: object) =>
+        (await import("./commands/memory.ts")).memory(call, agent, query, options),
+      ),
+    );
+
+  program
     .command("doctor")
     .description("what is installed and reachable here, and what each missing thing costs")
     .action(does(async (call) => (await import("./commands/doctor.ts")).doctor(call)));

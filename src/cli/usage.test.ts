@@ -29,6 +29,7 @@ test("alone it prints help, and every command that help names has its own", asyn
     "resume",
     "logs",
     "files",
+    "memory",
     "doctor",
     "models",
     "completion",

@@ -61,6 +61,12 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       return undefined;
     case "suggestion.made":
       return `${nameOf(fact.data.worker_id, now)} suggests: ${fact.data.suggestion}`;
+    case "insight.offered": {
+      const insight = Object.values(now.insights.open).find(({ seq }) => seq === fact.seq);
+      if (!insight) return undefined;
+      const { id, worker_id, title, content } = insight;
+      return `${nameOf(worker_id, now)} offers ${id} for your memory: ${title}\n${content}\nDecide with accept_insight or decline_insight.`;
+    }
     case "worker.checkpointed":
       return fact.data.worker_id === COORDINATOR
         ? undefined

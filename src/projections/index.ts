@@ -2,6 +2,7 @@ export * from "./agent.ts";
 export * from "./attention.ts";
 export * from "./board.ts";
 export { fitsPattern } from "./event-match.ts";
+export * from "./insights.ts";
 export * from "./letters.ts";
 export * from "./questions.ts";
 export * from "./roster.ts";

@@ -2,6 +2,7 @@ import type { Fact } from "../protocol/index.ts";
 import { type AgentState, type AgentStatus, applyToAgent, bornFrom } from "./agent.ts";
 import { type Attention, applyToAttention, bornAwake } from "./attention.ts";
 import { applyToBoard, type Board, emptyBoard } from "./board.ts";
+import { applyToInsights, emptyInsights, type Insights } from "./insights.ts";
 import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
 import { applyToQuestions, emptyQuestions, type Questions } from "./questions.ts";
 import { applyToRoster, type Roster } from "./roster.ts";
@@ -22,13 +23,14 @@ export interface Situation {
   roster: Roster;
   letters: Letters;
   questions: Questions;
+  insights: Insights;
   thread: Thread;
   spending: Spending;
   attention: Attention;
   triggers: Triggers;
 }
 
-export const SITUATION_VERSION = 8;
+export const SITUATION_VERSION = 9;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -41,6 +43,7 @@ export function begin(first: Fact): Situation {
     roster: {},
     letters: emptyLetters(),
     questions: emptyQuestions(),
+    insights: emptyInsights(),
     thread: [],
     spending: emptySpending(),
     attention: bornAwake(first),
@@ -58,6 +61,7 @@ export function apply(now: Situation, fact: Fact): void {
   applyToRoster(now.roster, fact);
   applyToLetters(now.letters, fact);
   applyToQuestions(now.questions, fact);
+  applyToInsights(now.insights, fact);
   applyToThread(now.thread, fact);
   applyToSpending(now.spending, fact);
   applyToAttention(now.attention, fact);

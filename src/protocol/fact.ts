@@ -171,10 +171,22 @@ export const factData = {
     /** What counts as the answer when the deadline passes. */
     default: z.string().optional(),
   }),
-  /** The first answer counts.  */
+  /** The first answer counts. */
   "human.response": z.object({ question_id: z.string(), ...worker, text: z.string(), channel: z.string() }),
   /** A hint to the coordinator, which need not be answered. */
   "human.nudge": z.object({ text: z.string(), channel: z.string() }),
+  /** The words are in the file, named from the agent's home. `by` is a worker's id, or `agiraph`. */
+  "memory.written": z.object({ path: z.string(), bytes: z.int().nonnegative(), by: z.string() }),
+  /** What was said before is summed up; the words themselves stay in the conversation's file. */
+  "memory.compacted": z.object({
+    ...actor,
+    before_tokens: z.int().nonnegative(),
+    after_tokens: z.int().nonnegative(),
+  }),
+  /** A worker thinks the agent should keep this; the first is known as `insight-1`, and so on. */
+  "insight.offered": z.object({ ...actor, title: z.string(), content: z.string() }),
+  "insight.accepted": z.object({ insight_id: z.string(), path: z.string() }),
+  "insight.declined": z.object({ insight_id: z.string(), why: z.string() }),
 
   "model.called": z.object({ ...actor, model: z.string(), turn: z.int() }),
   "model.responded": z.object({

@@ -27,6 +27,7 @@ import type { AgentLog } from "../store/store.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { coordinate } from "../workers/coordinator.ts";
 import type { Workplace } from "../workers/harnessed.ts";
+import { noteRun } from "../workers/memories.ts";
 import { BudgetExhausted, Purse } from "../workers/purse.ts";
 import { foreseen } from "./foreseen-log.ts";
 import { type Channel, checkNewGoal, HumanRefusal, nudgeOf, questionFor, responseTo } from "./human.ts";
@@ -368,6 +369,8 @@ export class Agent {
         ? { type: "agent.completed", data: { summary: outcome.summary } }
         : { type: "agent.failed", data: { error: explain(outcome), outcome } };
     const facts: NewFact[] = [{ type: "worker.idle", data: { worker_id: COORDINATOR } }];
+    // Before the fact, and safe to repeat: once the run has ended nobody comes back to it.
+    if (outcome.kind === "finished") await noteRun(run, outcome, this.#workplace()).catch(() => {});
     // Only the goal ends a run. One that failed (a wrong key, a spent budget, no turns left) goes on with resume.
     if (outcome.kind === "finished")
       facts.push(...this.#closing(run.id), { type: "run.finished", data: { run_id: run.id, outcome } });

@@ -9,6 +9,7 @@ import type { Tool } from "../tools/tool.ts";
 import { webFetchTool } from "../tools/web-fetch.ts";
 import { webSearchTool } from "../tools/web-search.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
+import { memoryTools } from "../workers/memories.ts";
 import type { Settings } from "./settings.ts";
 
 export interface Equipment {
@@ -36,6 +37,7 @@ export function equip({ env, config }: Settings): Equipment {
     }),
     ...(model.searchesWeb || env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch })]),
     webFetchTool(config.web_fetch ? { allowPrivate: config.web_fetch.allow } : {}),
+    ...memoryTools(actor, record),
   ];
   return {
     tools,

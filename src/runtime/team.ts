@@ -402,7 +402,7 @@ export class Team {
 }
 
 function closed(stage: Stage, now: Situation): string {
-  return `Stage ${stage.number} is closed.\n${outputsOf(stage, now)}\nCreate what is next, or finish.`;
+  return `Stage ${stage.number} is closed.\n${outputsOf(stage, now)}\nWrite what you learned for good to memory (memory_write). Then create what is next, or finish.`;
 }
 
 function outputsOf(stage: Stage, now: Situation): string {

@@ -13,6 +13,9 @@ export const nodeDir = (agentFolder: string, run: RunId, node: NodeId): string =
 export const workerDir = (agentFolder: string, run: RunId, worker: WorkerId): string =>
   join(runDir(agentFolder, run), "workers", worker);
 
+/** Made from the memory's files, and made again when it is not there. */
+export const agentMemoryIndex = (agentFolder: string): string => join(agentFolder, ".index", "memory.sqlite");
+
 export const journalDir = (root: string): string => join(root, "journal");
 export const damagedDir = (root: string): string => join(root, "damaged");
 export const versionFile = (root: string): string => join(root, "VERSION");

@@ -151,6 +151,7 @@ function coordinatorRows(run: string): AccessRow[] {
     { at: `${run}/*.jsonl*`, access: "read", why: RECORD },
     { at: `${run}/**`, access: "write", why: "" },
     { at: "runs/**", access: "read", why: "Other runs are over and stay as they were." },
+    { at: ".index/**", access: "none", why: "It is made from your memory's files; search those with memory_search." },
     ...["*.jsonl*", "triggers.json", "snapshots/**", ".*/**"].map((at) => ({
       at,
       access: "read" as const,

@@ -22,6 +22,7 @@ import { checkpointTool, createWorkNodeTool } from "../tools/work.ts";
 import { asking } from "./asking.ts";
 import { type Actor, carryOut } from "./carry-out.ts";
 import { type Colleagues, textIn, type Workplace, waitForMail } from "./harnessed.ts";
+import { recalled } from "./memories.ts";
 import { pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
 import { noticingRepeats } from "./repeats.ts";
@@ -29,6 +30,9 @@ import type { Silence } from "./work-loop.ts";
 
 const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs
 const ACTOR: Actor = { worker_id: COORDINATOR, node_id: null, conversation: CONVERSATION };
+
+/** Seed 002 §7.2, at every checkpoint. */
+const REFLECT = "Reflect on what you learned: write lasting insights to memory with memory_write.";
 
 /** What the coordinator may ask of its team. */
 export interface TeamPort extends CoordinationPort, Colleagues {}
@@ -72,7 +76,7 @@ function toolsFor(team: TeamPort, scope: Scope, mailbox: Mailbox, model: Model, 
   const checkpoint = async (summary: string): Promise<ToolOutput> => {
     const data = { worker_id: COORDINATOR, node_id: null, summary };
     await place.log.append({ facts: [{ type: "worker.checkpointed", data }] }).durable;
-    return "Recorded. Go on.";
+    return `Recorded. ${REFLECT} Go on.`;
   };
   const mail = {
     send: (to: string, content: string) => team.send(COORDINATOR, to, content),
@@ -97,11 +101,12 @@ async function beginRun(
   toolbox: Tools,
   before: Entry[],
   cursor: number,
-  { log, prompts, today }: Workplace,
+  place: Workplace,
 ) {
+  const { log, prompts, today } = place;
   const [soul, memory, rules] = await Promise.all([
     textIn(scope, "agent/SOUL.md"),
-    textIn(scope, "agent/MEMORY.md"),
+    recalled(place),
     prompts("operating-rules"),
   ]);
   const brief = { soul, goal: run.goal, today: today(), memory, rules, files: scope.describe() };

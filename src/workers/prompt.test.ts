@@ -18,7 +18,7 @@ test("a coordinator's prompt: identity, goal, date, tools, memory, rules, files;
     "# Your goal\n\nGo",
     "Today is 2026-01-01.",
     "# Your tools\n\n## look\nLook first.",
-    "# Your memory (MEMORY.md)\n\nHot.",
+    "# Your memory\n\nHot.",
     "Be kind.",
     "F",
   ]);

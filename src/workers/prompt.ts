@@ -39,7 +39,7 @@ export function coordinatorPrompt(brief: CoordinatorBrief, tools: readonly ToolS
     `# Your goal\n\n${brief.goal}`,
     `Today is ${brief.today}.`,
     toolGuide(tools),
-    brief.memory.trim() && `# Your memory (MEMORY.md)\n\n${brief.memory}`,
+    brief.memory.trim() && `# Your memory\n\n${brief.memory}`,
     brief.rules,
     brief.files,
   ]);

@@ -9,7 +9,7 @@ test("what somebody remembers stands in their prompt", async () => {
   await using alone = await takenUp({ files: { "MEMORY.md": "Chips get hot." }, minds: { coordinator } });
   await alone.start();
   await alone.agent.idle();
-  expect(coordinator.requests[0]?.system).toContain("# Your memory (MEMORY.md)\n\nChips get hot.");
+  expect(coordinator.requests[0]?.system).toContain("# Your memory\n\n## MEMORY.md\n\nChips get hot.");
 
   const alice = script(call("publish", { summary: "80" }));
   const own = "runs/run-1/workers/alice";

@@ -93,7 +93,7 @@ test("reconvening before anything was handed out, or before it is back, is refus
     [
       "reconvene",
       true,
-      "Stage 1 is closed.\n- node-1 [completed] Alice: all of it → nodes/node-1/published/a.md\nCreate what is next, or finish.",
+      "Stage 1 is closed.\n- node-1 [completed] Alice: all of it → nodes/node-1/published/a.md\nWrite what you learned for good to memory (memory_write). Then create what is next, or finish.",
     ],
   ]);
 });

@@ -1,0 +1,63 @@
+import { join } from "node:path";
+import { Memory } from "../../memory/memory.ts";
+import { type Found, searchMemory } from "../../memory/search.ts";
+import { agentMemoryFiles } from "../../store/memory-files.ts";
+import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
+import { bytes } from "../format.ts";
+import type { Invocation } from "../invocation.ts";
+import { lookAtAgent } from "../look.ts";
+import { table } from "../table.ts";
+import { plainLines } from "../width.ts";
+
+/** About three pages: more than a person reads, and what a program can cut by itself. */
+const ANSWER_TOKENS = 4000;
+
+/** What an agent remembers: its files, one of them, or what is found in them. Looking changes nothing. */
+export async function memory(
+  call: Invocation,
+  word: string,
+  words: readonly string[],
+  { path }: { path?: string },
+): Promise<ExitCode> {
+  const query = words.join(" ");
+  if (path !== undefined && query !== "")
+    throw new UsageError("Give either words to look for or --path with a file to show, not both.");
+  const { log } = await lookAtAgent(call, word);
+  const files = agentMemoryFiles(log.dir);
+  const kept = new Memory(files, Date.now);
+  if (path !== undefined) await showFile(call, kept, path);
+  else if (query !== "") await showFound(call, await searchMemory(files, query, { tokens: ANSWER_TOKENS, look: true }));
+  else await showList(call, kept, log.dir);
+  return EXIT.done;
+}
+
+async function showFile({ terminal, json }: Invocation, kept: Memory, path: string): Promise<void> {
+  const content = await kept.read(path);
+  if (json) return terminal.printJson({ path, content });
+  await terminal.printLines(plainLines(content.replace(/\n$/, "")));
+}
+
+async function showFound({ terminal, json }: Invocation, found: readonly Found[]): Promise<void> {
+  if (json) {
+    for (const each of found) await terminal.printJson(each);
+    return;
+  }
+  if (found.length === 0) return terminal.say("Nothing it remembers has any of these words. Try others.");
+  const lines = found.flatMap(({ path, headings, text }, at) => [
+    ...(at > 0 ? [""] : []),
+    terminal.paint.bold(plainLines([path, ...headings].join(" › ")).join(" ")),
+    ...plainLines(text),
+  ]);
+  await terminal.printLines(lines);
+}
+
+async function showList({ terminal, json }: Invocation, kept: Memory, dir: string): Promise<void> {
+  const listed = kept.list().map((file) => ({ ...file, absolute: join(dir, kept.files.inHome(file.path)) }));
+  if (json) {
+    for (const { path, bytes: size, absolute } of listed) await terminal.printJson({ path, bytes: size, absolute });
+    return;
+  }
+  if (listed.every((file) => file.bytes === 0)) return terminal.say("It remembers nothing yet.");
+  const rows = listed.map((file) => [{ text: file.path }, { text: bytes(file.bytes), paint: terminal.paint.dim }]);
+  await terminal.printLines([terminal.paint.bold(dir), ...table(rows, terminal.columns)]);
+}

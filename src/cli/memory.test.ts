@@ -1,0 +1,82 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { call, script, startTeam, type TemporaryHome, temporaryHome } from "../testing/index.ts";
+import { agiraph } from "./testing/cli-process.ts";
+
+let folder: TemporaryHome;
+let dir: string;
+
+beforeAll(async () => {
+  folder = await temporaryHome();
+  const home = join(folder.path, "home");
+  const coordinator = script(
+    call("memory_write", {
+      path: "knowledge/chips.md",
+      content: "# Chips\n\n## Heat\n\nThey throttle at 88\u001b[2J.",
+    }),
+    call("finish", { summary: "Known." }),
+  );
+  const team = await startTeam({ goal: "Learn about chips", coordinator, home });
+  await team.outcome();
+  dir = team.agent.log.dir;
+  await team[Symbol.asyncDispose]();
+  return () => folder.remove();
+});
+
+const memory = (...words: string[]) =>
+  agiraph(["memory", "learn", ...words], { folder: folder.path, env: { AGIRAPH_HOME: join(folder.path, "home") } });
+
+const lines = (text: string) => text.split("\n").filter(Boolean);
+
+test("what an agent remembers is listed with its sizes", async () => {
+  const { code, stdout } = await memory();
+  expect([code, lines(stdout).map((line) => line.split(/ {2,}/)[0])]).toEqual([
+    0,
+    [dir, "MEMORY.md", expect.stringMatching(/^\d{4}-\d\d-\d\d\.md$/), "index.md", "knowledge/chips.md"],
+  ]);
+  const json = lines((await memory("--json")).stdout).map((line) => JSON.parse(line));
+  expect(json.at(-1)).toEqual({
+    path: "knowledge/chips.md",
+    bytes: 43,
+    absolute: join(dir, "memory/knowledge/chips.md"),
+  });
+});
+
+test("words find sections, best first, and nothing is written to look", async () => {
+  const { code, stdout } = await memory("does", "it", "throttle?");
+  expect([code, lines(stdout)]).toEqual([0, ["knowledge/chips.md › Chips › Heat", "## Heat", "They throttle at 88."]]);
+  expect(lines((await memory("throttling", "--json")).stdout).map((line) => JSON.parse(line))).toEqual([
+    {
+      path: "knowledge/chips.md",
+      headings: ["Chips", "Heat"],
+      text: "## Heat\n\nThey throttle at 88\u001b[2J.",
+      score: expect.any(Number),
+    },
+  ]);
+  expect(existsSync(join(dir, ".index"))).toBe(false);
+});
+
+test("a file is shown by its path; what is not there, or not memory, is refused in words", async () => {
+  expect(await memory("--path", "knowledge/chips.md")).toEqual({
+    code: 0,
+    stdout: "# Chips\n\n## Heat\n\nThey throttle at 88.\n",
+    stderr: "",
+  });
+  const [missing, outside, both, nothing] = await Promise.all([
+    memory("--path", "knowledge/chps.md"),
+    memory("--path", "../GOAL.md"),
+    memory("heat", "--path", "MEMORY.md"),
+    memory("zzz"),
+  ]);
+  expect([missing.code, missing.stderr]).toEqual([
+    1,
+    "✗ There is no knowledge/chps.md. In knowledge there is: chips.md.\n",
+  ]);
+  expect([outside.code, both.code]).toEqual([1, 2]);
+  expect(nothing).toEqual({
+    code: 0,
+    stdout: "",
+    stderr: "Nothing it remembers has any of these words. Try others.\n",
+  });
+});

@@ -1,0 +1,46 @@
+import type { MemoryFiles, StampedFile } from "../store/memory-files.ts";
+
+/** What stands above this line is the agent's own; what stands below is made again after every write. */
+const LINE = "<!-- Below this line Agiraph lists what is stored. Write above it. -->";
+const MOST_LISTED = 500;
+const DAILY_LOG = /^(\d{4}-\d{2}-\d{2})\.md$/;
+
+export function ownPart(index: string): string {
+  return (index.split(LINE, 1)[0] ?? "").trimEnd();
+}
+
+/** `index.md` as it should be: what its owner wrote, and what is stored where. */
+export async function withListing(memory: MemoryFiles, index: string): Promise<string> {
+  const own = ownPart(index);
+  const files = memory.list().filter(({ path, bytes }) => path !== "index.md" && bytes > 0);
+  const logs = files.flatMap(({ path }) => DAILY_LOG.exec(path)?.[1] ?? []);
+  const others = files.filter(({ path }) => !DAILY_LOG.test(path));
+  const lines = await Promise.all(others.slice(0, MOST_LISTED).map((file) => lineOf(memory, file)));
+  if (others.length > MOST_LISTED) lines.push(`- and ${others.length - MOST_LISTED} more files`);
+  if (logs.length > 0) lines.push(`- daily logs (YYYY-MM-DD.md): ${logs.length}, from ${logs[0]} to ${logs.at(-1)}`);
+  return `${own ? `${own}\n\n` : ""}${LINE}\n\n${lines.join("\n") || "Nothing yet."}\n`;
+}
+
+async function lineOf(memory: MemoryFiles, { path, bytes }: StampedFile): Promise<string> {
+  const about = await firstWords(memory, path);
+  return `- ${path} (${bytes} bytes)${about ? `: ${about}` : ""}`;
+}
+
+/** A file's first heading or line. */
+async function firstWords(memory: MemoryFiles, path: string): Promise<string> {
+  try {
+    const { bytes } = await memory.scope.readFile(path, { maxBytes: 512 });
+    const line =
+      bytes
+        .toString("utf8")
+        .split("\n")
+        .find((each) => each.trim() !== "") ?? "";
+    const words = line
+      .replace(/^#+\s*/, "")
+      .replaceAll("\uFFFD", "")
+      .trim();
+    return words.length > 80 ? `${words.slice(0, 79)}…` : words;
+  } catch {
+    return ""; // it has just gone, or may not be opened: its name says enough
+  }
+}

@@ -1,0 +1,152 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { agentMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
+import { temporaryHome } from "../testing/temporary-home.ts";
+import { Memory } from "./memory.ts";
+import { recall } from "./recall.ts";
+
+let dir: string;
+let memory: Memory;
+let now = Date.UTC(2026, 1, 11, 14, 5);
+
+beforeEach(async () => {
+  const home = await temporaryHome();
+  dir = join(home.path, "agents", "agent-test");
+  mkdirSync(join(dir, "memory"), { recursive: true });
+  mkdirSync(join(dir, "runs", "run-1", "workers", "alice"), { recursive: true });
+  writeFileSync(join(dir, "MEMORY.md"), "");
+  now = Date.UTC(2026, 1, 11, 14, 5);
+  memory = new Memory(agentMemoryFiles(dir), () => now);
+  return () => home.remove();
+});
+
+const text = (path: string) => readFileSync(join(dir, path), "utf8");
+const refused = (work: Promise<unknown>) =>
+  work.then(
+    () => "done",
+    (error: Error) => error.message,
+  );
+
+describe("writing", () => {
+  test("appends or replaces, and says where the file is", async () => {
+    const first = await memory.write("knowledge/chips.md", "# Chips\n\nHot.", "append");
+    await memory.write("memory/knowledge/chips.md", "Dear.", "append");
+    expect(first).toEqual({ path: "memory/knowledge/chips.md", bytes: 14 });
+    expect(text("memory/knowledge/chips.md")).toBe("# Chips\n\nHot.\n\nDear.\n");
+    expect(await memory.write("MEMORY.md", "Chips are hot.", "replace")).toEqual({ path: "MEMORY.md", bytes: 15 });
+    expect(text("MEMORY.md")).toBe("Chips are hot.\n");
+  });
+
+  test("the same words twice in a row are there once", async () => {
+    for (const path of ["knowledge/chips.md", memory.today]) {
+      await memory.write(path, "Hot.", "append");
+      await memory.write(path, "Hot.", "append");
+      expect(text(`memory/${path}`).match(/Hot/g)).toEqual(["Hot"]);
+    }
+  });
+
+  test("a daily log tells the time, and only grows", async () => {
+    await memory.write(memory.today, "Began.", "append");
+    now += 60_000;
+    await memory.write(memory.today, "Went on.", "append");
+    expect(text("memory/2026-02-11.md")).toBe("## 14:05\n\nBegan.\n\n## 14:06\n\nWent on.\n");
+    expect(await refused(memory.write("2026-02-11.md", "Nothing happened.", "replace"))).toBe(
+      "2026-02-11.md is a daily log and only grows. Append to it, or correct it in a new line.",
+    );
+  });
+
+  test.each([
+    [
+      "../GOAL.md",
+      '"../GOAL.md" has a name in it that begins with a dot. Use plain names, e.g. knowledge/ai-chips.md.',
+    ],
+    ["/etc/passwd.md", "it is absolute"],
+    [".hidden.md", "begins with a dot"],
+    ["run.sh", "end in .md"],
+    ["knowledge", "end in .md"],
+    ["a\0.md", "control character"],
+  ])("%j is refused, and nothing changes", async (path, why) => {
+    expect(await refused(memory.write(path, "x", "append"))).toContain(why);
+    expect(memory.list().map((file) => file.path)).toEqual(["MEMORY.md"]);
+  });
+
+  test("nothing to say, and too much, are refused", async () => {
+    expect(await refused(memory.write("a.md", " \n", "append"))).toBe("There is nothing to remember in empty content.");
+    expect(await refused(memory.write("a.md", "x".repeat(1024 * 1024 + 1), "append"))).toContain(
+      "at most 1048576 bytes",
+    );
+    expect(memory.list().map((file) => file.path)).toEqual(["MEMORY.md"]);
+  });
+
+  test("a worker has two files of its own and no others", async () => {
+    const alice = new Memory(workerMemoryFiles(dir, "run-1", "alice"), () => now);
+    expect(await alice.write("memory.md", "Ask Bob.", "append")).toEqual({
+      path: "runs/run-1/workers/alice/memory.md",
+      bytes: 9,
+    });
+    const others = ["MEMORY.md", "identity.md", "knowledge/chips.md", "../bob/memory.md"];
+    const answers = await Promise.all(others.map((path) => refused(alice.write(path, "x", "append"))));
+    expect(answers.filter((answer) => answer === "done")).toEqual([]);
+    expect(answers[1]).toContain("Yours are memory.md and notebook.md.");
+    expect(alice.list().map((file) => file.path)).toEqual(["memory.md"]);
+  });
+});
+
+describe("index.md", () => {
+  const LINE = "<!-- Below this line Agiraph lists what is stored. Write above it. -->";
+
+  test("lists what is stored, beneath what the agent wrote itself", async () => {
+    await memory.write("knowledge/chips.md", "# AI chips\n\nHot.", "append");
+    await memory.write("index.md", "Chips matter most.", "replace");
+    await memory.write(memory.today, "Began.", "append");
+    await memory.write("index.md", "Tea comes second.", "append");
+    expect(text("memory/index.md")).toBe(
+      `Chips matter most.\n\nTea comes second.\n\n${LINE}\n\n- knowledge/chips.md (17 bytes): AI chips\n- daily logs (YYYY-MM-DD.md): 1, from 2026-02-11 to 2026-02-11\n`,
+    );
+  });
+
+  test("follows what people add and remove by hand, at the next start", async () => {
+    await memory.write("knowledge/chips.md", "# AI chips", "append");
+    writeFileSync(join(dir, "memory", "tea.md"), "# Tea\n");
+    rmSync(join(dir, "memory", "knowledge"), { recursive: true });
+    await recall(memory, 1000);
+    expect(text("memory/index.md")).toBe(`${LINE}\n\n- tea.md (6 bytes): Tea\n`);
+  });
+});
+
+describe("recall", () => {
+  test("is empty while nothing is remembered", async () => {
+    expect(await recall(memory, 1000)).toBe("");
+    expect(memory.list().map((file) => file.path)).toEqual(["MEMORY.md"]);
+  });
+
+  test("is MEMORY.md, the index and the last two daily logs, whenever they were", async () => {
+    for (const day of ["2026-01-05", "2026-01-20", "2026-02-01"])
+      await memory.write(`${day}.md`, `On ${day}.`, "append");
+    await memory.write("MEMORY.md", "Chips are hot.", "replace");
+    const words = await recall(memory, 1000);
+    expect(words.split("\n").filter((line) => line.startsWith("## ") || line.startsWith("On "))).toEqual([
+      "## MEMORY.md",
+      "## index.md",
+      "## 2026-02-01.md",
+      "## 14:05",
+      "On 2026-02-01.",
+      "## 2026-01-20.md",
+      "## 14:05",
+      "On 2026-01-20.",
+    ]);
+    expect(words).toContain("## MEMORY.md\n\nChips are hot.");
+  });
+
+  test("keeps to its budget and names what it left out: the end of a list, the beginning of a log", async () => {
+    const lines = (word: string) => Array.from({ length: 400 }, (_, i) => `- ${word} ${i}`).join("\n");
+    writeFileSync(join(dir, "MEMORY.md"), lines("insight"));
+    writeFileSync(join(dir, "memory", "2026-02-11.md"), lines("event"));
+    const words = await recall(memory, 500);
+    expect(Buffer.byteLength(words)).toBeLessThan(500 * 4 + 1000);
+    expect([words.includes("- insight 0\n"), words.includes("- insight 399")]).toEqual([true, false]);
+    expect([words.includes("- event 1\n"), words.endsWith("- event 399")]).toEqual([false, true]);
+    expect(words.match(/of (MEMORY|2026-02-11)\.md are left out here/g)).toHaveLength(2);
+  });
+});

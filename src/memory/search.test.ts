@@ -1,0 +1,219 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { agentMemoryFiles, type MemoryFiles } from "../store/memory-files.ts";
+import { temporaryHome } from "../testing/temporary-home.ts";
+import type { Embedder } from "./meaning.ts";
+import { type SearchOptions, searchMemory } from "./search.ts";
+
+let dir: string;
+let memory: MemoryFiles;
+
+beforeEach(async () => {
+  const home = await temporaryHome();
+  dir = join(home.path, "agents", "agent-test");
+  mkdirSync(join(dir, "memory", "knowledge"), { recursive: true });
+  memory = agentMemoryFiles(dir);
+  put(
+    "knowledge/chips.md",
+    "# AI chips\n\n## Heat\n\nThe H100 throttles at 88 degrees.\n\n## Price\n\nAbout 30,000 dollars each.\n",
+  );
+  put("knowledge/asyncio.md", "# Python asyncio\n\nGather runs coroutines concurrently; a semaphore bounds them.\n");
+  return () => home.remove();
+});
+
+const put = (path: string, text: string) => writeFileSync(join(dir, "memory", path), text);
+const index = () => join(dir, ".index", "memory.sqlite");
+const first = async (query: string, options: Partial<SearchOptions> = {}) => {
+  const [best] = await searchMemory(memory, query, { tokens: 4000, ...options });
+  return best && [best.path, ...best.headings];
+};
+
+test("the best section comes first, whatever form its words have", async () => {
+  const [best] = await searchMemory(memory, "When does the h100 throttle?", { tokens: 4000 });
+  expect(best).toEqual({
+    path: "knowledge/chips.md",
+    headings: ["AI chips", "Heat"],
+    text: "## Heat\n\nThe H100 throttles at 88 degrees.",
+    score: expect.any(Number),
+  });
+  expect(await first("bounding coroutine concurrency")).toEqual(["knowledge/asyncio.md", "Python asyncio"]);
+});
+
+test("a file's name and the headings above a section are words of it too", async () => {
+  expect(await first("price of chips")).toEqual(["knowledge/chips.md", "AI chips", "Price"]);
+});
+
+test("accents do not matter, and scripts without spaces are found by any part", async () => {
+  put("knowledge/notes.md", "# Zürich\n\nCafé Müller.\n");
+  put("knowledge/zh.md", "# 异步\n\n协程比线程便宜，因为切换由程序自己决定。\n");
+  expect([await first("zurich cafe muller"), await first("线程 切换")]).toEqual([
+    ["knowledge/notes.md", "Zürich"],
+    ["knowledge/zh.md", "异步"],
+  ]);
+});
+
+test("nothing in a question is taken for an operator, and words that say nothing find nothing by themselves", async () => {
+  expect(await first('"heat" AND NOT (chips) NEAR/3 * ^ : - "')).toEqual(["knowledge/chips.md", "AI chips", "Heat"]);
+  expect([await first("?!"), await first("zzz"), await first("")]).toEqual([undefined, undefined, undefined]);
+});
+
+test("answers fill the budget: the best always has room, more come with more of it", async () => {
+  put(
+    "knowledge/many.md",
+    Array.from({ length: 40 }, (_, i) => `## Coolant ${i}\n\nCoolant ${"water ".repeat(60)}`).join("\n"),
+  );
+  const counts = [1, 500, 2000].map(async (tokens) => (await searchMemory(memory, "coolant", { tokens })).length);
+  expect(await Promise.all(counts)).toEqual([1, 5, 20]);
+});
+
+test("a section beside one that answers comes before one that says as little of it elsewhere", async () => {
+  const turn = (who: string, words: string) => `## ${who}\n\n${words}\n\n`;
+  put(
+    "2026-01-01.md",
+    turn("Ann", "How was the marathon in Lisbon?") + turn("Bob", "Four hours and ten minutes, I am proud."),
+  );
+  put("2026-01-02.md", turn("Cid", "Four hours of meetings.") + turn("Dan", "Ten minutes is enough."));
+  const found = await searchMemory(memory, "marathon Lisbon", { tokens: 4000 });
+  expect(found.map(({ path, headings }) => [path, ...headings])).toEqual([
+    ["2026-01-01.md", "Ann"],
+    ["2026-01-01.md", "Bob"],
+  ]);
+});
+
+describe("the files are the truth", () => {
+  test("what is edited, added or removed by hand is so in the next search", async () => {
+    await first("heat");
+    put("knowledge/chips.md", "# AI chips\n\n## Heat\n\nLiquid cooling solved the problem.\n");
+    put("knowledge/tea.md", "# Oolong\n\nSteep twice.\n");
+    rmSync(join(dir, "memory", "knowledge", "asyncio.md"));
+    expect([
+      await first("liquid cooling"),
+      await first("oolong"),
+      await first("price"),
+      await first("coroutines"),
+    ]).toEqual([["knowledge/chips.md", "AI chips", "Heat"], ["knowledge/tea.md", "Oolong"], undefined, undefined]);
+  });
+
+  test("a link is not followed, a hidden file is not read, and the listing is no memory", async () => {
+    put("knowledge/.secret.md", "# Xylophone\n");
+    put("index.md", "Xylophone\n");
+    expect(await first("xylophone")).toBeUndefined();
+  });
+});
+
+describe("the index is disposable", () => {
+  const ANSWER = ["knowledge/chips.md", "AI chips", "Heat"];
+
+  test.each<[string, () => void]>([
+    ["deleted", () => rmSync(index())],
+    ["garbage", () => writeFileSync(index(), "not a database ".repeat(1000))],
+    ["empty", () => truncateSync(index(), 0)],
+    ["cut off", () => truncateSync(index(), statSync(index()).size / 2)],
+    ["damaged in the middle", () => damage(index())],
+    ["a folder", () => [rmSync(index()), mkdirSync(index())]],
+  ])("%s, it is made again", async (_, spoil) => {
+    expect(await first("heat throttles")).toEqual(ANSWER);
+    spoil();
+    expect(await first("heat throttles")).toEqual(ANSWER);
+    expect(await first("heat throttles")).toEqual(ANSWER);
+  });
+
+  test("two searches at once, and one while another process is at work on it, answer the same", async () => {
+    expect(await Promise.all([first("heat throttles"), first("heat throttles")])).toEqual([ANSWER, ANSWER]);
+    const { DatabaseSync } = await import("node:sqlite");
+    const other = new DatabaseSync(index());
+    other.exec("begin exclusive");
+    expect(await first("heat throttles")).toEqual(ANSWER);
+    other.exec("rollback");
+    other.close();
+  });
+
+  test("made by another version, it is begun anew", async () => {
+    await first("heat");
+    const { DatabaseSync } = await import("node:sqlite");
+    const other = new DatabaseSync(index());
+    other.exec("pragma user_version = 1; drop table section");
+    other.close();
+    expect(await first("heat throttles")).toEqual(ANSWER);
+  });
+
+  test("where it cannot be kept, the search is done without", async () => {
+    writeFileSync(join(dir, ".index"), "a file where the folder should be");
+    expect(await first("heat throttles")).toEqual(ANSWER);
+    rmSync(join(dir, ".index"));
+    mkdirSync(join(dir, ".index"), { mode: 0o500 });
+    chmodSync(join(dir, ".index"), 0o500);
+    expect(await first("heat throttles")).toEqual(ANSWER);
+  });
+
+  test("to look makes none and changes none, and sees what it does not say yet", async () => {
+    expect(await first("heat throttles", { look: true })).toEqual(ANSWER);
+    expect(existsSync(dirname(index()))).toBe(false);
+    await first("heat");
+    const before = statSync(index(), { bigint: true }).mtimeNs;
+    put("knowledge/tea.md", "# Oolong\n");
+    expect([await first("oolong", { look: true }), await first("heat", { look: true })]).toEqual([
+      ["knowledge/tea.md", "Oolong"],
+      ANSWER,
+    ]);
+    expect([readdirSync(dirname(index())), statSync(index(), { bigint: true }).mtimeNs]).toEqual([
+      ["memory.sqlite"],
+      before,
+    ]);
+  });
+});
+
+describe("a provider's embeddings, where somebody chose them", () => {
+  /** Nearness in meaning, by hand: about heat, about money, about neither. */
+  const asked: string[][] = [];
+  const embedder: Embedder = {
+    id: "test/three",
+    async embed(texts) {
+      asked.push([...texts]);
+      return texts.map((text) =>
+        Float32Array.from(
+          [/heat|degrees|warm/i, /price|dollars|cost/i, /./].map((about) => (about.test(text) ? 1 : 0)),
+        ),
+      );
+    },
+  };
+
+  test("add what the words miss, and leave what the words found first", async () => {
+    const found = await searchMemory(memory, "what does one cost, coroutines?", { tokens: 4000, embedder });
+    expect(found.map(({ path, headings }) => [path, headings.at(-1)])).toEqual([
+      ["knowledge/asyncio.md", "Python asyncio"],
+      ["knowledge/chips.md", "Price"],
+      ["knowledge/chips.md", "Heat"],
+    ]);
+  });
+
+  test("are paid for once for each text", async () => {
+    await searchMemory(memory, "cost", { tokens: 4000, embedder });
+    asked.length = 0;
+    put("knowledge/tea.md", "# Oolong\n\nSteep twice.\n");
+    await searchMemory(memory, "warm", { tokens: 4000, embedder });
+    expect(asked).toEqual([["# Oolong\n\nSteep twice."], ["warm"]]);
+  });
+
+  test("cost nothing but their part when they fail", async () => {
+    const broken: Embedder = { id: "test/broken", embed: () => Promise.reject(new Error("503")) };
+    expect(await first("heat throttles", { embedder: broken })).toEqual(["knowledge/chips.md", "AI chips", "Heat"]);
+  });
+});
+
+/** The header stays, so that only using it shows the damage. */
+function damage(path: string): void {
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0xa5, 100));
+}

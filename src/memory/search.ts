@@ -1,0 +1,102 @@
+import { withDerivedDatabase } from "../store/derived-database.ts";
+import type { MemoryFiles } from "../store/memory-files.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { type Embedder, fused, ranksByMeaning } from "./meaning.ts";
+import { type Hit, SCHEMA, SectionIndex } from "./section-index.ts";
+import { wordsToFind } from "./words.ts";
+
+/**
+ * Looks through a memory by words.
+ *
+ * M1. The files are the truth: what somebody edited by hand a moment ago is found, what they removed is not.
+ * M2. The index is disposable. Deleted, damaged, of another version or not writable, the answer is the same.
+ * M3. Answers fill a budget of tokens; the best always has room.
+ */
+export interface Found {
+  path: string;
+  headings: readonly string[];
+  text: string;
+  score: number;
+}
+
+export interface SearchOptions {
+  /** About how much the answer may take. */
+  tokens: number;
+  /** Use what index there is, and change nothing on disk. */
+  look?: boolean;
+  embedder?: Embedder | undefined;
+  signal?: AbortSignal;
+}
+
+/** The longest part of a file that is read; nobody remembers more in one place. */
+export const MAX_READ_BYTES = 8 * 1024 * 1024;
+const BYTES_PER_TOKEN = 4;
+
+export async function searchMemory(
+  memory: MemoryFiles,
+  query: string,
+  { tokens, look = false, embedder, signal }: SearchOptions,
+): Promise<Found[]> {
+  const words = wordsToFind(query);
+  if (words.length === 0) return [];
+  const files = memory.list().filter(({ path }) => path !== "index.md");
+  const texts = new Map<string, string | undefined>();
+  const read = async (path: string) => {
+    const text = texts.get(path) ?? (await textOf(memory, path));
+    texts.set(path, text);
+    return text;
+  };
+  const find = async (index: SectionIndex) => {
+    const byWords = index.search(words);
+    const sectionAt = async (id: number) => {
+      const place = index.place(id);
+      const text = place && (await read(place.path))?.slice(place.from, place.to).trim();
+      return place && text ? { path: place.path, headings: place.headings, text } : undefined;
+    };
+    const textAt = async (id: number) => (await sectionAt(id))?.text;
+    const byMeaning = embedder ? await ranksByMeaning(index, query, embedder, textAt, signal) : [];
+    return withinBudget(fused(byWords, byMeaning), sectionAt, tokens);
+  };
+  const database = { path: memory.indexFile, schema: SCHEMA };
+  if (look) {
+    const fresh = await withDerivedDatabase({ ...database, look }, async (opened) => {
+      const index = new SectionIndex(opened);
+      const { changed, gone } = index.differences(files);
+      return changed.length + gone.length === 0 ? find(index) : undefined;
+    });
+    if (fresh) return fresh;
+  }
+  return withDerivedDatabase(look ? { ...database, path: null } : database, async (opened) => {
+    const index = new SectionIndex(opened);
+    await index.refresh(files, (path) => textOf(memory, path));
+    return find(index);
+  });
+}
+
+async function withinBudget(
+  hits: readonly Hit[],
+  sectionAt: (id: number) => Promise<Omit<Found, "score"> | undefined>,
+  tokens: number,
+): Promise<Found[]> {
+  const found: Found[] = [];
+  let room = tokens * BYTES_PER_TOKEN;
+  for (const { id, score } of hits) {
+    const section = await sectionAt(id);
+    if (!section) continue;
+    room -= Buffer.byteLength(section.text) + section.path.length;
+    if (room < 0 && found.length > 0) break;
+    found.push({ ...section, score });
+  }
+  return found;
+}
+
+/** Undefined where there is no such file any more, or it may not be opened. */
+export async function textOf(memory: MemoryFiles, path: string): Promise<string | undefined> {
+  try {
+    const { bytes } = await memory.scope.readFile(path, { maxBytes: MAX_READ_BYTES });
+    return bytes.toString("utf8");
+  } catch (error) {
+    if (error instanceof FileNotFound || error instanceof ScopeRefusal) return undefined;
+    throw error;
+  }
+}

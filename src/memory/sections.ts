@@ -1,0 +1,73 @@
+/**
+ * A memory file in sections, each of which can stand alone in an answer.
+ *
+ * C1. Sections follow each other without gap or overlap, apart from headings that have nothing of their own to say.
+ * C2. A section begins at a heading; what is longer than about 1 KB is cut at a paragraph, else a line, else a sentence.
+ * C3. Every section knows the headings it stands under, also when it begins below them.
+ */
+export interface Section {
+  /** The headings above its first word, from the outermost; the section's own is the last. */
+  headings: readonly string[];
+  start: number;
+  end: number;
+}
+
+const TARGET = 1000;
+const MOST = 1200;
+
+export function sectionsOf(markdown: string): Section[] {
+  return blocksOf(markdown).flatMap(({ headings, start, end }) =>
+    cutsOf(markdown, start, end).map(([from, to]) => ({ headings, start: from, end: to })),
+  );
+}
+
+/** The text from one heading to the next. */
+function blocksOf(markdown: string): Section[] {
+  const blocks: Section[] = [];
+  let above: { level: number; title: string }[] = [];
+  let start = 0;
+  let fence = false;
+  const close = (end: number) => {
+    const text = markdown.slice(start, end);
+    const isBare = above.length > 0 && /^\s*#{1,6}\s[^\n]*\s*$/.test(text);
+    if (text.trim() !== "" && !(isBare && end < markdown.length))
+      blocks.push({ headings: above.map(({ title }) => title), start, end });
+  };
+  for (const line of markdown.matchAll(/^.*$/gm)) {
+    if (/^\s*(```|~~~)/.test(line[0])) fence = !fence;
+    const heading = fence ? null : /^(#{1,6})\s+(.*?)[\s#]*$/.exec(line[0]);
+    if (!heading) continue;
+    close(line.index);
+    start = line.index;
+    const level = heading[1]?.length ?? 1;
+    above = [...above.filter((each) => each.level < level), { level, title: heading[2] ?? "" }];
+  }
+  close(markdown.length);
+  return blocks;
+}
+
+const SEAMS = [/\n\s*\n/g, /\n/g, /[.!?…。！？]["')\]]*\s/g, /\s/g];
+
+function cutsOf(text: string, start: number, end: number): [number, number][] {
+  const cuts: [number, number][] = [];
+  let from = start;
+  while (end - from > MOST) {
+    const to = from + lastSeam(text.slice(from, from + TARGET));
+    cuts.push([from, to]);
+    from = to;
+  }
+  cuts.push([from, end]);
+  return cuts;
+}
+
+/** Where to cut so that at least half is used, at the best kind of seam there is. */
+function lastSeam(window: string): number {
+  for (const seam of SEAMS) {
+    const last = [...window.matchAll(seam)].at(-1);
+    const at = last ? last.index + last[0].length : 0;
+    if (at > TARGET / 2) return at;
+  }
+  // Never between the halves of a character.
+  const code = window.charCodeAt(window.length - 1);
+  return code >= 0xd800 && code <= 0xdbff ? window.length - 1 : window.length;
+}

@@ -1,0 +1,216 @@
+import { z } from "zod";
+import type { Embedder } from "../memory/meaning.ts";
+import type { Memory } from "../memory/memory.ts";
+import { type Found, searchMemory } from "../memory/search.ts";
+import type { Insight } from "../projections/index.ts";
+import type { NewFact } from "../protocol/index.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
+
+/** One participant's memory and where its deeds are recorded. */
+export interface MemoryPort {
+  memory: Memory;
+  /** Durable when it resolves. */
+  record(...facts: NewFact[]): Promise<void>;
+  /** A worker's id. */
+  by: string;
+  embedder?: Embedder | undefined;
+}
+
+/** What the coordinator may decide about. */
+export interface InsightsPort extends MemoryPort {
+  insights(): Readonly<Record<string, Insight>>;
+}
+
+const ANSWER_TOKENS = 4000;
+/** Seed 002 §7.3: a memory this small is read whole instead of searched. */
+const SMALL_BYTES = 20 * 1024;
+
+const content = z.string().min(1);
+const toSearch = z.object({ query: z.string().min(1).max(2000).describe("Words that the note would have in it.") });
+const toRead = z.object({ path: z.string().optional().describe("A file of your memory; leave it out for the list.") });
+const agentWrites = z.object({
+  path: z
+    .string()
+    .optional()
+    .describe(
+      "Relative to memory/: knowledge/…, experiences/…, preferences/…, index.md; or MEMORY.md. Leave it out for today's log.",
+    ),
+  content: content.describe("Markdown, with a short ## heading for each thing."),
+  mode: z.enum(["append", "replace"]).default("append"),
+});
+const workerWrites = agentWrites.extend({ path: z.enum(["memory.md", "notebook.md"]).default("memory.md") });
+const offer = z.object({
+  title: z.string().min(1).max(120),
+  content: z.string().min(1).max(4000).describe("What is true or works, and how you know."),
+});
+const accept = z.object({
+  insight_id: z.string(),
+  path: z
+    .string()
+    .optional()
+    .describe("Where to put it, e.g. knowledge/ai-chips.md; knowledge/insights.md if left out."),
+});
+const decline = z.object({ insight_id: z.string(), why: z.string().max(500).default("") });
+
+/** The agent's memory, for its coordinator. */
+export function agentMemoryTools(port: InsightsPort): Tool[] {
+  return [
+    defineTool({
+      name: "memory_write",
+      description: "Write to your long-term memory. It survives this run and every one after it.",
+      guidance: `Keeps something for later runs. What you learn and do not write down is forgotten.
+- MEMORY.md: the few things you must always know; it is shown to you at the start of every run. Keep it short.
+- knowledge/TOPIC.md: facts. experiences/TOPIC.md: what worked and what did not. preferences/TOPIC.md: what your human likes.
+- Without a path: today's log, which only grows.
+- Give each thing a short ## heading with the words you would look for. mode replace rewrites a whole file: use it to tidy up.
+- index.md lists what is stored by itself; write there only what the list does not tell.`,
+      repeatable: true,
+      parameters: agentWrites,
+      run: ({ path, content: words, mode }) => write(port, path ?? port.memory.today, words, mode),
+    }),
+    ...readingTools(port, "your long-term memory: what you wrote in this and in earlier runs"),
+    defineTool({
+      name: "accept_insight",
+      description: "Take an insight that a worker offers into your memory.",
+      guidance: "Accept what will be true and useful after this run. It is written to your memory as offered.",
+      repeatable: true,
+      parameters: accept,
+      run: ({ insight_id, path }) => acceptInsight(port, insight_id, path ?? "knowledge/insights.md"),
+    }),
+    defineTool({
+      name: "decline_insight",
+      description: "Leave an insight that a worker offers out of your memory.",
+      guidance: "For what is wrong, trivial, or matters only now.",
+      repeatable: true,
+      parameters: decline,
+      async run({ insight_id, why }) {
+        if (!port.insights()[insight_id]) return unknownInsight(port, insight_id);
+        await port.record({ type: "insight.declined", data: { insight_id, why } });
+        return `Declined ${insight_id}.`;
+      },
+    }),
+  ];
+}
+
+/** A worker's own memory; and a way to offer something to the agent's, which it cannot see. */
+export function workerMemoryTools(
+  port: MemoryPort,
+  actor: { worker_id: string; node_id: `node-${number}` | null },
+): Tool[] {
+  return [
+    defineTool({
+      name: "memory_write",
+      description: "Write to your own memory, which goes with you to your next node in this run.",
+      guidance: `Keeps something for your later nodes: memory.md for what you learned, notebook.md for anything else.
+- Only you read it. What the whole agent should keep, offer with offer_insight.`,
+      repeatable: true,
+      parameters: workerWrites,
+      run: ({ path, content: words, mode }) => write(port, path, words, mode),
+    }),
+    ...readingTools(port, "your own memory.md and notebook.md"),
+    defineTool({
+      name: "offer_insight",
+      description: "Offer something you learned to the agent's long-term memory. The coordinator decides.",
+      guidance:
+        "For what will still be true and useful after this run: a fact, a method that worked, a trap. Then go on.",
+      repeatable: false,
+      parameters: offer,
+      async run({ title, content: words }) {
+        await port.record({ type: "insight.offered", data: { ...actor, title, content: words } });
+        return "The coordinator has it and decides. Go on with your work.";
+      },
+    }),
+  ];
+}
+
+function readingTools(port: MemoryPort, what: string): Tool[] {
+  return [
+    defineTool({
+      name: "memory_read",
+      description: `Read a file of ${what}; or list its files.`,
+      guidance: "Without a path: the files there are, with their sizes.",
+      repeatable: true,
+      parameters: toRead,
+      run: ({ path }) =>
+        refusalsAsResults(async () => (path === undefined ? listing(port.memory) : await port.memory.read(path))),
+    }),
+    defineTool({
+      name: "memory_search",
+      description: `Keyword search in ${what}. Try several wordings.`,
+      guidance: `Finds notes by their words (endings do not matter), best first.
+- It knows no synonyms: when nothing fits, try other words for the same thing, names, or the opposite.
+- Look here before you research something: you may have done it before.`,
+      repeatable: true,
+      parameters: toSearch,
+      run: ({ query }, signal) => refusalsAsResults(() => search(port, query, signal)),
+    }),
+  ];
+}
+
+function write(port: MemoryPort, path: string, words: string, mode: "append" | "replace"): Promise<ToolOutput> {
+  return refusalsAsResults(async () => {
+    const written = await port.memory.write(path, words, mode);
+    await port.record({ type: "memory.written", data: { ...written, by: port.by } });
+    return `Remembered in ${written.path} (${written.bytes} bytes).`;
+  });
+}
+
+async function acceptInsight(port: InsightsPort, id: string, path: string): Promise<ToolOutput> {
+  const insight = port.insights()[id];
+  if (!insight) return unknownInsight(port, id);
+  return refusalsAsResults(async () => {
+    const words = `## ${insight.title}\n\n${insight.content.trim()}\n\n(from ${insight.worker_id})`;
+    const written = await port.memory.write(path, words, "append");
+    // One append: what is in the file and what is decided are never parted.
+    await port.record(
+      { type: "memory.written", data: { ...written, by: port.by } },
+      { type: "insight.accepted", data: { insight_id: id, path: written.path } },
+    );
+    return `Remembered in ${written.path}.`;
+  });
+}
+
+function unknownInsight(port: InsightsPort, id: string): ToolOutput {
+  const open = Object.keys(port.insights());
+  return refusal(
+    `No insight "${id}" waits for you. ${open.length > 0 ? `There are: ${open.join(", ")}.` : "None does."}`,
+  );
+}
+
+async function search({ memory, embedder }: MemoryPort, query: string, signal: AbortSignal): Promise<ToolOutput> {
+  const files = memory.list().filter(({ path, bytes }) => path !== "index.md" && bytes > 0);
+  if (files.length === 0) return "Your memory is empty.";
+  if (files.reduce((sum, { bytes }) => sum + bytes, 0) < SMALL_BYTES) {
+    const texts = await Promise.all(
+      files.map(async ({ path }) => `**${path}**\n\n${(await memory.read(path)).trim()}`),
+    );
+    return `Your memory is small; this is all of it.\n\n${texts.join("\n\n---\n\n")}`;
+  }
+  const found = await searchMemory(memory.files, query, { tokens: ANSWER_TOKENS, embedder, signal });
+  if (found.length === 0) return `No note has any of these words. Try others, or see the list with memory_read.`;
+  return found.map(shown).join("\n\n---\n\n");
+}
+
+function shown({ path, headings, text }: Found): string {
+  const above = text.startsWith("#") ? headings.slice(0, -1) : headings;
+  return `**${[path, ...above].join(" › ")}**\n\n${text}`;
+}
+
+function listing(memory: Memory): string {
+  const files = memory.list().map(({ path, bytes }) => `${path} (${bytes} bytes)`);
+  return files.join("\n") || "(Your memory is empty.)";
+}
+
+async function refusalsAsResults(run: () => Promise<ToolOutput>): Promise<ToolOutput> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof ScopeRefusal || error instanceof FileNotFound) return refusal(error.message);
+    throw error;
+  }
+}
+
+function refusal(words: string): ToolOutput {
+  return { ok: false, content: words };
+}

@@ -1,0 +1,62 @@
+import type { Embedder } from "../memory/meaning.ts";
+import { Memory } from "../memory/memory.ts";
+import { recall } from "../memory/recall.ts";
+import type { Situation } from "../projections/index.ts";
+import { COORDINATOR, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
+import { agentMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
+import { agentMemoryTools, workerMemoryTools } from "../tools/memory.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { Actor, Recorder } from "./carry-out.ts";
+
+/** What a run begins with in mind; about a twentieth of a common context window. */
+const RECALL_TOKENS = 8000;
+
+/** The coordinator has the agent's memory, a worker its own and no other. */
+export function memoryTools(actor: Actor, place: Recorder, embedder?: Embedder): Tool[] {
+  const { log, now } = place;
+  const record = (...facts: NewFact[]) => log.append({ facts }).durable;
+  const port = { record, by: actor.worker_id, embedder };
+  if (actor.worker_id === COORDINATOR)
+    return agentMemoryTools({ ...port, memory: agentMemory(place), insights: () => now().insights.open });
+  const run = actor.node_id && now().board.nodes[actor.node_id]?.spec.run_id;
+  if (!run) return [];
+  const memory = new Memory(workerMemoryFiles(log.dir, run, actor.worker_id), place.clock.now);
+  return workerMemoryTools({ ...port, memory }, { worker_id: actor.worker_id, node_id: actor.node_id });
+}
+
+/** For the prompt, once a run: what the agent knows, and what its last team offered that nobody decided about. */
+export async function recalled(place: Recorder): Promise<string> {
+  const words = await recall(agentMemory(place), RECALL_TOKENS);
+  const open = insightsIn(place.now());
+  return [words, open].filter((part) => part !== "").join("\n\n");
+}
+
+function insightsIn({ insights }: Situation): string {
+  const lines = Object.values(insights.open).map(({ id, worker_id, title }) => `- ${id} from ${worker_id}: ${title}`);
+  return lines.length > 0 ? `## Insights that wait for your decision\n\n${lines.join("\n")}` : "";
+}
+
+/**
+ * One line in the daily log, so that the next run knows what this one did. Safe to repeat: a run is noted once, also
+ * when a crash puts midnight between the two.
+ */
+export async function noteRun(
+  run: { id: RunId; goal: string },
+  outcome: Extract<Outcome, { kind: "finished" }>,
+  place: Pick<Recorder, "log" | "clock">,
+): Promise<void> {
+  const memory = agentMemory(place);
+  const mark = `(${run.id})`;
+  for (const path of memory.dailyLogs().slice(0, 2)) if ((await memory.readIfThere(path)).includes(mark)) return;
+  const line = `Finished "${oneLine(run.goal)}" ${mark}: ${oneLine(outcome.summary)} The output is in runs/${run.id}/_output.md.`;
+  await memory.write(memory.today, line, "append");
+}
+
+function agentMemory({ log, clock }: Pick<Recorder, "log" | "clock">): Memory {
+  return new Memory(agentMemoryFiles(log.dir), () => clock.now());
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > 300 ? `${line.slice(0, 299)}…` : line;
+}

@@ -1,0 +1,175 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { StoredEntry } from "../../src/protocol/index.ts";
+import { call, manualClock, script, startTeam } from "../../src/testing/index.ts";
+
+/**
+ * Seed 002 §11, test 6: what the first run learned, the second one uses. The second goal is begun by its fact, as
+ * whatever gives an agent a new goal begins it.
+ */
+const NOTES = `# Python async patterns
+
+## Bounding concurrency
+
+Use asyncio.Semaphore(10) around each request; gather without it opens every socket at once.
+
+## Cancelling
+
+TaskGroup cancels the others when one fails; gather does not.`;
+
+test("an agent remembers in its second run what it learned in its first, and does not research it again", async () => {
+  const coordinator = script(
+    call("memory_write", { path: "knowledge/python-asyncio.md", content: NOTES }),
+    call("memory_write", { path: "MEMORY.md", content: "Python async notes: knowledge/python-asyncio.md" }).after(
+      "Remembered in memory/knowledge/python-asyncio.md",
+    ),
+    call("finish", { summary: "Async patterns are in my memory." }),
+    call("memory_search", { query: "python async" }),
+    call("write_file", { path: "scraper.py", content: "sem = asyncio.Semaphore(10)\n" }).after(
+      "Use asyncio.Semaphore(10) around each request",
+    ),
+    call("finish", { summary: "scraper.py bounds its requests with a semaphore." }),
+  );
+  await using team = await startTeam({
+    goal: "Research Python async patterns. Write what you learn to memory.",
+    coordinator,
+    clock: manualClock(Date.UTC(2026, 1, 11, 9, 30)),
+  });
+  const { agent } = team;
+  await agent.idle();
+  const kept = await readFile(join(agent.log.dir, "memory/knowledge/python-asyncio.md"), "utf8");
+  const firstRun = agent.log.seq;
+  const secondGoal = "Write an async web scraper in Python.";
+  await agent.log.append({ facts: [{ type: "run.started", data: { run_id: "run-2", goal: secondGoal } }] }).durable;
+  await agent.start("recovered");
+
+  expect(await team.outcome()).toEqual({
+    kind: "finished",
+    summary: "scraper.py bounds its requests with a semaphore.",
+  });
+  expect(kept).toBe(`${NOTES}\n`);
+  const [system, notes] = coordinator.requests.flatMap(({ system, history }, at) =>
+    at === 3 ? [system] : at === 4 ? [history.at(-1)?.content] : [],
+  );
+  expect(memoryIn(String(system))).toBe(`## MEMORY.md
+
+Python async notes: knowledge/python-asyncio.md
+
+## index.md
+
+<!-- Below this line Agiraph lists what is stored. Write above it. -->
+
+- MEMORY.md (48 bytes): Python async notes: knowledge/python-asyncio.md
+- knowledge/python-asyncio.md (221 bytes): Python async patterns
+- daily logs (YYYY-MM-DD.md): 1, from 2026-02-11 to 2026-02-11
+
+## 2026-02-11.md
+
+## 09:30
+
+Finished "Research Python async patterns. Write what you learn to memory." (run-1): Async patterns are in my memory. The output is in runs/run-1/_output.md.`);
+  expect(notes).toContain(NOTES);
+  const later = (await team.facts()).filter((fact) => fact.seq > firstRun);
+  expect(later.flatMap((fact) => (fact.type === "tool.called" ? fact.data.tool : []))).toEqual([
+    "memory_search",
+    "write_file",
+    "finish",
+  ]);
+  // The whole run is said under one prompt, so that a provider's cache holds.
+  expect(new Set(coordinator.requests.slice(3).map((request) => request.system)).size).toBe(1);
+});
+
+test("what a worker learned for good is offered, decided about by the coordinator, and kept", async () => {
+  const coordinator = script(
+    call("create_work_node", { task: "Measure the chip" }),
+    call("accept_insight", { insight_id: "insight-9" }).after("node-1 completed"),
+    call("accept_insight", { insight_id: "insight-1", path: "knowledge/chips.md" }),
+    call("decline_insight", { insight_id: "insight-2", why: "trivial" }),
+    call("accept_insight", { insight_id: "insight-1" }),
+    call("finish", { summary: "80" }),
+  );
+  const Alice = script(
+    call("offer_insight", { title: "Chips throttle", content: "At 88 degrees, measured twice." }),
+    call("offer_insight", { title: "Water is wet", content: "Yes." }),
+    call("write_file", { path: "scratch/a.md", content: "80" }),
+    call("publish", { summary: "80" }),
+  );
+  await using team = await startTeam({ goal: "Measure", coordinator, workers: { Alice } });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "80" });
+
+  const told = coordinator.requests.flatMap(({ history }) => history.map((entry) => String(entry.content)));
+  expect(told.join("\n")).toContain(
+    "Alice offers insight-1 for your memory: Chips throttle\nAt 88 degrees, measured twice.\nDecide with accept_insight or decline_insight.",
+  );
+  const facts = (await team.facts()).filter(({ type }) => type.startsWith("insight.") || type === "memory.written");
+  const alice = { worker_id: "alice", node_id: "node-1" };
+  expect(facts.map(({ type, data }) => [type, data])).toEqual([
+    ["insight.offered", { ...alice, title: "Chips throttle", content: "At 88 degrees, measured twice." }],
+    ["insight.offered", { ...alice, title: "Water is wet", content: "Yes." }],
+    ["memory.written", { path: "memory/knowledge/chips.md", bytes: 64, by: "coordinator" }],
+    ["insight.accepted", { insight_id: "insight-1", path: "memory/knowledge/chips.md" }],
+    ["insight.declined", { insight_id: "insight-2", why: "trivial" }],
+  ]);
+  expect(await readFile(join(team.agent.log.dir, "memory/knowledge/chips.md"), "utf8")).toBe(
+    "## Chips throttle\n\nAt 88 degrees, measured twice.\n\n(from alice)\n",
+  );
+  expect(results(await team.conversation(), "accept_insight")).toEqual([
+    [false, 'No insight "insight-9" waits for you. There are: insight-1, insight-2.'],
+    [true, "Remembered in memory/knowledge/chips.md."],
+    [false, 'No insight "insight-1" waits for you. None does.'],
+  ]);
+  expect(team.agent.now.insights).toEqual({ offered: 2, open: {} });
+});
+
+test("a worker's memory is its own: it goes with it to its next node, and the agent's is out of reach", async () => {
+  const Alice = script(
+    call("memory_write", { content: "## Scale\n\nThe scale is 2 g off." }),
+    call("memory_write", { path: "MEMORY.md", content: "I was here." }),
+    call("memory_read", { path: "knowledge/secret.md" }),
+    call("memory_search", { query: "scale secret" }),
+    call("write_file", { path: "scratch/a.md", content: "80" }),
+    call("publish", { summary: "80" }),
+    call("memory_read"),
+    call("write_file", { path: "scratch/b.md", content: "95" }),
+    call("publish", { summary: "95" }),
+  );
+  const coordinator = script(
+    call("memory_write", { path: "knowledge/secret.md", content: "Swordfish." }),
+    call("spawn_worker", { name: "Alice" }),
+    call("create_work_node", { task: "Weigh A", worker: "Alice" }),
+    call("create_work_node", { task: "Weigh B", worker: "Alice" }).after("node-1 completed"),
+    call("finish", { summary: "done" }).after("node-2 completed"),
+  );
+  await using team = await startTeam({ goal: "Weigh", coordinator, workers: { Alice } });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+
+  const words = await team.conversation("runs/run-1/workers/alice/conversation.jsonl");
+  expect(results(words, "memory_write").map(([ok]) => ok)).toEqual([true, false]);
+  expect(results(words, "memory_read")).toEqual([
+    [false, "You may not read knowledge/secret.md. Yours are memory.md and notebook.md."],
+    [true, "memory.md (32 bytes)\nnotebook.md (0 bytes)"],
+  ]);
+  expect(results(words, "memory_search")).toEqual([
+    [true, "Your memory is small; this is all of it.\n\n**memory.md**\n\n## Scale\n\nThe scale is 2 g off."],
+  ]);
+  expect(Alice.requests.at(-1)?.system).toContain(
+    "# Your memory (from past work)\n\n## Scale\n\nThe scale is 2 g off.",
+  );
+  const { dir } = team.agent.log;
+  expect([await readFile(join(dir, "MEMORY.md"), "utf8"), await readdir(join(dir, "memory/knowledge"))]).toEqual([
+    "",
+    ["secret.md"],
+  ]);
+});
+
+function results(conversation: readonly StoredEntry[], tool: string): [boolean, string][] {
+  return conversation.flatMap((entry) =>
+    entry.role === "tool" && entry.tool === tool ? [[entry.ok, entry.content] as [boolean, string]] : [],
+  );
+}
+
+function memoryIn(system: string): string {
+  const [, memory = ""] = /# Your memory\n\n([\s\S]*?)\n\n---\n\n/.exec(system) ?? [];
+  return memory;
+}
