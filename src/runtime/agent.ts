@@ -370,7 +370,7 @@ export class Agent {
         : { type: "agent.failed", data: { error: explain(outcome), outcome } };
     const facts: NewFact[] = [{ type: "worker.idle", data: { worker_id: COORDINATOR } }];
     // Before the fact, and safe to repeat: once the run has ended nobody comes back to it.
-    if (outcome.kind === "finished") await noteRun(run, outcome, this.#workplace()).catch(() => {});
+    if (outcome.kind === "finished") await noteRun(run, outcome, this.#workplace(run.id)).catch(() => {});
     // Only the goal ends a run. One that failed (a wrong key, a spent budget, no turns left) goes on with resume.
     if (outcome.kind === "finished")
       facts.push(...this.#closing(run.id), { type: "run.finished", data: { run_id: run.id, outcome } });
