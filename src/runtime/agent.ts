@@ -43,6 +43,8 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse"> &
   /** Whether a person approves each stage before the next begins. */
   approveStages: boolean;
   checkModel(id: string): void;
+  /** Rejects, with advice, for a model whose price nobody knows. */
+  checkPrices(...models: (string | undefined)[]): Promise<void>;
 };
 
 const SNAPSHOT_EVERY = 1000;
@@ -124,6 +126,7 @@ export class Agent {
   async start(why: "created" | "resumed" | "recovered", budget_usd?: number, budget_tokens?: number): Promise<void> {
     if (this.#tasks.size > 0) throw new Error(`${this.log.id} is at work already.`);
     if (this.#broken !== undefined) this.#forget();
+    if (why !== "created") await this.#checkPrices(budget_usd);
     const under = this.#now.agent.run;
     const run = under && !under.finished ? under : undefined;
     const facts: NewFact[] = [];
@@ -148,6 +151,15 @@ export class Agent {
     this.#task(COORDINATOR, (signal) => this.#coordinate(current, signal));
     for (const { id } of taken) this.#startNode(id);
     this.#schedule();
+  }
+
+  /** A budget can only be kept where the prices of all who go on are known: said before anything goes on. */
+  async #checkPrices(budget_usd: number | undefined): Promise<void> {
+    const { agent, roster } = this.#now;
+    if ((budget_usd ?? agent.created.budget_usd) === null) return;
+    const staying = Object.values(roster).filter((worker) => worker.status !== "retired");
+    const models = [agent.created.model, agent.created.worker_model, ...staying.map(({ spawned }) => spawned.model)];
+    await this.#house.checkPrices(...new Set(models));
   }
 
   /** Workers and coordinator are cancelled at once; everything said so far is kept. */
@@ -309,8 +321,9 @@ export class Agent {
   /** One for each run: it counts nodes and messages. */
   #team(run: RunId): Team {
     if (this.#teamOf?.run !== run) {
-      const { limits, checkModel } = this.#house;
-      const team = new Team(run, { log: this.log, now: () => this.#now, soon: () => this.#soon, limits, checkModel });
+      const { limits, checkModel, checkPrices } = this.#house;
+      const ports = { log: this.log, now: () => this.#now, soon: () => this.#soon, limits, checkModel, checkPrices };
+      const team = new Team(run, ports);
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;
