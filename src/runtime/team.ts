@@ -1,4 +1,5 @@
 import {
+  ancestorsOf,
   currentStage,
   describePage,
   describeRoster,
@@ -17,7 +18,7 @@ import type { AgentLog } from "../store/store.ts";
 import type { NewWorker, Reconvening, StageOfRoles } from "../tools/coordination.ts";
 import type { ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
-import { ancestorsOf, checkedOrder } from "./new-work.ts";
+import { checkedOrder } from "./new-work.ts";
 import { idOf, readerOf } from "./people.ts";
 import { agreedContract, type PartialContract, type TeamLimits } from "./team-limits.ts";
 

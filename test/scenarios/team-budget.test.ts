@@ -250,6 +250,34 @@ test("whoever has spent their share ends with what they had; the others go on", 
   );
 });
 
+test("what is reserved is spent by nobody else: the coordinator waits for it, and what is left comes back to it", async () => {
+  await using team = await startTeam({
+    goal: "Share",
+    budget_usd: 1,
+    coordinator: script(
+      costing(made("A part", { budget_usd: 0.5 }), 0.5),
+      call("finish", { summary: "shared" }).after("node-1 completed"),
+    ),
+    workers: { Alice: script(costing(written("a.md", "a"), 0.1), call("publish", { summary: "a" })) },
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "shared" });
+  const life = (await team.facts()).flatMap(({ type, data }) =>
+    "worker_id" in data && data.worker_id === "coordinator" && /^(worker\.(busy|waiting)|model\.called)$/.test(type)
+      ? [type]
+      : type === "node.completed"
+        ? [type]
+        : [],
+  );
+  expect(life.slice(0, 6)).toEqual([
+    "worker.busy",
+    "model.called",
+    "worker.waiting",
+    "node.completed",
+    "worker.busy",
+    "model.called",
+  ]);
+});
+
 test("a share without one of its own draws on the next above it that has one", async () => {
   await using team = await startTeam({
     goal: "Share",
