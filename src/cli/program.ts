@@ -97,6 +97,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .description("go on where an agent was stopped, failed or was interrupted")
     .argument("<agent>", AGENT)
     .option("--budget <usd>", "from now on this much may be spent in all", positive)
+    .option("--budget-tokens <number>", "from now on so many tokens may be used in all", tokens)
     .option("--unsafe-no-sandbox", UNSAFE)
     .action(
       does(async (call, agent: string, options: object) =>
@@ -194,6 +195,11 @@ function positive(text: string): number {
   if (!(value > 0) || !Number.isFinite(value))
     throw new InvalidArgumentError("It must be an amount above 0, e.g. 2.50.");
   return value;
+}
+
+function tokens(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError("It must be a number of tokens, e.g. 2000000.");
+  return Number(text);
 }
 
 function sequence(text: string): number {

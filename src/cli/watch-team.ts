@@ -72,7 +72,9 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
   const id = agent.id;
   if (!json) await terminal.printLines(await resultLines(now, log.dir, terminal.columns));
   const figures = `${count(spending.total.calls, "model call")}, ${costOf(spending.total)}, ${clockTime(seconds)}`;
-  const more = agent.outcome?.kind === "budget_exhausted" ? " --budget USD, with more than was spent" : "";
+  const flag =
+    agent.outcome?.kind === "budget_exhausted" && agent.outcome.spent_tokens ? "--budget-tokens N" : "--budget USD";
+  const more = agent.outcome?.kind === "budget_exhausted" ? ` ${flag}, with more than was spent` : "";
   switch (agent.status) {
     case "completed":
       terminal.say(

@@ -4,6 +4,7 @@ export * from "./board.ts";
 export { fitsPattern } from "./event-match.ts";
 export * from "./insights.ts";
 export * from "./letters.ts";
+export * from "./lineage.ts";
 export * from "./questions.ts";
 export * from "./roster.ts";
 export * from "./shares.ts";

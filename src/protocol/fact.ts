@@ -43,7 +43,7 @@ export const factData = {
     budget_tokens: z.int().positive().optional(),
     /** The user's folder, which the team may read and never writes. */
     project: z.string().nullable(),
-    /** The coordinator's tools by name, or null for all. */
+    /** The tools of everyone in it by name, or null for all. What ends one's work is always there. */
     tools: z.array(z.string()).nullable(),
   }),
   "agent.started": z.object({ why: z.enum(["created", "resumed", "recovered", "new_goal"]), pid: z.int() }),

@@ -49,6 +49,8 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse"> &
   /** Whether a person approves each stage before the next begins. */
   approveStages: boolean;
   checkModel(id: string): void;
+  /** Rejects, with advice, for a model whose price nobody knows. */
+  checkPrices(...models: (string | undefined)[]): Promise<void>;
 };
 
 interface Start {
@@ -155,6 +157,7 @@ export class Agent {
     if (this.#broken !== undefined) this.#forget();
     const refusal = why === "created" ? null : whyTooLittle(this.#now, budget_usd, why);
     if (refusal) throw new TooLittleMoney(refusal);
+    if (why !== "created") await this.#checkPrices(budget_usd);
     const under = this.#now.agent.run;
     const run = under && !under.finished ? under : undefined;
     const facts: NewFact[] = [...first];
@@ -195,6 +198,7 @@ export class Agent {
    * it as its next goal.
    */
   async send(text: string, to: string = COORDINATOR, channel: Channel = "terminal"): Promise<string> {
+    await this.#starting;
     const { agent } = this.#soon;
     const question = questionFor(this.#soon, to);
     if (question) return this.respond(text, question.id, channel);
@@ -239,6 +243,15 @@ export class Agent {
     if (isOpen && this.#tasks.size === 0 && !this.#starting)
       await this.start(isAtWork(this.#soon.agent.status) ? "recovered" : "resumed");
     return "";
+  }
+
+  /** A budget can only be kept where the prices of all who go on are known: said before anything goes on. */
+  async #checkPrices(budget_usd: number | undefined): Promise<void> {
+    const { agent, roster } = this.#now;
+    if ((budget_usd ?? agent.created.budget_usd) === null) return;
+    const staying = Object.values(roster).filter((worker) => worker.status !== "retired");
+    const models = [agent.created.model, agent.created.worker_model, ...staying.map(({ spawned }) => spawned.model)];
+    await this.#house.checkPrices(...new Set(models));
   }
 
   /** Workers and coordinator are cancelled at once; everything said so far is kept. */
@@ -421,8 +434,9 @@ export class Agent {
   /** One for each run: it counts nodes and messages. */
   #team(run: RunId): Team {
     if (this.#teamOf?.run !== run) {
-      const { limits, checkModel } = this.#house;
-      const team = new Team(run, { log: this.log, now: () => this.#now, soon: () => this.#soon, limits, checkModel });
+      const { limits, checkModel, checkPrices } = this.#house;
+      const ports = { log: this.log, now: () => this.#now, soon: () => this.#soon, limits, checkModel, checkPrices };
+      const team = new Team(run, ports);
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;

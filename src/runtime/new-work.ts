@@ -1,4 +1,13 @@
-import { type Board, holderOf, type NodeState, nodeNamed, type Situation, sharesUnder } from "../projections/index.ts";
+import {
+  ancestorsOf,
+  type Board,
+  holderOf,
+  type NodeState,
+  nodeNamed,
+  type Situation,
+  sharesUnder,
+  waitsForAny,
+} from "../projections/index.ts";
 import type { NodeId, RunId } from "../protocol/index.ts";
 import type { NewWork } from "../tools/work.ts";
 
@@ -79,32 +88,6 @@ function tooDeepOrBroad(
   if (parent.children.length >= limits.maxChildren)
     return `${parent.id} has ${limits.maxChildren} sub-nodes already. Do the rest yourself.`;
   return undefined;
-}
-
-/** Whether a node is, or builds on, one of those that are open because they wait for the work in hand. */
-function waitsForAny(node: NodeState, above: ReadonlySet<NodeId>, board: Board): boolean {
-  const seen = new Set<NodeId>();
-  const queue = [node.id];
-  for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
-    if (above.has(id)) return true;
-    if (seen.has(id)) continue;
-    seen.add(id);
-    queue.push(...(board.nodes[id]?.spec.dependencies ?? []));
-  }
-  return false;
-}
-
-/** The node itself and everything above it. */
-export function ancestorsOf(board: Board, node: NodeState | undefined): Set<NodeId> {
-  const above = new Set<NodeId>();
-  for (
-    let each = node;
-    each && !above.has(each.id);
-    each = each.spec.parent_node_id ? board.nodes[each.spec.parent_node_id] : undefined
-  ) {
-    above.add(each.id);
-  }
-  return above;
 }
 
 /** A share is reserved from what is left above it; what others have reserved there and not spent is not left. */

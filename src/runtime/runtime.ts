@@ -150,6 +150,7 @@ export class Runtime {
       model: (id) => catalog.model(id),
       approveStages: config.approve_stages ?? false,
       checkModel: (id) => void catalog.resolve(id),
+      checkPrices: (...models) => this.checkPrices(...models),
       check,
       limits: {
         ...TEAM_LIMITS,

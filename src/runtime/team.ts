@@ -1,4 +1,5 @@
 import {
+  ancestorsOf,
   currentStage,
   describePage,
   describeRoster,
@@ -18,7 +19,7 @@ import type { NewWorker, Reconvening, StageOfRoles } from "../tools/coordination
 import { LONGEST_MESSAGE } from "../tools/mail.ts";
 import type { ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
-import { ancestorsOf, checkedOrder } from "./new-work.ts";
+import { checkedOrder } from "./new-work.ts";
 import { idOf, readerOf } from "./people.ts";
 import { agreedContract, type PartialContract, type TeamLimits } from "./team-limits.ts";
 
@@ -30,6 +31,8 @@ interface TeamPorts {
   limits: TeamLimits;
   /** Throws, with advice, for a model that cannot be used here. */
   checkModel(id: string): void;
+  /** Rejects, with advice, for a model whose price nobody knows. */
+  checkPrices(...models: (string | undefined)[]): Promise<void>;
 }
 
 /**
@@ -88,7 +91,7 @@ export class Team {
   }
 
   async spawn(order: NewWorker): Promise<ToolOutput> {
-    const problem = this.#problemWith(order.name, order.model);
+    const problem = await this.#problemHiring([order], "is wrong");
     if (problem) return refused(`Not hired: ${problem}`);
     await this.#append([this.#spawned(order)]);
     return `${order.name} is hired and waits for work. Create a node with worker: "${order.name}", or let the board decide.`;
@@ -140,6 +143,8 @@ export class Team {
 
   /** Seed 000's stage in one call: nodes, workers and who does what. All of it or nothing. */
   async launch({ name, roles, contract }: StageOfRoles): Promise<ToolOutput> {
+    // First, since it takes a while: what is decided from here on is decided at once.
+    const problem = await this.#problemHiring(roles, "may stay");
     const now = this.#ports.soon();
     const open = currentStage(now.stages, this.#run);
     if (open && open.nodes.length > 0 && !isStageDone(open, now.board))
@@ -149,10 +154,7 @@ export class Team {
     const names = roles.map((role) => idOf(role.name));
     const twice = roles.find((role, at) => names.indexOf(idOf(role.name)) !== at);
     if (twice) return refused(`Two roles are named ${twice.name}; names are unique in a run.`);
-    for (const role of roles) {
-      const problem = this.#problemWith(role.name, role.model, "may stay");
-      if (problem) return refused(`Not launched: ${problem}`);
-    }
+    if (problem) return refused(`Not launched: ${problem}`);
     const leaving = this.#team().filter((worker) => !names.includes(worker.id));
     const needed = leaving.map((worker) => this.#neededFor(worker.id)).find((reason) => reason !== undefined);
     if (needed) return refused(`Not launched: ${needed}`);
@@ -348,11 +350,29 @@ export class Team {
     return holds ? `${worker.spawned.name} works on ${holds}, which waits for this. Name somebody else.` : undefined;
   }
 
-  #problemWith(
-    name: string,
-    model: string | undefined,
-    taken: "may stay" | "is wrong" = "is wrong",
-  ): string | undefined {
+  /** Why one of them cannot be hired: their name or model, or that a budget could not be kept with it. */
+  async #problemHiring(
+    people: readonly { name: string; model?: string | undefined }[],
+    taken: "may stay" | "is wrong",
+  ): Promise<string | undefined> {
+    const problem = () => {
+      for (const { name, model } of people) {
+        const found = this.#problemWith(name, model, taken);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    };
+    if (problem() === undefined && this.#ports.soon().agent.created.budget_usd !== null) {
+      try {
+        await this.#ports.checkPrices(...people.map(({ model }) => model));
+      } catch (error) {
+        return messageOf(error);
+      }
+    }
+    return problem();
+  }
+
+  #problemWith(name: string, model: string | undefined, taken: "may stay" | "is wrong"): string | undefined {
     const id = idOf(name);
     if (id === COORDINATOR || id === HUMAN || id in {}) return `${name} is taken.`;
     const there = this.#ports.soon().roster[id];
@@ -365,7 +385,7 @@ export class Team {
       this.#ports.checkModel(model);
       return undefined;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
   }
 
@@ -415,6 +435,10 @@ function lineOf(node: NodeState | undefined, now: Situation): string {
   const files = "files" in node ? node.files.map((file) => `nodes/${node.id}/published/${file.path}`).join(", ") : "";
   const summary = "summary" in node ? `: ${node.summary}` : "";
   return `- ${node.id} [${node.status}] ${who}${summary}${files ? ` → ${files}` : ""}`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function refused(content: string): ToolOutput {

@@ -21,7 +21,7 @@ import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { checkpointTool, createWorkNodeTool } from "../tools/work.ts";
 import { asking } from "./asking.ts";
 import { type Actor, carryOut } from "./carry-out.ts";
-import { type Colleagues, textIn, type Workplace, waitForMail } from "./harnessed.ts";
+import { type Colleagues, onlyThese, textIn, type Workplace, waitForMail } from "./harnessed.ts";
 import { recalled } from "./memories.ts";
 import { pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
@@ -54,9 +54,7 @@ export async function coordinate(
   const cursor = begun?.cursor ?? now().seq;
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
   const hands = toolsFor(team, scope, mailbox, model, place);
-  const toolbox = noticingRepeats(
-    new Toolbox(allowed ? hands.filter((tool) => allowed.includes(tool.spec.name)) : hands),
-  );
+  const toolbox = noticingRepeats(new Toolbox(onlyThese(hands, allowed, ["finish"])));
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {
     // Taken up again, it may take as many turns again.

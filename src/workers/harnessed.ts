@@ -74,7 +74,12 @@ export async function workOnNode(
   // What was said between the assignment and its first words is the first news of it.
   const cursor = begun?.cursor ?? ("assigned_seq" in node ? node.assigned_seq : place.now().seq);
   const mailbox = await Mailbox.open(log, worker.id, cursor, place.now);
-  const hands = single ? [] : allowed(toolsFor(node, actor, scope, port, mailbox, team, model, place), worker);
+  const hands = single
+    ? []
+    : [place.now().agent.created.tools, worker.spawned.tools].reduce<Tool[]>(
+        (tools, names) => onlyThese(tools, names, ["publish", "checkpoint", "read_ref"]),
+        toolsFor(node, actor, scope, port, mailbox, team, model, place),
+      );
   const toolbox = noticingRepeats(new Toolbox(hands));
   const past = begun ?? (await beginAssignment(node, worker, scope, toolbox, actor, cursor, place));
   try {
@@ -120,12 +125,16 @@ function toolsFor(
   ];
 }
 
-/** A worker may be spawned with fewer tools; what ends its work it always has. */
-function allowed(tools: Tool[], worker: WorkerState): Tool[] {
-  const names = worker.spawned.tools;
-  return names
-    ? tools.filter(({ spec }) => names.includes(spec.name) || spec.name === "publish" || spec.name === "checkpoint")
-    : tools;
+/**
+ * The tools an agent was given bind everyone in it, and a worker may be hired with fewer. What one needs to take up and
+ * to end one's work one always has.
+ */
+export function onlyThese(
+  tools: Tool[],
+  names: readonly string[] | null | undefined,
+  always: readonly string[],
+): Tool[] {
+  return names ? tools.filter(({ spec: { name } }) => names.includes(name) || always.includes(name)) : tools;
 }
 
 /** A role of seed 000 has done its part with its checkpoint; anybody else goes on. */

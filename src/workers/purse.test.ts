@@ -43,11 +43,15 @@ test("P3, P4. what is reserved for somebody at work is waited for, and comes bac
   await expect(house.spend(null, { usd: 1, tokens: 0 })).rejects.toThrow(BudgetExhausted);
 });
 
-test("P4. what is reserved for somebody who has not begun is not waited for: they may be waiting for us", async () => {
-  const house = houseOf({ budget_usd: 1 }, made("node-1", { budget_usd: 0.5 }));
-  await house.spend(null, { usd: 0.5, tokens: 0 });
-  await expect(house.spend(null, { usd: 0.5, tokens: 0 })).rejects.toThrow(BudgetExhausted);
+test("P4. who has not begun is waited for too, unless they wait for us", async () => {
+  const waiting = made("node-2", { budget_usd: 0.5, dependencies: ["node-1"] });
+  const house = houseOf({ budget_usd: 1 }, made("node-1"), waiting);
   await house.spend("node-1", { usd: 0.5, tokens: 0 });
+  await expect(house.spend("node-1", { usd: 0.5, tokens: 0 })).rejects.toThrow(BudgetExhausted);
+  let waits = 0;
+  void house.purse.enter("m", null, never, () => (waits += 1));
+  await setImmediate();
+  expect(waits).toBe(1);
 });
 
 test("a stop ends the wait for room", async () => {

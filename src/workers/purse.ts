@@ -1,4 +1,11 @@
-import { holdersOf, type NodeState, type Situation, sharesUnder } from "../projections/index.ts";
+import {
+  ancestorsOf,
+  holdersOf,
+  type NodeState,
+  type Situation,
+  sharesUnder,
+  waitsForAny,
+} from "../projections/index.ts";
 import type { FactOf, NodeId, Outcome } from "../protocol/index.ts";
 
 /** What one call took. A price that nobody knows is null. */
@@ -38,6 +45,8 @@ interface Payer {
   budget: number;
   /** Shares that were reserved from it, where the caller has none of its own. */
   shares: NodeState[];
+  /** The caller's node and those above it. */
+  callers: ReadonlySet<NodeId>;
 }
 
 /**
@@ -48,8 +57,8 @@ interface Payer {
  * P2. A call may cost what the dearest of its model has cost so far. Calls of a model that has not answered yet, whose
  *     price is therefore unknown, go one by one.
  * P3. A share is reserved: whoever has none of their own never spends it, except for the one call of P1.
- * P4. Who finds no room waits for the calls under way, and for shares whose holders are at work, since what they leave
- *     comes back; when neither can help, it is over.
+ * P4. Who finds no room waits for the calls under way, and for the holders of shares, since what they leave comes back;
+ *     but not for those who cannot begin before the waiting one has ended. When nothing can help, it is over.
  */
 export class Purse {
   readonly #now: () => Situation;
@@ -94,20 +103,22 @@ export class Purse {
   #payersFor(node_id: NodeId | null): Payer[] {
     const { board, agent, spending } = this.#now();
     const { budget_usd, budget_tokens } = agent.created;
+    const caller = node_id ? board.nodes[node_id] : undefined;
+    const callers = ancestorsOf(board, caller);
     const payers: Payer[] = [];
     const sharesOf = (holder: NodeState | undefined) =>
       payers.length === 0 && agent.run ? sharesUnder(board, agent.run.id, holder) : [];
-    for (const node of holdersOf(board, node_id ? board.nodes[node_id] : undefined)) {
+    for (const node of holdersOf(board, caller)) {
       const account = this.#account("usd", node.id, node.spent_usd);
-      payers.push({ account, budget: node.spec.budget_usd ?? 0, shares: sharesOf(node) });
+      payers.push({ account, budget: node.spec.budget_usd ?? 0, shares: sharesOf(node), callers });
     }
     if (budget_usd !== null) {
       const account = this.#account("usd", null, spending.total.cost_usd);
-      payers.push({ account, budget: budget_usd, shares: sharesOf(undefined) });
+      payers.push({ account, budget: budget_usd, shares: sharesOf(undefined), callers });
     }
     if (budget_tokens !== undefined) {
       const account = this.#account("tokens", null, spending.total.usage.input + spending.total.usage.output);
-      payers.push({ account, budget: budget_tokens, shares: [] });
+      payers.push({ account, budget: budget_tokens, shares: [], callers });
     }
     return payers;
   }
@@ -148,10 +159,11 @@ export class Purse {
     return spent + setAside + kept + this.#estimate(account, model) <= budget;
   }
 
-  #isOver({ account, budget, shares }: Payer): boolean {
+  #isOver({ account, budget, shares, callers }: Payer): boolean {
     if (account.spent >= budget) return true;
-    const isAtWork = ({ status }: NodeState) => status !== "pending";
-    return account.underWay === 0 && account.spent + this.#reserved(shares) >= budget && !shares.some(isAtWork);
+    const { board } = this.#now();
+    const comesBack = (share: NodeState) => share.status !== "pending" || !waitsForAny(share, callers, board);
+    return account.underWay === 0 && account.spent + this.#reserved(shares) >= budget && !shares.some(comesBack);
   }
 
   /** What the holders of shares have not spent yet. */

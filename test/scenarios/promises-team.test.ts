@@ -162,6 +162,27 @@ test("an agent has the tools it was given, and no others", async () => {
   expect(coordinator.requests[0]?.tools.map((tool) => tool.name)).toEqual(["read_file", "finish"]);
 });
 
+test("the tools of an agent bind its workers too; what begins and ends one's work is always there", async () => {
+  const coordinator = script(
+    call("create_work_node", { task: "One" }),
+    call("create_work_node", { task: "Two", refs: { one: "node-1/published" } }).after("node-1 completed"),
+    call("finish", { summary: "done" }).after("node-2 completed"),
+  );
+  const alice = script(write, call("publish", { summary: "80" }), write, call("publish", { summary: "81" }));
+  await using team = await startTeam({
+    goal: "Go",
+    coordinator,
+    workers: { Alice: alice },
+    tools: ["create_work_node", "write_file", "bash"],
+  });
+  await team.outcome();
+  const given = (model: typeof alice) => model.requests.at(-1)?.tools.map((tool) => tool.name);
+  expect([given(coordinator), given(alice)]).toEqual([
+    ["write_file", "bash", "create_work_node", "finish"],
+    ["write_file", "bash", "read_ref", "create_work_node", "checkpoint", "publish"],
+  ]);
+});
+
 test("checkpoints are recorded with who made them", async () => {
   await using team = await startTeam({
     goal: "Go",

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { ModelRequest } from "../../src/models/model.ts";
-import { both, call, hang, type Step, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { openRuntime } from "../../src/runtime/open-runtime.ts";
+import { both, call, hang, type Step, script, startTeam, type Team, temporaryHome } from "../../src/testing/index.ts";
 import { ScriptedModel } from "../../src/testing/script.ts";
 
 const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
@@ -243,6 +244,38 @@ test("whoever has spent their share ends with what they had; the others go on", 
         node.status === "failed" && "spent_usd" in node.outcome ? [dollars(node.outcome.spent_usd)] : [],
       ),
   ).toEqual([0.27]);
+  const notes = "runs/run-1/nodes/node-2/failure_notes.md";
+  expect(await readFile(join(team.agent.log.dir, notes), "utf8")).toMatch(
+    /^# Failure notes for node-2\n\nThe budget is spent \(\$0\.2700\)\.\n/,
+  );
+});
+
+test("what is reserved is spent by nobody else: the coordinator waits for it, and what is left comes back to it", async () => {
+  await using team = await startTeam({
+    goal: "Share",
+    budget_usd: 1,
+    coordinator: script(
+      costing(made("A part", { budget_usd: 0.5 }), 0.5),
+      call("finish", { summary: "shared" }).after("node-1 completed"),
+    ),
+    workers: { Alice: script(costing(written("a.md", "a"), 0.1), call("publish", { summary: "a" })) },
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "shared" });
+  const life = (await team.facts()).flatMap(({ type, data }) =>
+    "worker_id" in data && data.worker_id === "coordinator" && /^(worker\.(busy|waiting)|model\.called)$/.test(type)
+      ? [type]
+      : type === "node.completed"
+        ? [type]
+        : [],
+  );
+  expect(life.slice(0, 6)).toEqual([
+    "worker.busy",
+    "model.called",
+    "worker.waiting",
+    "node.completed",
+    "worker.busy",
+    "model.called",
+  ]);
 });
 
 test("a share without one of its own draws on the next above it that has one", async () => {
@@ -313,4 +346,70 @@ test("in a team of mixed models everyone's spending is known", async () => {
     fact.type === "model.responded" ? [`${fact.data.worker_id} ${fact.data.model}`] : [],
   );
   expect([...new Set(models)].toSorted()).toEqual([`alice ${strong}`, `bob ${cheap}`, "coordinator scripted/model"]);
+});
+
+test("where a budget is set, nobody is hired, and nothing goes on, with a model whose price nobody knows", async () => {
+  await using home = await temporaryHome();
+  const hire = (name: string, model: string) => call("spawn_worker", { name, model });
+  const role = { name: "Carol", title: "Worker", prompt: "Work." };
+  const mind = script(
+    hire("Alice", "free/priced"),
+    hire("Bob", "secret/price"),
+    call("launch_roles", { name: "Work", roles: [{ ...role, model: "secret/price" }] }),
+    call("list_files").with({ cost_usd: 1 }),
+  );
+  const catalog = {
+    model: async () => mind,
+    list: async () => [],
+    chooseDefault: async () => ({ model: "free/priced", why: "" }),
+    cost: async (id: string) => (id.startsWith("secret/") ? null : 0),
+    resolve: (id: string) => ({ id, contextWindow: 200_000, searchesWeb: false, note: null }),
+  };
+  const runtime = await openRuntime({ home: home.path, env: {}, config: {} }, { catalog });
+  try {
+    const agent = await runtime.create({ goal: "Hire", model: "free/priced", budget_usd: 1 });
+    await agent.idle();
+    const entries = await agent.log.conversation("conversation.jsonl");
+    const answers = entries.flatMap((entry) =>
+      entry.role === "tool" && entry.tool !== "list_files" ? [[entry.ok, entry.content.split(",", 1)[0]]] : [],
+    );
+    expect(answers).toEqual([
+      [true, 'Alice is hired and waits for work. Create a node with worker: "Alice"'],
+      [false, "Not hired: No price is known for secret/price"],
+      [false, "Not launched: No price is known for secret/price"],
+    ]);
+    expect(Object.keys(agent.now.roster)).toEqual(["coordinator", "alice"]);
+
+    // Hired while there was no budget, or while the price was known.
+    const data = {
+      run_id: "run-1",
+      worker_id: "dora",
+      name: "Dora",
+      kind: "harnessed",
+      model: "secret/price",
+    } as const;
+    await agent.log.append({ facts: [{ type: "worker.spawned", data }] }).durable;
+    const { seq } = agent.log;
+    await expect(agent.start("resumed", { budget_usd: 2 })).rejects.toThrow("No price is known for secret/price");
+    expect([agent.log.seq, agent.now.agent.status]).toEqual([seq, "failed"]);
+  } finally {
+    await runtime.close();
+  }
+});
+
+test("tokens that are spent are said so, and more of them may be allowed", async () => {
+  const usage = { input: 900, output: 100 };
+  const coordinator = script(call("list_files").with({ usage }), call("finish", { summary: "more" }).with({ usage }));
+  await using team = await startTeam({ goal: "Spend", budget_tokens: 1000, coordinator });
+  await team.agent.idle();
+  await team.agent.start("resumed");
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "budget_exhausted", spent_usd: 0, spent_tokens: 1000 });
+  await team.agent.start("resumed", { budget_tokens: 1001 });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "more" });
+  const told = (await team.facts()).flatMap((fact) =>
+    fact.type.startsWith("budget.") ? [[fact.type, fact.data]] : [],
+  );
+  const exceeded = ["budget.exceeded", { spent_usd: 0, spent_tokens: 1000, budget_tokens: 1000 }];
+  expect(told).toEqual([exceeded, exceeded, ["budget.set", { budget_tokens: 1001 }]]);
 });

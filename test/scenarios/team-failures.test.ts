@@ -281,6 +281,46 @@ test("waiting for sub-nodes that are worked on takes none of the parent's time; 
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "whole" });
 });
 
+test("two who wait for each other's people do not wait for ever", async () => {
+  const clock = manualClock();
+  const people = ["alice", "bob"];
+  const there = Promise.withResolvers<void>();
+  await using team = await startTeam({
+    goal: "Cross",
+    clock,
+    config: { contract: { timeout_seconds: 60 } },
+    coordinator: script(
+      both(call("spawn_worker", { name: "Alice" }), call("spawn_worker", { name: "Bob" })),
+      both(made("One", { worker: "Alice" }), made("Two", { worker: "Bob" })),
+      call("finish", { summary: "untied" }).after(
+        ...["node-1 failed: Not done", "node-2 failed: Not done", "node-3 completed", "node-4 completed"],
+      ),
+    ),
+    workers: {
+      Alice: script(
+        made("For Bob", { worker: "Bob" }),
+        say("I wait."),
+        written("a.md", "a"),
+        call("publish", { summary: "a" }),
+      ),
+      Bob: script(
+        made("For Alice", { worker: "Alice" }).until(there.promise),
+        say("I wait."),
+        written("b.md", "b"),
+        call("publish", { summary: "b" }),
+      ),
+    },
+  });
+  team.agent.log.subscribe((fact) => fact.type === "worker.waiting" && fact.data.for === "children" && there.resolve());
+  for (const who of people)
+    await event(
+      team,
+      (fact) => fact.type === "worker.waiting" && fact.data.worker_id === who && fact.data.for === "children",
+    );
+  await clock.advance(61_000);
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "untied" });
+});
+
 test("who goes in circles is told so, and then stopped", async () => {
   const again = () => call("list_files", { path: "scratch" });
   await using team = await startTeam({

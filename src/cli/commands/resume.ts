@@ -9,6 +9,7 @@ import { listenForOthers, tellRepairs } from "./run.ts";
 
 export interface ResumeOptions {
   budget?: number;
+  budgetTokens?: number;
   unsafeNoSandbox?: boolean;
 }
 
@@ -27,8 +28,7 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
     const listening = listenForOthers(runtime);
-    if (options.budget !== undefined) await runtime.checkPrices(created.model, created.worker_model);
-    await agent.start(reasonFor(status), { budget_usd: options.budget });
+    await agent.start(reasonFor(status), { budget_usd: options.budget, budget_tokens: options.budgetTokens });
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id}) goes on with ${created.model}`));
     return await watchTeam(agent, seq, call, [listening]);
   } finally {
