@@ -171,3 +171,11 @@ test("what a team does is readable in the log, fact by fact", () => {
     "ann node-1 pid 7: code 0",
   ]);
 });
+
+test("that the budget is spent is told once, however many of the team find it so, and again after it was raised", () => {
+  const spent: NewFact = { type: "budget.exceeded", data: { spent_usd: 1, budget_usd: 1 } };
+  const facts: NewFact[] = [spent, spent, { type: "budget.set", data: { budget_usd: 2 } }, spent, spent];
+  const story = new Story(() => ({}));
+  const told = facts.map((fact) => story.tell({ seq: 1, agent_id: "agent-test", ts: 0, ...fact } as Fact).length);
+  expect(told).toEqual([1, 0, 0, 1, 0]);
+});

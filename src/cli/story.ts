@@ -36,6 +36,8 @@ export class Story {
   /** What each call is about, until its result says how it went. */
   readonly #calls = new Map<string, string>();
   readonly #costs = new Map<string, number>();
+  /** Everyone in the team finds the budget spent; a person needs to hear it once. */
+  #toldSpent = false;
 
   constructor(roster: () => Roster) {
     this.#roster = roster;
@@ -67,6 +69,13 @@ export class Story {
         const why = headline(outcomeWords(outcome));
         return [line(node_id, "failed", `${named(worker_id)}: ${why}${this.#costOf(node_id)}`)];
       }
+      case "budget.set":
+        this.#toldSpent = false;
+        return [];
+      case "budget.exceeded":
+        if (this.#toldSpent) return [];
+        this.#toldSpent = true;
+        return asideOf(fact, named);
       default:
         return workLines(fact, named) ?? peopleLines(fact, named) ?? asideOf(fact, named);
     }

@@ -5,6 +5,7 @@ import { onInterrupt } from "./interrupts.ts";
 import { commandLine, type Invocation } from "./invocation.ts";
 import { resultLines } from "./result.ts";
 import { jsonView, liveView, plainView, type TeamView } from "./team-view.ts";
+import { undoneWords } from "./undone.ts";
 import { watchFacts } from "./watch-facts.ts";
 import { plain } from "./width.ts";
 
@@ -72,13 +73,15 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
   const id = agent.id;
   if (!json) await terminal.printLines(await resultLines(now, log.dir, terminal.columns));
   const figures = `${count(spending.total.calls, "model call")}, ${costOf(spending.total)}, ${clockTime(seconds)}`;
+  const undone = undoneWords(now);
   const more = agent.outcome?.kind === "budget_exhausted" ? " --budget USD, with more than was spent" : "";
   switch (agent.status) {
-    case "completed":
-      terminal.say(
-        `${paint.green("✓")} ${agent.created.name} is done: ${figures}. Look: ${commandLine(call, "show", id)}`,
-      );
+    case "completed": {
+      const mark = undone === "" ? paint.green("✓") : paint.yellow("✓");
+      const done = undone === "" ? "is done" : `is done, but ${undone}`;
+      terminal.say(`${mark} ${agent.created.name} ${done}: ${figures}. Look: ${commandLine(call, "show", id)}`);
       return EXIT.done;
+    }
     case "paused":
       terminal.say(`Paused after ${figures}. Go on with: ${commandLine(call, "resume", id)}`);
       return EXIT.interrupted;
@@ -92,6 +95,7 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
       return EXIT.waiting;
     case "failed":
       terminal.say(`${paint.red("✗")} ${agent.created.name} failed: ${plain(agent.error ?? "no reason was given")}`);
+      if (undone !== "") terminal.say(`  ${undone}.`);
       terminal.say(
         `  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}${more}`,
       );
