@@ -74,7 +74,8 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
   if (!json) await terminal.printLines(await resultLines(now, log.dir, terminal.columns));
   const figures = `${count(spending.total.calls, "model call")}, ${costOf(spending.total)}, ${clockTime(seconds)}`;
   const undone = undoneWords(now);
-  const more = agent.outcome?.kind === "budget_exhausted" ? " --budget USD, with more than was spent" : "";
+  const more =
+    agent.outcome?.kind === "budget_exhausted" ? ` --budget USD (in all: more than ${costOf(spending.total)})` : "";
   switch (agent.status) {
     case "completed": {
       const mark = undone === "" ? paint.green("✓") : paint.yellow("✓");
