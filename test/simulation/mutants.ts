@@ -106,7 +106,7 @@ export const mutants: Mutant[] = [
   mutant(
     "nobody is told of the end of a sub-node whose parent has ended",
     "mail/news.ts",
-    'return parent?.status === "completed" || parent?.status === "failed" ? undefined : parent;',
+    'if (parent?.status !== "completed" && parent?.status !== "failed") return parent;',
     "return parent;",
   ),
   {
