@@ -14,7 +14,7 @@ export const skipped = sandbox.kind === "bubblewrap" ? "" : `(skipped: ${sandbox
 export async function inSandbox(options?: SandboxOptions) {
   const root = await realpath(await mkdtemp(join(tmpdir(), "agiraph-test-")));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
-  const work = join(root, "work");
+  const work = join(root, "desk");
   await mkdir(work, { mode: 0o700 });
   const box = options ? await openSandbox(options) : sandbox;
 

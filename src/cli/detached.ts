@@ -57,8 +57,9 @@ export async function detach(call: Invocation, goal: string, options: RunOptions
   return EXIT.done;
 }
 
-function wordsFor({ home }: Invocation, { model, workerModel, mode, budget }: RunOptions): string[] {
+function wordsFor({ home }: Invocation, { model, workerModel, mode, budget, unsafeNoSandbox }: RunOptions): string[] {
   const flags = { home, model, "worker-model": workerModel, mode, budget };
   const given = Object.entries(flags).filter(([, value]) => value !== undefined);
-  return ["run", "-", "--detach", ...given.map(([name, value]) => `--${name}=${value}`)];
+  const bare = unsafeNoSandbox ? ["--unsafe-no-sandbox"] : [];
+  return ["run", "-", "--detach", ...bare, ...given.map(([name, value]) => `--${name}=${value}`)];
 }

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { access, constants, statfs } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
+import { keyState } from "../models/key.ts";
 import { openSandbox } from "../sandbox/index.ts";
 import { bytes } from "./format.ts";
 import { liveHolder } from "./look.ts";
@@ -56,11 +57,18 @@ export function checkKeys(env: Environment): Check[] {
     { name: "model keys", keys: MODEL_KEYS, costs: "only local models, claude-code and the demo can think" },
     { name: "search keys", keys: SEARCH_KEYS, costs: "no web_search, except with models that search by themselves" },
   ];
-  return rows.map(({ name, keys, costs }): Check => {
-    const set = keys.filter((key) => env[key]);
-    return set.length > 0
-      ? { name, state: "ok", detail: set.join(", ") }
-      : { name, state: "missing", detail: `none of ${keys.join(", ")}`, costs };
+  return rows.flatMap(({ name, keys, costs }): Check[] => {
+    const having = (state: ReturnType<typeof keyState>) => keys.filter((key) => keyState(env[key]) === state);
+    const [set, malformed] = [having("set"), having("malformed")];
+    const found: Check[] = set.length > 0 ? [{ name, state: "ok", detail: set.join(", ") }] : [];
+    if (malformed.length > 0)
+      found.push({
+        name,
+        state: "broken",
+        detail: `malformed: ${malformed.join(", ")} (blank, or with a blank, a line break or a letter beyond ASCII)`,
+        costs: "whatever needs it fails until it is set again",
+      });
+    return found.length > 0 ? found : [{ name, state: "missing", detail: `none of ${keys.join(", ")}`, costs }];
   });
 }
 

@@ -16,3 +16,8 @@ export class Refusal extends Error {
 export class UnusableModel extends Error {
   override readonly name = "UnusableModel";
 }
+
+/** Another process works in this home; to programs the same as the store's own word for it. */
+export class HomeInUse extends Error {
+  override readonly name = "HomeLockedError";
+}

@@ -72,7 +72,9 @@ test("another terminal sees the agent at work, is refused the home with the hold
   const second = await call("run", "Another", "--model", "ollama/test");
   expect({ code: second.code, stderr: second.stderr }).toEqual({
     code: 1,
-    stderr: expect.stringContaining(`is in use by pid ${running.pid}`),
+    stderr:
+      `✗ The home ${join(folder.path, "home")} is in use by pid ${running.pid}, which works on deep-question (${id}). ` +
+      `Watch it: agiraph logs ${id} -f · stop it: agiraph stop ${id} · or give this one a home of its own with --home DIR.\n`,
   });
 
   const stopped = await call("stop", "deep-question", "--json");
@@ -111,6 +113,45 @@ test("an agent whose process was killed is shown as interrupted, mentioned by th
     mention: other.stderr.includes("1 agent was interrupted: agiraph resume deep-question\n"),
   }).toEqual({ code: 0, mention: true });
   expect((await call("resume", id)).code).toBe(0);
+});
+
+test("while an agent rests, so do its nodes and its workers: nobody is shown at work who is not", async () => {
+  await using team = await startProviderServer({
+    turns: {
+      Deep: [{ calls: [{ name: "create_work_node", args: { task: "Measure it" } }] }, { text: "I wait." }],
+      Measure: [{ gate: "measured", calls: [{ name: "publish", args: { summary: "80" } }] }],
+    },
+  });
+  const env = { ...options().env, ...team.env };
+  const look = async (name: string) =>
+    (await agiraph([name, "deep"], { folder: folder.path, env })).stdout
+      .split("\n")
+      .slice(1, -1)
+      .map((line) => line.split(/ {2,}/).slice(0, 2));
+  const running = new CliProcess(["run", "Deep question", "--model", "ollama/test"], { folder: folder.path, env });
+  await team.reached("measured");
+  expect(await look("board")).toEqual([["node-1", "running"]]);
+  await agiraph(["pause", "deep"], { folder: folder.path, env });
+  await running.ended;
+  expect([await look("board"), await look("workers")]).toEqual([
+    [["node-1", "paused"]],
+    [
+      ["coordinator", "paused"],
+      ["Alice", "paused"],
+    ],
+  ]);
+
+  const again = new CliProcess(["resume", "deep"], { folder: folder.path, env });
+  await again.saw("Agent: ");
+  again.signal("SIGKILL");
+  await again.ended;
+  expect([await look("board"), await look("workers")]).toEqual([
+    [["node-1", "interrupted"]],
+    [
+      ["coordinator", "interrupted"],
+      ["Alice", "interrupted"],
+    ],
+  ]);
 });
 
 test("stopping an interrupted agent records the stop, once", async () => {

@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import type { Situation } from "../projections/index.ts";
 import { findAgent } from "../runtime/inspect.ts";
 import { loadSettings, type Settings } from "../runtime/settings.ts";
@@ -6,6 +7,7 @@ import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
 import { lockFile } from "../store/paths.ts";
 import type { AgentLog, Store } from "../store/store.ts";
+import { UsageError } from "./exit-code.ts";
 import type { Invocation } from "./invocation.ts";
 
 /** A home that is looked at without being touched, while another process may be working in it. */
@@ -33,6 +35,11 @@ export async function settingsOf(
   { unsafeNoSandbox }: { unsafeNoSandbox?: boolean } = {},
 ): Promise<Settings> {
   const settings = await loadSettings({ home }, terminal.env, packageRoot);
+  const there = await stat(settings.home).catch(() => undefined);
+  if (there && !there.isDirectory())
+    throw new UsageError(
+      `The home ${settings.home} is a file, not a folder. Name a folder with --home or AGIRAPH_HOME.`,
+    );
   return unsafeNoSandbox ? { ...settings, config: { ...settings.config, sandbox: { unsafe: true } } } : settings;
 }
 
@@ -44,6 +51,12 @@ export function standingOf({ agent }: Situation, holder: HomeHolder | undefined)
   // Only the holder writes; an agent without a fact since the holder came is none of those it works on.
   const isHeld = holder !== undefined && agent.updated_ts >= holder.started_ts;
   return isHeld ? "working" : "interrupted";
+}
+
+/** Somebody in the middle of something, seen from outside: while the agent rests, so do they. */
+export function whileWorking(status: string, standing: Standing): string {
+  // Whatever ended the agent ended their work with it, and they go on when it does.
+  return standing === "working" ? status : standing === "failed" || standing === "idle" ? "stopped" : standing;
 }
 
 /** What stands beside the lock is who took it last; whether it still holds it, only the lock itself knows. */

@@ -184,7 +184,7 @@ test("sub-nodes stand under the node that made them, with names, and with why so
 });
 
 test("the board is told stage by stage, with who, with what must come first, and with what came of it", () => {
-  expect(boardTable(grown, 80, noPaint)).toEqual([
+  expect(boardTable(grown, "working", 80, noPaint)).toEqual([
     "NODE        STATUS     WORKER  AFTER           TASK",
     "Stage 1: Measuring — running, a majority must complete",
     "node-1      completed  Alice                   Measure chip A — done",

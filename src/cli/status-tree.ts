@@ -7,7 +7,7 @@ import { nameOf } from "./names.ts";
 import type { Paint } from "./paint.ts";
 import { isTold, stageTitle } from "./stage-words.ts";
 import { cut, headline, pad, plain, widthOf } from "./width.ts";
-import { type Branch, whyWaiting, workTree } from "./work-tree.ts";
+import { type Branch, isUnderWay, whyWaiting, workTree } from "./work-tree.ts";
 
 export interface TreeView {
   now: Situation;
@@ -92,12 +92,6 @@ const LOOKS = {
   completed: { mark: "✓", colour: "green" },
   failed: { mark: "✗", colour: "red" },
 } as const;
-
-type UnderWay = Extract<NodeState, { status: "assigned" | "running" | "publishing" }>;
-
-function isUnderWay(node: NodeState): node is UnderWay {
-  return node.status === "assigned" || node.status === "running" || node.status === "publishing";
-}
 
 function withActivity(name: string, doing: string | undefined): string {
   return doing ? `${name}: ${doing}` : name;

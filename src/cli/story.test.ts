@@ -171,3 +171,13 @@ test("what a team does is readable in the log, fact by fact", () => {
     "ann node-1 pid 7: code 0",
   ]);
 });
+
+test("what everyone in the team comes upon is told once: a spent budget, until it is raised, and the same warning", () => {
+  const spent: NewFact = { type: "budget.exceeded", data: { spent_usd: 1, budget_usd: 1 } };
+  const warned = (message: string): NewFact => ({ type: "model.warned", data: { ...ann, model: "x/y", message } });
+  const raised: NewFact = { type: "budget.set", data: { budget_usd: 2 } };
+  const facts: NewFact[] = [spent, spent, raised, spent, spent, warned("a"), warned("a"), warned("b")];
+  const story = new Story(() => ({}));
+  const told = facts.map((fact) => story.tell({ seq: 1, agent_id: "agent-test", ts: 0, ...fact } as Fact).length);
+  expect(told).toEqual([1, 0, 0, 1, 0, 1, 0, 1]);
+});

@@ -36,6 +36,8 @@ export class Story {
   /** What each call is about, until its result says how it went. */
   readonly #calls = new Map<string, string>();
   readonly #costs = new Map<string, number>();
+  /** What everyone in the team comes upon, at every call; a person needs to hear it once. */
+  readonly #told = new Set<string>();
 
   constructor(roster: () => Roster) {
     this.#roster = roster;
@@ -67,9 +69,23 @@ export class Story {
         const why = headline(outcomeWords(outcome));
         return [line(node_id, "failed", `${named(worker_id)}: ${why}${this.#costOf(node_id)}`)];
       }
+      case "budget.set":
+        for (const type of ["budget.warned", "budget.exceeded"]) this.#told.delete(type);
+        return [];
+      case "budget.warned":
+      case "budget.exceeded":
+        return this.#once(fact.type) ? asideOf(fact, named) : [];
+      case "model.warned":
+        return this.#once(`${fact.data.model}: ${fact.data.message}`) ? asideOf(fact, named) : [];
       default:
         return workLines(fact, named) ?? peopleLines(fact, named) ?? asideOf(fact, named);
     }
+  }
+
+  #once(words: string): boolean {
+    const isNew = !this.#told.has(words);
+    this.#told.add(words);
+    return isNew;
   }
 
   /** Nothing more will come: what was said last, finished or not. */

@@ -84,9 +84,71 @@ test("a home that is not there yet has no agents, and looking does not make it",
   expect(await call("ls", "--home", nowhere)).toEqual({
     code: 0,
     stdout: "",
-    stderr: `No agents yet. Begin with: agiraph run --home ${nowhere} "your goal"\n`,
+    stderr: `No agents yet: there is no home at ${nowhere}. Begin with: agiraph run --home ${nowhere} "your goal"\n`,
   });
+  const looks = await Promise.all(["show", "resume", "stop"].map((name) => call(name, "x", "--home", nowhere)));
+  for (const { code, stdout, stderr } of looks)
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `✗ There is no Agiraph home at ${nowhere}. Run something first, or pass --home.\n`,
+    });
   expect((await call("doctor", "--home", nowhere)).stdout).toContain(`${nowhere} (will be made by the first run)`);
+});
+
+test("a home that is a file is wrong usage, whatever is asked of it", async () => {
+  const file = join(folder.path, "file");
+  await writeFile(file, "no home");
+  const asked = [["ls"], ["show", "x"], ["run", "goal"], ["resume", "x"], ["stop", "x"], ["models"]];
+  const ended = await Promise.all(asked.map((words) => call(...words, "--home", file)));
+  expect(ended).toEqual(
+    asked.map(() => ({
+      code: 2,
+      stdout: "",
+      stderr: `✗ The home ${file} is a file, not a folder. Name a folder with --home or AGIRAPH_HOME.\n`,
+    })),
+  );
+});
+
+test("a key that could not be sent is named as malformed by doctor and models, and never shown", async () => {
+  const env = {
+    ANTHROPIC_API_KEY: "sk-secret secret",
+    OPENAI_API_KEY: " ",
+    GEMINI_API_KEY: "schlüssel",
+    PATH: "/nowhere",
+  };
+  const doctor = await agiraph(["doctor", "--json"], { folder: folder.path, env });
+  const { checks }: { checks: { name: string }[] } = JSON.parse(doctor.stdout);
+  expect({ code: doctor.code, keys: checks.filter(({ name }) => name === "model keys") }).toEqual({
+    code: 1,
+    keys: [
+      {
+        name: "model keys",
+        state: "broken",
+        detail:
+          "malformed: ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY (blank, or with a blank, a line break or a letter beyond ASCII)",
+        costs: "whatever needs it fails until it is set again",
+      },
+    ],
+  });
+  const models = await agiraph(["models"], { folder: folder.path, env });
+  const said = ["anthropic/", "openai/", "google/", "openrouter/"].map((provider) => {
+    const lines = models.stdout.split("\n").filter((line) => line.startsWith(provider));
+    return [...new Set(lines.map((line) => line.split(/ {2,}/).at(-1)))];
+  });
+  expect(said).toEqual([
+    ["ANTHROPIC_API_KEY is malformed"],
+    ["OPENAI_API_KEY is malformed"],
+    ["GEMINI_API_KEY is malformed"],
+    ["needs OPENROUTER_API_KEY"],
+  ]);
+  expect(models.stderr).toContain("(ANTHROPIC_API_KEY is set, but malformed)");
+  const run = await agiraph(["run", "goal"], { folder: folder.path, env });
+  expect({ code: run.code, stderr: run.stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining("✗ ANTHROPIC_API_KEY is malformed: "),
+  });
+  expect(doctor.stdout + models.stdout + run.stderr).not.toContain("secret");
 });
 
 test("a damaged config.json is named with its line, and nothing else is done", async () => {

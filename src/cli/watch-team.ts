@@ -1,3 +1,4 @@
+import type { Outcome } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { clockTime, costOf, count } from "./format.ts";
@@ -5,6 +6,7 @@ import { onInterrupt } from "./interrupts.ts";
 import { commandLine, type Invocation } from "./invocation.ts";
 import { resultLines } from "./result.ts";
 import { jsonView, liveView, plainView, type TeamView } from "./team-view.ts";
+import { undoneWords } from "./undone.ts";
 import { watchFacts } from "./watch-facts.ts";
 import { plain } from "./width.ts";
 
@@ -72,15 +74,15 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
   const id = agent.id;
   if (!json) await terminal.printLines(await resultLines(now, log.dir, terminal.columns));
   const figures = `${count(spending.total.calls, "model call")}, ${costOf(spending.total)}, ${clockTime(seconds)}`;
-  const flag =
-    agent.outcome?.kind === "budget_exhausted" && agent.outcome.spent_tokens ? "--budget-tokens N" : "--budget USD";
-  const more = agent.outcome?.kind === "budget_exhausted" ? ` ${flag}, with more than was spent` : "";
+  const undone = undoneWords(now);
+  const more = agent.outcome?.kind === "budget_exhausted" ? raising(agent.outcome, costOf(spending.total)) : "";
   switch (agent.status) {
-    case "completed":
-      terminal.say(
-        `${paint.green("✓")} ${agent.created.name} is done: ${figures}. Look: ${commandLine(call, "show", id)}`,
-      );
+    case "completed": {
+      const mark = undone === "" ? paint.green("✓") : paint.yellow("✓");
+      const done = undone === "" ? "is done" : `is done, but ${undone}`;
+      terminal.say(`${mark} ${agent.created.name} ${done}: ${figures}. Look: ${commandLine(call, "show", id)}`);
       return EXIT.done;
+    }
     case "paused":
       terminal.say(`Paused after ${figures}. Go on with: ${commandLine(call, "resume", id)}`);
       return EXIT.interrupted;
@@ -94,6 +96,7 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
       return EXIT.waiting;
     case "failed":
       terminal.say(`${paint.red("✗")} ${agent.created.name} failed: ${plain(agent.error ?? "no reason was given")}`);
+      if (undone !== "") terminal.say(`  ${undone}.`);
       terminal.say(
         `  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}${more}`,
       );
@@ -102,4 +105,10 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
       terminal.say(`${agent.created.name} is ${agent.status}. Go on with: ${commandLine(call, "resume", id)}`);
       return EXIT.failed;
   }
+}
+
+function raising({ spent_tokens }: Extract<Outcome, { kind: "budget_exhausted" }>, cost: string): string {
+  return spent_tokens
+    ? ` --budget-tokens N (in all: more than ${spent_tokens})`
+    : ` --budget USD (in all: more than ${cost})`;
 }

@@ -121,6 +121,7 @@ test("every model we would choose by ourselves is known, has a price, and leads 
     searchesWeb: false,
     price: { input: 0, output: 0 },
     missing: null,
+    malformed: null,
   });
 });
 

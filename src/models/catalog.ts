@@ -2,10 +2,12 @@ import type { Usage } from "../protocol/index.ts";
 import { listening, nodeTimer, type StartTimer } from "./attempt.ts";
 import { baseUrl } from "./base-url.ts";
 import { type ChosenModel, chooseDefaultModel, DEMO_MODEL } from "./default-model.ts";
+import { keyState } from "./key.ts";
 import { KNOWN_MODELS } from "./known-models.ts";
 import type { Model } from "./model.ts";
 import type { ModelConfig, Price } from "./model-config.ts";
 import {
+  malformedKey,
   missingFor,
   missingKey,
   noteOn,
@@ -54,6 +56,8 @@ export interface ListedModel {
   price: Price | null;
   /** Whether it can be used as things are; else what is missing. */
   missing: string | null;
+  /** The variable whose key could not be sent as it is. */
+  malformed: string | null;
 }
 
 export interface CatalogOptions extends RetryPorts {
@@ -141,6 +145,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
           searchesWeb: searchesAt(at),
           price: await prices.priceOf(id),
           missing: missingKey(at, env),
+          malformed: malformedKey(at, env),
         };
       }),
     );
@@ -172,10 +177,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
 /** A key that could not be sent is said to be wrong here, without showing it: further down it would end up in a message. */
 function keyIn(env: CatalogOptions["env"], variable: string | undefined): string {
-  const key = variable === undefined ? "" : (env[variable]?.trim() ?? "");
-  if (/^[\x21-\x7e]*$/.test(key)) return key;
+  const written = variable === undefined ? undefined : env[variable];
+  if (keyState(written) !== "malformed") return written?.trim() ?? "";
   throw new Error(
-    `${variable} holds characters that no key has (a line break, a blank, a letter beyond ASCII). Set it again.`,
+    `${variable} is malformed: it is blank, or holds characters that no key has (a line break, a blank, a letter beyond ASCII). Set it again.`,
   );
 }
 

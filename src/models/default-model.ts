@@ -1,3 +1,4 @@
+import { keyState } from "./key.ts";
 import { DEFAULT_MODELS } from "./known-models.ts";
 import type { ModelConfig } from "./model-config.ts";
 import { PROVIDERS } from "./providers.ts";
@@ -27,7 +28,10 @@ export async function chooseDefaultModel(ports: DefaultModelPorts): Promise<Chos
   if (config.model) return { model: config.model, why: "config.json says so" };
   for (const { name, keyVariable } of PROVIDERS) {
     const model = DEFAULT_MODELS[name];
-    if (model !== undefined && keyVariable !== null && env[keyVariable]) return { model, why: `${keyVariable} is set` };
+    const key = keyVariable === null ? "missing" : keyState(env[keyVariable]);
+    // Whoever set it means it to be used: a key that is malformed is told, not passed over.
+    if (model !== undefined && key !== "missing")
+      return { model, why: `${keyVariable} is set${key === "malformed" ? ", but malformed" : ""}` };
   }
   if (ports.outsideAgents && (await ports.hasCommand("claude"))) {
     return { model: "claude-code/sonnet", why: "no key is set, and claude is installed" };

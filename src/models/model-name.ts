@@ -1,4 +1,5 @@
 import { DEMO_MODEL } from "./default-model.ts";
+import { keyState } from "./key.ts";
 import { KNOWN_MODELS, knownModel, searchesWeb, UNKNOWN_WINDOW, UNKNOWN_WINDOWS } from "./known-models.ts";
 import type { ModelConfig, ServerConfig } from "./model-config.ts";
 import { nearest } from "./nearest.ts";
@@ -38,7 +39,7 @@ export function missingFor(place: Place, env: Env): string | null {
   const variable = missingKey(place, env);
   if (variable === null) return null;
   const others = PROVIDERS.filter(({ keyVariable }) => keyVariable !== null && keyVariable !== variable);
-  const set = others.filter(({ keyVariable }) => keyVariable !== null && env[keyVariable]);
+  const set = others.filter(({ keyVariable }) => keyVariable !== null && keyState(env[keyVariable]) === "set");
   const instead =
     set.length > 0
       ? `take a model of ${set.map(({ name, keyVariable }) => `${name} (${keyVariable} is set)`).join(" or ")}`
@@ -48,13 +49,19 @@ export function missingFor(place: Place, env: Env): string | null {
 
 /** The variable that has to be set first. */
 export function missingKey(place: Place, env: Env): string | null {
-  const variable =
-    place.kind === "provider"
-      ? place.provider.keyVariable
-      : place.kind === "server"
-        ? (place.settings.api_key_env ?? null)
-        : null;
-  return variable !== null && !env[variable] ? variable : null;
+  const variable = keyVariableOf(place);
+  return variable !== null && keyState(env[variable]) === "missing" ? variable : null;
+}
+
+/** The variable that has to be set again: what it holds is no key. */
+export function malformedKey(place: Place, env: Env): string | null {
+  const variable = keyVariableOf(place);
+  return variable !== null && keyState(env[variable]) === "malformed" ? variable : null;
+}
+
+function keyVariableOf(place: Place): string | null {
+  if (place.kind === "provider") return place.provider.keyVariable;
+  return place.kind === "server" ? (place.settings.api_key_env ?? null) : null;
 }
 
 export function windowOf(place: Place, config: ModelConfig): number {

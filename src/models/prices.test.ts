@@ -35,6 +35,9 @@ test("what runs here costs nothing; what nobody knows is null, not nothing", asy
   const ids = ["ollama/llama3.2", "demo/surveyor", "anthropic/claude-nova-7", "openai-compatible/local/m"];
 
   expect(await Promise.all(ids.map((id) => prices.costOf(id, usage)))).toEqual([0, 0, null, null]);
+  // Unless somebody says what it costs them.
+  const told = createPrices({ models: { "ollama/llama3.2": { prices: { input: 1, output: 1 } } } }, () => NOVEMBER);
+  expect(await told.priceOf("ollama/llama3.2")).toEqual({ input: 1, output: 1 });
 });
 
 test("counts that contradict each other have no price", async () => {

@@ -15,9 +15,10 @@ export interface Prices {
 export function createPrices(config: ModelConfig, now: () => number): Prices {
   function fixedPrice(id: string): Price | undefined {
     const [provider, server] = id.split("/");
+    const told = config.models?.[id]?.prices;
+    if (told) return told;
     if (provider === "ollama" || provider === "demo") return FREE;
-    const ofServer = provider === "openai-compatible" ? config.providers?.[server ?? ""]?.prices : undefined;
-    return config.models?.[id]?.prices ?? ofServer;
+    return provider === "openai-compatible" ? config.providers?.[server ?? ""]?.prices : undefined;
   }
 
   async function costOf(id: string, usage: Usage): Promise<number | null> {

@@ -170,12 +170,9 @@ export class Agent {
     facts.push({ type: "agent.started", data: { why, pid: this.#house.pid } });
     if (!run) facts.push(...this.#newRun(goal ?? this.#now.agent.created.goal));
     facts.push({ type: "worker.busy", data: { worker_id: COORDINATOR, node_id: null } });
-    const taken = run
-      ? openNodes(this.#now.board, run.id)
-          .filter(isTaken)
-          .filter(({ id }) => !isAmong(id, again))
-      : [];
-    for (const { id, worker_id } of taken) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
+    const taken = run ? openNodes(this.#now.board, run.id).filter(isTaken) : [];
+    const goingOn = taken.filter(({ id }) => !isAmong(id, again));
+    for (const { id, worker_id } of goingOn) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
     this.#work = new AbortController();
     this.#purse = new Purse(() => this.#soon);
     await this.log.append({ facts }).durable;
@@ -188,7 +185,7 @@ export class Agent {
     await createRunFolder(runDir(this.log.dir, current.id));
     if (why !== "created") await writeMissingMessages(this.log, this.#now.letters.sent, this.#now.agent.runs);
     this.#task(COORDINATOR, (signal) => this.#coordinate(current, signal));
-    for (const { id } of taken) this.#startNode(id);
+    for (const { id } of goingOn) this.#startNode(id);
     this.#schedule();
   }
 

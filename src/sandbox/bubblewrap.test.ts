@@ -85,7 +85,7 @@ describe.skipIf(skipped)(`a confined command ${skipped}`, () => {
       `${ways.join("; ")}; ls -A ${root} /home /root /var 2>&1; cat /proc/*/environ | tr '\\0' '\\n' | grep -c AGIRAPH_TEST`,
     );
     expect(output).not.toMatch(/tweet|root:/);
-    expect(output).toContain(`${root}:\nwork\n`);
+    expect(output).toContain(`${root}:\ndesk\n`);
     expect(output.trimEnd().split("\n").at(-1)).toBe("0");
   });
 
@@ -163,7 +163,7 @@ describe.skipIf(skipped)(`a confined command ${skipped}`, () => {
     execFileSync("chown", ["60641:60641", `${root}/theirs`]);
     await chmod(root, 0o711);
     const script = `import { openSandbox } from ${JSON.stringify(room)}; const s = await openSandbox(); const dir = ${JSON.stringify(`${root}/theirs`)};
-      const r = await s.run({ command: "id -u; echo x > made; echo 1 > /proc/sys/kernel/printk; cat ${root}/work/a", cwd: dir, binds: { write: [dir], read: [], hide: [] }, env: {}, timeoutMs: 9e3, signal: AbortSignal.timeout(9e3) });
+      const r = await s.run({ command: "id -u; echo x > made; echo 1 > /proc/sys/kernel/printk; cat ${root}/desk/a", cwd: dir, binds: { write: [dir], read: [], hide: [] }, env: {}, timeoutMs: 9e3, signal: AbortSignal.timeout(9e3) });
       console.log(s.kind, r.code, r.output)`;
     const args = [
       "--reuid=60641",

@@ -39,13 +39,18 @@ export function defineTool<S extends z.ZodType>(definition: {
   };
 }
 
+/** That names are strings goes without saying in JSON, and OpenAI warns at every call that it does not take it. */
+function withoutNames({ jsonSchema }: { jsonSchema: { propertyNames?: unknown } }): void {
+  delete jsonSchema.propertyNames;
+}
+
 const schemas = new WeakMap<z.ZodType, Record<string, unknown>>();
 
 /** Making a JSON Schema costs more than a model turn of ours; each is made once. */
 function jsonSchemaOf(type: z.ZodType): Record<string, unknown> {
   let schema = schemas.get(type);
   if (!schema) {
-    const { $schema: _, ...rest } = z.toJSONSchema(type, { io: "input" });
+    const { $schema: _, ...rest } = z.toJSONSchema(type, { io: "input", override: withoutNames });
     schema = rest;
     schemas.set(type, schema);
   }

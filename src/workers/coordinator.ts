@@ -60,6 +60,7 @@ export async function coordinate(
     // Taken up again, it may take as many turns again.
     const job = {
       ...past,
+      history: past.history.map(withoutGivingUp),
       maxTurns: past.turn - 1 + place.maxTurns,
       onSilence: waitOrEnd(run.id, team, mailbox, place),
     };
@@ -68,6 +69,13 @@ export async function coordinate(
   } finally {
     mailbox.close();
   }
+}
+
+/** Only the goal ends a run: who gave up, and is taken up again, may try again. */
+function withoutGivingUp(entry: Entry): Entry {
+  if (entry.role !== "tool" || !entry.ending || entry.ending.kind === "finished") return entry;
+  const { ending: _, ...result } = entry;
+  return result;
 }
 
 function toolsFor(team: TeamPort, scope: Scope, mailbox: Mailbox, model: Model, place: Workplace): Tool[] {

@@ -594,6 +594,23 @@ test("where nodes failed, words are no answer: only finish says that the goal is
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "80, guessed: node-1 failed" });
 });
 
+test("a coordinator that went in circles gets another chance when it is resumed", async () => {
+  await using team = await startTeam({
+    goal: "Think",
+    coordinator: script(
+      ...Array.from({ length: 6 }, () => call("list_files", { path: "nodes" })),
+      call("finish", { summary: "out of it" }).after("your human has now resumed it"),
+    ),
+  });
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({
+    kind: "abandoned",
+    error: expect.stringContaining("Going in circles: list_files was called 6 times"),
+  });
+  await team.agent.start("resumed");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "out of it" });
+});
+
 test("a coordinator that waits for messages while nobody works is told that none will come", async () => {
   await using team = await startTeam({
     goal: "Wait",

@@ -66,6 +66,18 @@ export const mutants: Mutant[] = [
     "cursor: lastCursor(since)",
     "cursor: lastCursor(since.slice(0, 1))",
   ),
+  mutant(
+    "mail that somebody read in their place is told again to whoever takes work up again",
+    "mail/mailbox.ts",
+    "    if (this.#isSomebodyElses(fact)) return;\n",
+    "",
+  ),
+  mutant(
+    "what was published of a node that is reopened stays published",
+    "runtime/node-run.ts",
+    '    if (node.status === "assigned" && node.reopened) await reopenPublish(dir);\n',
+    "",
+  ),
   mutant("news wakes nobody", "mail/mailbox.ts", "    this.#wake?.();\n", ""),
   mutant(
     "resume takes up nodes that are completed",
@@ -94,7 +106,7 @@ export const mutants: Mutant[] = [
   mutant(
     "nobody is told of the end of a sub-node whose parent has ended",
     "mail/news.ts",
-    "return parent && hasEnded(parent) && parent.ended_seq < seq ? undefined : parent;",
+    "if (parent && !(hasEnded(parent) && parent.ended_seq < seq)) return parent;",
     "return parent;",
   ),
   mutant(

@@ -3,31 +3,31 @@ import type { NodeId } from "../../protocol/index.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { outcomeWords } from "../fact-line.ts";
 import type { Invocation } from "../invocation.ts";
-import { lookAtAgent } from "../look.ts";
+import { lookAtAgent, type Standing, standingOf, whileWorking } from "../look.ts";
 import { nameOf } from "../names.ts";
 import type { Paint } from "../paint.ts";
 import { isTold, POLICY, stageTitle } from "../stage-words.ts";
 import { type Cell, table } from "../table.ts";
 import { headline } from "../width.ts";
-import { type Branch, workTree } from "../work-tree.ts";
+import { type Branch, isUnderWay, workTree } from "../work-tree.ts";
 
 export async function board(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;
-  const { now } = await lookAtAgent(call, word);
+  const { now, holder } = await lookAtAgent(call, word);
   const nodes = Object.values(now.board.nodes);
   if (json) for (const node of nodes) await terminal.printJson(node);
   else if (nodes.length === 0) terminal.say("The board is empty.");
-  else await terminal.printLines(boardTable(now, terminal.columns, terminal.paint));
+  else await terminal.printLines(boardTable(now, standingOf(now, holder), terminal.columns, terminal.paint));
   return EXIT.done;
 }
 
 /** Stage by stage; sub-nodes under the node that made them. */
-export function boardTable(now: Situation, columns: number, paint: Paint): string[] {
+export function boardTable(now: Situation, standing: Standing, columns: number, paint: Paint): string[] {
   const parentOf = (id: NodeId) => now.board.nodes[id]?.spec.parent_node_id ?? null;
   const branches = workTree(Object.values(now.board.nodes), parentOf, "bare");
   const withDependencies = branches.some(({ node }) => node.spec.dependencies.length > 0);
   const titles = ["NODE", "STATUS", "WORKER", ...(withDependencies ? ["AFTER"] : []), "TASK"];
-  const rows = branches.map((branch) => rowOf(branch, now, withDependencies, paint));
+  const rows = branches.map((branch) => rowOf(branch, now, standing, withDependencies, paint));
   const [head = "", ...lines] = table([titles.map((text) => ({ text, paint: paint.dim })), ...rows], columns);
   const stages = stagesAt(branches, now);
   return [
@@ -39,12 +39,20 @@ export function boardTable(now: Situation, columns: number, paint: Paint): strin
   ];
 }
 
-function rowOf({ node, stem }: Branch, { roster }: Situation, withDependencies: boolean, paint: Paint): Cell[] {
+function rowOf(
+  { node, stem }: Branch,
+  { roster }: Situation,
+  standing: Standing,
+  withDependencies: boolean,
+  paint: Paint,
+): Cell[] {
   const who =
     "worker_id" in node ? nameOf(roster, node.worker_id) : node.reserved_for && nameOf(roster, node.reserved_for);
   return [
     { text: `${stem}${node.id}`, paint: paint.bold },
-    { text: node.status, paint: COLOURS[node.status](paint) },
+    isUnderWay(node)
+      ? { text: whileWorking(node.status, standing), paint: standing === "working" ? paint.blue : paint.yellow }
+      : { text: node.status, paint: COLOURS[node.status](paint) },
     { text: who || "" },
     ...(withDependencies ? [{ text: node.spec.dependencies.join(", "), paint: paint.dim }] : []),
     { text: headline(node.spec.task) + detailOf(node) },
@@ -55,9 +63,6 @@ const COLOURS = {
   completed: (paint: Paint) => paint.green,
   failed: (paint: Paint) => paint.red,
   pending: (paint: Paint) => paint.dim,
-  assigned: (paint: Paint) => paint.blue,
-  running: (paint: Paint) => paint.blue,
-  publishing: (paint: Paint) => paint.blue,
 };
 
 /** Before which lines a stage begins; none when there is nothing to tell apart. */

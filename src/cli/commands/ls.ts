@@ -3,7 +3,7 @@ import { agentSummary } from "../agent-summary.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { age, costOf } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { type Look, lookAt, standingOf } from "../look.ts";
+import { type Look, lookAt, settingsOf, standingOf } from "../look.ts";
 import { standingPaint } from "../standing-paint.ts";
 import { type Cell, table } from "../table.ts";
 import { headline, plain } from "../width.ts";
@@ -11,7 +11,7 @@ import { headline, plain } from "../width.ts";
 export async function ls(call: Invocation): Promise<ExitCode> {
   const { terminal, json } = call;
   const look = await lookAt(call).catch(noHomeYet);
-  if (!look) return nothingYet(call);
+  if (!look) return nothingYet(call, `there is no home at ${(await settingsOf(call)).home}`);
   const { situations, unreadable } = await allSituations(look.store);
   for (const { id, why } of unreadable)
     terminal.say(`${terminal.errPaint.yellow("!")} ${id} cannot be read: ${plain(why)}`);
@@ -20,7 +20,7 @@ export async function ls(call: Invocation): Promise<ExitCode> {
     for (const { now, status } of standings) await terminal.printJson(agentSummary(now, status));
     return EXIT.done;
   }
-  if (standings.length === 0) return nothingYet(call);
+  if (standings.length === 0) return nothingYet(call, `nobody lives in ${look.settings.home}`);
   const { paint } = terminal;
   const head = ["NAME", "ID", "STATUS", "AGE", "COST", "GOAL"].map((text) => ({ text, paint: paint.dim }));
   const rows = standings.map(({ now: { agent, spending }, status }): Cell[] => [
@@ -35,8 +35,9 @@ export async function ls(call: Invocation): Promise<ExitCode> {
   return EXIT.done;
 }
 
-function nothingYet(call: Invocation): ExitCode {
-  call.terminal.say(`No agents yet. Begin with: ${commandLine(call, "run")} "your goal"`);
+/** Says where it looked: who mistyped a home should not believe that their agents are gone. */
+function nothingYet(call: Invocation, why: string): ExitCode {
+  call.terminal.say(`No agents yet: ${why}. Begin with: ${commandLine(call, "run")} "your goal"`);
   return EXIT.done;
 }
 

@@ -4,6 +4,7 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { amount } from "../format.ts";
 import type { Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
+import type { Paint } from "../paint.ts";
 import { type Cell, table } from "../table.ts";
 
 export async function models(call: Invocation): Promise<ExitCode> {
@@ -18,21 +19,31 @@ export async function models(call: Invocation): Promise<ExitCode> {
   const { paint } = terminal;
   const head = ["MODEL", "CONTEXT", "IN $/M", "OUT $/M", "USABLE"].map((text) => ({ text, paint: paint.dim }));
   const rows = listed.map((model): Cell[] => [
-    { text: model.id, paint: model.missing === null ? paint.bold : paint.dim },
+    { text: model.id, paint: isUsable(model) ? paint.bold : paint.dim },
     { text: amount(model.contextWindow) },
     { text: dollars(model.price?.input) },
     { text: dollars(model.price?.output) },
-    model.missing === null ? { text: "yes", paint: paint.green } : { text: `needs ${model.missing}`, paint: paint.dim },
+    usableCell(model, paint),
   ]);
   await terminal.printLines(table([head, ...rows], terminal.columns));
   terminal.say(`Without a choice: ${chosen.model} (${chosen.why}). Other models of these providers can be named too.`);
   return EXIT.done;
 }
 
+function isUsable({ missing, malformed }: ListedModel): boolean {
+  return missing === null && malformed === null;
+}
+
+function usableCell({ missing, malformed }: ListedModel, paint: Paint): Cell {
+  if (malformed !== null) return { text: `${malformed} is malformed`, paint: paint.red };
+  return missing === null ? { text: "yes", paint: paint.green } : { text: `needs ${missing}`, paint: paint.dim };
+}
+
 function dollars(price: number | undefined): string {
   return price === undefined ? "–" : String(price);
 }
 
-function asJson({ id, contextWindow, searchesWeb, price, missing }: ListedModel) {
-  return { id, context_window: contextWindow, searches_web: searchesWeb, price_usd_per_million: price, missing };
+function asJson({ id, contextWindow, searchesWeb, price, missing, malformed }: ListedModel) {
+  const keys = { missing, malformed };
+  return { id, context_window: contextWindow, searches_web: searchesWeb, price_usd_per_million: price, ...keys };
 }

@@ -1,9 +1,11 @@
 import { type AgentStatus, isAtWork } from "../../projections/index.ts";
 import { findAgent } from "../../runtime/inspect.ts";
-import { openRuntime } from "../../runtime/open-runtime.ts";
+import { requireHome } from "../../store/home.ts";
+import { nodeDisk } from "../../store/node-disk.ts";
 import { type ExitCode, Refusal } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
+import { openHome } from "../open-home.ts";
 import { watchTeam } from "../watch-team.ts";
 import { listenForOthers, tellRepairs } from "./run.ts";
 
@@ -16,7 +18,8 @@ export interface ResumeOptions {
 export async function resume(call: Invocation, word: string, options: ResumeOptions): Promise<ExitCode> {
   const { terminal } = call;
   const settings = await settingsOf(call, options);
-  const runtime = await openRuntime(settings);
+  requireHome(nodeDisk, settings.home);
+  const runtime = await openHome(call, settings);
   try {
     const { id, status, created } = (await findAgent(runtime.store, word)).agent;
     if (status === "completed") {

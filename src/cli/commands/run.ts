@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Catalog } from "../../models/catalog.ts";
 import { allSituations } from "../../runtime/inspect.ts";
-import { openRuntime } from "../../runtime/open-runtime.ts";
 import type { NewAgent, Runtime } from "../../runtime/runtime.ts";
 import type { Settings } from "../../runtime/settings.ts";
 import { detach, isDetached, tellParent } from "../detached.ts";
@@ -10,6 +9,7 @@ import { type ExitCode, UnusableModel, UsageError } from "../exit-code.ts";
 import { count } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
+import { openHome } from "../open-home.ts";
 import type { Environment, Terminal } from "../terminal.ts";
 import { type Remark, watchTeam } from "../watch-team.ts";
 import { plain } from "../width.ts";
@@ -33,7 +33,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   }
   if (options.detach && !isDetached(terminal.env)) return detach(call, goal, options);
   const settings = await settingsOf(call, options);
-  const runtime = await openRuntime(settings);
+  const runtime = await openHome(call, settings);
   try {
     tellRepairs(runtime, settings.home, terminal);
     const chosen = await chooseModel(options, settings, runtime.catalog);

@@ -7,6 +7,7 @@ import { commandLine, type Invocation } from "../invocation.ts";
 import { type Look, lookAtAgent, type Standing, standingOf } from "../look.ts";
 import { resultFiles } from "../result.ts";
 import { standingPaint } from "../standing-paint.ts";
+import { undoneWords } from "../undone.ts";
 import { plain, plainLines, wrap } from "../width.ts";
 import { boardTable } from "./board.ts";
 import { workersTable } from "./workers.ts";
@@ -31,7 +32,7 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
   }
   await terminal.printLines([
     ...headLines(call, now, status, log.dir),
-    ...teamLines(call, now),
+    ...teamLines(call, now, status),
     ...endLines(call, now, status),
     ...section(call, "Files", paths),
     ...section(call, "Repairs", repairWords(store.repairs)),
@@ -64,14 +65,15 @@ function headLines({ terminal: { paint } }: Invocation, now: Situation, status: 
   ];
 }
 
-function teamLines(call: Invocation, now: Situation): string[] {
+function teamLines(call: Invocation, now: Situation, status: Standing): string[] {
   const { columns, paint } = call.terminal;
   const nodes = Object.values(now.board.nodes);
   const done = nodes.filter((node) => node.status === "completed").length;
-  const title = `Board: ${done} of ${count(nodes.length, "node")} completed`;
+  const undone = undoneWords(now);
+  const title = `Board: ${done} of ${count(nodes.length, "node")} completed${undone && `; ${undone}`}`;
   return [
-    ...section(call, title, nodes.length > 0 ? boardTable(now, columns, paint) : []),
-    ...section(call, "Workers", Object.keys(now.roster).length > 0 ? workersTable(now, columns, paint) : []),
+    ...section(call, title, nodes.length > 0 ? boardTable(now, status, columns, paint) : []),
+    ...section(call, "Workers", Object.keys(now.roster).length > 0 ? workersTable(now, status, columns, paint) : []),
   ];
 }
 
@@ -86,6 +88,7 @@ function endLines(call: Invocation, now: Situation, status: Standing): string[] 
   const goOn = `Go on with: ${commandLine(call, "resume", id)}`;
   if (status === "failed") return section(call, "Failed", [...plainLines(error ?? ""), goOn]);
   if (status === "interrupted") return section(call, "Interrupted", ["Its process ended without a word.", goOn]);
+  if (status === "paused") return section(call, "Paused", [goOn]);
   return status === "stopped" ? section(call, "Stopped", [goOn]) : [];
 }
 

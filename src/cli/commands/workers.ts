@@ -1,33 +1,33 @@
-import type { Situation } from "../../projections/index.ts";
+import type { Situation, WorkerState } from "../../projections/index.ts";
 import { waitingWords } from "../activity.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { amount, costOf } from "../format.ts";
 import type { Invocation } from "../invocation.ts";
-import { lookAtAgent } from "../look.ts";
+import { lookAtAgent, type Standing, standingOf, whileWorking } from "../look.ts";
 import { nameOf } from "../names.ts";
 import type { Paint } from "../paint.ts";
 import { type Cell, table } from "../table.ts";
 
 export async function workers(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;
-  const { now } = await lookAtAgent(call, word);
+  const { now, holder } = await lookAtAgent(call, word);
   const team = Object.values(now.roster);
   if (json)
     for (const worker of team)
       await terminal.printJson({ ...worker, spending: now.spending.by_worker[worker.id] ?? null });
   else if (team.length === 0) terminal.say("Nobody works for it yet.");
-  else await terminal.printLines(workersTable(now, terminal.columns, terminal.paint));
+  else await terminal.printLines(workersTable(now, standingOf(now, holder), terminal.columns, terminal.paint));
   return EXIT.done;
 }
 
-export function workersTable(now: Situation, columns: number, paint: Paint): string[] {
+export function workersTable(now: Situation, standing: Standing, columns: number, paint: Paint): string[] {
   const rows = Object.values(now.roster).map((worker): Cell[] => {
     const spent = now.spending.by_worker[worker.id];
     const tokens = spent ? spent.usage.input + spent.usage.output : 0;
     const node = "node_id" in worker ? worker.node_id : null;
     return [
       { text: nameOf(now.roster, worker.id), paint: worker.status === "retired" ? paint.dim : paint.bold },
-      { text: worker.status === "waiting" ? waitingWords(worker) : worker.status },
+      { text: statusOf(worker, standing) },
       { text: node ?? "" },
       { text: String(spent?.calls ?? 0) },
       { text: amount(tokens) },
@@ -40,4 +40,11 @@ export function workersTable(now: Situation, columns: number, paint: Paint): str
     paint: paint.dim,
   }));
   return table([head, ...rows], columns);
+}
+
+function statusOf(worker: WorkerState, standing: Standing): string {
+  // Who was sent away from work by a pause or a stop rests as the agent does.
+  const isAtWork = worker.status === "busy" || worker.status === "waiting" || worker.status === "stopped";
+  if (isAtWork && standing !== "working") return whileWorking(worker.status, standing);
+  return worker.status === "waiting" ? waitingWords(worker) : worker.status;
 }
