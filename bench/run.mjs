@@ -18,7 +18,9 @@ import { judge } from "./targets.mjs";
  * B1. Every measurement is a fresh process; the model server is another process.
  * B2. Contestants take turns, repetition by repetition, so that a slow minute of the machine hits them all.
  * B3. A contestant that did not make exactly the model calls asked for has no figures, only an error.
- * B4. Time never fails a run. Only `--check` turns missed targets into exit code 1.
+ * B4. Homes are removed after the last measurement: whenever ext4 makes a file, it looks at every file that was deleted
+ *     in the last minutes, so that removing one contestant's home would slow whoever comes next.
+ * B5. Time never fails a run. Only `--check` turns missed targets into exit code 1.
  */
 const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,bytes] [--contestants floor-streamed,agiraph,…]
                 [--quick] [--no-peers] [--check]`;
@@ -33,7 +35,12 @@ const planned = Object.entries(scenarios(options)).filter(([name]) => options.on
 if (chosen.some(({ kind }) => kind === "peer")) installPeers(log);
 const server = await startModelServer();
 const measurements = [];
-for (const [name, scenario] of planned) await runScenario(name, scenario);
+const homes = mkdtempSync(join(tmpdir(), "agiraph-bench-"));
+try {
+  for (const [name, scenario] of planned) await runScenario(name, scenario);
+} finally {
+  rmSync(homes, { recursive: true, force: true });
+}
 server.child.stdin.end();
 
 const table = medians(measurements);
@@ -60,8 +67,9 @@ async function runScenario(name, scenario) {
 
 /** One child process. The server says when its first request came and whether it made the calls it should. */
 async function measure(contestant, scenario, { job, conversations }) {
-  const home = mkdtempSync(join(tmpdir(), "agiraph-bench-"));
   const run = `${scenario}-${contestant}-${measurements.length}`;
+  const home = join(homes, run);
+  mkdirSync(home);
   const withUrl = (part, turns) => ({
     ...part,
     baseUrl: `${server.url}/${run}-${turns}/${part.turns}${part.workers ? `x${part.workers}` : ""}/${part.latency}/v1`,
@@ -75,21 +83,17 @@ async function measure(contestant, scenario, { job, conversations }) {
     measured,
     ...(job.warmUp && { warmUp: withUrl(job.warmUp, "warm-up") }),
   };
-  try {
-    const started = process.hrtime.bigint();
-    const figures = await runChild(told);
-    if (!measured) return figures;
-    const { coordinator, ...seen } = await (await fetch(`${server.url}/${run}-measured`)).json();
-    // A coordinator is woken by news that comes one by one or together: its calls cannot be told beforehand.
-    const expected = conversations * job.measured.turns;
-    if (seen.requests !== expected) throw new Error(`made ${seen.requests} model calls instead of ${expected}`);
-    if (coordinator !== undefined) figures.coordinator_calls = coordinator;
-    return scenario === "cold"
-      ? { ...figures, first_request_ms: Number(BigInt(seen.first_ns) - started) / 1e6 }
-      : figures;
-  } finally {
-    rmSync(home, { recursive: true, force: true });
-  }
+  const started = process.hrtime.bigint();
+  const figures = await runChild(told);
+  if (!measured) return figures;
+  const { coordinator, ...seen } = await (await fetch(`${server.url}/${run}-measured`)).json();
+  // A coordinator is woken by news that comes one by one or together: its calls cannot be told beforehand.
+  const expected = conversations * job.measured.turns;
+  if (seen.requests !== expected) throw new Error(`made ${seen.requests} model calls instead of ${expected}`);
+  if (coordinator !== undefined) figures.coordinator_calls = coordinator;
+  return scenario === "cold"
+    ? { ...figures, first_request_ms: Number(BigInt(seen.first_ns) - started) / 1e6 }
+    : figures;
 }
 
 async function runChild(job) {
