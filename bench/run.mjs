@@ -20,7 +20,7 @@ import { judge } from "./targets.mjs";
  * B3. A contestant that did not make exactly the model calls asked for has no figures, only an error.
  * B4. Time never fails a run. Only `--check` turns missed targets into exit code 1.
  */
-const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,bytes] [--contestants floor-streamed,agiraph,…]
+const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,memory,bytes] [--contestants floor-streamed,agiraph,…]
                 [--quick] [--no-peers] [--check]`;
 const CHILD_LIMIT_MS = 120_000;
 
@@ -129,7 +129,7 @@ function readOptions() {
   try {
     const { values } = parseArgs({
       options: {
-        only: { type: "string", default: "turn,team,growth,cold,board" },
+        only: { type: "string", default: "turn,team,growth,cold,board,memory" },
         contestants: { type: "string" },
         quick: { type: "boolean", default: false },
         peers: { type: "boolean", default: true },
