@@ -141,6 +141,7 @@ test("a memory is indexed and searched, and every search finds something", async
   expect(JSON.parse(stdout)).toEqual({
     query_ms: amount,
     query_p95_ms: amount,
+    query_cpu_ms: amount,
     build_s: amount,
     index_mb: amount,
     more_rss_mb: amount,

@@ -16,6 +16,7 @@ export async function searchCost(home, sections, queries) {
   const chance = chanceOf(2);
   const before = process.memoryUsage.rss();
   const times = [];
+  const cpu = process.cpuUsage();
   for (let i = 0; i < queries; i++) {
     const question = Array.from({ length: 6 }, () => word(chance)).join(" ");
     const began = performance.now();
@@ -23,10 +24,12 @@ export async function searchCost(home, sections, queries) {
     times.push(performance.now() - began);
     if (found.length === 0) throw new Error(`Nothing was found for "${question}".`);
   }
+  const { user, system } = process.cpuUsage(cpu);
   times.sort((a, b) => a - b);
   return {
     query_ms: times[times.length >> 1],
     query_p95_ms: times[Math.floor(times.length * 0.95)],
+    query_cpu_ms: (user + system) / 1000 / queries,
     build_s,
     index_mb: statSync(memory.indexFile).size / 1e6,
     more_rss_mb: (process.memoryUsage.rss() - before) / 1e6,

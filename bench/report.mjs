@@ -59,6 +59,7 @@ const tables = [
   [
     ["memory.query_ms", "a search among 100,000 sections, ms", 1],
     ["memory.query_p95_ms", "95th of 100, ms", 1],
+    ["memory.query_cpu_ms", "CPU ms", 1],
     ["memory.build_s", "s to index them", 1],
     ["memory.index_mb", "MB of the index", 0],
     ["memory.more_rss_mb", "MB more by searching", 0],
