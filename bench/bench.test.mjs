@@ -134,6 +134,21 @@ test("a board is worked through: the next node starts soon after the one it wait
   });
 });
 
+test("a memory is indexed and searched, and every search finds something", async () => {
+  const job = { contestant: "agiraph", scenario: "memory", home: join(home, "memory"), sections: 300, queries: 5 };
+  const { stdout } = await promisify(execFile)(process.execPath, [here("./contestant.mjs"), JSON.stringify(job)]);
+  const amount = expect.any(Number);
+  expect(JSON.parse(stdout)).toEqual({
+    query_ms: amount,
+    query_p95_ms: amount,
+    query_cpu_ms: amount,
+    build_s: amount,
+    index_mb: amount,
+    more_rss_mb: amount,
+    rss_mb: amount,
+  });
+});
+
 async function seen(run) {
   return (await fetch(`${url}/${run}`)).json();
 }

@@ -48,5 +48,13 @@ export function scenarios({ quick }) {
       budgetMs: 60_000,
       only: "ours",
     },
+    memory: {
+      title: "a memory of 100,000 sections; 100 searches of six words",
+      job: { sections: 100_000, queries: 100 },
+      conversations: 0,
+      repetitions: quick ? 1 : 3,
+      budgetMs: 60_000,
+      only: "ours",
+    },
   };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { agentMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
@@ -137,6 +137,14 @@ describe("recall", () => {
       "On 2026-01-20.",
     ]);
     expect(words).toContain("## MEMORY.md\n\nChips are hot.");
+  });
+
+  test("a file that may not be opened is said to be so, and the others are there", async () => {
+    await memory.write("MEMORY.md", "Chips are hot.", "replace");
+    await memory.write(memory.today, "Began.", "append");
+    linkSync(join(dir, "MEMORY.md"), join(dir, "backup.md"));
+    const words = await recall(memory, 1000);
+    expect([words.includes("MEMORY.md has a second name elsewhere"), words.includes("Began.")]).toEqual([true, true]);
   });
 
   test("keeps to its budget and names what it left out: the end of a list, the beginning of a log", async () => {

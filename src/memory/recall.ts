@@ -1,3 +1,4 @@
+import { ScopeRefusal } from "../store/scope-refusal.ts";
 import type { Memory } from "./memory.ts";
 
 const BYTES_PER_TOKEN = 4;
@@ -10,12 +11,12 @@ const OF_INDEX = 0.5;
  * What had no room is named, so that it can be looked up.
  */
 export async function recall(memory: Memory, tokens: number): Promise<string> {
-  await memory.refreshIndex();
+  await memory.refreshIndex().catch(refusalAsText);
   const [newest, before] = memory.dailyLogs();
   let room = tokens * BYTES_PER_TOKEN;
   const parts: string[] = [];
   const add = async (path: string | undefined, share: number, keep: "beginning" | "end") => {
-    const text = path === undefined ? "" : (await memory.readIfThere(path)).trim();
+    const text = path === undefined ? "" : (await memory.readIfThere(path).catch(refusalAsText)).trim();
     if (path === undefined || text === "") return;
     const part = cut(text, path, Math.floor(room * share), keep);
     room -= Buffer.byteLength(part);
@@ -27,6 +28,12 @@ export async function recall(memory: Memory, tokens: number): Promise<string> {
   await add(newest, before ? 0.6 : 1, "end");
   await add(before, 1, "end");
   return parts.join("\n\n");
+}
+
+/** A link in the place of a file, a backup by hard links: the run begins all the same, and says so. */
+function refusalAsText(error: unknown): string {
+  if (error instanceof ScopeRefusal) return `(${error.message})`;
+  throw error;
 }
 
 /** At the nearest line; of a log the end is the newer part. */

@@ -31,9 +31,9 @@ export interface Place {
 
 /** A neighbour's score counts this much: in a dialogue the answer often stands beside the words of the question. */
 const OF_A_NEIGHBOUR = 0.2;
-const CANDIDATES = 200;
+const CANDIDATES = 100;
 /** So many sections are weighed by one search. In a memory that large, the rarest words decide and the others are left out. */
-const WEIGHED = 15_000;
+const WEIGHED = 8_000;
 
 export class SectionIndex {
   readonly #database: DatabaseSync;

@@ -48,6 +48,8 @@ export const configSchema = z.strictObject({
   network: z.strictObject({ allow: z.array(z.string()) }).optional(),
   /** Private hosts that `web_fetch` may reach all the same. */
   web_fetch: z.strictObject({ allow: z.array(z.string()) }).optional(),
+  /** Memory is searched by words; with a model for embeddings (`provider/model`) also by meaning. */
+  memory: z.strictObject({ embeddings: z.string().optional() }).optional(),
   sandbox: z.strictObject({ unsafe: z.boolean().optional() }).optional(),
 });
 export type Config = z.infer<typeof configSchema>;

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { createEmbeddingModel, type EmbeddingModel } from "../models/embeddings.ts";
 import type { Model } from "../models/model.ts";
 import type { NewFact } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
@@ -10,7 +11,7 @@ import { webFetchTool } from "../tools/web-fetch.ts";
 import { webSearchTool } from "../tools/web-search.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
 import { memoryTools } from "../workers/memories.ts";
-import type { Settings } from "./settings.ts";
+import { type Settings, SettingsError } from "./settings.ts";
 
 export interface Equipment {
   tools(scope: Scope, actor: Actor, model: Model, record: Recorder): Tool[];
@@ -20,6 +21,7 @@ export interface Equipment {
 
 /** The hands of everyone in the house: files, shell and web, each bound to what its owner may touch. */
 export function equip({ env, config }: Settings): Equipment {
+  const embedder = embedderOf({ env, config });
   // Loading and proving a sandbox takes a moment and not every team needs one, so it is opened by the first command.
   let opening: Promise<Sandbox> | undefined;
   const sandbox = () =>
@@ -37,7 +39,7 @@ export function equip({ env, config }: Settings): Equipment {
     }),
     ...(model.searchesWeb || env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch })]),
     webFetchTool(config.web_fetch ? { allowPrivate: config.web_fetch.allow } : {}),
-    ...memoryTools(actor, record),
+    ...memoryTools(actor, record, embedder),
   ];
   return {
     tools,
@@ -48,6 +50,17 @@ export function equip({ env, config }: Settings): Equipment {
       return output.content;
     },
   };
+}
+
+/** Off unless somebody chose one; a choice that cannot work is said at once. */
+function embedderOf({ env, config }: Pick<Settings, "env" | "config">): EmbeddingModel | undefined {
+  const name = config.memory?.embeddings;
+  if (name === undefined) return undefined;
+  try {
+    return createEmbeddingModel(name, { env, config, fetch });
+  } catch (error) {
+    throw new SettingsError(`memory.embeddings in config.json: ${error instanceof Error ? error.message : error}`);
+  }
 }
 
 /** What a command may call its folders. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Embedder } from "../memory/meaning.ts";
 import type { Memory } from "../memory/memory.ts";
-import { type Found, searchMemory } from "../memory/search.ts";
+import { type Found, searchMemory, textOf } from "../memory/search.ts";
 import type { Insight } from "../projections/index.ts";
 import type { NewFact } from "../protocol/index.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
@@ -183,7 +183,9 @@ async function search({ memory, embedder }: MemoryPort, query: string, signal: A
   if (files.length === 0) return "Your memory is empty.";
   if (files.reduce((sum, { bytes }) => sum + bytes, 0) < SMALL_BYTES) {
     const texts = await Promise.all(
-      files.map(async ({ path }) => `**${path}**\n\n${(await memory.read(path)).trim()}`),
+      files.map(
+        async ({ path }) => `**${path}**\n\n${(await textOf(memory.files, path))?.trim() ?? "(cannot be read)"}`,
+      ),
     );
     return `Your memory is small; this is all of it.\n\n${texts.join("\n\n---\n\n")}`;
   }

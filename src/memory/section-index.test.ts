@@ -1,0 +1,31 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { fused } from "./meaning.ts";
+import { SCHEMA, SectionIndex } from "./section-index.ts";
+
+test("in a very large memory the rarest words decide, and those that are everywhere are left out", async () => {
+  const database = new DatabaseSync(":memory:");
+  database.exec(SCHEMA);
+  const index = new SectionIndex(database);
+  const marks: Record<number, string> = { 100: "oolong sencha", 200: "oolong", 300: "sencha", 400: "sencha" };
+  const texts = Object.fromEntries(
+    Array.from({ length: 90 }, (_, file) => [
+      `${file}.md`,
+      Array.from({ length: 100 }, (_, at) => `# S\n\nTea ${marks[file * 100 + at] ?? ""}`).join("\n"),
+    ]),
+  );
+  const files = Object.keys(texts).map((path) => ({ path, bytes: 1, stamp: "1" }));
+  await index.refresh(files, async (path) => texts[path]);
+  const found = index.search(["tea", "oolong", "sencha"], 0).map(({ id }) => index.place(id)?.path);
+  expect(found).toEqual(["1.md", "2.md", "3.md", "4.md"]);
+  expect(index.search(["tea"], 0).length).toBe(100);
+});
+
+test("words count four times as much as meaning", () => {
+  const hits = (...ids: number[]) => ids.map((id) => ({ id, score: 1 }));
+  expect(fused(hits(1, 2), hits(2, 3, 1)).map(({ id }) => id)).toEqual([1, 2, 3]);
+  expect(
+    fused(hits(1, 2), hits(2, ...hits(...Array(40).keys()).map(({ id }) => 100 + id), 1)).map(({ id }) => id)[0],
+  ).toBe(2);
+  expect(fused(hits(1, 2), [])).toEqual(hits(1, 2));
+});

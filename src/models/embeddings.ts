@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { baseUrl } from "./base-url.ts";
+import type { ModelConfig } from "./model-config.ts";
+import { missingFor, type Place, placeOf } from "./model-name.ts";
+
+/** `provider/model` → vectors of texts, from any server with the `/embeddings` of OpenAI. */
+export interface EmbeddingModel {
+  readonly id: string;
+  /** One vector for each text, in their order. */
+  embed(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
+}
+
+export interface EmbeddingOptions {
+  env: Readonly<Record<string, string | undefined>>;
+  config: ModelConfig;
+  fetch: typeof globalThis.fetch;
+}
+
+const answerSchema = z.object({
+  data: z.array(z.object({ index: z.int().nonnegative(), embedding: z.array(z.number()).min(1) })),
+});
+
+const LIMIT_MS = 30_000;
+
+/** Throws, with advice, for a name that cannot be used here. */
+export function createEmbeddingModel(name: string, { env, config, fetch }: EmbeddingOptions): EmbeddingModel {
+  const place = placeOf(name, config);
+  const problem = missingFor(place, env);
+  if (problem !== null) throw new Error(problem);
+  const { url, key, model } = endpointOf(place, env);
+  return {
+    id: place.id,
+    async embed(texts, signal) {
+      const response = await fetch(`${url}/embeddings`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...(key && { authorization: `Bearer ${key}` }) },
+        body: JSON.stringify({ model, input: texts, encoding_format: "float" }),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]),
+      });
+      if (!response.ok) throw new Error(`${place.id} answered ${response.status} to a request for embeddings.`);
+      const { data } = answerSchema.parse(await response.json());
+      const vectors = new Map(data.map(({ index, embedding }) => [index, Float32Array.from(embedding)]));
+      return texts.map((_, at) => {
+        const vector = vectors.get(at);
+        if (!vector) throw new Error(`${place.id} gave ${data.length} vectors for ${texts.length} texts.`);
+        return vector;
+      });
+    },
+  };
+}
+
+/** Those that have no such endpoint are said to be wrong before anything is asked of them. */
+const WITHOUT = ["anthropic", "google"];
+
+function endpointOf(place: Place, env: EmbeddingOptions["env"]): { url: string; key: string; model: string } {
+  if (place.kind === "server") {
+    const { base_url, api_key_env } = place.settings;
+    const url = baseUrl(base_url, "v1", `providers.${place.server}.base_url in config.json`);
+    return { url, key: keyIn(env, api_key_env), model: place.model };
+  }
+  if (place.kind !== "provider" || WITHOUT.includes(place.provider.name))
+    throw new Error(
+      `${place.id} gives no embeddings here. Take a model of openai, openrouter, ollama or openai-compatible.`,
+    );
+  const { keyVariable, urlVariable, url, version } = place.provider;
+  const written = env[urlVariable];
+  return {
+    url: written ? baseUrl(written, version, urlVariable) : url,
+    key: keyIn(env, keyVariable ?? undefined),
+    model: place.model,
+  };
+}
+
+function keyIn(env: EmbeddingOptions["env"], variable: string | undefined): string {
+  return variable === undefined ? "" : (env[variable]?.trim() ?? "");
+}
