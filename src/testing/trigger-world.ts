@@ -84,8 +84,10 @@ export class TriggerWorld {
   }
 
   async stop(): Promise<void> {
-    await this.#alarms?.stop();
+    const stopped = this.#alarms?.stop();
     this.#alarms = undefined;
+    // Whoever is dead waits for the disk for ever.
+    if (this.died === undefined) await stopped;
   }
 
   async pass(seconds: number): Promise<void> {
