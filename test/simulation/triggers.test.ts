@@ -94,17 +94,19 @@ async function live(world: TriggerWorld, planned: Planned[], dice: Dice): Promis
   const up = () => {
     world.start();
     isUp = true;
-    lookings.push({ from: world.at, to: world.at });
+    // Who dies at once, at what was left undone, has not looked at the clock.
+    if (world.died === undefined) lookings.push({ from: world.at, to: world.at });
   };
   up();
   await world.settled();
   await plan(world, planned, lookings, dice, CALENDARS.length);
   while (world.time.now() / 1000 < TO) {
+    const diedAtOnce = world.died !== undefined;
     if (isUp) {
       if (dice.chance(0.3)) await plan(world, planned, lookings, dice, 1);
       await world.pass(dice.between(1, 60 * DAY));
       const looking = lookings.at(-1);
-      if (looking) looking.to = world.died ?? world.at;
+      if (looking && !diedAtOnce) looking.to = world.died ?? world.at;
     }
     switch (world.died !== undefined ? "dies" : dice.weighed({ goes: 4, forward: 1, back: 1 })) {
       case "dies":
