@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 /** The long proofs: the same tests as in CI, with more kills, states and seeds. */
 process.env.AGIRAPH_KILLS ??= "1000";
 process.env.AGIRAPH_SIMULATIONS ??= "20000";
+process.env.AGIRAPH_DECADES ??= "100";
 
 export default defineConfig({
   test: {

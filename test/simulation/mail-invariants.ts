@@ -136,7 +136,7 @@ function newsProblems({ facts, conversations, now }: History): string[] {
       (each) => (each.type === "node.completed" || each.type === "node.failed") && each.data.node_id === node_id,
     );
     // An end that was taken back may have been told, and need not have been.
-    if (ends.at(-1)?.seq !== fact.seq) continue;
+    if (!node || !("ended_seq" in node) || node.ended_seq !== fact.seq) continue;
     const words = new RegExp(`^${node_id} (completed by|failed:|has ended)`, "gm");
     for (const worker of workersIn(conversations)) {
       const times = heard(worker).reduce((sum, entry) => sum + [...entry.content.matchAll(words)].length, 0);
@@ -151,6 +151,8 @@ function newsProblems({ facts, conversations, now }: History): string[] {
   }
   for (const node of Object.values(now.board.nodes)) {
     const parent = node.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
+    // What was reopened had ended before, and told of what it had not heard: now it has heard it.
+    if (parent?.reopened || node.reopened) continue;
     if (!parent || !("ended_seq" in node) || !("ended_seq" in parent) || node.ended_seq > parent.ended_seq) continue;
     const end = new RegExp(`^${parent.id} (completed by|failed:)`, "m");
     const below = new RegExp(`^(- ${node.id} (completed by|failed:)|… \\d+ more, see check_board)`, "m");
