@@ -128,6 +128,10 @@ function thoughtWordsOf(fact: Fact): string | undefined {
       return `${onNode(fact.data)} ${fact.data.tool} ${fact.data.gist}`;
     case "tool.result":
       return `${onNode(fact.data)} ${fact.data.ok ? "✓" : "✗"} ${fact.data.tool} ${milliseconds(fact.data.ms)}: ${fact.data.gist}`;
+    case "memory.compacted": {
+      const { entries, tokens_before, tokens_after } = fact.data;
+      return `${onNode(fact.data)} ${entries} entries, ${amount(tokens_before)} → ${amount(tokens_after)} tokens`;
+    }
     case "budget.warned":
     case "budget.exceeded":
       return `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)}`;

@@ -197,6 +197,14 @@ export const factData = {
     gist: z.string(),
   }),
 
+  /** A summary now hides so many entries of a conversation; they stay in its file. */
+  "memory.compacted": z.object({
+    ...actor,
+    entries: z.int().nonnegative(),
+    tokens_before: z.int().nonnegative(),
+    tokens_after: z.int().nonnegative(),
+  }),
+
   /** The human allows more, or less; null is no limit. */
   "budget.set": z.object({ budget_usd: z.number().positive().nullable() }),
   "budget.warned": z.object({ spent_usd: z.number(), budget_usd: z.number() }),

@@ -205,7 +205,7 @@ function deskOf(
     parameters: z.object({}),
     run: async () => ({ content: "ended", ending: { kind: "finished", summary: "done" } as const }),
   });
-  const job = { system: "S", history: [], turn: 1, maxTurns: 9, onSilence: async () => [] };
+  const job = { system: "S", history: [], turn: 1, maxTurns: 9, compactable: null, onSilence: async () => [] };
   const record = {
     log: { append } as AgentLog,
     now: () => now,

@@ -15,6 +15,7 @@ import { type Colleagues, textIn, type Workplace, waitForMail } from "./harnesse
 import { pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
 import { noticingRepeats } from "./repeats.ts";
+import { coordinatorStanding } from "./restate.ts";
 import type { Silence } from "./work-loop.ts";
 
 const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs
@@ -46,7 +47,15 @@ export async function coordinate(
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {
     // Taken up again, it may take as many turns again.
-    const job = { ...past, maxTurns: past.turn - 1 + place.maxTurns, onSilence: waitOrEnd(team, mailbox, place) };
+    const job = {
+      ...past,
+      maxTurns: past.turn - 1 + place.maxTurns,
+      compactable: {
+        flushWords: () => place.prompts("memory-flush"),
+        restate: () => coordinatorStanding(run, scope, now(), mailbox.untoldFrom),
+      },
+      onSilence: waitOrEnd(team, mailbox, place),
+    };
     return await carryOut(
       job,
       { model, toolbox, mail: () => mailbox.take(), isUrgent: () => mailbox.isUrgent },
@@ -100,7 +109,7 @@ async function beginRun(
   const first: UserEntry = { role: "user", from: HUMAN, content: run.goal, run_id: run.id, upto: cursor };
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: CONVERSATION, entries } }).durable;
-  return { system, history: [...before, first], turn: 1, cursor };
+  return { system, history: [...before, first], turn: 1, flushTurns: 0, cursor };
 }
 
 function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["conversation"]>>): Entry[] {
