@@ -80,7 +80,7 @@ function stageWords(run: RunId, now: Situation): string {
   const stage = currentStage(now.stages, run);
   if (!stage) return "";
   const done = isStageDone(stage, now.board) ? " It is done: reconvene, create more work, or finish." : "";
-  return `Stage ${stage.number}, ${stage.name}, is under way.${done}`;
+  return `Stage ${stage.number} (${stage.name}) is under way.${done}`;
 }
 
 function boardOf(run: RunId, { board }: Situation, isShown: (node: NodeState) => boolean): string {

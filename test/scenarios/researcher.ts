@@ -81,7 +81,7 @@ function act(...calls: Move["calls"]): Move {
 }
 
 /** The same mind in the process. Strict about its history, as providers are. */
-export function researcher(contextWindow: number, onRequest: (history: readonly Entry[]) => void = () => {}): Model {
+export function researcher(contextWindow: number): Model {
   let made = 0;
   return {
     id: "scripted/coordinator",
@@ -89,7 +89,6 @@ export function researcher(contextWindow: number, onRequest: (history: readonly 
     searchesWeb: false,
     async reply({ history, tools }, signal) {
       signal.throwIfAborted();
-      onRequest(history);
       const shown = { messages: asSent(history), tools: tools.map(({ name }) => name) };
       checkPairs(shown.messages);
       const { text, calls } = research(shown, searchFor);
