@@ -107,8 +107,6 @@ function peopleWordsOf(fact: Fact): string | undefined {
       return `${onNode(fact.data)}: ${headline(fact.data.suggestion)}`;
     case "memory.written":
       return `${fact.data.path} by ${fact.data.by}, ${fact.data.bytes} bytes`;
-    case "memory.compacted":
-      return `${onNode(fact.data)} ${amount(fact.data.before_tokens)} → ${amount(fact.data.after_tokens)} tokens`;
     case "insight.offered":
       return `${onNode(fact.data)}: ${headline(fact.data.title)}`;
     case "insight.accepted":
@@ -142,6 +140,10 @@ function thoughtWordsOf(fact: Fact): string | undefined {
       return `${onNode(fact.data)} ${fact.data.ok ? "✓" : "✗"} ${fact.data.tool} ${milliseconds(fact.data.ms)}: ${fact.data.gist}`;
     case "budget.set":
       return [usdLimit(fact.data.budget_usd), tokenLimit(fact.data.budget_tokens)].filter(Boolean).join(", ");
+    case "memory.compacted": {
+      const { entries, tokens_before, tokens_after } = fact.data;
+      return `${onNode(fact.data)} ${entries} entries, ${amount(tokens_before)} → ${amount(tokens_after)} tokens`;
+    }
     case "budget.warned":
       return `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)}`;
     case "budget.exceeded":

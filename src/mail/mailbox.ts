@@ -61,6 +61,11 @@ export class Mailbox {
     return this.#waiting.some(({ from }) => from === HUMAN || from === COORDINATOR);
   }
 
+  /** The first fact whose news is still to be told. */
+  get untoldFrom(): number {
+    return this.#waiting[0]?.seq ?? Number.POSITIVE_INFINITY;
+  }
+
   get waiting(): number {
     return this.#waiting.length;
   }

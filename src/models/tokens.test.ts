@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { type Entry, NO_USAGE, type ReplyEntry } from "../protocol/index.ts";
-import { contextTokens, isNearLimit } from "./tokens.ts";
+import { contextTokens } from "./tokens.ts";
 
 const words = (bytes: number): Entry => ({ role: "user", from: "human", content: "x".repeat(bytes) });
-const reply: ReplyEntry = {
+const uncounted: ReplyEntry = {
   role: "assistant",
   content: [],
   model: "p/m",
@@ -11,23 +11,20 @@ const reply: ReplyEntry = {
   cost_usd: 0,
   finish: "stop",
 };
-const counted = { ...NO_USAGE, input: 1_000, output: 100 };
+const counted: ReplyEntry = { ...uncounted, usage: { ...NO_USAGE, input: 1_000, output: 100 } };
 
 test("the provider's count, plus a quarter of the bytes that came since", () => {
-  expect(contextTokens([words(4_000), reply, words(400)], counted)).toBe(1_200);
+  expect(contextTokens([words(4_000), counted, words(400)], 50)).toBe(1_200);
 });
 
-test("without a count everything is measured", () => {
-  expect(contextTokens([words(4_000), words(400)], null)).toBe(1_100);
-  expect(contextTokens([words(4_000), reply, words(400)], NO_USAGE)).toBe(1_101);
+test("without a count everything is measured, with the prompt and the tools", () => {
+  expect(contextTokens([words(4_000), words(400)], 50)).toBe(1_150);
+  expect(contextTokens([words(4_000), uncounted, words(400)], 50)).toBe(1_151);
 });
 
-test("a count from before a summary says nothing about what came after it", () => {
-  expect(contextTokens([{ role: "summary", content: "x".repeat(400) }], counted)).toBe(100);
-});
-
-test("near is three quarters of the window", () => {
-  const history = [reply, words(400)];
-
-  expect([1_601, 1_600].map((window) => isNearLimit(history, counted, window))).toEqual([false, true]);
+test("a count from before a summary says nothing about what came after it, also where the reply was kept", () => {
+  const summary: Entry = { role: "summary", content: "x".repeat(400), kept: 2 };
+  expect(contextTokens([summary], 50)).toBe(150);
+  expect(contextTokens([summary, counted, words(400)], 50)).toBe(251);
+  expect(contextTokens([summary, words(400), counted, uncounted, counted, words(400)], 50)).toBe(1_200);
 });

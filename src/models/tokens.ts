@@ -1,28 +1,37 @@
-import type { Entry, Usage } from "../protocol/index.ts";
+import type { Entry } from "../protocol/index.ts";
 
 /** The estimate errs within a quarter, so we compact a quarter before the end. */
-const NEAR = 0.75;
+export const NEAR = 0.75;
 const BYTES_PER_TOKEN = 4;
-
-/** Whether the next request would come near the end of the context window. */
-export function isNearLimit(history: readonly Entry[], lastUsage: Usage | null, window: number): boolean {
-  return contextTokens(history, lastUsage) >= window * NEAR;
-}
 
 /**
  * About how many tokens the next request takes: what the provider counted for the last one, plus the size of what came
- * since. Without a count (no reply yet, or a server that does not count) the size of everything.
+ * since. Without a count (no reply yet, or a server that does not count, or a summary since) the size of everything,
+ * with the prompt and the tools that come before the history.
  */
-export function contextTokens(history: readonly Entry[], lastUsage: Usage | null): number {
-  const lastReply = history.findLastIndex((entry) => entry.role === "assistant");
-  const counted = lastUsage !== null && lastUsage.input > 0 && lastReply >= 0;
-  let bytes = 0;
-  for (let at = counted ? lastReply + 1 : 0; at < history.length; at++) bytes += bytesOf(history[at] as Entry);
-  return (counted ? lastUsage.input + lastUsage.output : 0) + Math.ceil(bytes / BYTES_PER_TOKEN);
+export function contextTokens(history: readonly Entry[], overhead: number): number {
+  const at = history.findLastIndex((entry) => entry.role === "assistant");
+  const reply = history[at];
+  if (reply?.role !== "assistant" || reply.usage.input === 0 || at < firstSinceSummary(history))
+    return overhead + entryTokens(history);
+  return reply.usage.input + reply.usage.output + entryTokens(history.slice(at + 1));
+}
+
+/** Where what was said since the summary begins. What it kept comes before, and was counted with what it hides. */
+export function firstSinceSummary([head]: readonly Entry[]): number {
+  return head?.role === "summary" ? 1 + (head.kept ?? 0) : 0;
+}
+
+export function entryTokens(entries: readonly Entry[]): number {
+  return Math.ceil(entries.reduce((sum, entry) => sum + bytesOf(entry), 0) / BYTES_PER_TOKEN);
 }
 
 export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+}
+
+export function bytesFor(tokens: number): number {
+  return Math.floor(tokens * BYTES_PER_TOKEN);
 }
 
 const sizes = new WeakMap<Entry, number>();

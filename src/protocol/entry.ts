@@ -46,6 +46,8 @@ const userEntry = z.object({
   /** Present on the first entry of an assignment. */
   node_id: z.string().optional(),
   run_id: z.string().optional(),
+  /** A compaction begins: from here to its summary the reader writes down what must not be lost. */
+  flush: z.literal(true).optional(),
 });
 
 const replyEntry = z.object({
@@ -68,7 +70,15 @@ const resultEntry = z.object({
   ending: outcomeSchema.optional(),
 });
 
-const summaryEntry = z.object({ role: z.literal("summary"), content: z.string() });
+const summaryEntry = z.object({
+  role: z.literal("summary"),
+  content: z.string(),
+  /** How many of the entries shown before the flush are still shown, after this one. The others are hidden by it. */
+  kept: z.int().nonnegative().optional(),
+  hidden: z.int().nonnegative().optional(),
+  /** About how large the request was, and is now. */
+  tokens: z.object({ before: z.int().nonnegative(), after: z.int().nonnegative() }).optional(),
+});
 
 export const entrySchema = z.discriminatedUnion("role", [
   systemEntry,
@@ -82,6 +92,7 @@ export type SystemEntry = z.infer<typeof systemEntry>;
 export type UserEntry = z.infer<typeof userEntry>;
 export type ReplyEntry = z.infer<typeof replyEntry>;
 export type ResultEntry = z.infer<typeof resultEntry>;
+export type SummaryEntry = z.infer<typeof summaryEntry>;
 
 /** An entry as it stands in its file: numbered 1, 2, 3 … and dated. */
 export type StoredEntry = Entry & { seq: number; ts: number };

@@ -180,8 +180,10 @@ export const factData = {
   /** What was said before is summed up; the words themselves stay in the conversation's file. */
   "memory.compacted": z.object({
     ...actor,
-    before_tokens: z.int().nonnegative(),
-    after_tokens: z.int().nonnegative(),
+    /** How many entries it hides. */
+    entries: z.int().nonnegative(),
+    tokens_before: z.int().nonnegative(),
+    tokens_after: z.int().nonnegative(),
   }),
   /** A worker thinks the agent should keep this; the first is known as `insight-1`, and so on. */
   "insight.offered": z.object({ ...actor, title: z.string(), content: z.string() }),

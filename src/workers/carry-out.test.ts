@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { apply, begin, type Situation } from "../projections/index.ts";
-import type { Fact, NewFact, Outcome } from "../protocol/index.ts";
+import type { Entry, Fact, NewFact, Outcome } from "../protocol/index.ts";
 import { DiskFullError } from "../store/errors.ts";
 import type { AgentLog, Batch } from "../store/store.ts";
 import { both, call, fail, manualClock, type ScriptedModel, say, script } from "../testing/index.ts";
@@ -9,6 +9,7 @@ import { defineTool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { carryOut, type Delta } from "./carry-out.ts";
 import { Purse } from "./purse.ts";
+import type { Assignment } from "./work-loop.ts";
 
 const ACTOR = { worker_id: "alice", node_id: "node-1", conversation: "c.jsonl" } as const;
 const WHO = { worker_id: "alice", node_id: "node-1" };
@@ -45,6 +46,25 @@ test("W2. an entry and the facts that follow from it are one append, and every f
     ["tool", "tool.result end true: ended"],
   ]);
   expect(desk.facts().every(({ data }) => "node_id" in data && data.node_id === "node-1")).toBe(true);
+});
+
+test("W2. a summary and its fact are one append; what is said for it is a turn, but no answer to the human", async () => {
+  const words: Entry = { role: "user", from: "human", content: "Hello? ".repeat(1_000) };
+  const compactable = { flushWords: async () => "Write it down.", restate: async () => [] };
+  const model = script(say("Nothing to note."), both("Hello!", call("end"))).with({ contextWindow: 2_000 });
+  const desk = deskOf(model, { change: { history: [words], compactable } });
+  expect(await desk.work()).toEqual({ kind: "finished", summary: "done" });
+  expect(desk.batches.map(({ facts = [], entries }) => [entries?.entries[0]?.role, ...facts.map(brief)])).toEqual([
+    ["user"],
+    [undefined, "model.called 1"],
+    ["assistant", "model.responded 1"],
+    ["summary", "memory.compacted"],
+    [undefined, "model.called 2"],
+    ["assistant", "model.responded 2", "tool.called end: {}", "message.sent"],
+    ["tool", "tool.result end true: ended"],
+  ]);
+  const compacted = desk.facts().find((fact) => fact.type === "memory.compacted");
+  expect(compacted?.data).toEqual({ ...WHO, entries: 3, tokens_before: 1_797, tokens_after: 555 });
 });
 
 test("W3. a result that the log could not take is thrown, and the model is not asked again", async () => {
@@ -168,6 +188,7 @@ test("the line a person sees of a call or a result is one line, and short", asyn
 });
 
 interface Conditions {
+  change?: Partial<Assignment>;
   durable?: (batch: Batch) => Promise<void>;
   clock?: ReturnType<typeof manualClock>;
   budget_usd?: number;
@@ -176,7 +197,7 @@ interface Conditions {
 /** A worker's desk with a log that only remembers what it was given, and a fold over it. */
 function deskOf(
   model: ScriptedModel,
-  { durable = async () => {}, clock = manualClock(), budget_usd }: Conditions = {},
+  { durable = async () => {}, clock = manualClock(), budget_usd, change = {} }: Conditions = {},
 ) {
   const batches: Batch[] = [];
   const deltas: Delta[] = [];
@@ -206,13 +227,25 @@ function deskOf(
     parameters: z.object({}),
     run: async () => ({ content: "ended", ending: { kind: "finished", summary: "done" } as const }),
   });
-  const job = { system: "S", history: [], turn: 1, maxTurns: 9, onSilence: async () => [] };
+  const job = {
+    system: "S",
+    history: [],
+    turn: 1,
+    maxTurns: 9,
+    compactable: null,
+    onSilence: async () => [],
+    ...change,
+  };
   const record = {
     log: { append } as AgentLog,
     now: () => now,
     clock,
     live: (delta: Delta) => void deltas.push(delta),
     purse: new Purse(() => now),
+    aloud: (from: string, text: string): NewFact => {
+      const data = { message_id: "m", from, to: "human", text, file: "f", hops: 1, aloud: true } as const;
+      return { type: "message.sent", data };
+    },
   };
   const ports = { model, toolbox: new Toolbox([look, end]), mail: () => [] };
   return {

@@ -15,6 +15,7 @@ import {
 } from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
 import type { AgentLog } from "../store/store.ts";
+import { openFlush } from "./past.ts";
 import { BudgetExhausted, type Cost, type Purse } from "./purse.ts";
 import { type Assignment, type Ports, workLoop } from "./work-loop.ts";
 
@@ -62,7 +63,9 @@ export async function carryOut(
   let turn = job.turn;
   let lost: unknown;
   let written = Promise.resolve();
-  let isAnswering = isFromHuman(job.history.at(-1));
+  const flush = openFlush(job.history);
+  let isFlushing = flush >= 0;
+  let isAnswering = isFromHuman(job.history.at(isFlushing ? flush - 1 : -1));
   const model = modelFacts(ports, actor, record, () => turn);
   const loop = workLoop(job, { ...ports, model }, signal);
   try {
@@ -77,7 +80,9 @@ export async function carryOut(
       if (lost !== undefined) throw lost;
       const facts = factsOf(entry, actor, turn, clock.now() - began);
       if (isFromHuman(entry)) isAnswering = true;
-      if (entry.role === "assistant") {
+      if (entry.role === "user" || entry.role === "summary") isFlushing = entry.role === "user" && entry.flush === true;
+      // What is said while things are written down is no answer to anybody.
+      if (entry.role === "assistant" && !isFlushing) {
         const words = isAnswering ? wordsAloud(entry) : "";
         if (words && record.aloud) facts.push(record.aloud(actor.worker_id, words));
         isAnswering = false;
@@ -239,6 +244,11 @@ function factsOf(entry: Entry, { worker_id, node_id }: Actor, turn: number, ms: 
         type: "message.received",
         data: { message_id, by: worker_id },
       }));
+    case "summary": {
+      const { hidden = 0, tokens = { before: 0, after: 0 } } = entry;
+      const sizes = { entries: hidden, tokens_before: tokens.before, tokens_after: tokens.after };
+      return [{ type: "memory.compacted", data: { ...who, ...sizes } }];
+    }
     default:
       return [];
   }

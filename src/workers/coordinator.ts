@@ -26,6 +26,7 @@ import { recalled } from "./memories.ts";
 import { pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
 import { noticingRepeats } from "./repeats.ts";
+import { coordinatorStanding } from "./restate.ts";
 import type { Silence } from "./work-loop.ts";
 
 const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs
@@ -62,6 +63,10 @@ export async function coordinate(
       ...past,
       history: past.history.map(withoutGivingUp),
       maxTurns: past.turn - 1 + place.maxTurns,
+      compactable: {
+        flushWords: () => place.prompts("memory-flush"),
+        restate: () => coordinatorStanding(run, scope, now(), mailbox.untoldFrom),
+      },
       onSilence: waitOrEnd(run.id, team, mailbox, place),
     };
     const hearing = { mail: () => mailbox.take(), isUrgent: () => mailbox.isUrgent };
@@ -120,7 +125,7 @@ async function beginRun(
   const first: UserEntry = { role: "user", from: HUMAN, content: run.goal, run_id: run.id, upto: cursor };
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: CONVERSATION, entries } }).durable;
-  return { system, history: [...before, first], turn: 1, tried: 0, cursor };
+  return { system, history: [...before, first], turn: 1, tried: 0, flushTurns: 0, cursor };
 }
 
 function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["conversation"]>>): Entry[] {

@@ -24,6 +24,7 @@ import { type Actor, carryOut, type Recorder } from "./carry-out.ts";
 import { lastNodeIn, pastOf, wordsOn } from "./past.ts";
 import { type Prompts, workerPrompt } from "./prompt.ts";
 import { noticingRepeats } from "./repeats.ts";
+import { workerStanding } from "./restate.ts";
 import type { Silence } from "./work-loop.ts";
 
 /** What every kind of worker is given by the runtime. */
@@ -86,7 +87,13 @@ export async function workOnNode(
     const job = {
       ...past,
       // The contract bounds all tries together, but a try that nobody could begin would be none.
-      maxTurns: Math.max(single ? 1 : place.maxTurns, past.tried + 1),
+      maxTurns: Math.max(single ? 1 : place.maxTurns + past.flushTurns, past.tried + 1),
+      compactable: single
+        ? null
+        : {
+            flushWords: () => place.prompts("memory-flush"),
+            restate: () => workerStanding(node, worker.id, scope, place.now(), mailbox.untoldFrom),
+          },
       onSilence: single ? publishAnswer(answerFile(node), scope, port) : waitOrAsk(node, actor, mailbox, place),
     };
     const mail = () => newsOn(node, mailbox, place);
@@ -198,7 +205,7 @@ async function beginAssignment(
   };
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: actor.conversation, entries } }).durable;
-  return { system, history: [first], turn: 1, tried: 0, cursor };
+  return { system, history: [first], turn: 1, tried: 0, flushTurns: 0, cursor };
 }
 
 const MAX_PROMPT_FILE_BYTES = 64 * 1024;

@@ -1,4 +1,4 @@
-import type { Entry, StoredEntry } from "../protocol/index.ts";
+import type { Entry, StoredEntry, SummaryEntry } from "../protocol/index.ts";
 
 /** What a conversation says about an assignment that was begun before. */
 export interface Past {
@@ -9,6 +9,8 @@ export interface Past {
   turn: number;
   /** How many turns the tries before this one took. */
   tried: number;
+  /** How many of the turns before it wrote down what must not be lost: they are no turns of the work. */
+  flushTurns: number;
   /** News up to this fact has been told. */
   cursor: number;
 }
@@ -32,6 +34,7 @@ export function pastOf(
     history: sinceSummary(entries.slice(from === "assignment" ? start : 0)),
     turn: 1 + turnsIn(since),
     tried: turnsIn(since.slice(0, Math.max(again, 0))),
+    flushTurns: flushTurnsIn(since),
     cursor: lastCursor(since),
   };
 }
@@ -72,7 +75,39 @@ function lastCursor(entries: readonly StoredEntry[]): number {
   return 0;
 }
 
-function sinceSummary(entries: readonly StoredEntry[]): Entry[] {
-  const summary = entries.findLastIndex((entry) => entry.role === "summary");
-  return entries.slice(Math.max(summary, 0)).filter((entry) => entry.role !== "system");
+/** What the model is shown: the last summary, what it kept, and what came since. */
+export function sinceSummary(entries: readonly Entry[]): Entry[] {
+  let shown: Entry[] = [];
+  for (const entry of entries) {
+    if (entry.role === "summary") shown = [entry, ...keptBy(entry, shown)];
+    else if (entry.role !== "system") shown.push(entry);
+  }
+  return shown;
+}
+
+function keptBy({ kept = 0 }: SummaryEntry, shown: readonly Entry[]): Entry[] {
+  if (kept === 0) return [];
+  const flush = shown.findLastIndex(isFlush);
+  const before = shown.slice(0, flush < 0 ? shown.length : flush).filter((entry) => entry.role !== "summary");
+  return before.slice(-kept);
+}
+
+/** Where the flush begins that is under way; -1 when there is none. Words said after it have ended it. */
+export function openFlush(history: readonly Entry[]): number {
+  const at = history.findLastIndex((entry) => entry.role === "user" || entry.role === "summary");
+  return at >= 0 && isFlush(history[at]) ? at : -1;
+}
+
+function isFlush(entry: Entry | undefined): boolean {
+  return entry?.role === "user" && entry.flush === true;
+}
+
+function flushTurnsIn(entries: readonly Entry[]): number {
+  let flushing = false;
+  let turns = 0;
+  for (const entry of entries) {
+    if (entry.role === "user" || entry.role === "summary") flushing = isFlush(entry);
+    else if (entry.role === "assistant" && flushing) turns += 1;
+  }
+  return turns;
 }

@@ -71,7 +71,15 @@ test("a silence that is answered after the crash is heard by the model", async (
 });
 
 function job(change: Partial<Assignment> = {}): Assignment {
-  return { system: "S", history: [goal], turn: 1, maxTurns: 5, onSilence: async () => [nudge], ...change };
+  return {
+    system: "S",
+    history: [goal],
+    turn: 1,
+    maxTurns: 5,
+    compactable: null,
+    onSilence: async () => [nudge],
+    ...change,
+  };
 }
 
 async function play(loop: AsyncGenerator<Entry, Outcome>): Promise<{ told: string[]; outcome: Outcome }> {

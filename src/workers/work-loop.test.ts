@@ -10,7 +10,15 @@ const goal: UserEntry = { role: "user", from: "human", content: "Go." };
 const nudge: UserEntry = { role: "user", from: "agiraph", content: "Go on." };
 
 function job(change: Partial<Assignment> = {}): Assignment {
-  return { system: "S", history: [goal], turn: 1, maxTurns: 5, onSilence: async () => [nudge], ...change };
+  return {
+    system: "S",
+    history: [goal],
+    turn: 1,
+    maxTurns: 5,
+    compactable: null,
+    onSilence: async () => [nudge],
+    ...change,
+  };
 }
 
 const ran: string[] = [];

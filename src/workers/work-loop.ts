@@ -1,14 +1,9 @@
 import type { Model } from "../models/model.ts";
-import {
-  type CallPart,
-  callsOf,
-  type Entry,
-  type Outcome,
-  type ReplyEntry,
-  type ResultEntry,
-  type UserEntry,
-} from "../protocol/index.ts";
+import { callsOf, type Entry, type Outcome, type ReplyEntry, type UserEntry } from "../protocol/index.ts";
 import type { Tools } from "../tools/toolbox.ts";
+import { act, notRun } from "./act.ts";
+import { type Compactable, heldInFlush, Thinking } from "./compaction.ts";
+import { openFlush } from "./past.ts";
 
 /** One piece of thinking to do: by the coordinator on a goal, or by a worker on a node. */
 export interface Assignment {
@@ -17,7 +12,10 @@ export interface Assignment {
   history: readonly Entry[];
   /** The number of the first turn to come; more than 1 when work is taken up again. */
   turn: number;
+  /** Of the work; what it takes to write things down for a compaction comes on top. */
   maxTurns: number;
+  /** How its conversation is compacted when it gets too long; null where there is nothing to compact. */
+  compactable: Compactable | null;
   /** What it means that the model called no tool: the one thing in which coordinator and worker differ. */
   onSilence(silence: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]>;
 }
@@ -52,24 +50,20 @@ export async function* workLoop(
   const settled = yield* settle(history, job, toolbox, signal);
   if (settled) return settled;
 
+  const thinking = new Thinking(job.system, model, toolbox, job.compactable);
+  const hold = () =>
+    isUrgent?.() ? "a message came first; read it, then decide whether to call this again" : undefined;
   for (let turn = job.turn; turn <= job.maxTurns; turn++) {
-    // Mail enters here and nowhere else: providers reject anything between a call and its result.
-    yield* add(...mail());
+    // Mail enters here and nowhere else: providers reject anything between a call and its result, and a summary would
+    // hide what came while things were written down for it.
+    if (openFlush(history) < 0) yield* add(...mail());
 
-    const reply = await model.reply({ system: job.system, history, tools: toolbox.specs }, signal);
+    const thought = yield* thinking.about(history, signal);
+    if ("ending" in thought) return thought.ending;
+    const { reply } = thought;
     yield* add(reply); // stored before any of its side effects begins
 
-    let ending: Outcome | undefined;
-    for (const call of callsOf(reply)) {
-      if (!ending) signal.throwIfAborted(); // a stop comes through between calls too, unless it comes too late
-      const result = ending
-        ? notRun(call, "the work had ended before it")
-        : isUrgent?.()
-          ? notRun(call, "a message came first; read it, then decide whether to call this again")
-          : await toolbox.run(call, signal);
-      yield* add(result);
-      ending ??= result.ending;
-    }
+    const ending = yield* act(reply, history, toolbox, hold, signal);
     if (ending) return ending;
     if (callsOf(reply).length > 0) continue;
 
@@ -78,11 +72,6 @@ export async function* workLoop(
     yield* add(...next);
   }
   return { kind: "exhausted", turns: job.maxTurns };
-}
-
-/** Every call gets its result, also one that was not begun. */
-function notRun(call: CallPart, why: string): ResultEntry {
-  return { role: "tool", call_id: call.id, tool: call.name, ok: false, content: `Not run: ${why}.` };
 }
 
 /** After a crash: finish the turn that was cut off, and see whether the work had ended already. */
@@ -102,13 +91,15 @@ async function* settle(
   let ending = results.find((result) => result.ending)?.ending;
   const answered = new Set(results.map((result) => result.call_id));
   for (const call of callsOf(reply).filter((call) => !answered.has(call.id))) {
-    const result = await toolbox.settle(call, signal);
+    const held = openFlush(history) < 0 ? undefined : heldInFlush(call);
+    const result = held === undefined ? await toolbox.settle(call, signal) : notRun(call, held);
     history.push(result);
     yield result;
     ending ??= result.ending;
   }
   if (ending) return ending;
-  if (callsOf(reply).length > 0) return undefined;
+  // Silent in a flush, it has written down what it wanted to.
+  if (callsOf(reply).length > 0 || openFlush(history) >= 0) return undefined;
   const next = await job.onSilence({ reply, inARow: silencesIn(history) }, signal);
   if (!Array.isArray(next)) return next;
   history.push(...next);

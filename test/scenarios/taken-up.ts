@@ -30,6 +30,7 @@ export interface Remains {
   /** By worker id: who thinks. */
   minds: Record<string, Model>;
   config?: Config;
+  env?: Readonly<Record<string, string>>;
   /** Between the agent and its log. */
   wrap?: (log: AgentLog) => AgentLog;
 }
@@ -49,6 +50,7 @@ export async function takenUp({
   files = {},
   minds,
   config = {},
+  env = {},
   wrap,
 }: Remains): Promise<TakenUp> {
   const home = await temporaryHome();
@@ -64,7 +66,7 @@ export async function takenUp({
   }
   const killedAt = log.seq;
   const ports = { catalog: catalogOf(minds), store: wrap ? wrapped(store, wrap) : store };
-  const runtime = await openRuntime({ home: home.path, env: {}, config }, ports);
+  const runtime = await openRuntime({ home: home.path, env, config }, ports);
   const agent = await runtime.agent("agent-abcd");
   return {
     runtime,

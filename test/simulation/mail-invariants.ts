@@ -132,6 +132,9 @@ function newsProblems({ facts, conversations, now }: History): string[] {
     const node = now.board.nodes[node_id];
     const parent = node?.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
     const who = parent && "worker_id" in parent ? parent.worker_id : COORDINATOR;
+    const ends = facts.filter(
+      (each) => (each.type === "node.completed" || each.type === "node.failed") && each.data.node_id === node_id,
+    );
     // An end that was taken back may have been told, and need not have been.
     if (!node || !("ended_seq" in node) || node.ended_seq !== fact.seq) continue;
     const words = new RegExp(`^${node_id} (completed by|failed:|has ended)`, "gm");

@@ -1,0 +1,225 @@
+import { type Model, ModelFailure } from "../models/model.ts";
+import { bytesFor, contextTokens, entryTokens, estimateTokens, firstSinceSummary, NEAR } from "../models/tokens.ts";
+import {
+  type CallPart,
+  callsOf,
+  type Entry,
+  type Outcome,
+  type ReplyEntry,
+  type SummaryEntry,
+  type UserEntry,
+} from "../protocol/index.ts";
+import type { Tools } from "../tools/toolbox.ts";
+import { act } from "./act.ts";
+import { openFlush, sinceSummary } from "./past.ts";
+import { lastStep, notesIn, type Section, summaryOf } from "./summary.ts";
+import { tailWithin, trimmed } from "./trimming.ts";
+
+/** What a compaction wants of whoever's conversation it is. */
+export interface Compactable {
+  /** The words that ask to write down what must not be lost. */
+  flushWords(): Promise<string>;
+  /** How things stand now: from the record and the files, never from what the model said. */
+  restate(): Promise<Section[]>;
+}
+
+/** What the model said to the history, or how the work ended instead. */
+export type Thought = { reply: ReplyEntry } | { ending: Outcome };
+
+/** How many turns it may take to write things down. */
+const FLUSH_TURNS = 3;
+/** Of the room left by the prompt and the tools: what the summary, and what the last turns may take. */
+const SUMMARY_SHARE = 0.35;
+const KEPT_SHARE = 0.25;
+const KEPT_TURNS = 10;
+/** However small the window, this much room is assumed: whether a request fits after all, its provider says. */
+const LEAST_ROOM = 1_000;
+/** Of the window: what a request to write things down may take, and what it may when that was refused. */
+const FLUSH_SHARES = [0.85, 0.4, 0.2];
+const MOST_FRUITLESS = 2;
+
+/**
+ * Keeps a conversation within its model's window: near its end, the conversation is compacted before the model is asked.
+ *
+ * C1. On every path the model first writes down what must not be lost. Where there is no room for that, old results are
+ *     cut for that one request.
+ * C2. Nothing is deleted and nothing copied: the summary hides what was before it and says how many of the last entries
+ *     it keeps. A call and its results are never parted, and what nobody has answered yet is kept or restated.
+ * C3. A crash in the middle is taken up there: the flush stands in the conversation, and so does how far it came.
+ * C4. It ends: a refused request is compacted once and sent once more; two compactions in a row that did not get below
+ *     the limit are the last.
+ */
+export class Thinking {
+  readonly #system: string;
+  readonly #model: Model;
+  readonly #toolbox: Tools;
+  readonly #compactable: Compactable | null;
+  readonly #overhead: number;
+  /** What the model is said to take, or less when its provider has refused less. */
+  #window: number;
+  #fruitless = 0;
+
+  constructor(system: string, model: Model, toolbox: Tools, compactable: Compactable | null) {
+    this.#system = system;
+    this.#model = model;
+    this.#toolbox = toolbox;
+    this.#compactable = compactable;
+    this.#overhead = estimateTokens(system) + estimateTokens(JSON.stringify(toolbox.specs.map(asSent)));
+    this.#window = model.contextWindow;
+  }
+
+  /** Asks for the reply to a history, which it may compact for it, in place; what it yields is already in it. */
+  async *about(history: Entry[], signal: AbortSignal): AsyncGenerator<Entry, Thought> {
+    const compactable = this.#compactable;
+    if (compactable === null) return { reply: await this.#reply(history, signal) };
+    if (openFlush(history) < 0 && this.#isFull(history)) {
+      this.#fruitless = this.#wasFruitless(history) ? this.#fruitless + 1 : 0;
+      if (this.#fruitless >= MOST_FRUITLESS) return { ending: this.#noRoom() };
+      yield* this.#begin(history, compactable);
+    }
+    if (openFlush(history) >= 0) {
+      const ending = yield* this.#compact(history, compactable, signal);
+      if (ending) return { ending };
+    }
+    try {
+      return { reply: await this.#reply(history, signal) };
+    } catch (error) {
+      if (!isTooLong(error) || isFresh(history)) throw error;
+      this.#refused(contextTokens(history, this.#overhead));
+    }
+    yield* this.#begin(history, compactable);
+    const ending = yield* this.#compact(history, compactable, signal);
+    return ending ? { ending } : { reply: await this.#reply(history, signal) };
+  }
+
+  #reply(history: readonly Entry[], signal: AbortSignal): Promise<ReplyEntry> {
+    return this.#model.reply({ system: this.#system, history, tools: this.#toolbox.specs }, signal);
+  }
+
+  async *#begin(history: Entry[], compactable: Compactable): AsyncGenerator<Entry, void> {
+    const words: UserEntry = { role: "user", from: "agiraph", content: await compactable.flushWords(), flush: true };
+    history.push(words);
+    yield words;
+  }
+
+  async *#compact(
+    history: Entry[],
+    compactable: Compactable,
+    signal: AbortSignal,
+  ): AsyncGenerator<Entry, Outcome | undefined> {
+    const ending = yield* this.#flush(history, signal);
+    if (ending) return ending;
+    const summary = this.#summarise(history, await compactable.restate());
+    history.push(summary);
+    history.splice(0, history.length, ...sinceSummary(history));
+    yield summary;
+    return undefined;
+  }
+
+  /** Until it has nothing more to write down, its turns for that are used, or no request is short enough. */
+  async *#flush(history: Entry[], signal: AbortSignal): AsyncGenerator<Entry, Outcome | undefined> {
+    for (;;) {
+      const turns = history.slice(openFlush(history)).filter((entry) => entry.role === "assistant");
+      const last = turns.at(-1);
+      if (turns.length >= FLUSH_TURNS || (last && callsOf(last).length === 0)) return undefined;
+      const reply = await this.#flushReply(history, signal);
+      if (!reply) return undefined;
+      history.push(reply);
+      yield reply;
+      const ending = yield* act(reply, history, this.#toolbox, heldInFlush, signal);
+      if (ending) return ending;
+    }
+  }
+
+  async #flushReply(history: readonly Entry[], signal: AbortSignal): Promise<ReplyEntry | undefined> {
+    const window = this.#window;
+    for (const share of FLUSH_SHARES) {
+      const short = trimmed(history, Math.max(LEAST_ROOM, window * share - this.#overhead));
+      try {
+        return await this.#reply(short, signal);
+      } catch (error) {
+        if (!isTooLong(error)) throw error;
+        this.#refused(this.#overhead + entryTokens(short));
+      }
+    }
+    return undefined;
+  }
+
+  #summarise(history: readonly Entry[], record: readonly Section[]): SummaryEntry {
+    const flush = openFlush(history);
+    const shown = history.slice(0, flush);
+    const from = tailWithin(shown, this.#room * KEPT_SHARE, KEPT_TURNS);
+    const sections = [
+      ...record,
+      { title: "What you noted just now", text: notesIn(history.slice(flush)) },
+      { title: "Your last step", text: lastStep(shown, from) },
+    ];
+    const content = summaryOf(sections, bytesFor(this.#room * SUMMARY_SHARE));
+    const kept = shown.slice(from);
+    const tokens = {
+      before: contextTokens(shown, this.#overhead),
+      after: this.#overhead + estimateTokens(content) + entryTokens(kept),
+    };
+    return { role: "summary", content, kept: kept.length, hidden: history.length - kept.length, tokens };
+  }
+
+  get #limit(): number {
+    return this.#window * NEAR;
+  }
+
+  get #room(): number {
+    return Math.max(LEAST_ROOM, this.#limit - this.#overhead);
+  }
+
+  /** Near the limit, with something in it that a summary could hide. */
+  #isFull(history: readonly Entry[]): boolean {
+    if (isFresh(history) || contextTokens(history, this.#overhead) < this.#limit) return false;
+    return entryTokens(history) > LEAST_ROOM * (SUMMARY_SHARE + KEPT_SHARE);
+  }
+
+  /** The compaction before this one, by our estimate or by the provider's first count after it. */
+  #wasFruitless(history: readonly Entry[]): boolean {
+    const [head] = history;
+    if (head?.role !== "summary") return false;
+    const first = history.slice(firstSinceSummary(history)).find((entry) => entry.role === "assistant");
+    return Math.max(head.tokens?.after ?? 0, first?.usage.input ?? 0) >= this.#limit;
+  }
+
+  #refused(tokens: number): void {
+    this.#window = Math.min(this.#window, tokens);
+  }
+
+  #noRoom(): Outcome {
+    const error =
+      `The window of ${this.#model.id} (${this.#model.contextWindow} tokens) is too small for this work: its prompt and ` +
+      `tools take about ${this.#overhead} of them, and compacting the conversation did not help. Use a model with a ` +
+      "larger window, or make the work smaller.";
+    return { kind: "abandoned", error };
+  }
+}
+
+/** Of a tool the API is sent this much; its guidance is in the prompt. */
+function asSent({ name, description, parameters }: Tools["specs"][number]) {
+  return { name, description, parameters };
+}
+
+/** Nothing was said since the summary, so there is nothing more to compact. */
+function isFresh(history: readonly Entry[]): boolean {
+  return (
+    history[0]?.role === "summary" &&
+    !history.slice(firstSinceSummary(history)).some((entry) => entry.role === "assistant")
+  );
+}
+
+const WAITING = new Set(["ask_human", "check_messages"]);
+
+/** Whoever waits for somebody while it writes things down would wait with a full window. */
+export function heldInFlush(call: CallPart): string | undefined {
+  return WAITING.has(call.name)
+    ? "write down what must not be lost first, then call this again when the conversation is compacted"
+    : undefined;
+}
+
+function isTooLong(error: unknown): boolean {
+  return error instanceof ModelFailure && error.reason === "context_too_long";
+}

@@ -1,0 +1,160 @@
+import {
+  type Board,
+  currentStage,
+  describeBoard,
+  describeRoster,
+  isStageDone,
+  type NodeState,
+  type Situation,
+} from "../projections/index.ts";
+import { COORDINATOR, HUMAN, type RunId, type WorkerId } from "../protocol/index.ts";
+import type { ListedFile, Scope } from "../store/scope.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import type { Section } from "./summary.ts";
+
+/** How things stand for the coordinator: a reading of the record and of its files. */
+export async function coordinatorStanding(
+  run: { id: RunId; goal: string },
+  scope: Scope,
+  now: Situation,
+  untoldFrom: number,
+): Promise<Section[]> {
+  const own = filesAt(scope, "").filter(({ path }) => !/^(nodes|workers|_messages|agent|project)$/.test(path));
+  const files = own.flatMap((each) => (each.kind === "folder" ? filesAt(scope, each.path, true) : each));
+  const memory = [
+    ...filesAt(scope, "agent/memory", true),
+    { path: "agent/MEMORY.md", kind: "file", bytes: 0 } as const,
+  ];
+  return [
+    { title: `Your goal (${run.id})`, text: run.goal },
+    { title: "Between you and your human", text: dialogue(COORDINATOR, now, untoldFrom) },
+    { title: "The stage", text: stageWords(run.id, now) },
+    { title: "The board: what is still open", text: boardOf(run.id, now, isOpen) },
+    { title: "The board: what has ended", text: boardOf(run.id, now, (node) => !isOpen(node)) },
+    { title: "The people", text: describeRoster(now.roster, MOST_PEOPLE) },
+    { title: "Open questions to your human", text: openQuestions(now) },
+    { title: "Messages you sent that nobody has read yet", text: unread(COORDINATOR, now) },
+    { title: "Your files in this run", text: await fileLines(scope, files) },
+    { title: "What your team published", text: publishedLines(run.id, now.board) },
+    { title: "Your memory", text: await fileLines(scope, memory) },
+  ];
+}
+
+/** How things stand for a worker on its node. */
+export async function workerStanding(
+  node: NodeState,
+  worker: WorkerId,
+  scope: Scope,
+  now: Situation,
+  untoldFrom: number,
+): Promise<Section[]> {
+  const children = new Set(now.board.nodes[node.id]?.children ?? []);
+  const colleagues = Object.fromEntries(Object.entries(now.roster).filter(([id]) => id !== worker));
+  return [
+    { title: `Your assignment (${node.id})`, text: node.spec.task },
+    { title: "Between you and your human", text: dialogue(worker, now, untoldFrom) },
+    { title: "The parts you handed out", text: boardOf(node.spec.run_id, now, ({ id }) => children.has(id)) },
+    { title: "Your colleagues", text: describeRoster(colleagues, MOST_PEOPLE) },
+    { title: "Messages you sent that nobody has read yet", text: unread(worker, now) },
+    { title: "Your files", text: await fileLines(scope, filesAt(scope, "scratch", true)) },
+    { title: "Your notebook (notebook.md)", text: await beginningOf(scope, "notebook.md", LONGEST_NOTES) },
+    { title: "Your memory (memory.md)", text: await beginningOf(scope, "memory.md", LONGEST_NOTES) },
+  ];
+}
+
+const MOST_UTTERANCES = 20;
+const MOST_PEOPLE = 60;
+
+/** What is still to be told comes by mail, and is not told twice. */
+function dialogue(who: WorkerId, { thread }: Situation, untoldFrom: number): string {
+  return thread
+    .filter(({ from, to, seq }) => {
+      const isHeard = from === HUMAN && (to === who || to === "*") && seq < untoldFrom;
+      return isHeard || (from === who && to === HUMAN);
+    })
+    .slice(-MOST_UTTERANCES)
+    .map(({ from, text }) => `- ${from === HUMAN ? "Your human" : "You"}: ${text}`)
+    .join("\n");
+}
+
+function stageWords(run: RunId, now: Situation): string {
+  const stage = currentStage(now.stages, run);
+  if (!stage) return "";
+  const done = isStageDone(stage, now.board) ? " It is done: reconvene, create more work, or finish." : "";
+  return `Stage ${stage.number} (${stage.name}) is under way.${done}`;
+}
+
+function boardOf(run: RunId, { board }: Situation, isShown: (node: NodeState) => boolean): string {
+  const nodes = Object.values(board.nodes).filter((node) => node.spec.run_id === run && isShown(node));
+  if (nodes.length === 0) return "";
+  return describeBoard({ nodes: Object.fromEntries(nodes.map((node) => [node.id, node])) });
+}
+
+function isOpen({ status }: NodeState): boolean {
+  return status !== "completed" && status !== "failed";
+}
+
+function openQuestions({ questions }: Situation): string {
+  return Object.values(questions.open)
+    .map(({ id, worker_id, text }) => `- ${id}, asked by ${worker_id}: ${text}`)
+    .join("\n");
+}
+
+function unread(from: WorkerId, { letters }: Situation): string {
+  return Object.values(letters.queued)
+    .filter((letter) => letter.from === from)
+    .map(({ to, text }) => `- to ${to}: ${text}`)
+    .join("\n");
+}
+
+const MOST_FILES = 200;
+const LONGEST_LINE = 120;
+const LONGEST_NOTES = 16 * 1024;
+
+function publishedLines(run: RunId, { nodes }: Board): string {
+  return Object.values(nodes)
+    .filter(({ spec }) => spec.run_id === run)
+    .flatMap((node) =>
+      "files" in node
+        ? node.files.map(({ path, bytes }) => `- nodes/${node.id}/published/${path} (${bytes} bytes)`)
+        : [],
+    )
+    .slice(-MOST_FILES)
+    .join("\n");
+}
+
+function filesAt(scope: Scope, path: string, recursive = false): ListedFile[] {
+  try {
+    const { entries } = scope.list(path, { recursive, limit: MOST_FILES });
+    return recursive ? entries.filter(({ kind }) => kind === "file") : entries;
+  } catch (error) {
+    if (error instanceof ScopeRefusal || error instanceof FileNotFound) return [];
+    throw error;
+  }
+}
+
+/** Each file with how it begins: enough to know what has been done. */
+async function fileLines(scope: Scope, files: readonly ListedFile[]): Promise<string> {
+  const lines = files.slice(0, MOST_FILES).map(async ({ path }) => {
+    const file = await readStart(scope, path, 4 * LONGEST_LINE);
+    if (!file) return [];
+    const first = file.text.split("\n").find((line) => line.trim() !== "") ?? "(empty)";
+    return `- ${path} (${file.size} bytes): ${first.slice(0, LONGEST_LINE).toWellFormed()}`;
+  });
+  const more = files.length > MOST_FILES ? [`- and ${files.length - MOST_FILES} more: list_files shows them`] : [];
+  return [...(await Promise.all(lines)).flat(), ...more].join("\n");
+}
+
+async function beginningOf(scope: Scope, path: string, bytes: number): Promise<string> {
+  return (await readStart(scope, path, bytes))?.text ?? "";
+}
+
+async function readStart(scope: Scope, path: string, maxBytes: number) {
+  try {
+    const { bytes, size } = await scope.readFile(path, { maxBytes });
+    return { text: bytes.includes(0) ? "(not text)" : bytes.toString("utf8"), size };
+  } catch (error) {
+    if (error instanceof ScopeRefusal || error instanceof FileNotFound) return undefined;
+    throw error;
+  }
+}
