@@ -91,7 +91,7 @@ test("a summary keeps the last entries before its flush, also through the next s
 test("turns that wrote things down are turns, and told apart; a flush under way stands in the history", () => {
   const open = [task("One", "node-1", 1), reply, news("n1", 7), flush, reply, noted("written")];
   const { history, ...rest } = pastOf(stored(...open), "assignment", begins("node-1")) ?? { history: [] };
-  expect(rest).toEqual({ system: "", turn: 3, flushTurns: 1, cursor: 7 });
+  expect(rest).toEqual({ system: "", turn: 3, tried: 0, flushTurns: 1, cursor: 7 });
   expect(history.map(words)).toEqual(["One", "assistant", "n1", "Write it down.", "assistant", "written"]);
   expect([openFlush(history), openFlush([...history, news("A new goal.")]), openFlush([reply])]).toEqual([3, -1, -1]);
 });
