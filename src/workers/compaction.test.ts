@@ -118,6 +118,11 @@ test("refused again right after a compaction, it is over", async () => {
   await expect(run(refusals, {})).rejects.toThrow("too long");
 });
 
+test("refused after a compaction that went by the wrong window, it is compacted once more for the right one", async () => {
+  const { outcome } = await play([read(limit), say("Noted."), fail("context_too_long"), say("Noted."), end]);
+  expect(outcome).toEqual({ kind: "finished", summary: "done" });
+});
+
 test("when not even a cut request can be sent, it compacts without notes", async () => {
   const refused = fail("context_too_long");
   const { entries } = await play([read(limit * 0.5), refused, refused, refused, refused, end]);
@@ -173,13 +178,19 @@ test("cut off at any entry of a compaction, it is taken up there and comes to th
   for (let cut = 3; cut <= compacted + 1; cut++) {
     const before = whole.entries.slice(0, cut);
     const replies = before.filter((entry) => entry.role === "assistant").length;
+    const letters = [{ ...goal, content: "A letter." }];
     const again = await play(steps.slice(replies), {
       history: sinceSummary([goal, ...before]),
       turn: 1 + replies,
       maxTurns: 9,
+      onSilence: async () => [{ ...goal, content: "A reminder." }],
+      mail: () => letters.splice(0),
     });
     expect([cut, again.outcome]).toEqual([cut, whole.outcome]);
-    expect(brief([...before, ...again.entries])).toEqual(brief(whole.entries));
+    // The letter is heard once it can no longer be hidden, or by whoever begins the compaction.
+    const told = brief([...before, ...again.entries]);
+    expect(told.filter((line) => line !== "user A letter.")).toEqual(brief(whole.entries));
+    expect(brief(again.model.requests.at(-1)?.history ?? [])).toContain("user A letter.");
   }
 });
 

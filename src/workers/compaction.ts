@@ -23,6 +23,12 @@ export interface Compactable {
   restate(): Promise<Section[]>;
 }
 
+interface Senses {
+  model: Model;
+  toolbox: Tools;
+  mail(): UserEntry[];
+}
+
 /** What the model said to the history, or how the work ended instead. */
 export type Thought = { reply: ReplyEntry } | { ending: Outcome };
 
@@ -53,16 +59,18 @@ export class Thinking {
   readonly #system: string;
   readonly #model: Model;
   readonly #toolbox: Tools;
+  readonly #mail: () => UserEntry[];
   readonly #compactable: Compactable | null;
   readonly #overhead: number;
   /** What the model is said to take, or less when its provider has refused less. */
   #window: number;
   #fruitless = 0;
 
-  constructor(system: string, model: Model, toolbox: Tools, compactable: Compactable | null) {
+  constructor(system: string, { model, toolbox, mail }: Senses, compactable: Compactable | null) {
     this.#system = system;
     this.#model = model;
     this.#toolbox = toolbox;
+    this.#mail = mail;
     this.#compactable = compactable;
     this.#overhead = estimateTokens(system) + estimateTokens(JSON.stringify(toolbox.specs.map(asSent)));
     this.#window = model.contextWindow;
@@ -84,7 +92,7 @@ export class Thinking {
     try {
       return { reply: await this.#reply(history, signal) };
     } catch (error) {
-      if (!isTooLong(error) || isFresh(history)) throw error;
+      if (!isTooLong(error)) throw error;
       this.#refused(contextTokens(history, this.#overhead));
     }
     yield* this.#begin(history, compactable);
@@ -113,6 +121,10 @@ export class Thinking {
     history.push(summary);
     history.splice(0, history.length, ...sinceSummary(history));
     yield summary;
+    // What came while things were written down.
+    const news = this.#mail();
+    history.push(...news);
+    yield* news;
     return undefined;
   }
 

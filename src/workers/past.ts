@@ -88,8 +88,7 @@ export function sinceSummary(entries: readonly Entry[]): Entry[] {
 function keptBy({ kept = 0 }: SummaryEntry, shown: readonly Entry[]): Entry[] {
   if (kept === 0) return [];
   const flush = shown.findLastIndex(isFlush);
-  const before = shown.slice(0, flush < 0 ? shown.length : flush).filter((entry) => entry.role !== "summary");
-  return before.slice(-kept);
+  return shown.slice(0, flush < 0 ? shown.length : flush).slice(-kept);
 }
 
 /** Where the flush begins that is under way; -1 when there is none. Words said after it have ended it. */

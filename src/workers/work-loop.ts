@@ -50,7 +50,7 @@ export async function* workLoop(
   const settled = yield* settle(history, job, toolbox, signal);
   if (settled) return settled;
 
-  const thinking = new Thinking(job.system, model, toolbox, job.compactable);
+  const thinking = new Thinking(job.system, { model, toolbox, mail }, job.compactable);
   const hold = () =>
     isUrgent?.() ? "a message came first; read it, then decide whether to call this again" : undefined;
   for (let turn = job.turn; turn <= job.maxTurns; turn++) {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { estimateTokens, NEAR } from "../../src/models/tokens.ts";
 import { callsOf, type Entry, type Fact, type ReplyEntry } from "../../src/protocol/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { both, call, say, script, startTeam } from "../../src/testing/index.ts";
+import { both, call, type Step, say, script, startTeam } from "../../src/testing/index.ts";
 import { COMPANIES, researcher, startWeb, worth } from "./researcher.ts";
 import { ALICES, assigned, assignment, BIRTH, begun, created, spawned, takenUp } from "./taken-up.ts";
 
@@ -142,23 +142,16 @@ test("after a compaction the coordinator is told the board, the people, the ques
 
 test("a worker's conversation is compacted too: its assignment, its files and its notebook are restated", async () => {
   const long = "x".repeat(30_000);
-  const alice = script(
+  const steps = [
     call("write_file", { path: "scratch/a.md", content: `# Chip A\n${long}` }),
     call("write_file", { path: "scratch/b.md", content: `# Chip B\n${long}` }),
     call("write_file", { path: "notebook.md", content: "A is done, B is done." }),
     say("Now I publish."),
     call("publish", { summary: "both" }).after("Your assignment (node-1)", "A is done, B is done."),
-  ).with({ contextWindow: 20_000 });
-  await using left = await takenUp({
-    facts: [created("node-1"), spawned("alice"), ...assigned("node-1", "alice")],
-    conversations: { "conversation.jsonl": [...begun(BIRTH)], [ALICES]: assignment("node-1", BIRTH + 4) },
-    minds: { coordinator: script(call("finish", { summary: "done" }).after("node-1 completed")), alice },
-    config: { max_turns: 3 },
-  });
-  await left.start();
-  await left.agent.idle();
-  alice.assertDone();
-  const summary = (await left.agent.log.conversation(ALICES)).find((entry) => entry.role === "summary");
+  ];
+  await using left = await aliceAtWork(assignment("node-1", BIRTH + 4), steps);
+  const conversation = await left.agent.log.conversation(ALICES);
+  const summary = conversation.find((entry) => entry.role === "summary");
   expect(sectionsOf(summary?.content ?? "")).toEqual({
     "Your assignment (node-1)": "Task of node-1",
     "Your colleagues": "- Coordinator: waiting for news (scripted/coordinator)",
@@ -169,7 +162,40 @@ test("a worker's conversation is compacted too: its assignment, its files and it
   });
   const compacted = (await left.since()).find((fact) => fact.type === "memory.compacted");
   expect(compacted?.data).toMatchObject({ worker_id: "alice", node_id: "node-1", entries: summary?.hidden });
+
+  // Killed while it wrote things down, it has its last turn all the same: of its three it has used two.
+  const noted = conversation.findIndex((entry) => entry.role === "tool" && entry.content.includes("notebook.md"));
+  const before = conversation.slice(0, noted + 1).map(({ seq: _, ts: __, ...entry }) => entry);
+  await using again = await aliceAtWork(before, steps.slice(3));
+  expect(again.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "both" });
 });
+
+async function aliceAtWork(conversation: Entry[], steps: Step[]) {
+  const alice = script(...steps).with({ contextWindow: 20_000 });
+  const left = await takenUp({
+    facts: [created("node-1"), spawned("alice"), ...assigned("node-1", "alice")],
+    conversations: { "conversation.jsonl": begun(BIRTH), [ALICES]: conversation },
+    files: alicesFiles(conversation),
+    minds: { coordinator: script(call("finish", { summary: "done" }).after("node-1 completed")), alice },
+    config: { max_turns: 3 },
+  });
+  await left.start();
+  await left.agent.idle();
+  alice.assertDone();
+  return left;
+}
+
+function alicesFiles(conversation: readonly Entry[]): Record<string, string> {
+  const files = Object.entries(filesOf(conversation));
+  return Object.fromEntries(
+    files.map(([path, content]) => [
+      path
+        .replace("run-1/scratch/", "run-1/nodes/node-1/scratch/")
+        .replace("run-1/notebook", "run-1/workers/alice/notebook"),
+      content,
+    ]),
+  );
+}
 
 function sectionsOf(summary: string): Record<string, string> {
   const parts = summary.split(/^## /m).slice(1);
