@@ -1,6 +1,7 @@
 export * from "./agent.ts";
 export * from "./board.ts";
 export * from "./letters.ts";
+export * from "./outbox.ts";
 export * from "./questions.ts";
 export * from "./roster.ts";
 export * from "./situation.ts";

@@ -2,6 +2,7 @@ import type { Fact } from "../protocol/index.ts";
 import { type AgentState, type AgentStatus, applyToAgent, bornFrom } from "./agent.ts";
 import { applyToBoard, type Board, emptyBoard } from "./board.ts";
 import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
+import { applyToOutbox, emptyOutbox, type Outbox } from "./outbox.ts";
 import { applyToQuestions, emptyQuestions, type Questions } from "./questions.ts";
 import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
@@ -20,11 +21,13 @@ export interface Situation {
   roster: Roster;
   letters: Letters;
   questions: Questions;
+  /** What is said to the human and has yet to leave by a channel. */
+  outbox: Outbox;
   thread: Thread;
   spending: Spending;
 }
 
-export const SITUATION_VERSION = 6;
+export const SITUATION_VERSION = 7;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -37,6 +40,7 @@ export function begin(first: Fact): Situation {
     roster: {},
     letters: emptyLetters(),
     questions: emptyQuestions(),
+    outbox: emptyOutbox(),
     thread: [],
     spending: emptySpending(),
   };
@@ -52,6 +56,7 @@ export function apply(now: Situation, fact: Fact): void {
   applyToRoster(now.roster, fact);
   applyToLetters(now.letters, fact);
   applyToQuestions(now.questions, fact);
+  applyToOutbox(now.outbox, fact, { run: now.agent.run?.id ?? null, questions: now.questions, letters: now.letters });
   applyToThread(now.thread, fact);
   applyToSpending(now.spending, fact);
   if (isAtWork(now.agent.status)) now.agent.status = isAsking(now.questions) ? "waiting_for_human" : "working";

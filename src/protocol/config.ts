@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { channelConfigSchema, channelNameSchema } from "./channel.ts";
 import { contractSchema } from "./fact.ts";
 
 /** USD for a million tokens. */
@@ -48,6 +49,8 @@ export const configSchema = z.strictObject({
   network: z.strictObject({ allow: z.array(z.string()) }).optional(),
   /** Private hosts that `web_fetch` may reach all the same. */
   web_fetch: z.strictObject({ allow: z.array(z.string()) }).optional(),
+  /** Where else the human is reached, by name. */
+  channels: z.record(channelNameSchema, channelConfigSchema).optional(),
   sandbox: z.strictObject({ unsafe: z.boolean().optional() }).optional(),
 });
 export type Config = z.infer<typeof configSchema>;

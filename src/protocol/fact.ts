@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { channelTopicSchema } from "./channel.ts";
 import { type AgentId, nodeIdSchema, runIdSchema, workerIdSchema } from "./ids.ts";
 import { outcomeSchema } from "./outcome.ts";
 import { usageSchema } from "./usage.ts";
@@ -164,6 +165,20 @@ export const factData = {
   "human.response": z.object({ question_id: z.string(), ...worker, text: z.string(), channel: z.string() }),
   /** A hint to the coordinator, which need not be answered. */
   "human.nudge": z.object({ text: z.string(), channel: z.string() }),
+
+  /** From now on this channel carries what is said to the human on these topics, what waits for them now included. */
+  "channel.opened": z.object({ channel: z.string(), to: z.array(channelTopicSchema) }),
+  "channel.closed": z.object({ channel: z.string() }),
+  /** The other side has taken it. `of` is a question's, message's or run's id; `fact` is the number of the fact that said it. */
+  "channel.delivered": z.object({ channel: z.string(), of: z.string(), fact: z.int().positive() }),
+  /** It will not be tried again. */
+  "channel.failed": z.object({
+    channel: z.string(),
+    of: z.string(),
+    fact: z.int().positive(),
+    why: z.string(),
+    attempts: z.int().positive(),
+  }),
 
   "model.called": z.object({ ...actor, model: z.string(), turn: z.int() }),
   "model.responded": z.object({

@@ -28,6 +28,7 @@ import type { Delta } from "../workers/carry-out.ts";
 import { coordinate } from "../workers/coordinator.ts";
 import type { Workplace } from "../workers/harnessed.ts";
 import { BudgetExhausted, Purse } from "../workers/purse.ts";
+import { type OpenChannel, Postman } from "./channels.ts";
 import { foreseen } from "./foreseen-log.ts";
 import { type Channel, checkNewGoal, HumanRefusal, nudgeOf, questionFor, responseTo } from "./human.ts";
 import { situationOf } from "./inspect.ts";
@@ -46,6 +47,9 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse"> &
   /** Whether a person approves each stage before the next begins. */
   approveStages: boolean;
   checkModel(id: string): void;
+  /** Where else the human is reached. */
+  channels: readonly OpenChannel[];
+  random(): number;
 };
 
 interface Start {
@@ -102,6 +106,7 @@ export class Agent {
   #work = new AbortController();
   #scheduling = false;
   readonly #plan: PlanFile;
+  readonly #postman: Postman;
   #nodes: number;
   #unsnapshotted = 0;
   #broken: unknown;
@@ -115,10 +120,14 @@ export class Agent {
     this.#plan = new PlanFile(log.dir, () => this.#now, house.clock);
     this.#nodes = Object.keys(now.board.nodes).length;
     this.log.subscribe((fact) => this.#onFact(fact));
+    const { channels, clock, random } = house;
+    this.#postman = new Postman(channels, { log: this.log, now: () => this.#now, clock, random });
   }
 
   static async open(log: AgentLog, house: House): Promise<Agent> {
-    return new Agent(log, await situationOf(log), house);
+    const agent = new Agent(log, await situationOf(log), house);
+    await agent.#postman.open();
+    return agent;
   }
 
   get now(): Situation {
@@ -247,6 +256,7 @@ export class Agent {
 
   async close(): Promise<void> {
     await this.halt().catch(() => {});
+    await this.#postman.close();
     this.#plan.write();
     await this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
   }
