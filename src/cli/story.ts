@@ -178,6 +178,8 @@ function asideOf(fact: Fact, named: Named): StoryLine[] {
           `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)} is spent; no more model calls`,
         ),
       ];
+    case "channel.failed":
+      return [line(fact.data.channel, "failed", `${fact.data.of} could not be delivered: ${fact.data.why}`)];
     case "log.repaired":
       return [
         line(

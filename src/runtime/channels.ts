@@ -99,15 +99,16 @@ export class Postman {
     let failures = 0;
     let attempts = 0;
     try {
-      for (let last = 0; ; ) {
+      for (let last = ""; ; ) {
         const next = nextOutgoing(now().outbox, channel.name);
         if (!next) {
           if (this.#closing.signal.aborted) return;
           await this.#arrival(channel.name);
           continue;
         }
-        attempts = next.fact === last ? attempts + 1 : 1;
-        last = next.fact;
+        const which = `${next.fact} ${next.of}`;
+        attempts = which === last ? attempts + 1 : 1;
+        last = which;
         const sent = await this.#try(channel, next);
         if (this.#closed.signal.aborted && sent.kind !== "delivered") return;
         failures = sent.kind === "failed" ? failures + 1 : 0;
