@@ -15,7 +15,10 @@ const runtime = await openRuntime(settings);
 await runtime.listen();
 console.log(`door ${runtime.doors[0]?.port}`);
 
-createInterface({ input: process.stdin }).on("line", async (line) => {
+const lines = createInterface({ input: process.stdin });
+// Whoever started it is gone.
+lines.on("close", () => process.exit(1));
+lines.on("line", async (line) => {
   const { agent_id, question_id, response } = JSON.parse(line);
   const agent = await runtime.agent(agent_id);
   await agent.respond(response, question_id, "terminal").then(

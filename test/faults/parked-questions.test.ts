@@ -39,13 +39,13 @@ test(`${AGENTS * EACH} parked questions over ${AGENTS} agents are killed twice a
   const channels: Config["channels"] = { pager: channel, desk: { ...channel, to: ["questions"] } };
   await configure(home.path, provider.url, { channels, max_concurrent: EACH });
 
-  const first = startHouse(home.path, AGENTS);
+  await using first = startHouse(home.path, AGENTS);
   await first.parked(AGENTS * EACH);
   await first.kill();
 
   const questions = [...first.questions].sort();
   const answered = new Set<string>();
-  const second = startHouse(home.path);
+  await using second = startHouse(home.path);
   await second.parked(AGENTS * EACH);
   await askedElsewhere(receiver, questions);
   for (const [at, question] of questions.slice(0, 20).entries())
@@ -54,7 +54,7 @@ test(`${AGENTS * EACH} parked questions over ${AGENTS} agents are killed twice a
   for (const [at, question] of questions.slice(20, 26).entries()) void second.answer(question, at % 3).catch(() => {});
   await second.kill();
 
-  const third = startHouse(home.path);
+  await using third = startHouse(home.path);
   await third.door;
   const again = [...answered].slice(0, 6);
   expect(await Promise.all(again.map((question, at) => third.answer(question, at % 3, "too late")))).toEqual(
@@ -98,7 +98,7 @@ function workerTurn({ system, turn }: ProviderRequest): ProviderTurn {
   return { calls: [[write, ask][turn] ?? publish] };
 }
 
-interface House {
+interface House extends AsyncDisposable {
   /** `AGENT QUESTION` of each that waits. */
   questions: ReadonlySet<string>;
   door: Promise<number>;
@@ -148,10 +148,12 @@ function startHouse(home: string, count = 0): House {
       return (await told).startsWith("answered");
     },
     kill: () => killed(child),
+    [Symbol.asyncDispose]: () => killed(child),
   };
 }
 
 async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, "exit");
   child.kill("SIGKILL");
   await exit;

@@ -91,6 +91,16 @@ test("characters that hide or turn what follows are taken out", () => {
   expect(JSON.parse(bodyOf(said, "slack"))).toMatchObject({ text: "Alice of database says: abcd\ne\ufffd" });
 });
 
+test.each([
+  ["a".repeat(3000), "a".repeat(3000)],
+  ["a".repeat(3001), `${"a".repeat(2999)}…`],
+  ["&".repeat(601), `${"&amp;".repeat(599)}…`],
+  ["😀".repeat(1501), `${"😀".repeat(1499)}…`],
+])("what is too long is cut between characters, and says so", (text, shown) => {
+  const [, section] = JSON.parse(bodyOf({ ...MESSAGE, text }, "slack")).blocks;
+  expect(section.text.text).toBe(shown);
+});
+
 const words = fc.oneof(
   fc.string({ unit: "binary", maxLength: 5000 }),
   fc.string({
