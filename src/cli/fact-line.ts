@@ -103,6 +103,16 @@ function peopleWordsOf(fact: Fact): string | undefined {
       return `${fact.data.message_id} to ${fact.data.to}`;
     case "message.expired":
       return `${fact.data.message_id}: ${fact.data.why}`;
+    case "channel.opened":
+      return `${fact.data.channel}: ${fact.data.to.join(", ")}`;
+    case "channel.closed":
+      return fact.data.channel;
+    case "channel.delivered":
+      return `${fact.data.of} by ${fact.data.channel}`;
+    case "channel.failed": {
+      const { of, channel, why, attempts } = fact.data;
+      return `${of} by ${channel}: ${why} (gave up after ${attempts === 1 ? "one try" : `${attempts} tries`})`;
+    }
     case "suggestion.made":
       return `${onNode(fact.data)}: ${headline(fact.data.suggestion)}`;
     case "memory.written":

@@ -191,6 +191,8 @@ function asideOf(fact: Fact, named: Named): StoryLine[] {
       return [line("budget", "warning", `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)} is spent`)];
     case "budget.exceeded":
       return [line("budget", "failed", `${spentOf(fact.data)} is spent; no more model calls`)];
+    case "channel.failed":
+      return [line(fact.data.channel, "failed", `${fact.data.of} could not be delivered: ${fact.data.why}`)];
     case "log.repaired":
       return [
         line(

@@ -5,6 +5,7 @@ export { fitsPattern } from "./event-match.ts";
 export * from "./insights.ts";
 export * from "./letters.ts";
 export * from "./lineage.ts";
+export * from "./outbox.ts";
 export * from "./questions.ts";
 export * from "./roster.ts";
 export * from "./shares.ts";

@@ -9,6 +9,7 @@ export interface Letter {
   reader: string;
   text: string;
   hops: number;
+  sent_ts: number;
   status: "queued" | "seen" | "expired";
 }
 
@@ -32,7 +33,16 @@ export function applyToLetters(letters: Letters, fact: Fact): void {
     case "message.sent": {
       const { message_id, from, to, reader, text, hops } = fact.data;
       letters.sent += 1;
-      letters.queued[message_id] = { id: message_id, from, to, reader: reader ?? to, text, hops, status: "queued" };
+      letters.queued[message_id] = {
+        id: message_id,
+        from,
+        to,
+        reader: reader ?? to,
+        text,
+        hops,
+        sent_ts: fact.ts,
+        status: "queued",
+      };
       const pair = pairOf(from, to);
       letters.lastBetween[pair] = { from, hops, count: (letters.lastBetween[pair]?.count ?? 0) + 1 };
       return;

@@ -4,6 +4,7 @@ import { type Attention, applyToAttention, bornAwake } from "./attention.ts";
 import { applyToBoard, type Board, emptyBoard } from "./board.ts";
 import { applyToInsights, emptyInsights, type Insights } from "./insights.ts";
 import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
+import { applyToOutbox, emptyOutbox, type Outbox } from "./outbox.ts";
 import { applyToQuestions, emptyQuestions, type Questions } from "./questions.ts";
 import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
@@ -24,13 +25,15 @@ export interface Situation {
   letters: Letters;
   questions: Questions;
   insights: Insights;
+  /** What is said to the human and has yet to leave by a channel. */
+  outbox: Outbox;
   thread: Thread;
   spending: Spending;
   attention: Attention;
   triggers: Triggers;
 }
 
-export const SITUATION_VERSION = 9;
+export const SITUATION_VERSION = 10;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -44,6 +47,7 @@ export function begin(first: Fact): Situation {
     letters: emptyLetters(),
     questions: emptyQuestions(),
     insights: emptyInsights(),
+    outbox: emptyOutbox(),
     thread: [],
     spending: emptySpending(),
     attention: bornAwake(first),
@@ -62,6 +66,7 @@ export function apply(now: Situation, fact: Fact): void {
   applyToLetters(now.letters, fact);
   applyToQuestions(now.questions, fact);
   applyToInsights(now.insights, fact);
+  applyToOutbox(now.outbox, fact, { run: now.agent.run?.id ?? null, questions: now.questions, letters: now.letters });
   applyToThread(now.thread, fact);
   applyToSpending(now.spending, fact);
   applyToAttention(now.attention, fact);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { channelConfigSchema, channelNameSchema } from "./channel.ts";
 import { contractSchema } from "./fact.ts";
 
 /** USD for a million tokens. */
@@ -50,6 +51,8 @@ export const configSchema = z.strictObject({
   web_fetch: z.strictObject({ allow: z.array(z.string()) }).optional(),
   /** Memory is searched by words; with a model for embeddings (`provider/model`) also by meaning. */
   memory: z.strictObject({ embeddings: z.string().optional() }).optional(),
+  /** Where else the human is reached, by name. */
+  channels: z.record(channelNameSchema, channelConfigSchema).optional(),
   sandbox: z.strictObject({ unsafe: z.boolean().optional() }).optional(),
 });
 export type Config = z.infer<typeof configSchema>;

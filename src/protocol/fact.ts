@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { channelTopicSchema } from "./channel.ts";
 import { type AgentId, nodeIdSchema, runIdSchema, workerIdSchema } from "./ids.ts";
 import { outcomeSchema } from "./outcome.ts";
 import { triggerFacts } from "./trigger.ts";
@@ -189,6 +190,20 @@ export const factData = {
   "insight.offered": z.object({ ...actor, title: z.string(), content: z.string() }),
   "insight.accepted": z.object({ insight_id: z.string(), path: z.string() }),
   "insight.declined": z.object({ insight_id: z.string(), why: z.string() }),
+
+  /** From now on this channel carries what is said to the human on these topics, what waits for them now included. */
+  "channel.opened": z.object({ channel: z.string(), to: z.array(channelTopicSchema) }),
+  "channel.closed": z.object({ channel: z.string() }),
+  /** The other side has taken it. `of` is a question's, message's or run's id; `fact` is the number of the fact that said it. */
+  "channel.delivered": z.object({ channel: z.string(), of: z.string(), fact: z.int().positive() }),
+  /** It will not be tried again. */
+  "channel.failed": z.object({
+    channel: z.string(),
+    of: z.string(),
+    fact: z.int().positive(),
+    why: z.string(),
+    attempts: z.int().positive(),
+  }),
 
   "model.called": z.object({ ...actor, model: z.string(), turn: z.int() }),
   "model.responded": z.object({

@@ -1,3 +1,4 @@
+export * from "./channel.ts";
 export * from "./config.ts";
 export * from "./entry.ts";
 export * from "./fact.ts";

@@ -29,6 +29,7 @@ import { coordinate } from "../workers/coordinator.ts";
 import type { Workplace } from "../workers/harnessed.ts";
 import { noteRun } from "../workers/memories.ts";
 import { BudgetExhausted, Purse } from "../workers/purse.ts";
+import { type OpenChannel, Postman } from "./channels.ts";
 import { foreseen } from "./foreseen-log.ts";
 import { type Channel, checkNewGoal, HumanRefusal, nudgeOf, questionFor, responseTo } from "./human.ts";
 import { situationOf } from "./inspect.ts";
@@ -51,6 +52,9 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse"> &
   checkModel(id: string): void;
   /** Rejects, with advice, for a model whose price nobody knows. */
   checkPrices(...models: (string | undefined)[]): Promise<void>;
+  /** Where else the human is reached. */
+  channels: readonly OpenChannel[];
+  random(): number;
 };
 
 interface Start {
@@ -111,6 +115,7 @@ export class Agent {
   #work = new AbortController();
   #scheduling = false;
   readonly #plan: PlanFile;
+  readonly #postman: Postman;
   #nodes: number;
   #unsnapshotted = 0;
   #broken: unknown;
@@ -125,10 +130,14 @@ export class Agent {
     this.#plan = new PlanFile(log.dir, () => this.#now, house.clock);
     this.#nodes = Object.keys(now.board.nodes).length;
     this.log.subscribe((fact) => this.#onFact(fact));
+    const { channels, clock, random } = house;
+    this.#postman = new Postman(channels, { log: this.log, now: () => this.#now, clock, random });
   }
 
   static async open(log: AgentLog, house: House): Promise<Agent> {
-    return new Agent(log, await situationOf(log), house);
+    const agent = new Agent(log, await situationOf(log), house);
+    await agent.#postman.open();
+    return agent;
   }
 
   get now(): Situation {
@@ -281,6 +290,7 @@ export class Agent {
 
   async close(): Promise<void> {
     await this.halt().catch(() => {});
+    await this.#postman.close();
     this.#plan.write();
     await this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
   }

@@ -4,6 +4,7 @@ import { codeOf } from "../store/disk.ts";
 import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
+import { channelsOf } from "./channels.ts";
 import { systemClock } from "./clock.ts";
 import { equip } from "./equipment.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
@@ -11,6 +12,7 @@ import { type Settings, SettingsError } from "./settings.ts";
 
 /** The composition root: everything real is made here and handed in; tests hand in their own. */
 export async function openRuntime(settings: Settings, instead: Partial<RuntimePorts> = {}): Promise<Runtime> {
+  channelsOf(settings); // a missing secret is said before anything is opened
   const clock = instead.clock ?? systemClock;
   const store = instead.store ?? (await openHome(settings.home, clock, false));
   const random = instead.random ?? Math.random;

@@ -8,10 +8,12 @@ import { createAgentFolder } from "../store/node-folder.ts";
 import type { Store } from "../store/store.ts";
 import { promptsOf } from "../workers/prompt.ts";
 import { Agent, type House } from "./agent.ts";
+import { channelsOf, type OpenChannel } from "./channels.ts";
 import { type ControlRequest, listenForControl } from "./control.ts";
 import { nameFrom, newAgentId } from "./names.ts";
 import type { Settings } from "./settings.ts";
 import { agreedContract, TEAM_LIMITS } from "./team-limits.ts";
+import type { Door } from "./webhook-door.ts";
 
 export interface NewAgent {
   goal: string;
@@ -50,8 +52,12 @@ export class Runtime {
   readonly #settings: Settings;
   readonly #agents = new Map<AgentId, Promise<Agent>>();
   #control: Server | undefined;
+  readonly #channels: readonly OpenChannel[];
+  /** Where answers come in by webhook. */
+  doors: readonly Door[] = [];
 
   constructor(settings: Settings, ports: RuntimePorts) {
+    this.#channels = channelsOf(settings);
     this.#settings = settings;
     this.#ports = ports;
   }
@@ -118,13 +124,17 @@ export class Runtime {
     return opening;
   }
 
-  /** Lets other terminals ask this process to stop an agent. */
+  /** Lets other terminals ask this process to stop an agent, and answers in by webhook. */
   async listen(): Promise<void> {
     this.#control = await listenForControl(controlPath(this.#settings.home), (request) => this.#obey(request));
+    if (!this.#channels.some(({ listen }) => listen)) return;
+    const { openDoors } = await import("./webhook-door.ts");
+    this.doors = await openDoors(this.#channels, { agent: (id) => this.agent(id), now: this.#ports.clock.now });
   }
 
   async close(): Promise<void> {
     this.#control?.close();
+    for (const door of this.doors) door.close();
     const agents = await Promise.allSettled(this.#agents.values());
     await Promise.all(agents.map((opened) => (opened.status === "fulfilled" ? opened.value.close() : undefined)));
     await this.#ports.store.close();
@@ -139,7 +149,7 @@ export class Runtime {
   }
 
   #house(): House {
-    const { catalog, clock, tools, check, pid } = this.#ports;
+    const { catalog, clock, random, tools, check, pid } = this.#ports;
     const { home, config } = this.#settings;
     return {
       prompts: promptsOf(home),
@@ -152,6 +162,8 @@ export class Runtime {
       checkModel: (id) => void catalog.resolve(id),
       checkPrices: (...models) => this.checkPrices(...models),
       check,
+      channels: this.#channels,
+      random,
       limits: {
         ...TEAM_LIMITS,
         maxStages: config.max_stages ?? TEAM_LIMITS.maxStages,

@@ -36,6 +36,36 @@ test.each([
     /config\.json:4: providers\.mine\.base_url: Invalid/,
   ],
   ["an unknown key", '{\n  "modell": "a"\n}', /config\.json:2: the file: Unrecognized key: "modell"/],
+  [
+    "a channel's address that cannot be posted to",
+    '{"channels": {\n "pager": {"type": "webhook", "secret": "0123456789abcdef",\n  "url": "ftp://example.org"}}}',
+    /config\.json:3: channels\.pager\.url: ftp: is not a way to post; expected https/,
+  ],
+  [
+    "a channel's address with a password",
+    '{"channels": {"pager": {"type": "webhook", "secret": "0123456789abcdef", "url": "https://a:b@example.org"}}}',
+    /channels\.pager\.url: an address with a user or password in it is refused/,
+  ],
+  [
+    "a channel without a secret",
+    '{"channels": {"pager": {"type": "webhook", "url": "https://example.org"}}}',
+    /channels\.pager\.secret: this channel needs a secret to sign with/,
+  ],
+  [
+    "a short secret",
+    '{"channels": {"pager": {"type": "webhook", "url": "https://example.org", "secret": "x"}}}',
+    /channels\.pager\.secret: a secret has at least 16 characters/,
+  ],
+  [
+    "a Slack channel that listens without a secret",
+    '{"channels": {"pager": {"type": "webhook", "url": "https://a.b", "preset": "slack", "listen": {"port": 1}}}}',
+    /channels\.pager\.secret: this channel needs a secret/,
+  ],
+  [
+    "a channel's name that is not plain",
+    '{"channels": {"my pager": {"type": "webhook", "url": "https://a.b", "preset": "slack"}}}',
+    /channels\.my pager/,
+  ],
   ["no object", "[]", /config\.json:1: the file: Invalid input: expected object/],
 ])("an unreadable config says file, line and what was expected: %s", async (_, text, message) => {
   await using home = await temporaryHome();
@@ -48,4 +78,15 @@ test.each([
 test("no config is an empty config", async () => {
   await using home = await temporaryHome();
   expect(await readConfig(join(home.path, "config.json"))).toEqual({});
+});
+
+test("Slack and Discord are reached by their address alone; all else is signed", async () => {
+  await using home = await temporaryHome();
+  const path = join(home.path, "config.json");
+  const channels = {
+    team: { type: "webhook", url: "https://example.org/T0/B0", preset: "slack", to: ["questions"] },
+    pager: { type: "webhook", url: "http://127.0.0.1:9/", secret_env: "PAGER_SECRET", listen: { port: 4748 } },
+  };
+  await writeFile(path, JSON.stringify({ channels }));
+  expect(await readConfig(path)).toEqual({ channels });
 });

@@ -117,7 +117,8 @@ async function repairsOfOthers({ store }: Runtime, home: string, looked: Remark)
 export function listenForOthers(runtime: Runtime): Remark {
   return runtime.listen().then(
     () => undefined,
-    (error: Error) => `Other terminals cannot stop this one: ${error.message}`,
+    (error: Error) =>
+      error.name === "DoorError" ? error.message : `Other terminals cannot stop this one: ${error.message}`,
   );
 }
 

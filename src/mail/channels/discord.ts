@@ -1,0 +1,57 @@
+import { fitted } from "./plain-words.ts";
+import { factsOf, headlineOf, type Utterance } from "./utterance.ts";
+
+/**
+ * As Discord's webhooks take it.
+ *
+ * I1. Nobody is ever notified by what a model says: `allowed_mentions` allows none, and `@everyone`, `@here` and `<@1>`
+ *     are broken up besides.
+ * I2. Markdown is escaped, so that no word is a link under another name. An address that stands alone stays whole.
+ * I3. Every text is within Discord's limits: 2000 for the content, 256 for a title, 4096 for a description, 1024 for
+ *     a field, 6000 for all embeds together.
+ */
+export function discordBody(said: Utterance): unknown {
+  const facts = factsOf(said);
+  const fields = [
+    ...(said.choices ? [field("Choices", said.choices.map((choice, at) => `${at + 1}. ${choice}`).join("\n"))] : []),
+    ...(facts.length > 0 ? [field("About", facts.join("\n"))] : []),
+  ];
+  return {
+    content: escaped(headlineOf(said), HEADLINE),
+    embeds: [{ description: escaped(said.text, DESCRIPTION) || "…", ...(fields.length > 0 && { fields }) }],
+    allowed_mentions: { parse: [] },
+  };
+}
+
+const HEADLINE = 256;
+const DESCRIPTION = 3800;
+const FIELD = 1024;
+
+function field(name: string, value: string) {
+  return { name, value: escaped(value, FIELD) || "…" };
+}
+
+function escaped(text: string, limit: number): string {
+  return fitted(text, limit, piecesOf);
+}
+
+const ADDRESS = /https?:\/\/[^\s<>()[\]{}"'`|*\\@]+/g;
+/** ASCII punctuation that Markdown may read; a backslash before it makes it a plain character. */
+const MARKUP = new Set("\\`*_~|<>[](){}#+-.!:");
+
+function* piecesOf(text: string): Generator<string> {
+  let at = 0;
+  for (const { 0: address, index } of text.matchAll(ADDRESS)) {
+    yield* escapedCharacters(text.slice(at, index));
+    yield address;
+    at = index + address.length;
+  }
+  yield* escapedCharacters(text.slice(at));
+}
+
+function* escapedCharacters(text: string): Generator<string> {
+  for (const character of text) {
+    if (character === "@") yield "@\u200b";
+    else yield MARKUP.has(character) ? `\\${character}` : character;
+  }
+}

@@ -1,0 +1,125 @@
+import { z } from "zod";
+import { agentIdSchema } from "../../protocol/index.ts";
+import { DELIVERY_HEADER, isSignedWith, SIGNATURE_HEADER, TIMESTAMP_HEADER } from "./signature.ts";
+
+/**
+ * What comes in by a webhook: an answer, or a message. Pure but for the memory it is handed.
+ *
+ * R1. Nothing is read of a body before its signature is found right, in constant time.
+ * R2. What was signed more than five minutes ago, or ahead, is refused; so is what was signed before the memory began:
+ *     it might be a replay of what an earlier process took.
+ * R3. The same signature is taken once. So is a delivery id that was taken: `settle` says whether it was.
+ */
+export function receive(
+  body: Buffer,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  { secret, now, memory }: { secret: string; now: number; memory: Memory },
+): Received | Refused {
+  const timestamp = one(headers[TIMESTAMP_HEADER]);
+  const signature = one(headers[SIGNATURE_HEADER]);
+  if (!TIMESTAMP.test(timestamp) || !isSignedWith(secret, timestamp, body, signature))
+    return refused(401, "bad_signature", "The signature is missing or wrong.");
+  const signed = Number(timestamp) * 1000;
+  if (Math.abs(now - signed) > WINDOW_MS || signed < memory.since)
+    return refused(401, "too_old", "It was signed too long ago, or this clock and yours differ. Sign it anew.");
+  const problem = memory.note(signature, now);
+  if (problem) return problem;
+  const delivery = one(headers[DELIVERY_HEADER]).slice(0, 200);
+  if (delivery && memory.knows(delivery, now))
+    return refused(409, "already_received", "This delivery was taken before.");
+  const parsed = wordsSchema.safeParse(parsedJson(body));
+  if (!parsed.success) return refused(400, "bad_request", problemsOf(parsed.error));
+  return { status: 200, words: parsed.data, taken: () => delivery && memory.note(delivery, now) };
+}
+
+export interface Received {
+  status: 200;
+  words: Words;
+  /** To be called when the words are on record: from then on the same delivery is refused. */
+  taken(): void;
+}
+
+export interface Refused {
+  status: 400 | 401 | 409 | 429;
+  code: string;
+  message: string;
+}
+
+const WINDOW_MS = 5 * 60_000;
+const TIMESTAMP = /^\d{9,11}(\.\d{1,6})?$/;
+/** As many characters as a message may have. */
+const LONGEST = 32_000;
+
+const wordsSchema = z.union([
+  z.strictObject({
+    agent_id: agentIdSchema,
+    question_id: z.string().min(1).max(60),
+    response: z.string().min(1).max(LONGEST),
+  }),
+  z.strictObject({
+    agent_id: agentIdSchema,
+    message: z.string().min(1).max(LONGEST),
+    to: z.string().min(1).max(60).optional(),
+  }),
+]);
+export type Words = z.infer<typeof wordsSchema>;
+
+/** What was taken lately. Only what was signed rightly gets in, so a stranger cannot fill it. */
+export class Memory {
+  /** Milliseconds; what was signed before is not known here. */
+  readonly since: number;
+  readonly #seen = new Map<string, number>();
+  readonly #most: number;
+
+  constructor(since: number, most = 20_000) {
+    this.since = since;
+    this.#most = most;
+  }
+
+  knows(id: string, now: number): boolean {
+    this.#forget(now);
+    return this.#seen.has(id);
+  }
+
+  /** Refuses what it has seen, and more than it can remember: forgetting early would let a replay in. */
+  note(id: string, now: number): Refused | undefined {
+    if (this.knows(id, now)) return refused(409, "already_received", "This was received before. Sign it anew.");
+    if (this.#seen.size >= this.#most) return refused(429, "too_many", "Too many at once. Try again in some minutes.");
+    this.#seen.set(id, now);
+    return undefined;
+  }
+
+  /** Noted in order of time: the oldest are first. What was signed ahead is good for twice the window. */
+  #forget(now: number): void {
+    for (const [id, at] of this.#seen) {
+      if (now - at <= 2 * WINDOW_MS) return;
+      this.#seen.delete(id);
+    }
+  }
+}
+
+function refused(status: Refused["status"], code: string, message: string): Refused {
+  return { status, code, message };
+}
+
+function one(header: string | string[] | undefined): string {
+  return typeof header === "string" ? header : "";
+}
+
+function parsedJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+const WANTED = "Expected {agent_id, question_id, response} or {agent_id, message, to?} as JSON.";
+
+function problemsOf({ issues }: z.ZodError): string {
+  const inner = issues.flatMap((issue) => (issue.code === "invalid_union" ? issue.errors : [[issue]]));
+  // The form that was nearly right says best what is wrong.
+  const nearest = inner.sort((a, b) => a.length - b.length)[0] ?? [];
+  const lines = nearest.map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
+  return `${lines.join("; ")}. ${WANTED}`;
+}

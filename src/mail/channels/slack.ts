@@ -1,0 +1,43 @@
+import { fitted } from "./plain-words.ts";
+import { factsOf, headlineOf, type Utterance } from "./utterance.ts";
+
+/**
+ * As Slack's incoming webhooks take it.
+ *
+ * L1. Words stand in `plain_text`, where no markup is read, and `&`, `<` and `>` are escaped as Slack asks, so that
+ *     nothing in them is a mention (`<!channel>`, `<@U1>`) or a link under another name.
+ * L2. Every text is within Slack's limits: 150 for a header, 3000 for a section.
+ */
+export function slackBody(said: Utterance): unknown {
+  const section = (text: string) => ({ type: "section", text: plainText(text, SECTION) });
+  const facts = factsOf(said);
+  return {
+    text: escaped(`${headlineOf(said)}: ${said.text}`, FALLBACK),
+    mrkdwn: false,
+    blocks: [
+      { type: "header", text: plainText(headlineOf(said), HEADER) },
+      section(said.text),
+      ...(said.choices ? [section(said.choices.map((choice, at) => `${at + 1}. ${choice}`).join("\n"))] : []),
+      ...(facts.length > 0 ? [{ type: "context", elements: facts.map((fact) => plainText(fact, CONTEXT)) }] : []),
+    ],
+  };
+}
+
+const HEADER = 150;
+const SECTION = 3000;
+const CONTEXT = 300;
+/** What a notification shows. */
+const FALLBACK = 3000;
+
+function plainText(text: string, limit: number) {
+  // Slack refuses a message with an empty text.
+  return { type: "plain_text", text: escaped(text, limit).trim() || "…", emoji: false };
+}
+
+function escaped(text: string, limit: number): string {
+  return fitted(text, limit, function* (words) {
+    for (const character of words) yield ENTITIES[character] ?? character;
+  });
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };

@@ -1,0 +1,40 @@
+import type { Outgoing, Situation } from "../../projections/index.ts";
+
+/** One thing said to the human, with everything a stranger to the log needs to know about it. */
+export interface Utterance extends Omit<Outgoing, "channels" | "from"> {
+  /** The same at every try, also after a restart: whoever has taken it before need not take it again. */
+  delivery: string;
+  agent: { id: string; name: string };
+  from: { id: string; name: string };
+}
+
+export function utteranceOf(outgoing: Outgoing, { agent, roster }: Situation, channel: string): Utterance {
+  const { channels: _, from, ...said } = outgoing;
+  return {
+    ...said,
+    delivery: `${agent.id}.${said.of}.${said.fact}.${channel}`,
+    agent: { id: agent.id, name: agent.created.name },
+    from: { id: from, name: roster[from]?.spawned.name ?? from },
+  };
+}
+
+export function headlineOf({ topic, agent, from, ended }: Utterance): string {
+  switch (topic) {
+    case "questions":
+      return `${from.name} of ${agent.name} asks`;
+    case "messages":
+      return `${from.name} of ${agent.name} says`;
+    case "ends":
+      return ended === "completed" ? `${agent.name} has finished` : `${agent.name} has failed`;
+  }
+}
+
+/** What else there is to know, a line each. */
+export function factsOf({ topic, agent, of, deadline_ts, default: fallback }: Utterance): string[] {
+  if (topic !== "questions") return [];
+  const until = deadline_ts === undefined ? undefined : new Date(deadline_ts * 1000).toISOString();
+  return [
+    ...(until ? [`Wanted by ${until}${fallback === undefined ? "" : `, else: ${fallback}`}`] : []),
+    `Answer with: agiraph answer ${agent.id} --question ${of} "…"`,
+  ];
+}

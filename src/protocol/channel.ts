@@ -1,0 +1,55 @@
+import { z } from "zod";
+
+/** What of an agent's words to its human a channel carries. */
+export const channelTopicSchema = z.enum(["questions", "messages", "ends"]);
+export type ChannelTopic = z.infer<typeof channelTopicSchema>;
+export const CHANNEL_TOPICS: readonly ChannelTopic[] = channelTopicSchema.options;
+
+/** It stands in addresses, in facts and in what a model may name: plain. */
+export const channelNameSchema = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, "a channel's name is lower-case letters, digits, - and _, at most 40");
+
+/** Who knows it can answer in the human's name. */
+const secretSchema = z.string().min(16, "a secret has at least 16 characters: openssl rand -hex 32 makes one");
+
+/** A way to reach the human elsewhere: what is said to them is posted there, signed, and signed answers come back. */
+export const channelConfigSchema = z
+  .strictObject({
+    type: z.literal("webhook"),
+    url: z.string().superRefine((text, context) => {
+      const problem = problemWithUrl(text);
+      if (problem) context.addIssue({ code: "custom", message: problem });
+    }),
+    secret: secretSchema.optional(),
+    /** The environment variable that holds the secret, so that it need not stand in the file. */
+    secret_env: z.string().min(1).optional(),
+    preset: z.enum(["plain", "slack", "discord"]).optional(),
+    /** All of them if left out. */
+    to: z.array(channelTopicSchema).min(1).optional(),
+    /** Answers are taken at http://127.0.0.1:PORT/webhooks/NAME while a process works in the home; 0 is any free port. */
+    listen: z.strictObject({ port: z.int().min(0).max(65_535) }).optional(),
+  })
+  .superRefine(({ secret, secret_env, preset = "plain", listen }, context) => {
+    if (secret !== undefined && secret_env !== undefined)
+      context.addIssue({ code: "custom", path: ["secret_env"], message: "say secret or secret_env, not both" });
+    // Slack and Discord do not look at signatures: their address is the secret.
+    const isNeeded = preset === "plain" || listen !== undefined;
+    if (isNeeded && secret === undefined && secret_env === undefined)
+      context.addIssue({
+        code: "custom",
+        path: ["secret"],
+        message: "this channel needs a secret to sign with: give secret, or secret_env with a variable's name",
+      });
+  });
+export type ChannelConfig = z.infer<typeof channelConfigSchema>;
+
+function problemWithUrl(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (!url) return "this is not an address; expected https://…";
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    return `${url.protocol} is not a way to post; expected https:// (or http://)`;
+  return url.username || url.password
+    ? "an address with a user or password in it is refused; use the secret"
+    : undefined;
+}

@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import { apply, begin, type Situation } from "../projections/index.ts";
+import type { AgentId, Fact, NewFact } from "../protocol/index.ts";
+import { inboxOf } from "./inbox.ts";
+
+test("the human's inbox holds what waits for them over all agents, oldest first", () => {
+  const first = situation("agent-aaaa", "first", [
+    [10, question("question-1", "Which one?", { choices: ["A", "B"], deadline_ts: 99, default: "A" })],
+    [12, message("msg-1", "human", "Half is done.")],
+    [13, message("msg-2", "alice", "not for the human")],
+  ]);
+  const second = situation("agent-bbbb", "second", [[11, question("question-1", "May I?")]]);
+  const item = { choices: [], deadline_ts: null, default: null, from: { id: "alice", name: "Alice" } };
+  expect(inboxOf([second, first])).toEqual([
+    {
+      ...item,
+      kind: "question",
+      id: "question-1",
+      agent: { id: "agent-aaaa", name: "first" },
+      text: "Which one?",
+      since_ts: 10,
+      choices: ["A", "B"],
+      deadline_ts: 99,
+      default: "A",
+    },
+    {
+      ...item,
+      kind: "question",
+      id: "question-1",
+      agent: { id: "agent-bbbb", name: "second" },
+      text: "May I?",
+      since_ts: 11,
+    },
+    {
+      ...item,
+      kind: "message",
+      id: "msg-1",
+      agent: { id: "agent-aaaa", name: "first" },
+      text: "Half is done.",
+      since_ts: 12,
+    },
+  ]);
+});
+
+test("what was answered, withdrawn or read waits no longer", () => {
+  const now = situation("agent-aaaa", "first", [
+    [10, question("question-1", "Which one?")],
+    [10, question("question-2", "May I?")],
+    [11, message("msg-1", "human", "Half is done.")],
+    [
+      12,
+      { type: "human.response", data: { question_id: "question-1", worker_id: "alice", text: "A", channel: "web" } },
+    ],
+    [12, { type: "run.finished", data: { run_id: "run-1", outcome: { kind: "finished", summary: "" } } }],
+    [12, { type: "message.received", data: { message_id: "msg-1", by: "human" } }],
+  ]);
+  expect(inboxOf([now])).toEqual([]);
+});
+
+function situation(agent_id: AgentId, name: string, facts: [number, NewFact][]): Situation {
+  const data = {
+    name,
+    goal: "",
+    mode: "finite",
+    model: "m",
+    worker_model: "m",
+    budget_usd: null,
+    project: null,
+  } as const;
+  const now = begin({ seq: 1, ts: 1, agent_id, type: "agent.created", data: { ...data, tools: null } });
+  const spawned = { run_id: "run-1", worker_id: "alice", name: "Alice", kind: "harnessed", model: "m" } as const;
+  const all: [number, NewFact][] = [[2, { type: "worker.spawned", data: spawned }], ...facts];
+  all.forEach(([ts, fact], at) => {
+    apply(now, { ...fact, seq: at + 2, ts, agent_id } as Fact);
+  });
+  return now;
+}
+
+function question(question_id: string, text: string, more: object = {}): NewFact {
+  const data = { question_id, worker_id: "alice", node_id: null, call_id: question_id, text, ...more };
+  return { type: "human.question", data };
+}
+
+function message(message_id: string, to: string, text: string): NewFact {
+  return { type: "message.sent", data: { message_id, from: "alice", to, text, file: "f", hops: 1 } };
+}
