@@ -149,12 +149,18 @@ test("a prompt that fills the window by our estimate is sent all the same: its p
 });
 
 test("whoever would wait for somebody while it writes things down is asked to do that later", async () => {
-  const { entries } = await play([read(limit), call("ask_human"), say("Noted."), end]);
-  expect(entries.find((entry) => entry.role === "tool" && entry.tool === "ask_human")).toMatchObject({
+  const later = {
     ok: false,
     content:
       "Not run: write down what must not be lost first, then call this again when the conversation is compacted.",
-  });
+  };
+  const answer = (entry: Entry) => entry.role === "tool" && entry.tool === "ask_human";
+  const { entries } = await play([read(limit), call("ask_human"), say("Noted."), end]);
+  expect(entries.find(answer)).toMatchObject(later);
+  // Killed before it was told so, it is told so.
+  const before = [goal, ...entries.slice(0, entries.findIndex(answer))];
+  const again = await play([say("Noted."), end], { history: before, turn: 3 });
+  expect(again.entries[0]).toMatchObject(later);
 });
 
 test("it has three turns to write things down, which are no turns of the work; ending the work ends it", async () => {

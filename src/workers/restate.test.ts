@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { apply, begin } from "../projections/index.ts";
+import type { Fact, NewFact } from "../protocol/index.ts";
+import { coordinatorScope } from "../store/scope.ts";
+import { temporaryHome } from "../testing/index.ts";
+import { coordinatorStanding } from "./restate.ts";
+
+const run = { id: "run-1", goal: "Go" } as const;
+
+test("what the human said is restated as far as it was told; the rest comes by mail, once", async () => {
+  await using home = await temporaryHome();
+  const scope = coordinatorScope({ agentDir: home.path, runId: run.id, project: null });
+  const now = situationAfter(
+    said("human", "coordinator", "One."),
+    said("alice", "coordinator", "Two."),
+    said("human", "*", "Three."),
+  );
+  const between = async (untoldFrom: number) => {
+    const sections = await coordinatorStanding(run, scope, now, untoldFrom);
+    return sections.find(({ title }) => title === "Between you and your human")?.text;
+  };
+  expect(await between(4)).toBe("- Your human: One.");
+  expect(await between(Number.POSITIVE_INFINITY)).toBe("- Your human: One.\n- Your human: Three.");
+});
+
+function said(from: string, to: string, text: string): NewFact {
+  return { type: "message.sent", data: { message_id: text, from, to, text, file: "f", hops: 1 } };
+}
+
+/** The first of them is fact 2. */
+function situationAfter(...facts: NewFact[]) {
+  const plain = { name: "n", goal: "Go", mode: "finite", model: "m", worker_model: "m" } as const;
+  const data = { ...plain, budget_usd: null, project: null, tools: null };
+  const numbered = [{ type: "agent.created" as const, data }, ...facts].map(
+    (fact, at) => ({ ...fact, seq: at + 1, ts: 0, agent_id: "agent-abcd" }) as Fact,
+  );
+  const [first, ...rest] = numbered;
+  if (!first) throw new Error("nothing happened");
+  const now = begin(first);
+  for (const fact of rest) apply(now, fact);
+  return now;
+}
