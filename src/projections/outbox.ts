@@ -115,8 +115,9 @@ function open(
 ): void {
   const unread = Object.values(letters.queued).filter(({ reader }) => reader === HUMAN);
   const said: Said[] = [
-    ...Object.values(questions.open).map(saidOf),
+    // First, where both are of the same millisecond: whoever asks says nothing more until they are answered.
     ...unread.map(({ id, from, text, sent_ts }): Said => ({ topic: "messages", of: id, from, text, ts: sent_ts })),
+    ...Object.values(questions.open).map(saidOf),
   ];
   const carried = said.filter(({ topic }) => to.includes(topic)).sort((a, b) => a.ts - b.ts);
   outbox.waiting.push(...carried.map((each) => ({ fact, ...each, channels: [channel] })));
