@@ -174,6 +174,8 @@ export class Agent {
   /** Resolves when nobody works any more. Rejects when the record could not be kept. */
   async idle(): Promise<void> {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks.values());
+    // A folder may still be on its way for a node that nobody began.
+    await Promise.allSettled(this.#folders.values());
     this.#traces.flush();
     this.#recent.clear();
     if (this.#broken) throw this.#broken;
