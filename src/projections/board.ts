@@ -18,6 +18,8 @@ interface NodeBase {
   last_seq: number;
   /** It had ended and goes on: what was published of it is to be worked on again. */
   reopened?: true;
+  /** Nobody takes it before it is released. */
+  held?: true;
 }
 
 interface Ended {
@@ -74,6 +76,7 @@ export function applyToBoard(board: Board, fact: Fact): void {
       facts: 1,
       last_seq: fact.seq,
       status: "pending",
+      ...(fact.data.held && { held: true }),
     };
     if (parent_node_id) board.nodes[parent_node_id]?.children.push(node_id);
     noteChange(board, undefined, board.nodes[node_id]);
@@ -94,11 +97,16 @@ export function applyToBoard(board: Board, fact: Fact): void {
 function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
   const { id, spec, created_ts, children, reserved_for, failures, spent_usd, facts } = node;
   const again = node.reopened ? { reopened: node.reopened } : {};
+  const held = node.held ? { held: node.held } : {};
   const counted = { failures, spent_usd, facts, last_seq: fact.seq };
   const base = { id, spec, created_ts, children, reserved_for, ...counted, ...again };
   switch (fact.type) {
     case "node.reserved":
-      return node.status === "pending" ? { ...base, status: "pending", reserved_for: fact.data.worker_id } : undefined;
+      return node.status === "pending"
+        ? { ...base, ...held, status: "pending", reserved_for: fact.data.worker_id }
+        : undefined;
+    case "node.released":
+      return node.status === "pending" ? { ...base, status: "pending" } : undefined;
     case "node.retried":
       return { ...base, ...assignedIn(node, fact), failures: failures + 1, status: "assigned" };
     case "node.assigned":

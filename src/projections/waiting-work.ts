@@ -127,6 +127,7 @@ function release(index: Index, board: Board, completed: NodeId): void {
 }
 
 function becomesReady(index: Index, node: NodeState): void {
+  if (node.held) return;
   const list = readyListOf(workOf(index, node.spec.run_id), node);
   list.splice(placeOf(list, node.id), 0, node.id);
 }

@@ -46,6 +46,8 @@ export const factData = {
     project: z.string().nullable(),
     /** The tools of everyone in it by name, or null for all. What ends one's work is always there. */
     tools: z.array(z.string()).nullable(),
+    /** How long an infinite agent sleeps between its cycles. */
+    cycle_seconds: z.number().positive().optional(),
   }),
   "agent.started": z.object({ why: z.enum(["created", "resumed", "recovered", "new_goal"]), pid: z.int() }),
   /** Nobody works until `agent.resumed`: a person asked for it, or a stage wants their approval. */
@@ -55,7 +57,8 @@ export const factData = {
   "agent.completed": z.object({ summary: z.string() }),
   "agent.failed": z.object({ error: z.string(), outcome: outcomeSchema.optional() }),
 
-  "run.started": z.object({ run_id: runIdSchema, goal: z.string() }),
+  /** With the occurrence that began it, where that was a trigger. */
+  "run.started": z.object({ run_id: runIdSchema, goal: z.string(), trigger: z.string().optional() }),
   "run.finished": z.object({ run_id: runIdSchema, outcome: outcomeSchema }),
 
   "stage.started": z.object({
@@ -85,7 +88,10 @@ export const factData = {
     budget_usd: z.number().positive().optional(),
     /** What this role of seed 000 is called; a role's node ends with its checkpoint. */
     role: z.string().optional(),
+    /** Nobody takes it before it is released. */
+    held: z.literal(true).optional(),
   }),
+  "node.released": z.object(node),
   /** Whoever is named takes it as soon as they are free; nobody else does. */
   "node.reserved": z.object({ ...node, ...worker }),
   "node.assigned": z.object({ ...node, ...worker }),
@@ -136,7 +142,7 @@ export const factData = {
     until_ts: z.number().optional(),
   }),
   "worker.stopped": z.object(worker),
-  "worker.checkpointed": z.object({ ...actor, summary: z.string() }),
+  "worker.checkpointed": z.object({ ...actor, summary: z.string(), call_id: z.string().optional() }),
 
   "message.sent": z.object({
     message_id: z.string(),

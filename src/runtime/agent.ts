@@ -81,6 +81,7 @@ const CHANGES_THE_PLAN = new Set<Fact["type"]>([
 const WAKES_THE_SCHEDULER = new Set<Fact["type"]>([
   "node.created",
   "node.reserved",
+  "node.released",
   "node.completed",
   "node.failed",
   "node.reopened",
@@ -283,6 +284,8 @@ export class Agent {
   /** Resolves when nobody works any more. Rejects when the record could not be kept. */
   async idle(): Promise<void> {
     while (this.#tasks.size > 0 || this.#starting) await Promise.all([...this.#tasks.values(), this.#starting]);
+    // A folder may still be on its way for a node that nobody began.
+    await Promise.allSettled(this.#folders.values());
     this.#traces.flush();
     this.#recent.clear();
     if (this.#broken) throw this.#broken;

@@ -80,6 +80,7 @@ export class Team {
           deliverables: order.deliverables,
           parent_node_id: by.node_id,
           created_by: by.worker_id,
+          ...(order.hold && { held: true as const }),
           ...(order.checks.length > 0 && { checks: order.checks }),
           ...(order.budget_usd !== undefined && { budget_usd: order.budget_usd }),
         },
@@ -87,7 +88,9 @@ export class Team {
     ];
     if (worker) facts.push({ type: "node.reserved", data: { node_id, worker_id: worker.id } });
     await this.#append(facts);
-    return `Created ${node_id}. You will be told when it ends.`;
+    return order.hold
+      ? `Created ${node_id}. It is held: run it with a trigger, or assign it.`
+      : `Created ${node_id}. You will be told when it ends.`;
   }
 
   async spawn(order: NewWorker): Promise<ToolOutput> {
@@ -103,7 +106,9 @@ export class Team {
     if (node.status !== "pending") return refused(`${node.id} is ${node.status}; only waiting nodes can be assigned.`);
     const worker = this.#worker(word);
     if (!worker) return refused(this.#nobody(word));
-    await this.#append([{ type: "node.reserved", data: { node_id: node.id, worker_id: worker.id } }]);
+    const reserved: NewFact = { type: "node.reserved", data: { node_id: node.id, worker_id: worker.id } };
+    const released: NewFact[] = node.held ? [{ type: "node.released", data: { node_id: node.id } }] : [];
+    await this.#append([...released, reserved]);
     const { board } = this.#ports.soon();
     const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
     const when =
@@ -187,7 +192,8 @@ export class Team {
     const open = new Map(
       [...openNodes(soon().board, this.#run), ...openNodes(now().board, this.#run)].map((node) => [node.id, node]),
     );
-    const list = [...open.values()].map((node) => `${node.id} is ${node.status}`);
+    // What is held waits for something that may never come: it keeps nobody from finishing.
+    const list = [...open.values()].filter(({ held }) => !held).map((node) => `${node.id} is ${node.status}`);
     return list.length > 0 ? `${list.join(", ")}. Wait for the news.` : null;
   }
 
@@ -220,12 +226,38 @@ export class Team {
     return this.#message(from, HUMAN, words, { aloud: true });
   }
 
+  /** What a trigger says, known by its occurrence: said again after a crash, it is still the same message. */
+  async remind(key: string, from: string, word: string, text: string): Promise<void> {
+    const to = this.#addressee(word);
+    if (to === undefined) throw new Error(this.#nobody(word));
+    const { letters } = this.#ports.soon();
+    if (letters.queued[key] || letters.settled.some(({ id }) => id === key)) return;
+    const reader = readerOf(to, this.#ports.soon());
+    const fact = this.#message(from, to, text, reader === to ? {} : { reader });
+    await this.#ports.log.append({ facts: [{ ...fact, data: { ...fact.data, message_id: key } }] }).durable;
+  }
+
+  /** A node that is held may begin; one that failed is tried again. */
+  async runNode(id: NodeId): Promise<void> {
+    const node = this.#ports.soon().board.nodes[id];
+    if (!node) throw new Error(`There is no node "${id}".`);
+    if (node.status === "completed") throw new Error(`${id} is completed.`);
+    if (node.status === "failed") {
+      await this.#append([{ type: "node.reopened", data: { node_id: id, reserved_for: null } }]);
+    } else if (node.held) await this.#append([{ type: "node.released", data: { node_id: id } }]);
+  }
+
   async suggest(actor: { worker_id: WorkerId; node_id: NodeId | null }, suggestion: string): Promise<ToolOutput> {
     await this.#append([{ type: "suggestion.made", data: { ...actor, suggestion } }]);
     return "The coordinator has your suggestion and decides. Go on with your work.";
   }
 
-  #message(from: string, to: string, text: string, more: { reader?: string; aloud?: true }): NewFact {
+  #message(
+    from: string,
+    to: string,
+    text: string,
+    more: { reader?: string; aloud?: true },
+  ): Extract<NewFact, { type: "message.sent" }> {
     const number = ++this.#messages;
     const file = `_messages/${String(number).padStart(4, "0")}_${from}_to_${to === "*" ? "all" : to}.md`;
     const hops = this.#hops(from, to);

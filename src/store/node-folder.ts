@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import { closeFolder, type Folder, glance, makeFolder, openFolder } from "./walk.ts";
+import { closeFolder, type Folder, glance, makeFolderAside, openFolder } from "./walk.ts";
 import { addWhole, rewriteWhole, writeWhole } from "./whole-file.ts";
 
 export { finishPublish, type Prepared, preparePublish, recoverPublish, reopenPublish, undoPublish } from "./publish.ts";
@@ -76,7 +76,7 @@ async function createFolder(
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const folder = openFolder(dir, []);
   try {
-    for (const name of folders) makeFolder(folder, name);
+    for (const name of folders) await makeFolderAside(folder, name);
     for (const [name, content] of Object.entries(files)) await addFile(folder, name, content);
   } finally {
     closeFolder(folder);

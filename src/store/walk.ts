@@ -9,6 +9,7 @@ import {
   lstatSync,
   mkdir,
   mkdirSync,
+  open,
   opendirSync,
   openSync,
   rename,
@@ -18,6 +19,7 @@ import {
 import { join } from "node:path";
 import { promisify } from "node:util";
 
+const openFd: (path: string, flags: number, mode: number) => Promise<number> = promisify(open);
 const makeDir: (path: string, mode: number) => Promise<unknown> = promisify(mkdir);
 const move = promisify(rename);
 
@@ -126,8 +128,21 @@ function openRegular(folder: Folder, name: string, access: number): OpenFile {
 
 /** A new file to write, ours alone; refused when the name is taken. It belongs to whom its folder belongs. */
 export function createFile(folder: Folder, name: string, mode: number): number {
-  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-  const fd = openAt(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  return madeOurs(folder, openAt(folder, name, NEW_FILE, mode), mode);
+}
+
+/** The same, without holding up everybody else: where many files were deleted lately, ext4 takes long to make one. */
+export async function createFileAside(folder: Folder, name: string, mode: number): Promise<number> {
+  const path = childPath(folder, name);
+  const fd = await openFd(path, NEW_FILE | NO_LINKS_AT_ALL, mode).catch((error: unknown) => {
+    throw troubleOf(error, folder, name);
+  });
+  return madeOurs(folder, fd, mode);
+}
+
+const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+function madeOurs(folder: Folder, fd: number, mode: number): number {
   try {
     // The mode given to open is cut by the umask; what is asked for here is exact.
     fchmodSync(fd, mode);

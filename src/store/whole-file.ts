@@ -1,6 +1,15 @@
 import { closeSync, fdatasync, writeSync } from "node:fs";
 import { promisify } from "node:util";
-import { createFile, type Folder, glance, openFileToWrite, removeIn, renameIn, WalkTrouble } from "./walk.ts";
+import {
+  createFile,
+  createFileAside,
+  type Folder,
+  glance,
+  openFileToWrite,
+  removeIn,
+  renameIn,
+  WalkTrouble,
+} from "./walk.ts";
 
 /** A file being written carries this name until it is whole; a crash may leave one behind. */
 export const UNFINISHED = ".agiraph-unfinished-";
@@ -60,10 +69,10 @@ export async function rewriteWhole(folder: Folder, name: string, content: Uint8A
   if (!overwritten(folder, name, content)) await writeWhole(folder, name, content, "unsynced");
 }
 
-function addedInPlace(folder: Folder, name: string, content: Uint8Array): boolean {
+async function addedInPlace(folder: Folder, name: string, content: Uint8Array): Promise<boolean> {
   let fd: number;
   try {
-    fd = createFile(folder, name, 0o600);
+    fd = await createFileAside(folder, name, 0o600);
   } catch (error) {
     if (error instanceof WalkTrouble && error.kind === "in_the_way") return false;
     throw error;

@@ -38,6 +38,10 @@ const newWork = z.object({
     .default("multi")
     .describe("multi: a worker with tools. single: one answer, no tools; the cheapest."),
   worker: z.string().optional().describe("Name of the worker who should do it; anyone who is free if left out."),
+  hold: z
+    .boolean()
+    .default(false)
+    .describe("Nobody begins it before a trigger runs it (schedule with run_node) or you assign it."),
   checks: z
     .array(z.string().min(1))
     .default([])
