@@ -52,8 +52,9 @@ export class Mailbox {
     const content = this.#waiting.map((news) => news.text).join("\n\n");
     const messages = this.#waiting.flatMap((news) => news.message_id ?? []);
     const from = this.#waiting.some((news) => news.from === HUMAN) ? HUMAN : "agiraph";
+    const beat = this.#waiting.every((news) => news.beat) ? { beat: true as const } : {};
     this.#waiting = [];
-    return [{ role: "user", from, content, upto: last.seq, ...(messages.length > 0 && { messages }) }];
+    return [{ role: "user", from, content, upto: last.seq, ...(messages.length > 0 && { messages }), ...beat }];
   }
 
   /** Whether somebody has spoken who is not to be kept waiting: the human, or the coordinator. */

@@ -5,13 +5,16 @@ import {
   type Letter,
   type NodeState,
   type Situation,
+  triggerNamed,
 } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type FactOf, HUMAN, type NodeId } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, type FactOf, HUMAN, isMadeByTrigger, type NodeId } from "../protocol/index.ts";
 
 export interface News {
   text: string;
   /** Present when it is a message, which is received by being told. */
   message_id?: string;
+  /** Only a heartbeat. */
+  beat?: true;
   /** Present when somebody speaks, not the house: the human, the coordinator, a colleague. */
   from?: string;
 }
@@ -22,6 +25,7 @@ export function newsFor(reader: string, fact: Fact, now: Situation): News | unde
     const { from, to, message_id, text } = fact.data;
     const isFor = (fact.data.reader ?? to) === reader || (to === "*" && from !== reader);
     if (!isFor) return undefined;
+    if (isMadeByTrigger(message_id)) return reminder(message_id, text, now);
     const forWhom = to !== reader && to !== "*" ? ` for ${nameOf(to, now)}, who has no work now` : "";
     return { text: `[Message from ${nameOf(from, now)}${forWhom}]: ${text}`, message_id, from };
   }
@@ -42,8 +46,21 @@ export function newsFor(reader: string, fact: Fact, now: Situation): News | unde
   return text === undefined ? undefined : { text };
 }
 
+/** What a trigger has to say. */
+function reminder(message_id: string, text: string, { triggers }: Situation): News {
+  const [id = ""] = message_id.split(/[@#]/);
+  const isBeat = triggerNamed(triggers, id)?.when.type === "heartbeat";
+  const news = { text: `[${id} is due]: ${text}`, message_id };
+  return isBeat
+    ? { ...news, text: `${news.text}\nIf nothing needs you, answer ${QUIET} and nothing else.`, beat: true }
+    : news;
+}
+
+const QUIET = "HEARTBEAT_OK";
+
 /** A message to this reader itself. */
 export function newsOfLetter({ id, from, text }: Letter, now: Situation): News {
+  if (isMadeByTrigger(id)) return reminder(id, text, now);
   return { text: `[Message from ${nameOf(from, now)}]: ${text}`, message_id: id, from };
 }
 

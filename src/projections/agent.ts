@@ -1,4 +1,4 @@
-import type { AgentId, Fact, FactOf, Outcome, RunId } from "../protocol/index.ts";
+import { type AgentId, COORDINATOR, type Fact, type FactOf, type Outcome, type RunId } from "../protocol/index.ts";
 
 export type AgentStatus = "idle" | "working" | "waiting_for_human" | "paused" | "stopped" | "completed" | "failed";
 
@@ -15,7 +15,11 @@ export interface AgentState {
     goal: string;
     started_ts: number;
     finished: FactOf<"run.finished">["data"]["outcome"] | null;
+    /** The occurrence of a trigger that began it. */
+    trigger: string | null;
   } | null;
+  /** The call of the coordinator's last checkpoint, until it has its result. */
+  checkpoint: string | null;
   runs: number;
   summary: string | null;
   error: string | null;
@@ -35,6 +39,7 @@ export function bornFrom(fact: FactOf<"agent.created">): AgentState {
     summary: null,
     error: null,
     outcome: null,
+    checkpoint: null,
   };
 }
 
@@ -69,7 +74,19 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       return;
     case "run.started":
       agent.runs += 1;
-      agent.run = { id: fact.data.run_id, goal: fact.data.goal, started_ts: fact.ts, finished: null };
+      agent.run = {
+        id: fact.data.run_id,
+        goal: fact.data.goal,
+        started_ts: fact.ts,
+        finished: null,
+        trigger: fact.data.trigger ?? null,
+      };
+      return;
+    case "worker.checkpointed":
+      if (fact.data.worker_id === COORDINATOR) agent.checkpoint = fact.data.call_id ?? null;
+      return;
+    case "tool.result":
+      if (fact.data.worker_id === COORDINATOR && fact.data.call_id === agent.checkpoint) agent.checkpoint = null;
       return;
     case "run.finished":
       if (agent.run?.id === fact.data.run_id) agent.run.finished = fact.data.outcome;

@@ -24,7 +24,7 @@ export function applyToThread(thread: Thread, fact: Fact): void {
 function utteranceIn(fact: Fact): Omit<Utterance, "seq" | "ts"> | undefined {
   switch (fact.type) {
     case "run.started":
-      return { from: HUMAN, to: COORDINATOR, text: fact.data.goal };
+      return { from: fact.data.trigger ? "agiraph" : HUMAN, to: COORDINATOR, text: fact.data.goal };
     case "message.sent":
       return { from: fact.data.from, to: fact.data.to, text: fact.data.text };
     case "human.question":
@@ -36,6 +36,7 @@ function utteranceIn(fact: Fact): Omit<Utterance, "seq" | "ts"> | undefined {
     case "human.nudge":
       return { from: HUMAN, to: COORDINATOR, text: fact.data.text };
     case "agent.completed":
+      if (fact.data.summary === "HEARTBEAT_OK") return undefined; // there was nothing to say
       return { from: COORDINATOR, to: HUMAN, text: fact.data.summary };
     case "agent.failed":
       return { from: COORDINATOR, to: HUMAN, text: fact.data.error };

@@ -43,6 +43,8 @@ const userEntry = z.object({
   messages: z.array(z.string()).optional(),
   /** The word after a try that failed: from here on it is another try. */
   again: z.literal(true).optional(),
+  /** Nothing but a heartbeat: with an answer that there is nothing to do, it is not shown again. */
+  beat: z.literal(true).optional(),
   /** Present on the first entry of an assignment. */
   node_id: z.string().optional(),
   run_id: z.string().optional(),

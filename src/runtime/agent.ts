@@ -24,11 +24,14 @@ import { NodeTraces } from "../store/node-trace.ts";
 import { nodeDir, runDir } from "../store/paths.ts";
 import { writeGoal, writeOutput } from "../store/run-files.ts";
 import type { AgentLog } from "../store/store.ts";
+import { writeTriggers } from "../store/triggers-file.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { coordinate } from "../workers/coordinator.ts";
+import { MEMORY_UPKEEP } from "../workers/cycles.ts";
 import type { Workplace } from "../workers/harnessed.ts";
-import { noteRun } from "../workers/memories.ts";
+import { noteRun, upkeepOf } from "../workers/memories.ts";
 import { BudgetExhausted, Purse } from "../workers/purse.ts";
+import { Alarms } from "./alarms.ts";
 import { type OpenChannel, Postman } from "./channels.ts";
 import { foreseen } from "./foreseen-log.ts";
 import { type Channel, checkNewGoal, HumanRefusal, nudgeOf, questionFor, responseTo } from "./human.ts";
@@ -38,12 +41,14 @@ import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
 import { strandedMail } from "./people.ts";
 import { PlanFile } from "./plan-file.ts";
 import { RecentFacts } from "./recent-facts.ts";
+import { Schedule } from "./schedule.ts";
 import { assignments } from "./scheduler.ts";
 import { Team } from "./team.ts";
 import type { TeamLimits } from "./team-limits.ts";
+import { type Callbacks, triggerActions } from "./trigger-actions.ts";
 
 /** What the house provides to every agent in it. */
-export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse"> & {
+export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse" | "schedule"> & {
   maxConcurrent: number;
   pid: number;
   limits: TeamLimits;
@@ -52,6 +57,8 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse"> &
   checkModel(id: string): void;
   /** Rejects, with advice, for a model whose price nobody knows. */
   checkPrices(...models: (string | undefined)[]): Promise<void>;
+  /** What triggers may have called, by name. */
+  callbacks: Callbacks;
   /** Where else the human is reached. */
   channels: readonly OpenChannel[];
   random(): number;
@@ -62,6 +69,8 @@ interface Start {
   budget_tokens?: number | undefined;
   /** Of the run that begins; the agent's first one if left out. */
   goal?: string;
+  /** The occurrence that begins it, where that is a trigger. */
+  trigger?: string;
   /** What brings it about, in the same append. */
   first?: NewFact[];
 }
@@ -117,6 +126,9 @@ export class Agent {
   #scheduling = false;
   readonly #plan: PlanFile;
   readonly #postman: Postman;
+  readonly #calendar: Schedule;
+  #isTriggersFileDue = false;
+  readonly #alarms: Alarms;
   #nodes: number;
   #unsnapshotted = 0;
   #broken: unknown;
@@ -132,6 +144,30 @@ export class Agent {
     this.#nodes = Object.keys(now.board.nodes).length;
     this.log.subscribe((fact) => this.#onFact(fact));
     const { channels, clock, random } = house;
+    const [mine, soon] = [() => this.#now, () => this.#soon];
+    const { timeZone } = house;
+    const upkeep = async (_: unknown, key: string) => {
+      const task = await upkeepOf({ log: this.log, clock });
+      if (task) await actions.wake(task, key);
+    };
+    const callbacks: Callbacks = { ...house.callbacks, [MEMORY_UPKEEP]: upkeep };
+    const actions = triggerActions({
+      soon,
+      callbacks,
+      team: (run) => this.#team(run),
+      begin: (goal, trigger) => this.#beginBy(trigger, goal),
+      goOn: () => this.#goOn(),
+    });
+    this.#calendar = new Schedule({ log: this.log, soon, clock, timeZone, callbacks: Object.keys(callbacks) });
+    this.#alarms = new Alarms({
+      log: this.log,
+      now: mine,
+      soon,
+      clock,
+      actions,
+      changed: () => this.#writeTriggers(),
+      failed: (error) => this.#fail(error),
+    });
     this.#postman = new Postman(channels, { log: this.log, now: () => this.#now, clock, random });
   }
 
@@ -162,7 +198,7 @@ export class Agent {
 
   async #start(
     why: FactOf<"agent.started">["data"]["why"],
-    { budget_usd, budget_tokens, goal, first = [] }: Start,
+    { budget_usd, budget_tokens, goal, trigger, first = [] }: Start,
   ): Promise<void> {
     if (this.#broken !== undefined) this.#forget();
     const refusal = why === "created" ? null : whyTooLittle(this.#now, budget_usd, why);
@@ -178,7 +214,7 @@ export class Agent {
     facts.push(...again);
     if (why === "resumed") facts.push({ type: "agent.resumed", data: {} });
     facts.push({ type: "agent.started", data: { why, pid: this.#house.pid } });
-    if (!run) facts.push(...this.#newRun(goal ?? this.#now.agent.created.goal));
+    if (!run) facts.push(...this.#newRun(goal ?? this.#now.agent.created.goal, trigger));
     facts.push({ type: "worker.busy", data: { worker_id: COORDINATOR, node_id: null } });
     const taken = run ? openNodes(this.#now.board, run.id).filter(isTaken) : [];
     const goingOn = taken.filter(({ id }) => !isAmong(id, again));
@@ -186,6 +222,7 @@ export class Agent {
     this.#work = new AbortController();
     this.#purse = new Purse(() => this.#soon);
     await this.log.append({ facts }).durable;
+    this.keepTime();
     await this.#traces.repair(this.log);
     const current = this.#now.agent.run;
     if (!current) throw new Error("A started agent has a run.");
@@ -230,6 +267,16 @@ export class Agent {
   async nudge(text: string, channel: Channel = "terminal"): Promise<string> {
     await this.log.append({ facts: [nudgeOf(this.#soon, text, channel)] }).durable;
     return `The coordinator hears it before its next turn.${await this.#goOn()}`;
+  }
+
+  /** From now on what is due happens: with the first start, or for an agent that only waits for its triggers. */
+  keepTime(): void {
+    this.#alarms.start();
+  }
+
+  /** What the agent is to do later, as its human may see and change it. */
+  get schedule(): Schedule {
+    return this.#calendar;
   }
 
   /** The human has seen everything that was said to them. */
@@ -292,16 +339,17 @@ export class Agent {
   }
 
   async close(): Promise<void> {
+    await this.#alarms.stop();
     await this.halt().catch(() => {});
     await this.#postman.close();
     this.#plan.write();
     await this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
   }
 
-  #newRun(goal: string): NewFact[] {
+  #newRun(goal: string, trigger?: string): NewFact[] {
     const run_id: RunId = `run-${Number(this.#now.agent.run?.id.slice(4) ?? 0) + 1}`;
     const { model } = this.#now.agent.created;
-    const facts: NewFact[] = [{ type: "run.started", data: { run_id, goal } }];
+    const facts: NewFact[] = [{ type: "run.started", data: { run_id, goal, ...(trigger && { trigger }) } }];
     if (!this.#now.roster[COORDINATOR]) {
       facts.push({
         type: "worker.spawned",
@@ -426,6 +474,23 @@ export class Agent {
     await this.start("new_goal", { goal, first }).catch((error: unknown) => this.#fail(error));
   }
 
+  /** A trigger wakes an agent that has finished: with another run, unless one has begun meanwhile. */
+  async #beginBy(trigger: string, task: string): Promise<void> {
+    await this.idle();
+    const { run } = this.#soon.agent;
+    if (!run || run.finished) return this.start("new_goal", { goal: task, trigger });
+    await this.#team(run.id).remind(trigger, "agiraph", COORDINATOR, task);
+  }
+
+  #writeTriggers(): void {
+    if (this.#isTriggersFileDue) return;
+    this.#isTriggersFileDue = true;
+    setImmediate(() => {
+      this.#isTriggersFileDue = false;
+      derived(() => writeTriggers(this.log.dir, this.#now));
+    });
+  }
+
   /** What a run leaves open when it ends: its stage, nodes nobody will finish, and mail that nobody will read. */
   #closing(run_id: RunId): NewFact[] {
     const stage = currentStage(this.#soon.stages, run_id);
@@ -469,6 +534,7 @@ export class Agent {
       now: () => this.#now,
       soon: () => this.#soon,
       purse: this.#purse,
+      schedule: this.#calendar.by(COORDINATOR),
       aloud: (from, text) => this.#team(run).aloud(from, text),
       live: (delta) => {
         for (const listener of this.#listeners) listener(delta);

@@ -11,6 +11,7 @@ const order = (change: Partial<NewWork>): NewWork => ({
   dependencies: [],
   inference: "multi",
   checks: [],
+  hold: false,
   ...change,
 });
 const LIMITS = { maxDepth: 3, maxChildren: 2 };

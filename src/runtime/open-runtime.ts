@@ -20,7 +20,17 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     instead.catalog ??
     createCatalog({ env: settings.env, config: settings.config, sleep: clock.sleep, now: clock.now, random });
   const { tools, check } = equip(settings);
-  return new Runtime(settings, { store, catalog, clock, random, tools, check, pid: process.pid, ...instead });
+  return new Runtime(settings, {
+    store,
+    catalog,
+    clock,
+    random,
+    tools,
+    check,
+    pid: process.pid,
+    callbacks: {},
+    ...instead,
+  });
 }
 
 /** Looks at a home that another process may be working in. */

@@ -13,6 +13,7 @@ import { type ControlRequest, listenForControl } from "./control.ts";
 import { nameFrom, newAgentId } from "./names.ts";
 import type { Settings } from "./settings.ts";
 import { agreedContract, TEAM_LIMITS } from "./team-limits.ts";
+import type { Callbacks } from "./trigger-actions.ts";
 import type { Door } from "./webhook-door.ts";
 
 export interface NewAgent {
@@ -23,6 +24,8 @@ export interface NewAgent {
   worker_model?: string;
   budget_usd?: number;
   budget_tokens?: number;
+  /** How long an infinite agent sleeps between its cycles; an hour if left out. */
+  cycle_seconds?: number;
   /** The folder the team may read as `project/`. */
   project?: string;
   tools?: readonly string[];
@@ -36,6 +39,8 @@ export interface RuntimePorts {
   tools: House["tools"];
   check: House["check"];
   pid: number;
+  /** What triggers may have called, by name. */
+  callbacks: Callbacks;
 }
 
 /** The person's to mend: a price in config.json, or no budget. */
@@ -89,6 +94,7 @@ export class Runtime {
         worker_model: order.worker_model ?? order.model,
         budget_usd: order.budget_usd ?? null,
         ...(order.budget_tokens !== undefined && { budget_tokens: order.budget_tokens }),
+        ...(order.cycle_seconds !== undefined && { cycle_seconds: order.cycle_seconds }),
         project: order.project ?? null,
         tools: order.tools ? [...order.tools] : null,
       },
@@ -158,6 +164,8 @@ export class Runtime {
       pid,
       tools,
       model: (id) => catalog.model(id),
+      callbacks: this.#ports.callbacks,
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       approveStages: config.approve_stages ?? false,
       checkModel: (id) => void catalog.resolve(id),
       checkPrices: (...models) => this.checkPrices(...models),

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import type { Catalog } from "../models/catalog.ts";
 import type { Model, ModelRequest } from "../models/model.ts";
 import type { NodeState, Situation } from "../projections/index.ts";
@@ -6,7 +7,7 @@ import type { Config } from "../protocol/config.ts";
 import type { Fact, Outcome, StoredEntry } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { openRuntime } from "../runtime/open-runtime.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Runtime, RuntimePorts } from "../runtime/runtime.ts";
 import type { Environment } from "../runtime/settings.ts";
 import type { ScriptedModel } from "./script.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
@@ -25,6 +26,11 @@ export interface TeamPlan {
   config?: Config;
   env?: Environment;
   clock?: Clock;
+  mode?: "finite" | "infinite";
+  /** How long an infinite agent sleeps between its cycles. */
+  cycle_seconds?: number;
+  /** What triggers may have called. */
+  callbacks?: RuntimePorts["callbacks"];
 }
 
 /**
@@ -39,18 +45,27 @@ export async function startTeam(plan: TeamPlan): Promise<Team> {
   const temporary = plan.home === undefined ? await temporaryHome() : undefined;
   const home = plan.home ?? temporary?.path ?? "";
   const settings = { home, env: plan.env ?? {}, config: plan.config ?? {} };
-  const catalog = scriptedCatalog(plan);
-  const runtime = await openRuntime(settings, { catalog, ...(plan.clock ? { clock: plan.clock } : {}) });
+  const runtime = await openRuntime(settings, portsOf(plan));
   const agent = await runtime.create({
     goal: plan.goal,
     model: COORDINATOR_MODEL,
     worker_model: WORKER_MODEL,
+    ...(plan.mode && { mode: plan.mode }),
+    ...(plan.cycle_seconds && { cycle_seconds: plan.cycle_seconds }),
     ...(plan.tools ? { tools: plan.tools } : {}),
     ...(plan.project ? { project: plan.project } : {}),
     ...(plan.budget_tokens ? { budget_tokens: plan.budget_tokens } : {}),
     ...(plan.budget_usd ? { budget_usd: plan.budget_usd } : {}),
   });
   return new Team(runtime, agent, plan, temporary);
+}
+
+function portsOf(plan: TeamPlan) {
+  return {
+    catalog: scriptedCatalog(plan),
+    ...(plan.clock && { clock: plan.clock }),
+    ...(plan.callbacks && { callbacks: plan.callbacks }),
+  };
 }
 
 export class Team implements AsyncDisposable {
@@ -78,6 +93,15 @@ export class Team implements AsyncDisposable {
   /** Resolves when it is so: with the fact that makes it so, or at once. */
   until(isSo: (now: Situation) => boolean): Promise<void> {
     return until(this.agent, isSo);
+  }
+
+  /** The process ends and another one opens the same home; nobody works before something is started. */
+  async restart(): Promise<Team> {
+    const home = dirname(dirname(this.agent.log.dir));
+    await this.runtime.close();
+    const settings = { home, env: this.#plan.env ?? {}, config: this.#plan.config ?? {} };
+    const runtime = await openRuntime(settings, portsOf(this.#plan));
+    return new Team(runtime, await runtime.agent(this.agent.log.id), this.#plan, this.#temporary);
   }
 
   board(): NodeState[] {

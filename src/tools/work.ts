@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { CallPart } from "../protocol/index.ts";
 import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
 
 /** What a worker may do with its node; the runtime stands behind it. */
@@ -12,7 +13,7 @@ export interface NodePort {
 }
 
 export interface CheckpointPort {
-  checkpoint(summary: string): Promise<ToolOutput>;
+  checkpoint(summary: string, call: CallPart | undefined, signal: AbortSignal): Promise<ToolOutput>;
 }
 
 export interface DelegationPort {
@@ -100,7 +101,7 @@ export function checkpointTool(port: CheckpointPort): Tool {
 - Write your files first. A checkpoint with nothing on disk helps nobody.`,
     repeatable: true,
     parameters: toCheckpoint,
-    run: ({ summary }) => port.checkpoint(summary),
+    run: ({ summary }, signal, call) => port.checkpoint(summary, call, signal),
   });
 }
 

@@ -16,12 +16,15 @@ import { coordinatorScope, type Scope } from "../store/scope.ts";
 import { type CoordinationPort, coordinationTools } from "../tools/coordination.ts";
 import { askHumanTool } from "../tools/human.ts";
 import { mailTools } from "../tools/mail.ts";
-import type { Tool, ToolOutput } from "../tools/tool.ts";
+import { scheduleTools } from "../tools/schedule.ts";
+import type { Tool } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
-import { checkpointTool, createWorkNodeTool } from "../tools/work.ts";
+import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../tools/work.ts";
 import { asking } from "./asking.ts";
 import { type Actor, carryOut } from "./carry-out.ts";
+import { nextCycle } from "./cycles.ts";
 import { type Colleagues, onlyThese, textIn, type Workplace, waitForMail } from "./harnessed.ts";
+import { isQuiet } from "./heartbeat.ts";
 import { recalled } from "./memories.ts";
 import { pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
@@ -54,7 +57,8 @@ export async function coordinate(
   const begun = pastOf(stored, "beginning", (entry) => entry.role === "user" && entry.run_id === run.id);
   const cursor = begun?.cursor ?? now().seq;
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
-  const hands = toolsFor(team, scope, mailbox, model, place);
+  const cycles = new Cycles(mailbox, place);
+  const hands = toolsFor(team, scope, mailbox, cycles, model, place);
   const toolbox = noticingRepeats(new Toolbox(onlyThese(hands, allowed, ["finish"])));
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {
@@ -62,12 +66,15 @@ export async function coordinate(
     const job = {
       ...past,
       history: past.history.map(withoutGivingUp),
-      maxTurns: past.turn - 1 + place.maxTurns,
+      // Each cycle of an infinite agent has turns of its own.
+      get maxTurns() {
+        return past.turn - 1 + place.maxTurns * (1 + cycles.slept);
+      },
       compactable: {
         flushWords: () => place.prompts("memory-flush"),
         restate: () => coordinatorStanding(run, scope, now(), mailbox.untoldFrom),
       },
-      onSilence: waitOrEnd(run.id, team, mailbox, place),
+      onSilence: waitOrEnd(run.id, team, mailbox, cycles, place),
     };
     const hearing = { mail: () => mailbox.take(), isUrgent: () => mailbox.isUrgent };
     return await carryOut(job, { model, toolbox, ...hearing }, ACTOR, place, signal);
@@ -83,10 +90,20 @@ function withoutGivingUp(entry: Entry): Entry {
   return result;
 }
 
-function toolsFor(team: TeamPort, scope: Scope, mailbox: Mailbox, model: Model, place: Workplace): Tool[] {
-  const checkpoint = async (summary: string): Promise<ToolOutput> => {
-    const data = { worker_id: COORDINATOR, node_id: null, summary };
-    await place.log.append({ facts: [{ type: "worker.checkpointed", data }] }).durable;
+function toolsFor(
+  team: TeamPort,
+  scope: Scope,
+  mailbox: Mailbox,
+  cycles: Cycles,
+  model: Model,
+  place: Workplace,
+): Tool[] {
+  const checkpoint: CheckpointPort["checkpoint"] = async (summary, call, signal) => {
+    const data = { worker_id: COORDINATOR, node_id: null, summary, ...(call && { call_id: call.id }) };
+    // Asked again after a crash, it was recorded.
+    if (!call || place.soon().agent.checkpoint !== call.id)
+      await place.log.append({ facts: [{ type: "worker.checkpointed", data }] }).durable;
+    if (cycles.isEndless) return cycles.sleep(signal);
     return `Recorded. ${REFLECT} Go on.`;
   };
   const mail = {
@@ -102,6 +119,7 @@ function toolsFor(team: TeamPort, scope: Scope, mailbox: Mailbox, model: Model, 
     ...mailTools(mail),
     askHumanTool(asking(ACTOR, place)),
     ...coordinationTools(team),
+    ...scheduleTools(place.schedule),
     checkpointTool({ checkpoint }),
   ];
 }
@@ -114,7 +132,7 @@ async function beginRun(
   cursor: number,
   place: Workplace,
 ) {
-  const { log, prompts, today } = place;
+  const { log, now, prompts, today } = place;
   const [soul, memory, rules] = await Promise.all([
     textIn(scope, "agent/SOUL.md"),
     recalled(place),
@@ -122,7 +140,8 @@ async function beginRun(
   ]);
   const brief = { soul, goal: run.goal, today: today(), memory, rules, files: scope.describe() };
   const system = coordinatorPrompt(brief, toolbox.specs);
-  const first: UserEntry = { role: "user", from: HUMAN, content: run.goal, run_id: run.id, upto: cursor };
+  const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
+  const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: CONVERSATION, entries } }).durable;
   return { system, history: [...before, first], turn: 1, tried: 0, flushTurns: 0, cursor };
@@ -139,10 +158,22 @@ const PATIENCE = 4;
  * about; a whole answer given again in the face of that question is taken as the answer, a cut one never is. But where
  * nodes failed only `finish` says that the goal is met all the same.
  */
-function waitOrEnd(run: RunId, team: Pick<CoordinationPort, "unfinished">, mailbox: Mailbox, place: Workplace) {
+function waitOrEnd(
+  run: RunId,
+  team: Pick<CoordinationPort, "unfinished">,
+  mailbox: Mailbox,
+  cycles: Cycles,
+  place: Workplace,
+) {
   return async ({ reply, inARow }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
     if (team.unfinished() !== null && mailbox.waiting === 0) await waitForMail(ACTOR, "news", mailbox, place, signal);
     if (mailbox.waiting > 0) return mailbox.take();
+    // An infinite agent that has nothing more to say has ended its cycle.
+    if (cycles.isEndless) {
+      await cycles.sleep(signal);
+      return mailbox.take();
+    }
+    if (isQuiet(reply)) return finished(reply);
     const failed = failedIn(run, place.now());
     if (inARow > 1 && reply.finish === "stop") return failed ? notMet(failed, reply) : finished(reply);
     if (inARow > PATIENCE)
@@ -169,4 +200,30 @@ function notMet(failed: string, reply: ReplyEntry): Outcome {
     kind: "failed",
     error: `The coordinator never finished, and ${failed} failed. Its last words: ${textOf(reply)}`,
   };
+}
+
+/** The sleep of an infinite agent: at no cost, until its next cycle, a trigger or somebody's word. */
+class Cycles {
+  /** How often it slept in this process. */
+  slept = 0;
+  readonly #mailbox: Mailbox;
+  readonly #place: Workplace;
+
+  constructor(mailbox: Mailbox, place: Workplace) {
+    this.#mailbox = mailbox;
+    this.#place = place;
+  }
+
+  get isEndless(): boolean {
+    return this.#place.now().agent.created.mode === "infinite";
+  }
+
+  async sleep(signal: AbortSignal): Promise<string> {
+    const { log, soon, clock, timeZone } = this.#place;
+    const facts = nextCycle(soon(), clock.now(), timeZone);
+    if (facts.length > 0) await log.append({ facts }).durable;
+    if (this.#mailbox.waiting === 0) await waitForMail(ACTOR, "news", this.#mailbox, this.#place, signal);
+    this.slept += 1;
+    return "Recorded. You slept, and something woke you:";
+  }
 }

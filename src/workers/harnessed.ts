@@ -9,6 +9,7 @@ import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import { readRefTool } from "../tools/files.ts";
 import { askHumanTool } from "../tools/human.ts";
 import { mailTools } from "../tools/mail.ts";
+import type { SchedulePort } from "../tools/schedule.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import {
@@ -39,6 +40,10 @@ export interface Workplace extends Recorder {
   /** Runs a command that a spec wants to succeed; resolves with what went wrong, or null. */
   check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
   maxTurns: number;
+  /** The zone that holds for triggers where none is named. */
+  timeZone: string;
+  /** What the coordinator may have happen later. */
+  schedule: SchedulePort;
 }
 
 /** What a worker on a node may ask of the rest of its team. */

@@ -1,6 +1,7 @@
 import type { Embedder } from "../memory/meaning.ts";
 import { Memory } from "../memory/memory.ts";
 import { recall } from "../memory/recall.ts";
+import { undistilled, upkeepTask } from "../memory/upkeep.ts";
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
 import { agentMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
@@ -50,6 +51,12 @@ export async function noteRun(
   for (const path of memory.dailyLogs().slice(0, 2)) if ((await memory.readIfThere(path)).includes(mark)) return;
   const line = `Finished "${oneLine(run.goal)}" ${mark}: ${oneLine(outcome.summary)} The output is in runs/${run.id}/_output.md.`;
   await memory.write(memory.today, line, "append");
+}
+
+/** What is to be done for its memory, in words; null where there is nothing. */
+export async function upkeepOf(place: Pick<Recorder, "log" | "clock">): Promise<string | null> {
+  const logs = await undistilled(agentMemory(place), place.clock.now());
+  return logs.length > 0 ? upkeepTask(logs) : null;
 }
 
 function agentMemory({ log, clock }: Pick<Recorder, "log" | "clock">): Memory {

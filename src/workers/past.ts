@@ -1,4 +1,5 @@
 import type { Entry, StoredEntry, SummaryEntry } from "../protocol/index.ts";
+import { withoutQuietBeats } from "./heartbeat.ts";
 
 /** What a conversation says about an assignment that was begun before. */
 export interface Past {
@@ -31,7 +32,7 @@ export function pastOf(
   const again = since.findLastIndex((entry) => entry.role === "user" && entry.again);
   return {
     system: system?.content ?? "",
-    history: sinceSummary(entries.slice(from === "assignment" ? start : 0)),
+    history: withoutQuietBeats(sinceSummary(entries.slice(from === "assignment" ? start : 0))),
     turn: 1 + turnsIn(since),
     tried: turnsIn(since.slice(0, Math.max(again, 0))),
     flushTurns: flushTurnsIn(since),

@@ -3,6 +3,7 @@ import { callsOf, type Entry, type Outcome, type ReplyEntry, type UserEntry } fr
 import type { Tools } from "../tools/toolbox.ts";
 import { act, notRun } from "./act.ts";
 import { type Compactable, heldInFlush, Thinking } from "./compaction.ts";
+import { isQuiet, withoutQuietBeats } from "./heartbeat.ts";
 import { openFlush } from "./past.ts";
 
 /** One piece of thinking to do: by the coordinator on a goal, or by a worker on a node. */
@@ -69,6 +70,7 @@ export async function* workLoop(
 
     const next = await job.onSilence({ reply, inARow: silencesIn(history) }, signal);
     if (!Array.isArray(next)) return next;
+    if (isQuiet(reply)) history.splice(0, history.length, ...withoutQuietBeats(history));
     yield* add(...next);
   }
   return { kind: "exhausted", turns: job.maxTurns };

@@ -154,6 +154,7 @@ class Simulation {
         random: this.#random.random,
         tools: (scope) => fileTools(scope),
         check: (command, _, signal) => world.answer(signal, () => (command === "true" ? null : "exit 1")),
+        callbacks: {},
         pid: 1,
       },
     );
