@@ -59,7 +59,8 @@ export class Purse {
       this.#unknownUnderWay -= unknown;
       this.#setAside -= estimate;
       this.#spent += cost ?? 0;
-      if (cost !== undefined) this.#dearest.set(model, Math.max(this.#dearest.get(model) ?? 0, cost ?? 0));
+      // A reply whose price nobody knows tells nothing of what the next one costs.
+      if (typeof cost === "number") this.#dearest.set(model, Math.max(this.#dearest.get(model) ?? 0, cost));
       const waiting = this.#waiting;
       this.#waiting = [];
       for (const wake of waiting) wake();
