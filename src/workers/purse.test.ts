@@ -54,6 +54,18 @@ test("P4. who has not begun is waited for too, unless they wait for us", async (
   expect(waits).toBe(1);
 });
 
+test("P2. a reply whose price is unknown does not make the next ones free: they still go one by one", async () => {
+  const house = houseOf({ budget_usd: 1 });
+  await house.spend(null, { usd: null, tokens: 1 });
+  const pay = await house.purse.enter("m", null, never, () => {});
+  let waits = 0;
+  const next = house.purse.enter("m", null, never, () => (waits += 1));
+  await setImmediate();
+  expect(waits).toBe(1);
+  pay({ usd: 1.2, tokens: 1 });
+  await expect(next).rejects.toThrow(BudgetExhausted);
+});
+
 test("a stop ends the wait for room", async () => {
   const house = houseOf({ budget_usd: 1 });
   const stop = new AbortController();

@@ -144,9 +144,10 @@ export class Purse {
       account.underWay -= 1;
       account.unknownUnderWay -= unknown;
       account.setAside -= estimate;
-      const amount = cost?.[account.unit] ?? 0;
-      account.spent += amount;
-      if (cost) dearest.set(model, Math.max(dearest.get(model) ?? 0, amount));
+      const amount = cost?.[account.unit] ?? null;
+      account.spent += amount ?? 0;
+      // A reply whose price nobody knows tells nothing of what the next one costs.
+      if (amount !== null) dearest.set(model, Math.max(dearest.get(model) ?? 0, amount));
     };
   }
 
