@@ -104,6 +104,31 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
       ),
     );
 
+  const speaks = [
+    [
+      "send",
+      "say something to an agent, or to one of its team",
+      async () => (await import("./commands/speak.ts")).send,
+    ],
+    ["answer", "answer what an agent asks you", async () => (await import("./commands/speak.ts")).answer],
+    ["nudge", "give the coordinator a hint while it works", async () => (await import("./commands/speak.ts")).nudge],
+  ] as const;
+  for (const [name, description, load] of speaks) {
+    const command = program
+      .command(name)
+      .description(description)
+      .argument("<agent>", AGENT)
+      .argument("<text>", "what to say; - reads it from stdin");
+    if (name === "send")
+      command.option("--to <name>", "a worker's name, or * for everyone; the coordinator by default");
+    if (name === "answer") command.option("--question <id>", "which one, where several are open");
+    command
+      .option("--detach", "if it goes on, leave it working in the background")
+      .action(
+        does(async (call, agent: string, text: string, options: object) => (await load())(call, agent, text, options)),
+      );
+  }
+
   program
     .command("logs")
     .description("what happened, one fact a line")

@@ -3,6 +3,8 @@ import { EXIT, type ExitCode } from "./exit-code.ts";
 import { clockTime, costOf, count } from "./format.ts";
 import { onInterrupt } from "./interrupts.ts";
 import { commandLine, type Invocation } from "./invocation.ts";
+import { whenParked } from "./parked.ts";
+import { waitingLines } from "./question-text.ts";
 import { resultLines } from "./result.ts";
 import { jsonView, liveView, plainView, type TeamView } from "./team-view.ts";
 import { watchFacts } from "./watch-facts.ts";
@@ -25,14 +27,22 @@ export async function watchTeam(
   for (const remark of remarks) void remark.then((words) => words && view.note(words));
   const unhear = agent.onDelta((delta) => view.delta(delta));
   const unwatch = await watchFacts(agent.log, after, (fact) => view.fact(fact));
+  const watching = new AbortController();
   try {
-    await agent.idle();
+    // Where nobody can answer, nobody waits: the agent stays as it is, and goes on with its answer.
+    await Promise.race([agent.idle(), ...(isAttended(call) ? [] : [whenParked(agent, watching.signal)])]);
   } finally {
+    watching.abort();
     unhear();
     unwatch();
     view.close();
   }
   return tellEnding(agent, call, (performance.now() - began) / 1000);
+}
+
+/** Whether a person is there to be asked. */
+export function isAttended({ json, terminal }: Invocation): boolean {
+  return !json && terminal.stdin.isTTY === true && terminal.stderr.isTTY === true;
 }
 
 function viewFor({ json, terminal }: Invocation, agent: Agent): TeamView {
@@ -86,9 +96,8 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
       terminal.say(`Stopped after ${figures}. Go on with: ${commandLine(call, "resume", id)}`);
       return EXIT.interrupted;
     case "waiting_for_human":
-      terminal.say(
-        `${paint.yellow("!")} ${agent.created.name} waits for an answer. Look: ${commandLine(call, "show", id)}`,
-      );
+      terminal.say(`${paint.yellow("?")} ${agent.created.name} waits for you after ${figures}.`);
+      for (const line of waitingLines(call, now)) terminal.say(line);
       return EXIT.waiting;
     case "failed":
       terminal.say(`${paint.red("✗")} ${agent.created.name} failed: ${plain(agent.error ?? "no reason was given")}`);
