@@ -5,7 +5,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
 import type { Invocation } from "./invocation.ts";
-import { SHOW_CURSOR } from "./live-region.ts";
+import { PLAIN_PASTE, SHOW_CURSOR } from "./live-region.ts";
 import { Terminal } from "./terminal.ts";
 
 const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname);
@@ -15,7 +15,7 @@ export async function runProgram(process: NodeJS.Process): Promise<void> {
   const terminal = new Terminal(process, process.env, process.cwd());
   const words = process.argv.slice(2);
   const fail = async (error: unknown) => {
-    if (process.stderr.isTTY) process.stderr.write(SHOW_CURSOR);
+    if (process.stderr.isTTY) process.stderr.write(SHOW_CURSOR + PLAIN_PASTE);
     const code = reportFailure(error, terminal, words.includes("--json"));
     await terminal.drained();
     process.exit(code);

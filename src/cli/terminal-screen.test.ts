@@ -97,10 +97,11 @@ describe.skipIf(!hasTmux)(
         expect(screen.join("\n")).toContain("Alice: thinking");
         return screen;
       });
-      expect(live.slice(-3).map(stable)).toEqual([
+      expect(live.slice(-4).map(stable)).toEqual([
         expect.stringMatching(/^deep-question · 0\/1 node · 2 calls · .* · M:SS$/),
         "★ coordinator: waits for the team",
         "└ ▸ node-1  Think hard — Alice: thinking",
+        "› ▏ type to talk to the coordinator, /help for more",
       ]);
 
       provider.release("thought");
@@ -158,6 +159,58 @@ describe.skipIf(!hasTmux)(
         "exit code 130",
       ]);
       expect(screen.join("\n")).not.toContain("★");
+    });
+
+    test("a question is asked inline and answered by typing; other words go to the coordinator; nothing is torn", async () => {
+      await using asking = await startProviderServer({
+        turns: [
+          { gate: "begun", calls: [{ name: "list_files", args: { path: "" } }] },
+          {
+            calls: [
+              { name: "send_message", args: { to: "human", content: "I begin.\nIt takes a while." } },
+              { name: "ask_human", args: { question: "Which colour?", choices: ["Blue", "Red"] } },
+            ],
+          },
+          { calls: [{ name: "finish", args: { summary: "Red it is." } }] },
+        ],
+      });
+      const env = { OLLAMA_BASE_URL: asking.env.OLLAMA_BASE_URL ?? "" };
+      await pane.open(100, 40, `OLLAMA_BASE_URL='${env.OLLAMA_BASE_URL}' ${command()}`);
+      await asking.reached("begun");
+      const shows = (words: string) =>
+        vi.waitFor(async () => expect((await pane.screen()).join("\n")).toContain(words), 10_000);
+      await shows("type to talk");
+      await pane.tmux("send-keys", "Mind thx", "BSpace", "e cat.", "Enter");
+      await shows("→ coordinator: Mind the cat.");
+      asking.release("begun");
+      await shows("answer coordinator ›");
+      await pane.tmux("send-keys", "Enter");
+      await shows("? coordinator asks: Which colour?");
+      await pane.tmux("send-keys", "2", "Enter");
+      await pane.ended();
+      const screen = await pane.screen();
+      const from = screen.findIndex((line) => line.startsWith("you"));
+      const seen = screen.slice(from).map(stable).map(withoutPaths);
+      expect(seen.filter((line) => !line.includes("list_files"))).toEqual([
+        "you         → coordinator: Mind the cat.",
+        "coordinator » I begin.",
+        "            » It takes a while.",
+        "coordinator ? Which colour?",
+        "            ?   1  Blue",
+        "            ?   2  Red",
+        "? coordinator asks: Which colour?",
+        "    1  Blue",
+        "    2  Red",
+        "you         → coordinator: Red",
+        "Red it is.",
+        "",
+        "PATH",
+        "PATH",
+        expect.stringMatching(/^✓ deep-question is done: 3 model calls, /),
+        "exit code 0",
+      ]);
+      expect(JSON.stringify(asking.requests[1]?.body)).toContain("Mind the cat.");
+      expect(await pane.tmux("display-message", "-p", "#{cursor_flag}")).toBe("1\n");
     });
   },
 );
