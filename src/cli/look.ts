@@ -46,6 +46,13 @@ export function standingOf({ agent }: Situation, holder: HomeHolder | undefined)
   return isHeld ? "working" : "interrupted";
 }
 
+/** A status as people read it. */
+export function standingWords(status: Standing, { questions }: Pick<Situation, "questions">): string {
+  if (status !== "waiting_for_human") return status;
+  const open = Object.keys(questions.open).length;
+  return open > 1 ? `needs you (${open} questions)` : "needs you";
+}
+
 /** What stands beside the lock is who took it last; whether it still holds it, only the lock itself knows. */
 export function liveHolder(home: string): HomeHolder | undefined {
   const holder = readHolder(nodeDisk, home);
@@ -62,4 +69,10 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
+}
+
+/** No home is a home without agents. */
+export function noHomeYet(error: unknown): Look | undefined {
+  if (error instanceof Error && error.name === "NotFoundError") return undefined;
+  throw error;
 }

@@ -77,6 +77,11 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .description("the agents of this home")
     .action(does(async (call) => (await import("./commands/ls.ts")).ls(call)));
 
+  program
+    .command("inbox")
+    .description("what waits for you: questions and messages of all agents")
+    .action(does(async (call) => (await import("./commands/inbox.ts")).inbox(call)));
+
   const looks = [
     ["show", "everything about an agent on one page", async () => (await import("./commands/show.ts")).show],
     ["board", "the work of an agent, node by node", async () => (await import("./commands/board.ts")).board],
@@ -128,6 +133,17 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
         does(async (call, agent: string, text: string, options: object) => (await load())(call, agent, text, options)),
       );
   }
+
+  program
+    .command("chat")
+    .description("the running conversation with an agent; type to talk")
+    .argument("<agent>", AGENT)
+    .option("--all", "from the beginning, not only the last 20")
+    .action(
+      does(async (call, agent: string, options: object) =>
+        (await import("./commands/chat.ts")).chat(call, agent, options),
+      ),
+    );
 
   program
     .command("logs")

@@ -43,6 +43,7 @@ function talking(several: "first" | "named", refuse?: string) {
     command: (what) => notes.push(what),
     changed: () => {},
     several,
+    receipts: "unexpected",
     paint: noPaint,
   });
   return {
@@ -103,7 +104,10 @@ test("where questions are to be named, plain words answer only a single one", as
   const { talk, said, happens, type } = talking("named");
   happens(asked("question-1", "alice"));
   happens(asked("question-2", "bob"));
-  expect(talk.draw(80)).toEqual(["› ▏ type to talk to the coordinator, /help for more"]);
+  expect(talk.draw(80)).toEqual([
+    "? 2 questions, /answer ID text: question-1 (alice), question-2 (bob)",
+    "› ▏ type to talk to the coordinator, /help for more",
+  ]);
   type("hello\n/answer 2 no\n");
   await talk.said;
   expect(said).toEqual([

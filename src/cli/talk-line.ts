@@ -18,6 +18,8 @@ export interface TalkPorts {
   changed(): void;
   /** Which question plain words answer where several are open: one after the other, or only one that is named. */
   several: "first" | "named";
+  /** Whether every receipt is told, or only what could not be expected: where facts are shown, they tell the rest. */
+  receipts: "all" | "unexpected";
   paint: Paint;
 }
 
@@ -106,9 +108,15 @@ export class TalkLine {
   }
 
   #asked(question: Question | null | undefined, columns: number): string[] {
-    if (!question) return [];
     const { paint, now } = this.#ports;
-    const others = openQuestions(now()).length - 1;
+    const open = openQuestions(now());
+    if (!question) {
+      const list = open.map(({ id, worker_id }) => `${id} (${nameOf(now().roster, worker_id)})`).join(", ");
+      return open.length > 1
+        ? [paint.yellow(cut(`? ${open.length} questions, /answer ID text: ${list}`, columns))]
+        : [];
+    }
+    const others = open.length - 1;
     const more = others > 0 ? ` (and ${others} more)` : "";
     const [first = "", ...rest] = questionText(question);
     const words = [first, ...rest.map((line) => plain(line))].join(" · ");
@@ -125,11 +133,11 @@ export class TalkLine {
   }
 
   #say(saying: Saying): void {
-    const { say, note, paint } = this.#ports;
+    const { say, note, paint, receipts } = this.#ports;
     this.#said = this.#said.then(async () => {
       try {
         const heard = await say(saying);
-        if (!AS_EXPECTED.test(heard)) note(paint.dim(plain(heard)));
+        if (receipts === "all" || !AS_EXPECTED.test(heard)) note(paint.dim(plain(heard)));
       } catch (error) {
         const [first = "", ...rest] = plainLines(failureOf(error).message);
         note(`${paint.red("✗")} ${first}`, ...rest);
@@ -157,7 +165,6 @@ export class TalkLine {
   }
 }
 
-/** The facts tell the rest. */
 const AS_EXPECTED = /^(Sent to \S+\.|Answered\.|The coordinator hears it before its next turn\.)$/;
 
 function enterHint({ choices, default: fallback }: Question): string {

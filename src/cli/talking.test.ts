@@ -116,6 +116,131 @@ test("what cannot be answered or sent is refused in words, and nothing changes",
   expect((await call("logs", "paint")).stdout).toBe(before);
 });
 
+test("what needs you is seen everywhere one looks, and the inbox has it over all agents with its command", async () => {
+  await scripted({
+    "Paint the house": [
+      { text: "I let it be painted.", calls: [{ name: "create_work_node", args: { task: "Paint the door" } }] },
+      { text: "I wait." },
+    ],
+    "Paint the door": [
+      { calls: [{ name: "send_message", args: { to: "human", content: "I begin." } }] },
+      ask({ question: "Which \u001b[31mcolour?", choices: ["Blue", "Red"] }),
+    ],
+  });
+  expect((await call("inbox")).stderr).toBe("Nothing waits for you.\n");
+  expect((await run()).code).toBe(3);
+  const pages = await Promise.all(
+    [["ls"], ["show", "paint"], ["board", "paint"], ["workers", "paint"], ["inbox"], ["logs", "paint"]].map((words) =>
+      call(...words),
+    ),
+  );
+  const [ls, show, board, workers, inbox, logs] = pages.map(({ stdout }) => stdout.replace(/agent-\w{8}/g, "ID"));
+  expect(ls).toMatch(/paint-house +ID +needs you /);
+  expect(show).toContain("Status   needs you\n");
+  expect(show).toContain(
+    "Needs you\nAlice asks (question-1):\n  Which colour?\n    1  Blue\n    2  Red\n  Answer: agiraph answer ID 'your answer'\n",
+  );
+  expect(board).toContain("node-1  needs you  Alice   Paint the door — asks: Which colour?\n");
+  expect(workers).toMatch(/^Alice +needs you \(question-1\) /m);
+  expect(logs).toMatch(/human\.question +question-1 alice: Which colour\? \(Blue \| Red\)\n/);
+  expect(
+    inbox
+      ?.replace(/\d+s ago/g, "Ns ago")
+      .split("\n")
+      .slice(-8),
+  ).toEqual([
+    "  I begin.",
+    "  agiraph send ID 'your words' --to alice",
+    "? paint-house · Alice · question-1 · Ns ago",
+    "  Which colour?",
+    "    1  Blue",
+    "    2  Red",
+    "  agiraph answer ID 'your answer' --question question-1",
+    "",
+  ]);
+  const items = (await call("inbox", "--json")).stdout
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  expect(items.map(({ kind, from, choices }) => ({ kind, from: from.name, choices }))).toEqual(
+    expect.arrayContaining([
+      { kind: "message", from: "Alice", choices: [] },
+      { kind: "question", from: "Alice", choices: ["Blue", "Red"] },
+    ]),
+  );
+});
+
+test("chat by lines: the conversation so far, what is typed answers and goes on here, and its words come as they are said", async () => {
+  await scripted([
+    ask({ question: "Which colour?", choices: ["Blue", "Red"] }),
+    { text: "Red it is.", calls: [{ name: "ask_human", args: { question: "And the door?" } }] },
+    finish("All is red."),
+  ]);
+  expect((await run()).code).toBe(3);
+  const first = await agiraph(["chat", "paint"], { ...options(), stdin: "2\n" });
+  expect({ code: first.code, stdout: first.stdout.split("\n"), words: lines(first) }).toEqual({
+    code: 3,
+    stdout: [
+      "you         → Paint the house",
+      "coordinator ? Which colour? (question-1)",
+      "            ?   1  Blue",
+      "            ?   2  Red",
+      "you         → Red",
+      "coordinator » Red it is.",
+      "coordinator ? And the door? (question-2)",
+      "",
+    ],
+    words: [
+      "Answered.",
+      "coordinator asks (question-2):",
+      "  And the door?",
+      "  Answer: agiraph answer ID 'your answer'",
+    ],
+  });
+  expect(await standing()).toEqual(["waiting_for_human"]);
+  const second = await agiraph(["chat", "paint"], { ...options(), stdin: "/dance\nred too\n" });
+  expect({ code: second.code, stdout: second.stdout.split("\n").slice(-4), words: lines(second) }).toEqual({
+    code: 0,
+    stdout: ["coordinator ? And the door? (question-2)", "you         → red too", "coordinator » All is red.", ""],
+    words: ["✗ There is no /dance. /help shows what there is.", "Answered."],
+  });
+  const all = await agiraph(["chat", "paint", "--all", "--json"], { ...options(), stdin: "" });
+  const said = all.stdout
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  expect(said.map(({ from, text }) => [from, text])).toEqual([
+    ["human", "Paint the house"],
+    ["coordinator", "Which colour?"],
+    ["human", "Red"],
+    ["coordinator", "And the door?"],
+    ["human", "red too"],
+    ["coordinator", "All is red."],
+  ]);
+});
+
+test("chat beside the process that works: it hears what is said there, and is heard", async () => {
+  await scripted([
+    { gate: "begun", calls: [{ name: "list_files", args: { path: "" } }] },
+    { text: "I mind it.", gate: "heard", calls: [{ name: "list_files", args: { path: "" } }] },
+    finish("Done."),
+  ]);
+  const running = new CliProcess(["run", "Paint the house", "--model", "ollama/test"], options());
+  await provider.reached("begun");
+  const chatting = new CliProcess(["chat", "paint"], options());
+  await chatting.saw("→ Paint the house");
+  chatting.type("Mind the cat.\n");
+  await chatting.saw("you         → Mind the cat.");
+  provider.release("begun");
+  await provider.reached("heard");
+  provider.release("heard");
+  await chatting.saw("coordinator » I mind it.");
+  await chatting.saw("coordinator » Done.");
+  expect((await running.ended).code).toBe(0);
+  chatting.signal("SIGINT");
+  expect((await chatting.ended).code).toBe(130);
+});
+
 test("another terminal talks to the process that works: messages, hints and answers arrive there", async () => {
   await scripted([
     { gate: "thought", calls: [{ name: "list_files", args: { path: "" } }] },

@@ -21,6 +21,7 @@ test("alone it prints help, and every command that help names has its own", asyn
   expect(names).toEqual([
     "run",
     "ls",
+    "inbox",
     "show",
     "board",
     "workers",
@@ -30,6 +31,7 @@ test("alone it prints help, and every command that help names has its own", asyn
     "send",
     "answer",
     "nudge",
+    "chat",
     "logs",
     "files",
     "doctor",

@@ -81,6 +81,7 @@ function talkingView({ terminal }: Invocation, agent: Agent): { view: TeamView; 
     note: (...lines) => view.note(lines.join("\n")),
     changed: () => view.echo(),
     several: "first",
+    receipts: "unexpected",
     paint: terminal.errPaint,
     command: (what) => {
       if (what === "stop") process.kill(process.pid, "SIGINT");

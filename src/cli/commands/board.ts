@@ -6,6 +6,7 @@ import type { Invocation } from "../invocation.ts";
 import { lookAtAgent } from "../look.ts";
 import { nameOf } from "../names.ts";
 import type { Paint } from "../paint.ts";
+import { openQuestions } from "../question-text.ts";
 import { isTold, POLICY, stageTitle } from "../stage-words.ts";
 import { type Cell, table } from "../table.ts";
 import { headline } from "../width.ts";
@@ -39,15 +40,17 @@ export function boardTable(now: Situation, columns: number, paint: Paint): strin
   ];
 }
 
-function rowOf({ node, stem }: Branch, { roster }: Situation, withDependencies: boolean, paint: Paint): Cell[] {
+function rowOf({ node, stem }: Branch, now: Situation, withDependencies: boolean, paint: Paint): Cell[] {
+  const { roster } = now;
+  const question = openQuestions(now).find((each) => each.node_id === node.id);
   const who =
     "worker_id" in node ? nameOf(roster, node.worker_id) : node.reserved_for && nameOf(roster, node.reserved_for);
   return [
     { text: `${stem}${node.id}`, paint: paint.bold },
-    { text: node.status, paint: COLOURS[node.status](paint) },
+    question ? { text: "needs you", paint: paint.yellow } : { text: node.status, paint: COLOURS[node.status](paint) },
     { text: who || "" },
     ...(withDependencies ? [{ text: node.spec.dependencies.join(", "), paint: paint.dim }] : []),
-    { text: headline(node.spec.task) + detailOf(node) },
+    { text: headline(node.spec.task) + (question ? ` — asks: ${headline(question.text)}` : detailOf(node)) },
   ];
 }
 

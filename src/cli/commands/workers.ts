@@ -1,4 +1,4 @@
-import type { Situation } from "../../projections/index.ts";
+import type { Situation, WorkerState } from "../../projections/index.ts";
 import { waitingWords } from "../activity.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { amount, costOf } from "../format.ts";
@@ -6,6 +6,7 @@ import type { Invocation } from "../invocation.ts";
 import { lookAtAgent } from "../look.ts";
 import { nameOf } from "../names.ts";
 import type { Paint } from "../paint.ts";
+import { openQuestions } from "../question-text.ts";
 import { type Cell, table } from "../table.ts";
 
 export async function workers(call: Invocation, word: string): Promise<ExitCode> {
@@ -27,7 +28,7 @@ export function workersTable(now: Situation, columns: number, paint: Paint): str
     const node = "node_id" in worker ? worker.node_id : null;
     return [
       { text: nameOf(now.roster, worker.id), paint: worker.status === "retired" ? paint.dim : paint.bold },
-      { text: worker.status === "waiting" ? waitingWords(worker) : worker.status },
+      { text: statusOf(worker, now), paint: asksOf(worker.id, now).length > 0 ? paint.yellow : String },
       { text: node ?? "" },
       { text: String(spent?.calls ?? 0) },
       { text: amount(tokens) },
@@ -40,4 +41,17 @@ export function workersTable(now: Situation, columns: number, paint: Paint): str
     paint: paint.dim,
   }));
   return table([head, ...rows], columns);
+}
+
+function statusOf(worker: WorkerState, now: Situation): string {
+  const asks = asksOf(worker.id, now);
+  if (asks.length > 0) return `needs you (${asks.join(", ")})`;
+  return worker.status === "waiting" ? waitingWords(worker) : worker.status;
+}
+
+/** Asked, and not answered: also while nobody works. */
+function asksOf(id: string, now: Situation): string[] {
+  return openQuestions(now)
+    .filter((question) => question.worker_id === id)
+    .map((question) => question.id);
 }
