@@ -212,6 +212,37 @@ describe.skipIf(!hasTmux)(
       expect(JSON.stringify(asking.requests[1]?.body)).toContain("Mind the cat.");
       expect(await pane.tmux("display-message", "-p", "#{cursor_flag}")).toBe("1\n");
     });
+
+    test("chat: the conversation above, a line to type below, and the agent goes on here when it is spoken to", async () => {
+      await using talking = await startProviderServer({
+        turns: [
+          { calls: [{ name: "finish", args: { summary: "The house is blue." } }] },
+          { text: "The fence I paint red.", calls: [{ name: "finish", args: { summary: "The fence is red." } }] },
+        ],
+      });
+      const main = `OLLAMA_BASE_URL='${talking.env.OLLAMA_BASE_URL}' '${process.execPath}' '${mainFile}'`;
+      const goal = `run 'Deep question' --model ollama/test --json`;
+      await pane.open(100, 40, `${main} ${goal} >/dev/null 2>&1; ${main} chat deep`);
+      const shows = (words: string) =>
+        vi.waitFor(async () => expect((await pane.screen()).join("\n")).toContain(words), 15_000);
+      await shows("type to talk");
+      await pane.tmux("send-keys", "Now the fence", "Enter");
+      await shows("The fence is red.");
+      await shows("deep-question · completed");
+      await pane.tmux("send-keys", "/quit", "Enter");
+      await pane.ended();
+      expect((await pane.screen()).map(stable)).toEqual([
+        "deep-question (ID)",
+        "you         → Deep question",
+        "coordinator » The house is blue.",
+        "you         → Now the fence",
+        "deep-question takes it as its next goal.",
+        "coordinator » The fence I paint red.",
+        "coordinator » The fence is red.",
+        "exit code 0",
+      ]);
+      expect(await pane.tmux("display-message", "-p", "#{cursor_flag}")).toBe("1\n");
+    });
   },
 );
 

@@ -64,6 +64,8 @@ class Chat {
       receipts: this.#isPerson ? "unexpected" : "all",
       paint: terminal.errPaint,
     });
+    const { id, created } = now.agent;
+    if (this.#isPerson) terminal.say(terminal.errPaint.dim(`${created.name} (${id})`));
     this.#view = this.#isPerson
       ? liveChat(
           terminal,
