@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { askControl, type ControlRequest } from "../runtime/control.ts";
 import { controlPath } from "../runtime/control-path.ts";
 import { HumanRefusal } from "../runtime/human-refusal.ts";
@@ -38,6 +39,23 @@ export async function sayElsewhere(home: string, agent: string, saying: Saying):
   throw answer.code ? new HumanRefusal(answer.code, answer.message) : new Refusal(answer.message);
 }
 
+/**
+ * The home changes hands: whoever holds it may not listen yet, or not any more. Tried again for a moment before somebody
+ * is told that it is in use.
+ */
+export async function whileHandsChange<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let left = MOST_TRIES; ; left--) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (left === 0 || !(error instanceof Error) || error.name !== "HomeLockedError") throw error;
+    }
+    await setTimeout(TRY_AGAIN_MS);
+  }
+}
+
+const MOST_TRIES = 30;
+const TRY_AGAIN_MS = 100;
 const TRY_LATER = "Say it again when that one has ended, or stop it.";
 
 function requestOf(agent: string, saying: Saying): ControlRequest {

@@ -5,7 +5,7 @@ import { askControl } from "../runtime/control.ts";
 import { controlPath } from "../runtime/control-path.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Settings } from "../runtime/settings.ts";
-import { type Saying, sayElsewhere, sayTo } from "./speaker.ts";
+import { type Saying, sayElsewhere, sayTo, whileHandsChange } from "./speaker.ts";
 
 interface Here {
   runtime: Runtime;
@@ -71,8 +71,10 @@ export class TalkPartner {
   async #say(saying: Saying): Promise<string> {
     await this.#closing;
     if (this.#here) return sayTo(this.#here.agent, saying);
-    const heard = await sayElsewhere(this.#settings.home, this.#id, saying);
-    return heard ?? this.#open((agent) => sayTo(agent, saying));
+    return whileHandsChange(async () => {
+      const heard = await sayElsewhere(this.#settings.home, this.#id, saying);
+      return heard ?? (await this.#open((agent) => sayTo(agent, saying)));
+    });
   }
 
   /** Does it here; an agent that goes on after that stays open until it rests. */

@@ -2,12 +2,13 @@ import { text as allOf } from "node:stream/consumers";
 import { isAtWork } from "../../projections/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { LONGEST_WORDS } from "../../runtime/human-refusal.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import type { Settings } from "../../runtime/settings.ts";
 import { detach, flags, isDetached, tellParent } from "../detached.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 import { lookAtAgent } from "../look.ts";
-import { type Saying, sayElsewhere, sayTo } from "../speaker.ts";
+import { type Saying, sayElsewhere, sayTo, whileHandsChange } from "../speaker.ts";
 
 export interface SpeakOptions {
   to?: string;
@@ -35,26 +36,37 @@ export async function nudge(call: Invocation, agent: string, word: string, optio
 async function speak(call: Invocation, word: string, saying: Saying, options: SpeakOptions): Promise<ExitCode> {
   const { settings, now } = await lookAtAgent(call, word);
   const { id, created } = now.agent;
-  const heard = await sayElsewhere(settings.home, id, saying);
-  if (heard === undefined) {
-    if (options.detach && !isDetached(call.terminal.env)) return detach(call, wordsFor(id, saying), saying.text);
-    return speakHere(call, settings, id, saying);
-  }
-  if (call.json) await call.terminal.printJson({ id, name: created.name, message: heard });
-  else call.terminal.say(`${created.name}: ${heard}`);
+  const isLeaving = options.detach === true && !isDetached(call.terminal.env);
+  const reached = await whileHandsChange(async () => {
+    const heard = await sayElsewhere(settings.home, id, saying);
+    if (heard !== undefined) return { heard };
+    return isLeaving ? {} : { runtime: await openHere(settings) };
+  });
+  if (reached.runtime) return speakHere(call, reached.runtime, settings, id, saying);
+  if (reached.heard === undefined) return detach(call, wordsFor(id, saying), saying.text);
+  if (call.json) await call.terminal.printJson({ id, name: created.name, message: reached.heard });
+  else call.terminal.say(`${created.name}: ${reached.heard}`);
   return EXIT.done;
 }
 
-async function speakHere(call: Invocation, settings: Settings, id: AgentId, saying: Saying): Promise<ExitCode> {
-  // Heavy, and not needed where another process listens.
-  const [{ openRuntime }, { watchTeam }, { listenForOthers, tellRepairs }] = await Promise.all([
-    import("../../runtime/open-runtime.ts"),
-    import("../watch-team.ts"),
-    import("./run.ts"),
-  ]);
+/** Heavy, and not needed where another process listens. */
+async function openHere(settings: Settings): Promise<Runtime> {
+  return (await import("../../runtime/open-runtime.ts")).openRuntime(settings);
+}
+
+async function speakHere(
+  call: Invocation,
+  runtime: Runtime,
+  settings: Settings,
+  id: AgentId,
+  saying: Saying,
+): Promise<ExitCode> {
   const { terminal, json } = call;
-  const runtime = await openRuntime(settings);
   try {
+    const [{ watchTeam }, { listenForOthers, tellRepairs }] = await Promise.all([
+      import("../watch-team.ts"),
+      import("./run.ts"),
+    ]);
     const agent = await runtime.agent(id);
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
