@@ -219,6 +219,30 @@ test("chat by lines: the conversation so far, what is typed answers and goes on 
   ]);
 });
 
+test("a stopped agent goes on in the chat when it is spoken to; what it says aloud is shown once", async () => {
+  await scripted([
+    { gate: "thought", text: "Hello, I am here.", calls: [{ name: "list_files", args: { path: "" } }] },
+    finish("Done."),
+  ]);
+  const running = new CliProcess(["run", "Paint the house", "--model", "ollama/test"], options());
+  await provider.reached("thought");
+  await call("stop", "paint");
+  await running.ended;
+  provider.release("thought");
+  const chatted = await agiraph(["chat", "paint"], { ...options(), stdin: "Hello?\n" });
+  expect({ code: chatted.code, stdout: chatted.stdout.split("\n") }).toEqual({
+    code: 0,
+    stdout: [
+      "you         → Paint the house",
+      "you         → Hello?",
+      "coordinator » Hello, I am here.",
+      "coordinator » Done.",
+      "",
+    ],
+  });
+  expect((await call("inbox")).stdout).toContain("Hello, I am here.");
+});
+
 test("chat beside the process that works: it hears what is said there, and is heard", async () => {
   await scripted([
     { gate: "begun", calls: [{ name: "list_files", args: { path: "" } }] },
