@@ -262,7 +262,17 @@ test("chat beside the process that works: it hears what is said there, and is he
   await chatting.saw("coordinator » Done.");
   expect((await running.ended).code).toBe(0);
   chatting.signal("SIGINT");
-  expect((await chatting.ended).code).toBe(130);
+  const { code, stdout } = await chatting.ended;
+  expect({ code, stdout: stdout.split("\n") }).toEqual({
+    code: 130,
+    stdout: [
+      "you         → Paint the house",
+      "you         → Mind the cat.",
+      "coordinator » I mind it.",
+      "coordinator » Done.",
+      "",
+    ],
+  });
 });
 
 test("another terminal talks to the process that works: messages, hints and answers arrive there", async () => {

@@ -40,9 +40,10 @@ class Chat {
   readonly #view: ChatView;
   readonly #activity: Activity = new Map();
   readonly #speech = new Speech();
-  /** Whose words of this turn were heard as they came. */
+  /** Whose words are heard as they come. */
   readonly #heard = new Set<string>();
   #lastWords = "";
+  #isNewTurn = true;
   readonly #ending = new AbortController();
   readonly #interrupted = new AbortController();
   readonly #isPerson: boolean;
@@ -132,15 +133,16 @@ class Chat {
   async #follow(agent: Agent): Promise<() => void> {
     const unhear = agent.onDelta(({ worker_id, kind, text }) => {
       if (worker_id !== COORDINATOR || kind !== "text" || this.#call.json) return;
-      if (!this.#heard.has(worker_id)) this.#lastWords = "";
       this.#heard.add(worker_id);
-      this.#lastWords += text;
+      this.#lastWords = this.#isNewTurn ? text : this.#lastWords + text;
+      this.#isNewTurn = false;
       this.#say(worker_id, this.#speech.hear(worker_id, text));
     });
     const unwatch = await watchFacts(agent.log, this.#now.seq, (fact) => void this.#onFact(fact));
     return () => {
       unhear();
       unwatch();
+      this.#heard.clear();
     };
   }
 
@@ -149,8 +151,10 @@ class Chat {
     if (fact.seq !== this.#now.seq + 1) return;
     apply(this.#now, fact);
     applyToActivity(this.#activity, fact);
-    if (fact.type === "model.called") this.#heard.delete(fact.data.worker_id);
-    if (fact.type === "model.responded") this.#say(fact.data.worker_id, this.#speech.pause(fact.data.worker_id));
+    if (fact.type === "model.responded") {
+      this.#say(fact.data.worker_id, this.#speech.pause(fact.data.worker_id));
+      if (fact.data.worker_id === COORDINATOR) this.#isNewTurn = true;
+    }
     if (!this.#wasHeard(fact)) await this.#tell(fact);
     this.#talk.look();
     if (fact.type === "message.sent" && fact.data.to === HUMAN) this.#noteSeen();
