@@ -2,7 +2,7 @@ import type { Situation } from "../projections/index.ts";
 import type { Standing } from "./look.ts";
 
 /** An agent in a few fields, as `--json` gives it to programs. */
-export function agentSummary({ agent, board, spending }: Situation, status: Standing) {
+export function agentSummary({ agent, board, spending, questions }: Situation, status: Standing) {
   const nodes = Object.values(board.nodes);
   const having = (wanted: string) => nodes.filter((node) => node.status === wanted).length;
   return {
@@ -17,6 +17,7 @@ export function agentSummary({ agent, board, spending }: Situation, status: Stan
     updated_ts: agent.updated_ts,
     run_id: agent.run?.id ?? null,
     nodes: { total: nodes.length, completed: having("completed"), failed: having("failed") },
+    open_questions: Object.keys(questions.open).length,
     cost_usd: spending.total.cost_usd,
     unpriced_calls: spending.total.unpriced_calls,
     budget_usd: agent.created.budget_usd,

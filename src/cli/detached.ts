@@ -1,12 +1,11 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import type { RunOptions } from "./commands/run.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { commandLine, type Invocation } from "./invocation.ts";
 import type { Environment } from "./terminal.ts";
 
 /**
- * `run --detach`: another process does the whole run; this one waits only until the agent is on disk, or until it is
+ * `--detach`: another process does the whole run; this one waits only until the agent is on disk, or until it is
  * clear that it will not be, so that a missing key is told to the person and not to nobody.
  */
 const MARK = "AGIRAPH_DETACHED";
@@ -25,16 +24,18 @@ export function tellParent(born: Born): void {
   process.send?.(born, () => process.disconnect());
 }
 
-export async function detach(call: Invocation, goal: string, options: RunOptions): Promise<ExitCode> {
-  const { terminal, json, packageRoot } = call;
+/** The same command in a process of its own; `input` is what it reads in the place of `-`. */
+export async function detach(call: Invocation, words: readonly string[], input: string): Promise<ExitCode> {
+  const { terminal, json, packageRoot, home } = call;
+  const atHome = home === undefined ? [] : [`--home=${home}`];
   const [, main = join(packageRoot, "dist/cli/main.js")] = process.argv;
-  const child = spawn(process.execPath, [...process.execArgv, main, ...wordsFor(call, options)], {
+  const child = spawn(process.execPath, [...process.execArgv, main, ...words, "--detach", ...atHome], {
     cwd: terminal.cwd,
     env: { ...terminal.env, [MARK]: "1" },
     detached: true,
     stdio: ["pipe", "ignore", "pipe", "ipc"],
   });
-  child.stdin?.end(goal);
+  child.stdin?.end(input);
   const heard: Buffer[] = [];
   child.stderr?.on("data", (chunk: Buffer) => heard.push(chunk));
   const { promise, resolve, reject } = Promise.withResolvers<Born | undefined>();
@@ -57,9 +58,9 @@ export async function detach(call: Invocation, goal: string, options: RunOptions
   return EXIT.done;
 }
 
-function wordsFor({ home }: Invocation, { model, workerModel, mode, budget, unsafeNoSandbox }: RunOptions): string[] {
-  const flags = { home, model, "worker-model": workerModel, mode, budget };
-  const given = Object.entries(flags).filter(([, value]) => value !== undefined);
-  const bare = unsafeNoSandbox ? ["--unsafe-no-sandbox"] : [];
-  return ["run", "-", "--detach", ...bare, ...given.map(([name, value]) => `--${name}=${value}`)];
+/** Options as they are written on a command line; what is not given is left out. */
+export function flags(given: Readonly<Record<string, string | number | boolean | undefined>>): string[] {
+  return Object.entries(given).flatMap(([name, value]) =>
+    value === undefined || value === false ? [] : [value === true ? `--${name}` : `--${name}=${value}`],
+  );
 }

@@ -113,6 +113,15 @@ function peopleWordsOf(fact: Fact): string | undefined {
       const { of, channel, why, attempts } = fact.data;
       return `${of} by ${channel}: ${why} (gave up after ${attempts === 1 ? "one try" : `${attempts} tries`})`;
     }
+    case "human.question": {
+      const { question_id, worker_id, text, choices = [] } = fact.data;
+      const offered = choices.length > 0 ? ` (${choices.join(" | ")})` : "";
+      return `${question_id} ${worker_id}: ${headline(text)}${offered}`;
+    }
+    case "human.response":
+      return `${fact.data.question_id} ${fact.data.worker_id} by ${fact.data.channel}: ${headline(fact.data.text)}`;
+    case "human.nudge":
+      return `by ${fact.data.channel}: ${headline(fact.data.text)}`;
     case "suggestion.made":
       return `${onNode(fact.data)}: ${headline(fact.data.suggestion)}`;
     case "memory.written":

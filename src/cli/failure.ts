@@ -20,7 +20,7 @@ export interface Failure {
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { code: "unknown", message: String(error), exit: EXIT.failed };
   // By name: importing every room only to recognise its errors would cost more than most commands.
-  const kind = KINDS[error.name];
+  const kind = KINDS[error.name] ?? humanRefusal(error);
   if (kind) return { ...kind, message: error.message };
   const system = "code" in error && typeof error.code === "string" ? error.code : undefined;
   if (system)
@@ -53,6 +53,12 @@ const KINDS: Record<string, Omit<Failure, "message">> = {
   FileNotFound: { code: "file_not_found", exit: EXIT.failed },
   ScopeRefusal: { code: "outside_scope", exit: EXIT.failed },
 };
+
+/** Its own code says more than its kind. */
+function humanRefusal(error: Error): Omit<Failure, "message"> | undefined {
+  if (error.name !== "HumanRefusal" || !("code" in error)) return undefined;
+  return { code: String(error.code), exit: EXIT.failed };
+}
 
 function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;

@@ -18,7 +18,7 @@ export interface Ticker {
  * A few lines that change at the bottom of a terminal, under a scrollback that stays.
  *
  * L1. What is printed stays, whole and in order; the region is below it and leaves nothing behind when it closes.
- * L2. At most ten frames a second, each one write inside synchronized output (DEC 2026), so nothing flickers.
+ * L2. At most ten frames a second, sixty while somebody types; each is one write inside synchronized output (DEC 2026), so nothing flickers.
  * L3. A region line never wraps: lines are cut to the width and automatic wrapping is off while they are written. So
  *     the number of rows to take back is known, also after the window became narrower and wrapped them itself.
  */
@@ -31,6 +31,7 @@ export class LiveRegion {
   #printed: string[] = [];
   #cancel: (() => void) | undefined;
   #closed = false;
+  #isEchoing = false;
   readonly #onResize = () => this.refresh();
 
   /** `lines` is asked once a frame and gives at most so many lines of at most so many columns. */
@@ -50,9 +51,22 @@ export class LiveRegion {
   }
 
   refresh(): void {
-    if (this.#closed) return;
-    this.#cancel ??= this.#ticker.after(FRAME_MS, () => {
+    this.#cancel ??= this.#drawAfter(FRAME_MS);
+  }
+
+  /** A key was pressed: whoever types sees it at once. */
+  echo(): void {
+    if (this.#isEchoing) return;
+    this.#cancel?.();
+    this.#isEchoing = true;
+    this.#cancel = this.#drawAfter(ECHO_MS);
+  }
+
+  #drawAfter(ms: number): (() => void) | undefined {
+    if (this.#closed) return undefined;
+    return this.#ticker.after(ms, () => {
       this.#cancel = undefined;
+      this.#isEchoing = false;
       this.#draw();
     });
   }
@@ -90,6 +104,7 @@ export class LiveRegion {
 }
 
 const FRAME_MS = 100;
+const ECHO_MS = 16;
 const MOST_LINES = 12;
 const BEGIN = "\u001b[?2026h";
 const END = "\u001b[?2026l";
@@ -97,6 +112,9 @@ const NO_WRAP = "\u001b[?7l";
 const WRAP = "\u001b[?7h";
 const HIDE_CURSOR = "\u001b[?25l";
 export const SHOW_CURSOR = "\u001b[?25h";
+/** From here on pasted text is marked as such (DEC 2004), or no longer. */
+export const MARK_PASTE = "\u001b[?2004h";
+export const PLAIN_PASTE = "\u001b[?2004l";
 
 function withoutColour(line: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are escape sequences

@@ -56,7 +56,15 @@ export function standingOf({ agent }: Situation, holder: HomeHolder | undefined)
 /** Somebody in the middle of something, seen from outside: while the agent rests, so do they. */
 export function whileWorking(status: string, standing: Standing): string {
   // Whatever ended the agent ended their work with it, and they go on when it does.
-  return standing === "working" ? status : standing === "failed" || standing === "idle" ? "stopped" : standing;
+  if (standing === "working" || standing === "waiting_for_human") return status;
+  return standing === "failed" || standing === "idle" ? "stopped" : standing;
+}
+
+/** A status as people read it. */
+export function standingWords(status: Standing, { questions }: Pick<Situation, "questions">): string {
+  if (status !== "waiting_for_human") return status;
+  const open = Object.keys(questions.open).length;
+  return open > 1 ? `needs you (${open} questions)` : "needs you";
 }
 
 /** What stands beside the lock is who took it last; whether it still holds it, only the lock itself knows. */
@@ -75,4 +83,10 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
+}
+
+/** No home is a home without agents. */
+export function noHomeYet(error: unknown): Look | undefined {
+  if (error instanceof Error && error.name === "NotFoundError") return undefined;
+  throw error;
 }

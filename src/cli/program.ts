@@ -5,7 +5,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
 import type { Invocation } from "./invocation.ts";
-import { SHOW_CURSOR } from "./live-region.ts";
+import { PLAIN_PASTE, SHOW_CURSOR } from "./live-region.ts";
 import { Terminal } from "./terminal.ts";
 
 const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname);
@@ -15,7 +15,7 @@ export async function runProgram(process: NodeJS.Process): Promise<void> {
   const terminal = new Terminal(process, process.env, process.cwd());
   const words = process.argv.slice(2);
   const fail = async (error: unknown) => {
-    if (process.stderr.isTTY) process.stderr.write(SHOW_CURSOR);
+    if (process.stderr.isTTY) process.stderr.write(SHOW_CURSOR + PLAIN_PASTE);
     const code = reportFailure(error, terminal, words.includes("--json"));
     await terminal.drained();
     process.exit(code);
@@ -77,6 +77,11 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .description("the agents of this home")
     .action(does(async (call) => (await import("./commands/ls.ts")).ls(call)));
 
+  program
+    .command("inbox")
+    .description("what waits for you: questions and messages of all agents")
+    .action(does(async (call) => (await import("./commands/inbox.ts")).inbox(call)));
+
   const looks = [
     ["show", "everything about an agent on one page", async () => (await import("./commands/show.ts")).show],
     ["board", "the work of an agent, node by node", async () => (await import("./commands/board.ts")).board],
@@ -102,6 +107,42 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .action(
       does(async (call, agent: string, options: object) =>
         (await import("./commands/resume.ts")).resume(call, agent, options),
+      ),
+    );
+
+  const speaks = [
+    [
+      "send",
+      "say something to an agent, or to one of its team",
+      async () => (await import("./commands/speak.ts")).send,
+    ],
+    ["answer", "answer what an agent asks you", async () => (await import("./commands/speak.ts")).answer],
+    ["nudge", "give the coordinator a hint while it works", async () => (await import("./commands/speak.ts")).nudge],
+  ] as const;
+  for (const [name, description, load] of speaks) {
+    const command = program
+      .command(name)
+      .description(description)
+      .argument("<agent>", AGENT)
+      .argument("<text>", "what to say; - reads it from stdin");
+    if (name === "send")
+      command.option("--to <name>", "a worker's name, or * for everyone; the coordinator by default");
+    if (name === "answer") command.option("--question <id>", "which one, where several are open");
+    command
+      .option("--detach", "if it goes on, leave it working in the background")
+      .action(
+        does(async (call, agent: string, text: string, options: object) => (await load())(call, agent, text, options)),
+      );
+  }
+
+  program
+    .command("chat")
+    .description("the running conversation with an agent; type to talk")
+    .argument("<agent>", AGENT)
+    .option("--all", "from the beginning, not only the last 20")
+    .action(
+      does(async (call, agent: string, options: object) =>
+        (await import("./commands/chat.ts")).chat(call, agent, options),
       ),
     );
 

@@ -8,16 +8,22 @@ export function storyText({ who, mark, text }: StoryLine, columns: number | unde
   const name = pad(cut(who, NAME_COLUMNS), NAME_COLUMNS);
   if (columns === undefined) return [`${name} ${sign} ${text}`];
   const room = Math.max(10, columns - NAME_COLUMNS - 3);
-  const [first = "", ...rest] = mark === "says" || mark === "tells" ? wrap(text, room) : [cut(text, room)];
+  const [first = "", ...rest] = WORDS.has(mark) ? wrap(text, room) : [cut(text, room)];
   const indent = " ".repeat(NAME_COLUMNS + 3);
-  return [`${paint.cyan(name)} ${paint[colour](sign)} ${first}`, ...rest.map((more) => indent + more)];
+  // What is for the reader stands out.
+  const tone = mark === "asks" || mark === "to_you" ? paint.bold : String;
+  return [`${paint.cyan(name)} ${paint[colour](sign)} ${tone(first)}`, ...rest.map((more) => indent + tone(more))];
 }
 
 const NAME_COLUMNS = 11;
 
+const WORDS = new Set<StoryLine["mark"]>(["says", "tells", "asks", "to_you"]);
+
 const SIGNS = {
   says: { sign: "│", colour: "dim" },
   tells: { sign: "→", colour: "magenta" },
+  asks: { sign: "?", colour: "yellow" },
+  to_you: { sign: "»", colour: "yellow" },
   done: { sign: "✓", colour: "green" },
   failed: { sign: "✗", colour: "red" },
   begins: { sign: "▸", colour: "blue" },

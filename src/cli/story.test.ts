@@ -181,3 +181,59 @@ test("what everyone in the team comes upon is told once: a spent budget, until i
   const told = facts.map((fact) => story.tell({ seq: 1, agent_id: "agent-test", ts: 0, ...fact } as Fact).length);
   expect(told).toEqual([1, 0, 0, 1, 0, 1, 0, 1]);
 });
+
+test("what concerns the person stands out: questions with their choices, messages line by line; said aloud is not told twice", () => {
+  const human: NewFact[] = [
+    {
+      type: "human.question",
+      data: {
+        question_id: "question-1",
+        ...ann,
+        call_id: "c9",
+        text: "Which colour?\n\nIt is \u001b[31moak.",
+        choices: ["Blue", "Red"],
+        deadline_ts: 0,
+        default: "Blue",
+      },
+    },
+    { type: "worker.waiting", data: { ...ann, for: "human" } },
+    { type: "human.response", data: { question_id: "question-1", worker_id: "ann", text: "Red", channel: "terminal" } },
+    {
+      type: "human.response",
+      data: { question_id: "question-2", worker_id: "ann", text: "Blue", channel: "deadline" },
+    },
+    { type: "human.nudge", data: { text: "Faster.", channel: "terminal" } },
+    {
+      type: "message.sent",
+      data: { message_id: "msg-1", from: "ann", to: "human", text: "It dries.\n  Do not touch.", file: "", hops: 1 },
+    },
+    {
+      type: "message.sent",
+      data: { message_id: "msg-2", from: "ann", to: "human", text: "Hello.", file: "", hops: 1, aloud: true },
+    },
+    { type: "run.started", data: { run_id: "run-2", goal: "The fence\ntoo" } },
+  ];
+  const told = human.map((fact, i) => ({ seq: i + 1, agent_id: "agent-test", ts: 0, ...fact }) as Fact);
+  const story = new Story(() => ({}));
+  const lines = told.flatMap((fact) => story.tell(fact)).flatMap((line) => storyText(line, undefined, noPaint));
+  expect(lines).toEqual([
+    "ann         ? Which colour?",
+    "            ? It is oak.",
+    "            ?   1  Blue",
+    "            ?   2  Red",
+    expect.stringMatching(/^ {12}\? {3}until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, then: Blue$/),
+    "you         → ann: Red",
+    "ann         ! no answer came in time; goes on with: Blue",
+    "you         → coordinator: Faster.",
+    "ann         » It dries.",
+    "            »   Do not touch.",
+    "run-2       ▸ The fence",
+  ]);
+  expect(told.slice(0, 5).map(factLine)).toEqual([
+    "question-1 ann: Which colour? (Blue | Red)",
+    "ann node-1 waits for you",
+    "question-1 ann by terminal: Red",
+    "question-2 ann by deadline: Blue",
+    "by terminal: Faster.",
+  ]);
+});

@@ -1,9 +1,10 @@
 import type { Roster } from "../projections/index.ts";
-import type { Fact, FactOf, WorkerId } from "../protocol/index.ts";
+import { DEADLINE, type Fact, type FactOf, HUMAN, type WorkerId } from "../protocol/index.ts";
 import { waitingWords } from "./activity.ts";
 import { outcomeWords } from "./fact-line.ts";
 import { milliseconds, money, spentOf } from "./format.ts";
 import { nameOf } from "./names.ts";
+import { questionText } from "./question-text.ts";
 import { Speech } from "./speech.ts";
 import { isTold, POLICY } from "./stage-words.ts";
 import { headline, plain, plainLines } from "./width.ts";
@@ -11,7 +12,7 @@ import { headline, plain, plainLines } from "./width.ts";
 /** One line of what a person sees happen: who, with which mark, what. */
 export interface StoryLine {
   who: string;
-  mark: "says" | "tells" | "done" | "failed" | "begins" | "new" | "leaves" | "stage" | "warning";
+  mark: "says" | "tells" | "asks" | "to_you" | "done" | "failed" | "begins" | "new" | "leaves" | "stage" | "warning";
   text: string;
 }
 
@@ -21,6 +22,7 @@ const TOLD_BY_FACTS = new Set([
   "publish",
   "checkpoint",
   "send_message",
+  "ask_human",
   "suggest_next",
   "spawn_worker",
   "launch_roles",
@@ -78,7 +80,7 @@ export class Story {
       case "model.warned":
         return this.#once(`${fact.data.model}: ${fact.data.message}`) ? asideOf(fact, named) : [];
       default:
-        return workLines(fact, named) ?? peopleLines(fact, named) ?? asideOf(fact, named);
+        return workLines(fact, named) ?? peopleLines(fact, named) ?? humanLines(fact, named) ?? asideOf(fact, named);
     }
   }
 
@@ -162,13 +164,45 @@ function peopleLines(fact: Fact, named: Named): StoryLine[] | undefined {
     case "worker.checkpointed":
       return [line(named(fact.data.worker_id), "tells", `everyone: ${headline(fact.data.summary)}`)];
     case "message.sent":
-      if (fact.data.aloud) return []; // it was heard already
-      return [line(named(fact.data.from), "tells", `${named(fact.data.to)}: ${fact.data.text}`)];
+      return messageLines(fact, named);
     case "suggestion.made":
       return [line(named(fact.data.worker_id), "tells", `coordinator: suggests ${fact.data.suggestion}`)];
     default:
       return undefined;
   }
+}
+
+function messageLines({ data: { from, to, text, aloud } }: FactOf<"message.sent">, named: Named): StoryLine[] {
+  // Said aloud is heard already.
+  if (aloud) return [];
+  if (to !== HUMAN) return [line(named(from), "tells", `${named(to)}: ${text}`)];
+  return spread(named(from), "to_you", plainLines(text));
+}
+
+/** What the team and its human have to do with each other. */
+function humanLines(fact: Fact, named: Named): StoryLine[] | undefined {
+  switch (fact.type) {
+    case "run.started":
+      // The first goal is the one that was just given.
+      return fact.data.run_id === "run-1" ? [] : [line(fact.data.run_id, "begins", headline(fact.data.goal))];
+    case "human.question":
+      return spread(named(fact.data.worker_id), "asks", questionText(fact.data));
+    case "human.response": {
+      const { worker_id, text, channel } = fact.data;
+      if (channel !== DEADLINE) return [line("you", "tells", `${named(worker_id)}: ${text}`)];
+      const then = text === "" ? "decides alone" : `goes on with: ${text}`;
+      return [line(named(worker_id), "warning", `no answer came in time; ${then}`)];
+    }
+    case "human.nudge":
+      return [line("you", "tells", `coordinator: ${fact.data.text}`)];
+    default:
+      return undefined;
+  }
+}
+
+/** What is for a person is shown as it was written, line by line. */
+function spread(who: string, mark: StoryLine["mark"], lines: string[]): StoryLine[] {
+  return lines.filter((text) => text.trim() !== "").map((text, at) => ({ who: at === 0 ? who : "", mark, text }));
 }
 
 /** What goes wrong or changes beside the work itself. */
@@ -183,8 +217,8 @@ function asideOf(fact: Fact, named: Named): StoryLine[] {
     case "model.warned":
       return [line(named(fact.data.worker_id), "warning", fact.data.message)];
     case "worker.waiting":
-      // Waiting for each other is the usual thing, and the tree shows it.
-      return fact.data.for === "news" || fact.data.for === "children"
+      // Waiting for each other is the usual thing, and the tree shows it; what a person is waited for is their question.
+      return fact.data.for === "news" || fact.data.for === "children" || fact.data.for === "human"
         ? []
         : [line(named(fact.data.worker_id), "warning", waitingWords(fact.data))];
     case "budget.warned":

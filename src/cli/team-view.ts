@@ -20,6 +20,8 @@ export interface TeamView {
   delta(delta: Delta): void;
   /** Words of the program itself. */
   note(words: string): void;
+  /** The person typed something. */
+  echo(): void;
   close(): void;
 }
 
@@ -29,6 +31,7 @@ export function jsonView(terminal: Terminal): TeamView {
     fact: (fact) => void terminal.printJson(fact),
     delta: () => {},
     note: (words) => terminal.say(words),
+    echo: () => {},
     close: () => {},
   };
 }
@@ -43,6 +46,7 @@ export function plainView(terminal: Terminal, now: () => Situation): TeamView {
     fact: (fact) => tell(story.tell(fact)),
     delta: (delta) => tell(story.hear(delta)),
     note: (words) => terminal.say(words),
+    echo: () => {},
     close: () => tell(story.end(Object.keys(now().roster))),
   };
 }
@@ -50,22 +54,29 @@ export function plainView(terminal: Terminal, now: () => Situation): TeamView {
 const SECOND = 1000;
 
 /** For a person at a terminal: the story scrolls by, the team's status stands below it. */
-export function liveView(terminal: Terminal, now: () => Situation): TeamView {
+export function liveView(
+  terminal: Terminal,
+  now: () => Situation,
+  /** The person's own line, at the very bottom. */
+  prompt: (columns: number) => string[] = () => [],
+): TeamView {
   const { stderr, errPaint: paint } = terminal;
   const began = performance.now();
   const activity: Activity = new Map();
   const story = new Story(() => now().roster);
   const thinking = new Map<string, string>();
-  const region = new LiveRegion(stderr, { after }, (columns, lines) =>
-    statusTree({
+  const region = new LiveRegion(stderr, { after }, (columns, lines) => {
+    const typed = prompt(columns);
+    const tree = statusTree({
       now: now(),
       activity: withWords(activity, thinking),
       seconds: (performance.now() - began) / SECOND,
       columns,
-      lines,
+      lines: Math.max(0, lines - typed.length),
       paint,
-    }),
-  );
+    });
+    return [...tree, ...typed];
+  });
   const tell = (lines: StoryLine[]) =>
     region.print(...lines.flatMap((line) => storyText(line, stderr.columns ?? 80, paint)));
   // The clock goes on while nothing happens.
@@ -82,6 +93,7 @@ export function liveView(terminal: Terminal, now: () => Situation): TeamView {
       tell(story.hear(delta));
     },
     note: (words) => region.print(words),
+    echo: () => region.echo(),
     close() {
       clearInterval(ticking);
       tell(story.end(Object.keys(now().roster)));

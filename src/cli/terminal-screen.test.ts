@@ -97,10 +97,11 @@ describe.skipIf(!hasTmux)(
         expect(screen.join("\n")).toContain("Alice: thinking");
         return screen;
       });
-      expect(live.slice(-3).map(stable)).toEqual([
+      expect(live.slice(-4).map(stable)).toEqual([
         expect.stringMatching(/^deep-question · 0\/1 node · 2 calls · .* · M:SS$/),
         "★ coordinator: waits for the team",
         "└ ▸ node-1  Think hard — Alice: thinking",
+        "› ▏ type to talk to the coordinator, /help for more",
       ]);
 
       provider.release("thought");
@@ -158,6 +159,89 @@ describe.skipIf(!hasTmux)(
         "exit code 130",
       ]);
       expect(screen.join("\n")).not.toContain("★");
+    });
+
+    test("a question is asked inline and answered by typing; other words go to the coordinator; nothing is torn", async () => {
+      await using asking = await startProviderServer({
+        turns: [
+          { gate: "begun", calls: [{ name: "list_files", args: { path: "" } }] },
+          {
+            calls: [
+              { name: "send_message", args: { to: "human", content: "I begin.\nIt takes a while." } },
+              { name: "ask_human", args: { question: "Which colour?", choices: ["Blue", "Red"] } },
+            ],
+          },
+          { calls: [{ name: "finish", args: { summary: "Red it is." } }] },
+        ],
+      });
+      const env = { OLLAMA_BASE_URL: asking.env.OLLAMA_BASE_URL ?? "" };
+      await pane.open(100, 40, `OLLAMA_BASE_URL='${env.OLLAMA_BASE_URL}' ${command()}`);
+      await asking.reached("begun");
+      const shows = (words: string) =>
+        vi.waitFor(async () => expect((await pane.screen()).join("\n")).toContain(words), 10_000);
+      await shows("type to talk");
+      await pane.tmux("send-keys", "Mind thx", "BSpace", "e cat.", "Enter");
+      await shows("→ coordinator: Mind the cat.");
+      asking.release("begun");
+      await shows("answer coordinator ›");
+      await pane.tmux("send-keys", "Enter");
+      await shows("? coordinator asks: Which colour?");
+      await pane.tmux("send-keys", "2", "Enter");
+      await pane.ended();
+      const screen = await pane.screen();
+      const from = screen.findIndex((line) => line.startsWith("you"));
+      const seen = screen.slice(from).map(stable).map(withoutPaths);
+      expect(seen.filter((line) => !line.includes("list_files"))).toEqual([
+        "you         → coordinator: Mind the cat.",
+        "coordinator » I begin.",
+        "            » It takes a while.",
+        "coordinator ? Which colour?",
+        "            ?   1  Blue",
+        "            ?   2  Red",
+        "? coordinator asks: Which colour?",
+        "    1  Blue",
+        "    2  Red",
+        "you         → coordinator: Red",
+        "Red it is.",
+        "",
+        "PATH",
+        "PATH",
+        expect.stringMatching(/^✓ deep-question is done: 3 model calls, /),
+        "exit code 0",
+      ]);
+      expect(JSON.stringify(asking.requests[1]?.body)).toContain("Mind the cat.");
+      expect(await pane.tmux("display-message", "-p", "#{cursor_flag}")).toBe("1\n");
+    });
+
+    test("chat: the conversation above, a line to type below, and the agent goes on here when it is spoken to", async () => {
+      await using talking = await startProviderServer({
+        turns: [
+          { calls: [{ name: "finish", args: { summary: "The house is blue." } }] },
+          { text: "The fence I paint red.", calls: [{ name: "finish", args: { summary: "The fence is red." } }] },
+        ],
+      });
+      const main = `OLLAMA_BASE_URL='${talking.env.OLLAMA_BASE_URL}' '${process.execPath}' '${mainFile}'`;
+      const goal = `run 'Deep question' --model ollama/test --json`;
+      await pane.open(100, 40, `${main} ${goal} >/dev/null 2>&1; ${main} chat deep`);
+      const shows = (words: string) =>
+        vi.waitFor(async () => expect((await pane.screen()).join("\n")).toContain(words), 15_000);
+      await shows("type to talk");
+      await pane.tmux("send-keys", "Now the fence", "Enter");
+      await shows("The fence is red.");
+      await shows("deep-question · completed");
+      await pane.tmux("send-keys", "/quit", "Enter");
+      await pane.ended();
+      expect((await pane.screen()).map(stable)).toEqual([
+        "deep-question (ID)",
+        "you         → Deep question",
+        "coordinator » The house is blue.",
+        "you         → Now the fence",
+        "deep-question takes it as its next goal.",
+        "coordinator » The fence I paint red.",
+        "coordinator » The fence is red.",
+        "exit code 0",
+      ]);
+      expect(await pane.tmux("display-message", "-p", "#{cursor_flag}")).toBe("1\n");
     });
   },
 );

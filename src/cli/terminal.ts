@@ -5,6 +5,9 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 type Stream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 
+/** A keyboard, if it is one: then single keys can be had. */
+export type Input = Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
+
 /**
  * Where the program was started: its streams, its surroundings and its signals.
  *
@@ -13,7 +16,7 @@ type Stream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
  * O3. Nothing is cut off: `drained` resolves when all that was written is out.
  */
 export class Terminal {
-  readonly stdin: Readable;
+  readonly stdin: Input;
   readonly stdout: Stream;
   readonly stderr: Stream;
   readonly env: Environment;
@@ -24,7 +27,7 @@ export class Terminal {
   /** For stderr. */
   readonly errPaint: Paint;
 
-  constructor(streams: { stdin: Readable; stdout: Stream; stderr: Stream }, env: Environment, cwd: string) {
+  constructor(streams: { stdin: Input; stdout: Stream; stderr: Stream }, env: Environment, cwd: string) {
     this.stdin = streams.stdin;
     this.stdout = streams.stdout;
     this.stderr = streams.stderr;

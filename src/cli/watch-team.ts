@@ -1,10 +1,18 @@
-import type { Outcome } from "../protocol/index.ts";
+import { isAtWork } from "../projections/index.ts";
+import { type Fact, HUMAN, type Outcome } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
+import { isAttended, isLive } from "./attended.ts";
+import { boardTable } from "./commands/board.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { clockTime, costOf, count } from "./format.ts";
 import { onInterrupt } from "./interrupts.ts";
 import { commandLine, type Invocation } from "./invocation.ts";
+import { listenToKeys, listenToLines } from "./keyboard.ts";
+import { whenParked } from "./parked.ts";
+import { waitingLines } from "./question-text.ts";
 import { resultLines } from "./result.ts";
+import { sayTo } from "./speaker.ts";
+import { TalkLine } from "./talk-line.ts";
 import { jsonView, liveView, plainView, type TeamView } from "./team-view.ts";
 import { undoneWords } from "./undone.ts";
 import { watchFacts } from "./watch-facts.ts";
@@ -21,15 +29,29 @@ export async function watchTeam(
   remarks: Remark[] = [],
 ): Promise<ExitCode> {
   const began = performance.now();
-  const view = viewFor(call, agent);
+  const attended = isAttended(call);
+  const { view, talk } = attended ? talkingView(call, agent) : { view: viewFor(call, agent), talk: undefined };
   obeyInterrupts(agent, call, view);
   // Through the view: anybody else writing to the terminal would tear the live region.
   for (const remark of remarks) void remark.then((words) => words && view.note(words));
   const unhear = agent.onDelta((delta) => view.delta(delta));
-  const unwatch = await watchFacts(agent.log, after, (fact) => view.fact(fact));
+  const unwatch = await watchFacts(agent.log, after, (fact) => {
+    view.fact(fact);
+    talk?.look();
+    if (attended && isForHuman(fact)) void agent.seen().catch(() => {});
+  });
+  const watching = new AbortController();
   try {
-    await agent.idle();
+    // Where nobody can answer, nobody waits: the agent stays as it is, and goes on with its answer.
+    const parked = attended ? [] : [whenParked(agent, watching.signal).then(() => "parked" as const)];
+    for (let seq = -1; agent.log.seq > seq; ) {
+      seq = agent.log.seq;
+      if ((await Promise.race([ended(agent, talk), ...parked])) === "parked") break;
+      // What was typed in the last moment may be its next goal.
+      if (!isAtWork(agent.now.agent.status)) break;
+    }
   } finally {
+    watching.abort();
     unhear();
     unwatch();
     view.close();
@@ -37,10 +59,59 @@ export async function watchTeam(
   return tellEnding(agent, call, (performance.now() - began) / 1000);
 }
 
+async function ended(agent: Agent, talk: TalkLine | undefined): Promise<"ended"> {
+  await agent.idle();
+  await talk?.said;
+  return "ended";
+}
+
+function isForHuman(fact: Fact): boolean {
+  return fact.type === "message.sent" && (fact.data.reader ?? fact.data.to) === HUMAN;
+}
+
 function viewFor({ json, terminal }: Invocation, agent: Agent): TeamView {
   if (json) return jsonView(terminal);
-  const isLive = terminal.stderr.isTTY === true && terminal.env.TERM !== "dumb";
-  return isLive ? liveView(terminal, () => agent.now) : plainView(terminal, () => agent.now);
+  return isLive(terminal) ? liveView(terminal, () => agent.now) : plainView(terminal, () => agent.now);
+}
+
+/** The team at work, and a line to talk to it. */
+function talkingView({ terminal }: Invocation, agent: Agent): { view: TeamView; talk: TalkLine } {
+  const talk: TalkLine = new TalkLine({
+    now: () => agent.now,
+    say: (saying) => sayTo(agent, saying),
+    note: (...lines) => view.note(lines.join("\n")),
+    changed: () => view.echo(),
+    several: "first",
+    receipts: "unexpected",
+    paint: terminal.errPaint,
+    command: (what) => {
+      if (what === "stop") process.kill(process.pid, "SIGINT");
+      else if (what === "quit") view.note("It works in this terminal: Ctrl-C stops it.");
+      else
+        view.note(
+          boardTable(agent.now, agent.now.agent.status, terminal.stderr.columns ?? 80, terminal.errPaint).join("\n"),
+        );
+    },
+  });
+  const view: TeamView = isLive(terminal)
+    ? liveView(
+        terminal,
+        () => agent.now,
+        (columns) => talk.draw(columns),
+      )
+    : plainView(terminal, () => agent.now);
+  const typist = { press: talk.press.bind(talk), line: talk.line.bind(talk) };
+  const deafen = isLive(terminal) ? listenToKeys(terminal, typist) : listenToLines(terminal.stdin, typist);
+  return {
+    talk,
+    view: {
+      ...view,
+      close() {
+        deafen();
+        view.close();
+      },
+    },
+  };
 }
 
 /** To the end of the process: whoever presses Ctrl-C while it is closing its files means to leave it too. */
@@ -90,9 +161,8 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
       terminal.say(`Stopped after ${figures}. Go on with: ${commandLine(call, "resume", id)}`);
       return EXIT.interrupted;
     case "waiting_for_human":
-      terminal.say(
-        `${paint.yellow("!")} ${agent.created.name} waits for an answer. Look: ${commandLine(call, "show", id)}`,
-      );
+      terminal.say(`${paint.yellow("?")} ${agent.created.name} waits for you after ${figures}.`);
+      for (const line of waitingLines(call, now)) terminal.say(line);
       return EXIT.waiting;
     case "failed":
       terminal.say(`${paint.red("✗")} ${agent.created.name} failed: ${plain(agent.error ?? "no reason was given")}`);

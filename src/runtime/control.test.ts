@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryHome } from "../testing/index.ts";
 import { askControl, type ControlRequest, listenForControl } from "./control.ts";
-import { controlPath } from "./runtime.ts";
+import { controlPath } from "./control-path.ts";
+import { HumanRefusal, LONGEST_WORDS } from "./human-refusal.ts";
 
 test("what one process asks the other does, and answers; what it cannot do it says", async () => {
   const path = await socketPath();
@@ -20,6 +21,31 @@ test("what one process asks the other does, and answers; what it cannot do it sa
     { ok: true, message: "agent-a is stopped." },
     { ok: false, message: "agent-b is not at work in this process." },
     { ok: false, message: expect.stringContaining("stop") },
+  ]);
+});
+
+test("what a person says goes through as it is checked: no stray fields, nothing empty, nothing endless", async () => {
+  const path = await socketPath();
+  await listening(path, async (request) => {
+    if (request.do === "respond") throw new HumanRefusal("conflict", "There is no open question.");
+    return JSON.stringify(request);
+  });
+  const ask = (request: object) => askControl(path, request as ControlRequest);
+  const agent = "agent-a";
+  expect([
+    await ask({ do: "send", agent, text: " Mind the cat. ", to: "*" }),
+    await ask({ do: "nudge", agent, text: "Faster." }),
+    await ask({ do: "respond", agent, text: "blue", question_id: "question-1" }),
+    await ask({ do: "send", agent, text: "  " }),
+    await ask({ do: "nudge", agent, text: "x".repeat(LONGEST_WORDS + 1) }),
+    await ask({ do: "stop", agent, text: "now" }),
+  ]).toEqual([
+    { ok: true, message: JSON.stringify({ do: "send", agent, text: "Mind the cat.", to: "*" }) },
+    { ok: true, message: JSON.stringify({ do: "nudge", agent, text: "Faster." }) },
+    { ok: false, message: "There is no open question.", code: "conflict" },
+    { ok: false, message: expect.stringContaining("at text") },
+    { ok: false, message: expect.stringContaining("at text") },
+    { ok: false, message: expect.stringContaining('"text"') },
   ]);
 });
 

@@ -2,13 +2,32 @@ import { rm } from "node:fs/promises";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { z } from "zod";
+import { HumanRefusal, LONGEST_WORDS } from "./human-refusal.ts";
+
+const agent = z.string();
+const text = z.string().trim().min(1).max(LONGEST_WORDS);
 
 /** What another terminal may ask of the process that holds the home: one JSON line in, one out. */
-const requestSchema = z.strictObject({ do: z.enum(["stop", "pause"]), agent: z.string() });
+const requestSchema = z.discriminatedUnion("do", [
+  z.strictObject({ do: z.enum(["stop", "pause", "seen"]), agent }),
+  z.strictObject({ do: z.literal("send"), agent, text, to: z.string().min(1).optional() }),
+  z.strictObject({ do: z.literal("respond"), agent, text, question_id: z.string().min(1).optional() }),
+  z.strictObject({ do: z.literal("nudge"), agent, text }),
+]);
 export type ControlRequest = z.infer<typeof requestSchema>;
 
-const answerSchema = z.object({ ok: z.boolean(), message: z.string() });
+/** `elsewhere`: the process that listens does not have this agent. */
+const answerSchema = z.object({
+  ok: z.boolean(),
+  message: z.string(),
+  code: z.enum(["not_found", "conflict", "elsewhere"]).optional(),
+});
 export type ControlAnswer = z.infer<typeof answerSchema>;
+
+/** This process holds the home, but does not work on the agent. */
+export class NotHere extends Error {
+  override readonly name = "NotHere";
+}
 
 export async function listenForControl(
   path: string,
@@ -33,10 +52,17 @@ export async function listenForControl(
 
 async function answerTo(line: string, answer: (request: ControlRequest) => Promise<string>): Promise<ControlAnswer> {
   try {
-    return { ok: true, message: await answer(requestSchema.parse(JSON.parse(line))) };
+    const request = requestSchema.safeParse(JSON.parse(line));
+    if (!request.success) return { ok: false, message: z.prettifyError(request.error) };
+    return { ok: true, message: await answer(request.data) };
   } catch (error) {
-    return { ok: false, message: error instanceof Error ? error.message : String(error) };
+    return { ok: false, message: error instanceof Error ? error.message : String(error), ...codeOf(error) };
   }
+}
+
+function codeOf(error: unknown): Pick<ControlAnswer, "code"> {
+  if (error instanceof HumanRefusal) return { code: error.code };
+  return error instanceof NotHere ? { code: "elsewhere" } : {};
 }
 
 /** Resolves with undefined when nobody listens there. */

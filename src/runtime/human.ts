@@ -1,22 +1,12 @@
 import { isAtWork, type Question, type Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact } from "../protocol/index.ts";
+import { HumanRefusal } from "./human-refusal.ts";
 import { idOf } from "./people.ts";
 
-/** What a person wants cannot be done: the thing they name is not there, or it is not the time for it. */
-export class HumanRefusal extends Error {
-  override readonly name = "HumanRefusal";
-  readonly code: "not_found" | "conflict";
-  constructor(code: "not_found" | "conflict", message: string) {
-    super(message);
-    this.code = code;
-  }
-}
+export { HumanRefusal, LONGEST_WORDS } from "./human-refusal.ts";
 
 /** By which way a person speaks: the terminal, the page, a webhook's name. */
 export type Channel = string;
-
-/** More than this belongs into a file. */
-export const LONGEST_WORDS = 32_000;
 
 /** The answer to a question, checked: the one that is named, or the only one there is. */
 export function responseTo(now: Situation, text: string, id: string | undefined, channel: Channel): NewFact {

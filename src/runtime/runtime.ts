@@ -1,6 +1,4 @@
-import { openSync } from "node:fs";
 import type { Server } from "node:net";
-import { join } from "node:path";
 import type { Catalog } from "../models/catalog.ts";
 import type { Clock } from "../protocol/clock.ts";
 import { type AgentId, type NewFact, NO_USAGE } from "../protocol/index.ts";
@@ -9,7 +7,8 @@ import type { Store } from "../store/store.ts";
 import { promptsOf } from "../workers/prompt.ts";
 import { Agent, type House } from "./agent.ts";
 import { channelsOf, type OpenChannel } from "./channels.ts";
-import { type ControlRequest, listenForControl } from "./control.ts";
+import { type ControlRequest, listenForControl, NotHere } from "./control.ts";
+import { controlPath } from "./control-path.ts";
 import { nameFrom, newAgentId } from "./names.ts";
 import type { Settings } from "./settings.ts";
 import { agreedContract, TEAM_LIMITS } from "./team-limits.ts";
@@ -130,7 +129,7 @@ export class Runtime {
     return opening;
   }
 
-  /** Lets other terminals ask this process to stop an agent, and answers in by webhook. */
+  /** Lets other terminals stop the agents of this process and talk to them, and answers in by webhook. */
   async listen(): Promise<void> {
     this.#control = await listenForControl(controlPath(this.#settings.home), (request) => this.#obey(request));
     if (!this.#channels.some(({ listen }) => listen)) return;
@@ -146,12 +145,28 @@ export class Runtime {
     await this.#ports.store.close();
   }
 
-  async #obey({ do: what, agent: id }: ControlRequest): Promise<string> {
+  async #obey(request: ControlRequest): Promise<string> {
+    const id = request.agent;
     const opening = this.#agents.get(id as AgentId);
-    if (!opening) throw new Error(`${id} is not at work in this process.`);
+    if (!opening) throw new NotHere(`${id} is not at work in this process.`);
     const agent = await opening;
-    await (what === "pause" ? agent.pause("human") : agent.stop("human"));
-    return `${id} is ${what === "pause" ? "paused" : "stopped"}.`;
+    switch (request.do) {
+      case "stop":
+        await agent.stop("human");
+        return `${id} is stopped.`;
+      case "pause":
+        await agent.pause("human");
+        return `${id} is paused.`;
+      case "seen":
+        await agent.seen();
+        return "Seen.";
+      case "send":
+        return agent.send(request.text, request.to);
+      case "respond":
+        return agent.respond(request.text, request.question_id);
+      case "nudge":
+        return agent.nudge(request.text);
+    }
   }
 
   #house(): House {
@@ -184,23 +199,3 @@ export class Runtime {
     };
   }
 }
-
-const LONGEST_SOCKET_PATH = 100;
-
-/**
- * In the home, where only its owner can reach it. A unix socket's path is short by law; a deep home is reached through a
- * descriptor of its folder, on Linux. Elsewhere a home that deep has no control socket.
- */
-export function controlPath(home: string): string {
-  const inHome = join(home, "control.sock");
-  if (Buffer.byteLength(inHome) <= LONGEST_SOCKET_PATH || process.platform !== "linux") return inHome;
-  let folder = folders.get(home);
-  if (folder === undefined) {
-    folder = openSync(home, "r");
-    folders.set(home, folder);
-  }
-  return `/proc/self/fd/${folder}/control.sock`;
-}
-
-/** Kept open for as long as the process lives: the socket's address depends on them. */
-const folders = new Map<string, number>();

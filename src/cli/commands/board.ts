@@ -6,6 +6,7 @@ import type { Invocation } from "../invocation.ts";
 import { lookAtAgent, type Standing, standingOf, whileWorking } from "../look.ts";
 import { nameOf } from "../names.ts";
 import type { Paint } from "../paint.ts";
+import { openQuestions } from "../question-text.ts";
 import { isTold, POLICY, stageTitle } from "../stage-words.ts";
 import { type Cell, table } from "../table.ts";
 import { headline } from "../width.ts";
@@ -41,21 +42,21 @@ export function boardTable(now: Situation, standing: Standing, columns: number, 
 
 function rowOf(
   { node, stem }: Branch,
-  { roster }: Situation,
+  now: Situation,
   standing: Standing,
   withDependencies: boolean,
   paint: Paint,
 ): Cell[] {
+  const { roster } = now;
+  const question = openQuestions(now).find((each) => each.node_id === node.id);
   const who =
     "worker_id" in node ? nameOf(roster, node.worker_id) : node.reserved_for && nameOf(roster, node.reserved_for);
   return [
     { text: `${stem}${node.id}`, paint: paint.bold },
-    isUnderWay(node)
-      ? { text: whileWorking(node.status, standing), paint: standing === "working" ? paint.blue : paint.yellow }
-      : { text: node.status, paint: COLOURS[node.status](paint) },
+    question ? { text: "needs you", paint: paint.yellow } : statusCell(node, standing, paint),
     { text: who || "" },
     ...(withDependencies ? [{ text: node.spec.dependencies.join(", "), paint: paint.dim }] : []),
-    { text: headline(node.spec.task) + detailOf(node) },
+    { text: headline(node.spec.task) + (question ? ` — asks: ${headline(question.text)}` : detailOf(node)) },
   ];
 }
 
@@ -93,4 +94,13 @@ function detailOf(node: NodeState): string {
     default:
       return "";
   }
+}
+
+function statusCell(node: NodeState, standing: Standing, paint: Paint): Cell {
+  return isUnderWay(node)
+    ? {
+        text: whileWorking(node.status, standing),
+        paint: whileWorking("", standing) === "" ? paint.blue : paint.yellow,
+      }
+    : { text: node.status, paint: COLOURS[node.status](paint) };
 }

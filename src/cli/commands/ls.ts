@@ -3,7 +3,7 @@ import { agentSummary } from "../agent-summary.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { age, costOf } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { type Look, lookAt, settingsOf, standingOf } from "../look.ts";
+import { lookAt, noHomeYet, settingsOf, standingOf, standingWords } from "../look.ts";
 import { standingPaint } from "../standing-paint.ts";
 import { type Cell, table } from "../table.ts";
 import { headline, plain } from "../width.ts";
@@ -23,10 +23,10 @@ export async function ls(call: Invocation): Promise<ExitCode> {
   if (standings.length === 0) return nothingYet(call, `nobody lives in ${look.settings.home}`);
   const { paint } = terminal;
   const head = ["NAME", "ID", "STATUS", "AGE", "COST", "GOAL"].map((text) => ({ text, paint: paint.dim }));
-  const rows = standings.map(({ now: { agent, spending }, status }): Cell[] => [
+  const rows = standings.map(({ now: { agent, spending, questions }, status }): Cell[] => [
     { text: agent.created.name, paint: paint.bold },
     { text: agent.id },
-    { text: status, paint: standingPaint(status, paint) },
+    { text: standingWords(status, { questions }), paint: standingPaint(status, paint) },
     { text: age(Date.now() / 1000 - agent.created_ts) },
     { text: costOf(spending.total) },
     { text: headline(agent.created.goal) },
@@ -39,10 +39,4 @@ export async function ls(call: Invocation): Promise<ExitCode> {
 function nothingYet(call: Invocation, why: string): ExitCode {
   call.terminal.say(`No agents yet: ${why}. Begin with: ${commandLine(call, "run")} "your goal"`);
   return EXIT.done;
-}
-
-/** No home is a home without agents. */
-function noHomeYet(error: unknown): Look | undefined {
-  if (error instanceof Error && error.name === "NotFoundError") return undefined;
-  throw error;
 }

@@ -4,7 +4,7 @@ import type { Catalog } from "../../models/catalog.ts";
 import { allSituations } from "../../runtime/inspect.ts";
 import type { NewAgent, Runtime } from "../../runtime/runtime.ts";
 import type { Settings } from "../../runtime/settings.ts";
-import { detach, isDetached, tellParent } from "../detached.ts";
+import { detach, flags, isDetached, tellParent } from "../detached.ts";
 import { type ExitCode, UnusableModel, UsageError } from "../exit-code.ts";
 import { count } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
@@ -31,7 +31,11 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   if (options.mode === "infinite") {
     throw new UsageError("Infinite mode is not there yet: agents end with their goal. Leave --mode out.");
   }
-  if (options.detach && !isDetached(terminal.env)) return detach(call, goal, options);
+  if (options.detach && !isDetached(terminal.env)) {
+    const { model, workerModel, mode, budget, unsafeNoSandbox } = options;
+    const given = { model, "worker-model": workerModel, mode, budget, "unsafe-no-sandbox": unsafeNoSandbox };
+    return detach(call, ["run", "-", ...flags(given)], goal);
+  }
   const settings = await settingsOf(call, options);
   const runtime = await openHome(call, settings);
   try {

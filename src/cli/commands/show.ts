@@ -4,7 +4,8 @@ import { agentSummary } from "../agent-summary.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { amount, costOf, count, money, timestamp } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { type Look, lookAtAgent, type Standing, standingOf } from "../look.ts";
+import { type Look, lookAtAgent, type Standing, standingOf, standingWords } from "../look.ts";
+import { waitingLines } from "../question-text.ts";
 import { resultFiles } from "../result.ts";
 import { standingPaint } from "../standing-paint.ts";
 import { undoneWords } from "../undone.ts";
@@ -18,13 +19,14 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
   const status = standingOf(now, holder);
   const paths = await resultFiles(now, log.dir);
   if (json) {
-    const { board, roster, spending } = now;
+    const { board, roster, spending, questions } = now;
     await terminal.printJson({
       ...agentSummary(now, status),
       dir: log.dir,
       files: paths,
       board,
       roster,
+      questions: Object.values(questions.open),
       spending,
       repairs: store.repairs,
     });
@@ -32,6 +34,7 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
   }
   await terminal.printLines([
     ...headLines(call, now, status, log.dir),
+    ...section(call, "Needs you", waitingLines(call, now)),
     ...teamLines(call, now, status),
     ...endLines(call, now, status),
     ...section(call, "Files", paths),
@@ -48,7 +51,7 @@ function headLines({ terminal: { paint } }: Invocation, now: Situation, status: 
   const failures = total.failures > 0 ? `, ${count(total.failures, "failed attempt")}` : "";
   const rows: [string, string][] = [
     ["Goal", plain(run?.goal ?? created.goal)],
-    ["Status", standingPaint(status, paint)(status)],
+    ["Status", standingPaint(status, paint)(standingWords(status, now))],
     [
       "Model",
       created.model === created.worker_model ? created.model : `${created.model}, workers ${created.worker_model}`,

@@ -1,5 +1,6 @@
 import { isAtWork } from "../../projections/index.ts";
 import { askControl } from "../../runtime/control.ts";
+import { controlPath } from "../../runtime/control-path.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 import { lookAtAgent, standingOf } from "../look.ts";
@@ -27,12 +28,13 @@ async function steer(
     return EXIT.done;
   };
   if (!isAtWork(status)) return say(`is not at work: it is ${status}.`, false);
-  const { controlPath, openRuntime } = await runtimeRoom();
   const answer = await askControl(controlPath(settings.home), { do: what, agent: id });
   if (answer?.ok) return say(`is ${done}.`, true);
   if (answer && standingOf(now, holder) === "interrupted")
     return say("was interrupted before; nobody works on it.", false);
   if (answer) throw new Error(answer.message);
+  // Heavy, and mostly not needed: an agent that does not work needs no stopping.
+  const { openRuntime } = await import("../../runtime/open-runtime.ts");
   const runtime = await openRuntime(settings);
   try {
     const agent = await runtime.agent(id);
@@ -41,13 +43,4 @@ async function steer(
   } finally {
     await runtime.close();
   }
-}
-
-/** Heavy, and mostly not needed: an agent that does not work needs no stopping. */
-async function runtimeRoom() {
-  const [{ controlPath }, { openRuntime }] = await Promise.all([
-    import("../../runtime/runtime.ts"),
-    import("../../runtime/open-runtime.ts"),
-  ]);
-  return { controlPath, openRuntime };
 }

@@ -6,6 +6,7 @@ import type { Invocation } from "../invocation.ts";
 import { lookAtAgent, type Standing, standingOf, whileWorking } from "../look.ts";
 import { nameOf } from "../names.ts";
 import type { Paint } from "../paint.ts";
+import { openQuestions } from "../question-text.ts";
 import { type Cell, table } from "../table.ts";
 
 export async function workers(call: Invocation, word: string): Promise<ExitCode> {
@@ -27,7 +28,10 @@ export function workersTable(now: Situation, standing: Standing, columns: number
     const node = "node_id" in worker ? worker.node_id : null;
     return [
       { text: nameOf(now.roster, worker.id), paint: worker.status === "retired" ? paint.dim : paint.bold },
-      { text: statusOf(worker, standing) },
+      {
+        text: statusOf(worker, now, standing),
+        paint: asksOf(worker.id, now).length > 0 ? paint.yellow : String,
+      },
       { text: node ?? "" },
       { text: String(spent?.calls ?? 0) },
       { text: amount(tokens) },
@@ -42,9 +46,18 @@ export function workersTable(now: Situation, standing: Standing, columns: number
   return table([head, ...rows], columns);
 }
 
-function statusOf(worker: WorkerState, standing: Standing): string {
+function statusOf(worker: WorkerState, now: Situation, standing: Standing): string {
+  const asks = asksOf(worker.id, now);
+  if (asks.length > 0) return `needs you (${asks.join(", ")})`;
   // Who was sent away from work by a pause or a stop rests as the agent does.
   const isAtWork = worker.status === "busy" || worker.status === "waiting" || worker.status === "stopped";
   if (isAtWork && standing !== "working") return whileWorking(worker.status, standing);
   return worker.status === "waiting" ? waitingWords(worker) : worker.status;
+}
+
+/** Asked, and not answered: also while nobody works. */
+function asksOf(id: string, now: Situation): string[] {
+  return openQuestions(now)
+    .filter((question) => question.worker_id === id)
+    .map((question) => question.id);
 }

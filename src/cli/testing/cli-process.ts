@@ -59,6 +59,11 @@ export class CliProcess {
     }
   }
 
+  /** Somebody types; the keyboard stays open. */
+  type(text: string): void {
+    this.#child.stdin?.write(text);
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }

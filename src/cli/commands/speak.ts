@@ -1,0 +1,107 @@
+import { text as allOf } from "node:stream/consumers";
+import { isAtWork } from "../../projections/index.ts";
+import type { AgentId } from "../../protocol/index.ts";
+import { LONGEST_WORDS } from "../../runtime/human-refusal.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { Settings } from "../../runtime/settings.ts";
+import { detach, flags, isDetached, tellParent } from "../detached.ts";
+import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
+import type { Invocation } from "../invocation.ts";
+import { lookAtAgent } from "../look.ts";
+import { type Saying, sayElsewhere, sayTo, whileHandsChange } from "../speaker.ts";
+
+export interface SpeakOptions {
+  to?: string;
+  question?: string;
+  detach?: boolean;
+}
+
+export async function send(call: Invocation, agent: string, word: string, options: SpeakOptions): Promise<ExitCode> {
+  return speak(call, agent, { do: "send", text: await wordsOf(call, word), to: options.to }, options);
+}
+
+export async function answer(call: Invocation, agent: string, word: string, options: SpeakOptions): Promise<ExitCode> {
+  const text = await wordsOf(call, word);
+  return speak(call, agent, { do: "respond", text, question_id: questionId(options.question) }, options);
+}
+
+export async function nudge(call: Invocation, agent: string, word: string, options: SpeakOptions): Promise<ExitCode> {
+  return speak(call, agent, { do: "nudge", text: await wordsOf(call, word) }, options);
+}
+
+/**
+ * Whoever works on the agent is told; when nobody does, it is recorded here, and an agent that goes on works here, in
+ * sight of the person, until it ends.
+ */
+async function speak(call: Invocation, word: string, saying: Saying, options: SpeakOptions): Promise<ExitCode> {
+  const { settings, now } = await lookAtAgent(call, word);
+  const { id, created } = now.agent;
+  const isLeaving = options.detach === true && !isDetached(call.terminal.env);
+  const reached = await whileHandsChange(async () => {
+    const heard = await sayElsewhere(settings.home, id, saying);
+    if (heard !== undefined) return { heard };
+    return isLeaving ? {} : { runtime: await openHere(settings) };
+  });
+  if (reached.runtime) return speakHere(call, reached.runtime, settings, id, saying);
+  if (reached.heard === undefined) return detach(call, wordsFor(id, saying), saying.text);
+  if (call.json) await call.terminal.printJson({ id, name: created.name, message: reached.heard });
+  else call.terminal.say(`${created.name}: ${reached.heard}`);
+  return EXIT.done;
+}
+
+/** Heavy, and not needed where another process listens. */
+async function openHere(settings: Settings): Promise<Runtime> {
+  return (await import("../../runtime/open-runtime.ts")).openRuntime(settings);
+}
+
+async function speakHere(
+  call: Invocation,
+  runtime: Runtime,
+  settings: Settings,
+  id: AgentId,
+  saying: Saying,
+): Promise<ExitCode> {
+  const { terminal, json } = call;
+  try {
+    const [{ watchTeam }, { listenForOthers, tellRepairs }] = await Promise.all([
+      import("../watch-team.ts"),
+      import("./run.ts"),
+    ]);
+    const agent = await runtime.agent(id);
+    tellRepairs(runtime, settings.home, terminal);
+    const { seq } = agent.log;
+    const message = await sayTo(agent, saying);
+    const { created, status } = agent.now.agent;
+    if (isDetached(terminal.env)) tellParent({ id, name: created.name });
+    terminal.say(terminal.errPaint.dim(`${created.name} (${id}): ${message}`));
+    if (isAtWork(status)) return await watchTeam(agent, seq, call, [listenForOthers(runtime)]);
+    if (json) await terminal.printJson({ id, name: created.name, message });
+    return EXIT.done;
+  } finally {
+    await runtime.close();
+  }
+}
+
+async function wordsOf({ terminal }: Invocation, word: string): Promise<string> {
+  const text = (word === "-" ? await allOf(terminal.stdin) : word).trim();
+  if (text === "") throw new UsageError("There is nothing to say: the text is empty.");
+  if (text.length > LONGEST_WORDS) {
+    throw new UsageError(
+      `The text has ${text.length} characters; at most ${LONGEST_WORDS} can be said at once. Put it into a file of the project and name that.`,
+    );
+  }
+  return text;
+}
+
+/** The number alone will do. */
+function questionId(word: string | undefined): string | undefined {
+  return word !== undefined && /^\d+$/.test(word) ? `question-${word}` : word;
+}
+
+const COMMANDS = { send: "send", respond: "answer", nudge: "nudge" } as const;
+
+function wordsFor(id: AgentId, saying: Saying): string[] {
+  const more =
+    saying.do === "send" ? { to: saying.to } : saying.do === "respond" ? { question: saying.question_id } : {};
+  return [COMMANDS[saying.do], id, "-", ...flags(more)];
+}

@@ -1,0 +1,128 @@
+import { expect, test } from "vitest";
+import { apply, begin, type Situation } from "../projections/index.ts";
+import type { Fact, NewFact } from "../protocol/index.ts";
+import { HumanRefusal } from "../runtime/human-refusal.ts";
+import { noPaint } from "./paint.ts";
+import type { Saying } from "./speaker.ts";
+import { TalkLine } from "./talk-line.ts";
+
+const asked = (id: string, worker_id: string, more: object = {}): NewFact => ({
+  type: "human.question",
+  data: { question_id: id, worker_id, node_id: null, call_id: id, text: `What about ${id}?`, ...more },
+});
+const answered = (question_id: string, worker_id: string): NewFact => ({
+  type: "human.response",
+  data: { question_id, worker_id, text: "yes", channel: "web" },
+});
+
+/** A line over a situation that the test moves on. */
+function talking(several: "first" | "named", refuse?: string) {
+  let seq = 1;
+  const fact = (fact: NewFact) => ({ seq: seq++, agent_id: "agent-test", ts: 0, ...fact }) as Fact;
+  const created = {
+    name: "house",
+    goal: "g",
+    mode: "finite",
+    model: "m",
+    worker_model: "m",
+    budget_usd: null,
+    project: null,
+    tools: null,
+  } as const;
+  const now: Situation = begin(fact({ type: "agent.created", data: created }));
+  const said: Saying[] = [];
+  const notes: string[] = [];
+  const talk = new TalkLine({
+    now: () => now,
+    say: async (saying) => {
+      if (refuse) throw new HumanRefusal("conflict", refuse);
+      said.push(saying);
+      return "Answered.";
+    },
+    note: (...lines) => notes.push(...lines),
+    command: (what) => notes.push(what),
+    changed: () => {},
+    several,
+    receipts: "unexpected",
+    paint: noPaint,
+  });
+  return {
+    talk,
+    said,
+    notes,
+    happens(new_fact: NewFact) {
+      apply(now, fact(new_fact));
+      talk.look();
+    },
+    type(text: string) {
+      for (const letter of text) talk.press(letter, letter === "\n" ? { name: "return" } : {});
+    },
+  };
+}
+
+test("several questions are answered one after the other, and the line names who asks", async () => {
+  const { talk, said, notes, happens, type } = talking("first");
+  happens(asked("question-1", "alice", { choices: ["Yes", "No"] }));
+  happens(asked("question-2", "bob"));
+  expect(talk.draw(80)).toEqual([
+    "? alice (and 1 more): What about question-1? · 1 Yes · 2 No",
+    "answer alice › ▏ a number or your own words",
+  ]);
+  type("2\n");
+  happens(answered("question-1", "alice"));
+  expect(notes).toEqual(["? bob asks: What about question-2?"]);
+  type("\n");
+  expect(notes).toEqual(["? bob asks: What about question-2?", "? bob asks: What about question-2?"]);
+  type("no");
+  expect(talk.draw(80)).toEqual(["? bob: What about question-2?", "answer bob › no▏"]);
+  type("\n");
+  await talk.said;
+  expect(said).toEqual([
+    { do: "respond", text: "2", question_id: "question-1" },
+    { do: "respond", text: "no", question_id: "question-2" },
+  ]);
+});
+
+test("what is being typed goes to whom it was begun for, whatever opens or closes meanwhile", async () => {
+  const { talk, said, happens, type } = talking("first");
+  type("hel");
+  happens(asked("question-1", "alice"));
+  type("lo\n");
+  type("bl");
+  happens(answered("question-1", "alice"));
+  happens(asked("question-2", "bob"));
+  expect(talk.draw(80)[1]).toBe("answer alice › bl▏");
+  type("ue\n");
+  await talk.said;
+  expect(said).toEqual([
+    { do: "send", text: "hello" },
+    { do: "respond", text: "blue", question_id: "question-1" },
+  ]);
+});
+
+test("where questions are to be named, plain words answer only a single one", async () => {
+  const { talk, said, happens, type } = talking("named");
+  happens(asked("question-1", "alice"));
+  happens(asked("question-2", "bob"));
+  expect(talk.draw(80)).toEqual([
+    "? 2 questions, /answer ID text: question-1 (alice), question-2 (bob)",
+    "› ▏ type to talk to the coordinator, /help for more",
+  ]);
+  type("hello\n/answer 2 no\n");
+  await talk.said;
+  expect(said).toEqual([
+    { do: "send", text: "hello" },
+    { do: "respond", text: "no", question_id: "question-2" },
+  ]);
+});
+
+test("what is refused is said, and a narrow screen is never overrun", async () => {
+  const { talk, notes, happens, type } = talking("first", "It was answered already:\nyes");
+  type("hello\n");
+  await talk.said;
+  expect(notes).toEqual(["✗ It was answered already:", "yes"]);
+  happens(asked("question-1", "alice"));
+  type("a long answer to a question");
+  for (const columns of [12, 20, 33])
+    for (const line of talk.draw(columns)) expect(line.length).toBeLessThanOrEqual(columns + 1);
+});

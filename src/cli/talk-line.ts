@@ -1,0 +1,178 @@
+import type { Question, Situation } from "../projections/index.ts";
+import { failureOf } from "./failure.ts";
+import { type Key, LineEditor } from "./line-editor.ts";
+import { nameOf } from "./names.ts";
+import type { Paint } from "./paint.ts";
+import { openQuestions, questionText } from "./question-text.ts";
+import type { Saying } from "./speaker.ts";
+import { commonStart, completionsOf, HELP, meaningOf } from "./typed-line.ts";
+import { cut, plain, plainLines, widthOf } from "./width.ts";
+
+export interface TalkPorts {
+  now(): Situation;
+  /** Resolves with what becomes of it, once it is on disk. */
+  say(saying: Saying): Promise<string>;
+  /** Lines for the person. */
+  note(...lines: string[]): void;
+  command(what: "board" | "stop" | "quit"): void;
+  changed(): void;
+  /** Which question plain words answer where several are open: one after the other, or only one that is named. */
+  several: "first" | "named";
+  /** Whether every receipt is told, or only what could not be expected: where facts are shown, they tell the rest. */
+  receipts: "all" | "unexpected";
+  paint: Paint;
+}
+
+/**
+ * Where a person types to a team.
+ *
+ * T1. Words go to whom the line named when the person began to type them: a question that opens or closes meanwhile
+ *     changes nothing about what is being said.
+ * T2. Nothing that was typed is lost in silence: what is refused is said, with the reason.
+ */
+export class TalkLine {
+  readonly #ports: TalkPorts;
+  readonly #editor = new LineEditor();
+  /** What is being typed answers this; null is nobody's question. Undefined while nothing is typed. */
+  #bound: Question | null | undefined;
+  #asking: string | undefined;
+  /** One after the other, in the order they were typed in. */
+  #said: Promise<void> = Promise.resolve();
+
+  constructor(ports: TalkPorts) {
+    this.#ports = ports;
+  }
+
+  press(letters: string | undefined, key: Key): void {
+    if (key.name === "tab") this.#complete();
+    else if (key.ctrl && key.name === "d") this.#editor.text === "" && this.#ports.command("quit");
+    else {
+      const line = this.#editor.press(letters, key);
+      if (line !== undefined) this.line(line);
+      else if (this.#editor.text === "") this.#bound = undefined;
+      else this.#bind();
+    }
+    this.#ports.changed();
+  }
+
+  line(text: string): void {
+    const question = this.#bound === undefined ? this.#current() : (this.#bound ?? undefined);
+    this.#bound = undefined;
+    const typed = meaningOf(text, question);
+    switch (typed.kind) {
+      case "say":
+        this.#say(typed.saying);
+        return;
+      case "ask_again":
+        if (question) this.#show(question);
+        return;
+      case "wrong":
+        this.#ports.note(`${this.#ports.paint.red("✗")} ${typed.why}`);
+        return;
+      case "help":
+        this.#ports.note(...HELP.map((line) => this.#ports.paint.dim(line)));
+        return;
+      case "nothing":
+        return;
+      default:
+        this.#ports.command(typed.kind);
+    }
+  }
+
+  /** Something happened: the next of several questions is shown again when its turn has come. */
+  look(): void {
+    const current = this.#current();
+    if (current && this.#asking !== undefined && current.id !== this.#asking) this.#show(current);
+    this.#asking = current?.id;
+  }
+
+  /** Resolves when everything typed so far has been said. */
+  get said(): Promise<void> {
+    return this.#said;
+  }
+
+  /** The last lines of the screen: what is asked, and what is being typed. */
+  draw(columns: number): string[] {
+    const { paint, now } = this.#ports;
+    const question = this.#bound === undefined ? this.#current() : this.#bound;
+    const whom = question ? cut(`answer ${nameOf(now().roster, question.worker_id)}`, columns / 2 - 3) : "";
+    const prompt = whom === "" ? "› " : `${whom} › `;
+    const asked = this.#asked(question, columns);
+    const left = columns - widthOf(prompt) - 1;
+    if (this.#editor.text === "") {
+      const hint = question ? enterHint(question) : "type to talk to the coordinator, /help for more";
+      return [...asked, `${paint.bold(prompt)}${caret(" ", paint)}${paint.dim(cut(` ${hint}`, left))}`];
+    }
+    const { before, under, after } = this.#editor.view(Math.max(1, left));
+    return [...asked, `${paint.bold(prompt)}${before}${caret(under, paint)}${after}`];
+  }
+
+  #asked(question: Question | null | undefined, columns: number): string[] {
+    const { paint, now } = this.#ports;
+    const open = openQuestions(now());
+    if (!question) {
+      const list = open.map(({ id, worker_id }) => `${id} (${nameOf(now().roster, worker_id)})`).join(", ");
+      return open.length > 1
+        ? [paint.yellow(cut(`? ${open.length} questions, /answer ID text: ${list}`, columns))]
+        : [];
+    }
+    const others = open.length - 1;
+    const more = others > 0 ? ` (and ${others} more)` : "";
+    const [first = "", ...rest] = questionText(question);
+    const words = [first, ...rest.map((line) => plain(line))].join(" · ");
+    return [paint.yellow(cut(`? ${nameOf(now().roster, question.worker_id)}${more}: ${words}`, columns))];
+  }
+
+  #bind(): void {
+    if (this.#bound === undefined) this.#bound = this.#current() ?? null;
+  }
+
+  #current(): Question | undefined {
+    const open = openQuestions(this.#ports.now());
+    return open.length === 1 || this.#ports.several === "first" ? open[0] : undefined;
+  }
+
+  #say(saying: Saying): void {
+    const { say, note, paint, receipts } = this.#ports;
+    this.#said = this.#said.then(async () => {
+      try {
+        const heard = await say(saying);
+        if (receipts === "all" || !AS_EXPECTED.test(heard)) note(paint.dim(plain(heard)));
+      } catch (error) {
+        const [first = "", ...rest] = plainLines(failureOf(error).message);
+        note(`${paint.red("✗")} ${first}`, ...rest);
+      }
+    });
+  }
+
+  #show(question: Question): void {
+    const { paint, now, note } = this.#ports;
+    const [first = "", ...rest] = questionText(question);
+    note(
+      `${paint.yellow("?")} ${paint.bold(`${nameOf(now().roster, question.worker_id)} asks: ${first}`)}`,
+      ...rest.map((line) => `  ${line}`),
+    );
+  }
+
+  #complete(): void {
+    const { now, note, paint } = this.#ports;
+    const lines = completionsOf(this.#editor.text, now());
+    if (lines.length === 0) return;
+    this.#bind();
+    const common = commonStart(lines);
+    if (common.length > this.#editor.text.length) this.#editor.replace(common);
+    else note(paint.dim(lines.map((line) => line.trim()).join("  ")));
+  }
+}
+
+const AS_EXPECTED = /^(Sent to \S+\.|Answered\.|The coordinator hears it before its next turn\.)$/;
+
+function enterHint({ choices, default: fallback }: Question): string {
+  const number = choices ? "a number or your own words" : "your answer";
+  return fallback === undefined ? number : `${number}; Enter alone: ${plain(fallback)}`;
+}
+
+/** Where the next letter goes. Without colours a bar must do. */
+function caret(under: string, paint: Paint): string {
+  return paint.isColorSupported ? paint.inverse(under) : `▏${under === " " ? "" : under}`;
+}

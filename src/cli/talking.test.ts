@@ -1,0 +1,200 @@
+import { expect, test } from "vitest";
+import { CliProcess } from "./testing/cli-process.ts";
+import { ask, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
+
+const { scripted, options, call, run, start, standing } = scriptedAgent();
+
+test("where nobody can answer, the question and the command to answer it are said, with code 3; that command goes on", async () => {
+  const provider = await scripted([
+    ask({ question: "Which colour?\nThe door too?", choices: ["Blue", "Red"] }),
+    finish("The house is blue."),
+  ]);
+  const asked = await run();
+  expect({ code: asked.code, words: lines(asked).slice(-11), standing: await standing() }).toEqual({
+    code: 3,
+    words: [
+      "coordinator ? Which colour?",
+      "            ? The door too?",
+      "            ?   1  Blue",
+      "            ?   2  Red",
+      "? paint-house waits for you after 1 model call, $0, M:SS.",
+      "coordinator asks (question-1):",
+      "  Which colour?",
+      "  The door too?",
+      "    1  Blue",
+      "    2  Red",
+      "  Answer: agiraph answer ID 'your answer'",
+    ],
+    standing: ["waiting_for_human"],
+  });
+
+  const answered = await call("answer", "paint", "1");
+  expect({ code: answered.code, result: answered.stdout.split("\n")[0], words: lines(answered).slice(0, 2) }).toEqual({
+    code: 0,
+    result: "The house is blue.",
+    words: ["paint-house (ID): Answered.", "you         → coordinator: Blue"],
+  });
+  expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("Your human answers: Blue");
+  provider.assertDone();
+});
+
+test("what cannot be answered or sent is refused in words, and nothing changes", async () => {
+  await scripted({
+    "Paint the house": [
+      {
+        calls: [
+          { name: "create_work_node", args: { task: "Paint the door" } },
+          { name: "create_work_node", args: { task: "Paint the roof" } },
+        ],
+      },
+      { text: "I wait." },
+    ],
+    "Paint the door": [ask({ question: "Which colour for the door?" })],
+    "Paint the roof": [ask({ question: "Which colour for the roof?" })],
+  });
+  expect((await run()).code).toBe(3);
+  const before = (await call("logs", "paint")).stdout;
+  const refused = await Promise.all([
+    call("answer", "paint", "blue"),
+    call("answer", "paint", "blue", "--question", "9"),
+    call("answer", "paint", "  "),
+    call("answer", "nobody", "blue"),
+    call("send", "paint", "x".repeat(32_001)),
+  ]);
+  expect(refused.map(({ code }) => code)).toEqual([1, 1, 2, 1, 2]);
+  const [several, unknown, empty, nobody, long] = refused.map(({ stderr }) => stderr);
+  expect(several).toContain("paint-house has 2 open questions; say which:\n");
+  expect(several).toMatch(/question-[12] \(alice\): Which colour for the (door|roof)\?\n/);
+  expect(unknown).toBe('✗ There is no question "question-9".\n');
+  expect(empty).toContain("the text is empty");
+  expect(nobody).toContain('There is no agent "nobody"');
+  expect(long).toContain("at most 32000");
+  const stranger = await call("send", "paint", "hello", "--to", "Zoe", "--json");
+  expect({ code: stranger.code, error: JSON.parse(stranger.stdout).error }).toEqual({
+    code: 1,
+    error: { code: "not_found", message: expect.stringContaining("Zoe") },
+  });
+  expect((await call("logs", "paint")).stdout).toBe(before);
+});
+
+test("what needs you is seen everywhere one looks, and the inbox has it over all agents with its command", async () => {
+  await scripted({
+    "Paint the house": [
+      { text: "I let it be painted.", calls: [{ name: "create_work_node", args: { task: "Paint the door" } }] },
+      { text: "I wait." },
+    ],
+    "Paint the door": [
+      { calls: [{ name: "send_message", args: { to: "human", content: "I begin." } }] },
+      ask({ question: "Which \u001b[31mcolour?", choices: ["Blue", "Red"] }),
+    ],
+  });
+  expect((await call("inbox")).stderr).toBe("Nothing waits for you.\n");
+  expect((await run()).code).toBe(3);
+  const pages = await Promise.all(
+    [["ls"], ["show", "paint"], ["board", "paint"], ["workers", "paint"], ["inbox"], ["logs", "paint"]].map((words) =>
+      call(...words),
+    ),
+  );
+  const [ls, show, board, workers, inbox, logs] = pages.map(({ stdout }) => stdout.replace(/agent-\w{8}/g, "ID"));
+  expect(ls).toMatch(/paint-house +ID +needs you /);
+  expect(show).toContain("Status   needs you\n");
+  expect(show).toContain(
+    "Needs you\nAlice asks (question-1):\n  Which colour?\n    1  Blue\n    2  Red\n  Answer: agiraph answer ID 'your answer'\n",
+  );
+  expect(board).toContain("node-1  needs you  Alice   Paint the door — asks: Which colour?\n");
+  expect(workers).toMatch(/^Alice +needs you \(question-1\) /m);
+  expect(logs).toMatch(/human\.question +question-1 alice: Which colour\? \(Blue \| Red\)\n/);
+  expect(
+    inbox
+      ?.replace(/\d+s ago/g, "Ns ago")
+      .split("\n")
+      .slice(-8),
+  ).toEqual([
+    "  I begin.",
+    "  agiraph send ID 'your words' --to alice",
+    "? paint-house · Alice · question-1 · Ns ago",
+    "  Which colour?",
+    "    1  Blue",
+    "    2  Red",
+    "  agiraph answer ID 'your answer' --question question-1",
+    "",
+  ]);
+  const items = (await call("inbox", "--json")).stdout
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  expect(items.map(({ kind, from, choices }) => ({ kind, from: from.name, choices }))).toEqual(
+    expect.arrayContaining([
+      { kind: "message", from: "Alice", choices: [] },
+      { kind: "question", from: "Alice", choices: ["Blue", "Red"] },
+    ]),
+  );
+});
+
+test("another terminal talks to the process that works: messages, hints and answers arrive there", async () => {
+  const provider = await scripted([
+    { gate: "thought", calls: [{ name: "list_files", args: { path: "" } }] },
+    // With a deadline it goes on by itself: the process stays.
+    ask({ question: "Which colour?", deadline_seconds: 600 }),
+    finish("Blue it is."),
+  ]);
+  const running = start("--json");
+  await provider.reached("thought");
+  const sent = await call("send", "paint", "Mind the cat.", "--json");
+  const nudged = await call("nudge", "paint", "Use the small brush.");
+  const early = await call("answer", "paint", "blue", "--json");
+  expect({ sent: JSON.parse(sent.stdout), nudged: nudged.stderr, early: JSON.parse(early.stdout) }).toEqual({
+    sent: { id: expect.any(String), name: "paint-house", message: "Sent to coordinator." },
+    nudged: "paint-house: The coordinator hears it before its next turn.\n",
+    early: { error: { code: "conflict", message: "paint-house has no open question." } },
+  });
+  provider.release("thought");
+  await running.saw("human.question");
+  const answered = await call("answer", "paint", "blue");
+  expect({ said: answered.stderr, code: (await running.ended).code }).toEqual({
+    said: "paint-house: Answered.\n",
+    code: 0,
+  });
+  expect(JSON.stringify(provider.requests[1]?.body)).toContain("Mind the cat.");
+  expect(JSON.stringify(provider.requests[1]?.body)).toContain("Use the small brush.");
+  expect(await standing()).toEqual(["completed"]);
+});
+
+test("a finished agent takes what is sent as its next goal, here or in the background", async () => {
+  await scripted([finish("One."), finish("Two."), finish("Three.")]);
+  expect((await run()).code).toBe(0);
+  const second = await call("send", "paint", "Now the fence.");
+  expect({ code: second.code, result: second.stdout.split("\n")[0], words: lines(second).slice(0, 2) }).toEqual({
+    code: 0,
+    result: "Two.",
+    words: ["paint-house (ID): paint-house takes it as its next goal.", "run-2       ▸ Now the fence."],
+  });
+  const detached = await call("send", "paint", "And the gate.", "--detach", "--json");
+  const { id } = JSON.parse(detached.stdout);
+  const following = new CliProcess(["logs", id, "-f"], options());
+  await following.saw("Three.");
+  following.signal("SIGINT");
+  await following.ended;
+  expect({ code: detached.code, standing: await standing() }).toEqual({ code: 0, standing: ["completed"] });
+});
+
+test("a paused agent hears it when it is resumed", async () => {
+  const provider = await scripted([{ gate: "thought", ...finish("Done, with the cat in mind.") }]);
+  const running = start();
+  await provider.reached("thought");
+  await call("pause", "paint");
+  await running.ended;
+  const sent = await call("send", "paint", "Mind the cat.");
+  expect({ code: sent.code, words: lines(sent), standing: await standing() }).toEqual({
+    code: 0,
+    words: ["paint-house (ID): Sent to coordinator. paint-house is paused and hears it when resumed."],
+    standing: ["paused"],
+  });
+  provider.release("thought");
+  const resumed = await call("resume", "paint");
+  expect({ code: resumed.code, result: resumed.stdout.split("\n")[0] }).toEqual({
+    code: 0,
+    result: "Done, with the cat in mind.",
+  });
+  expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("Mind the cat.");
+});
