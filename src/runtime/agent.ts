@@ -34,7 +34,15 @@ import { BudgetExhausted, Purse } from "../workers/purse.ts";
 import { Alarms } from "./alarms.ts";
 import { type OpenChannel, Postman } from "./channels.ts";
 import { foreseen } from "./foreseen-log.ts";
-import { type Channel, checkNewGoal, HumanRefusal, nudgeOf, questionFor, responseTo } from "./human.ts";
+import {
+  type Channel,
+  checkNewGoal,
+  checkNotArchived,
+  HumanRefusal,
+  nudgeOf,
+  questionFor,
+  responseTo,
+} from "./human.ts";
 import { situationOf } from "./inspect.ts";
 import { isAmong, reopenings, TooLittleMoney, whyTooLittle } from "./more-money.ts";
 import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
@@ -181,6 +189,11 @@ export class Agent {
     return this.#now;
   }
 
+  /** Whether somebody works on it in this process. */
+  get isWorking(): boolean {
+    return this.#tasks.size > 0 || this.#starting !== undefined;
+  }
+
   /** Streamed words of the team, for whoever looks on. Returns the unsubscribe. */
   onDelta(listener: (delta: Delta) => void): () => void {
     this.#listeners.add(listener);
@@ -200,6 +213,7 @@ export class Agent {
     why: FactOf<"agent.started">["data"]["why"],
     { budget_usd, budget_tokens, goal, trigger, first = [] }: Start,
   ): Promise<void> {
+    checkNotArchived(this.#soon);
     if (this.#broken !== undefined) this.#forget();
     const refusal = why === "created" ? null : whyTooLittle(this.#now, budget_usd, why);
     if (refusal) throw new TooLittleMoney(refusal);
@@ -243,6 +257,7 @@ export class Agent {
    */
   async send(text: string, to: string = COORDINATOR, channel: Channel = "terminal"): Promise<string> {
     await this.#starting;
+    checkNotArchived(this.#soon);
     const { agent } = this.#soon;
     const question = questionFor(this.#soon, to);
     if (question) return this.respond(text, question.id, channel);
@@ -258,6 +273,7 @@ export class Agent {
 
   /** Answers a question; the first answer counts. */
   async respond(text: string, question_id?: string, channel: Channel = "terminal"): Promise<string> {
+    checkNotArchived(this.#soon);
     const response = responseTo(this.#soon, text, question_id, channel);
     await this.log.append({ facts: [response] }).durable;
     return `Answered.${await this.#goOn()}`;
@@ -320,6 +336,21 @@ export class Agent {
     if (!isAtWork(this.#soon.agent.status)) return;
     await this.log.append({ facts: [{ type: "agent.paused", data: { why } }] }).durable;
     await this.halt();
+  }
+
+  /** Stops it and puts it out of sight; nothing is erased, and until it is restored nothing happens by itself. */
+  async archive(by: string): Promise<void> {
+    await this.#starting;
+    if (this.#soon.agent.archived_ts !== null) return;
+    await this.stop(by);
+    await this.log.append({ facts: [{ type: "agent.archived", data: { by } }] }).durable;
+    await this.halt();
+  }
+
+  async restore(by: string): Promise<void> {
+    if (this.#soon.agent.archived_ts === null) return;
+    await this.log.append({ facts: [{ type: "agent.restored", data: { by } }] }).durable;
+    this.keepTime();
   }
 
   /** Ends the work in this process; the log says who stopped, and the run stays open for the next start. */

@@ -55,7 +55,9 @@ export class Runtime {
   readonly #ports: RuntimePorts;
   readonly #settings: Settings;
   readonly #agents = new Map<AgentId, Promise<Agent>>();
+  readonly #opened = new Map<AgentId, Agent>();
   #control: Server | undefined;
+  #isForAll = false;
   readonly #channels: readonly OpenChannel[];
   /** Where answers come in by webhook. */
   doors: readonly Door[] = [];
@@ -72,6 +74,19 @@ export class Runtime {
 
   get catalog(): Catalog {
     return this.#ports.catalog;
+  }
+
+  get clock(): Clock {
+    return this.#ports.clock;
+  }
+
+  get channels(): readonly OpenChannel[] {
+    return this.#channels;
+  }
+
+  /** The agent, if it is open in this process already. */
+  opened(id: AgentId): Agent | undefined {
+    return this.#opened.get(id);
   }
 
   /** Creates the agent and starts it. Durable when it resolves. */
@@ -104,6 +119,7 @@ export class Runtime {
     const opening = Agent.open(log, house);
     this.#agents.set(id, opening);
     const agent = await opening;
+    this.#opened.set(id, agent);
     await agent.start("created");
     return agent;
   }
@@ -123,14 +139,21 @@ export class Runtime {
     let opening = this.#agents.get(id);
     if (!opening) {
       opening = this.#ports.store.open(id).then((log) => Agent.open(log, this.#house()));
-      opening.catch(() => this.#agents.delete(id));
+      opening.then(
+        (agent) => this.#opened.set(id, agent),
+        () => this.#agents.delete(id),
+      );
       this.#agents.set(id, opening);
     }
     return opening;
   }
 
-  /** Lets other terminals stop the agents of this process and talk to them, and answers in by webhook. */
-  async listen(): Promise<void> {
+  /**
+   * Lets other terminals stop the agents of this process and talk to them, and answers in by webhook. A server is there
+   * for every agent of the home, also those that nobody has opened yet.
+   */
+  async listen({ forAll = false }: { forAll?: boolean } = {}): Promise<void> {
+    this.#isForAll = forAll;
     this.#control = await listenForControl(controlPath(this.#settings.home), (request) => this.#obey(request));
     if (!this.#channels.some(({ listen }) => listen)) return;
     const { openDoors } = await import("./webhook-door.ts");
@@ -147,7 +170,7 @@ export class Runtime {
 
   async #obey(request: ControlRequest): Promise<string> {
     const id = request.agent;
-    const opening = this.#agents.get(id as AgentId);
+    const opening = this.#agents.get(id as AgentId) ?? (this.#isForAll ? this.agent(id as AgentId) : undefined);
     if (!opening) throw new NotHere(`${id} is not at work in this process.`);
     const agent = await opening;
     switch (request.do) {
