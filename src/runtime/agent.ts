@@ -51,7 +51,6 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse" | 
 const SNAPSHOT_EVERY = 1000;
 
 const CHANGES_THE_PLAN = new Set<Fact["type"]>([
-  "run.started",
   "stage.started",
   "node.created",
   "node.completed",
@@ -176,6 +175,7 @@ export class Agent {
       await createAgentFolder(this.log.dir, { soul: await this.#house.prompts("soul"), goal: current.goal });
     if (why === "new_goal") derived(() => writeGoal(this.log.dir, current.goal));
     await createRunFolder(runDir(this.log.dir, current.id));
+    this.#plan.changed(); // not before its folder is there
     if (why !== "created") await writeMissingMessages(this.log, this.#now.letters.sent, this.#now.agent.runs);
     this.#task(COORDINATOR, (signal) => this.#coordinate(current, signal));
     for (const { id } of goingOn) this.#startNode(id);
