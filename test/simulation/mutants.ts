@@ -93,9 +93,9 @@ export const mutants: Mutant[] = [
   mutant("news wakes nobody", "mail/mailbox.ts", "    this.#wake?.();\n", ""),
   mutant(
     "resume takes up nodes that are completed",
-    "runtime/agent.ts",
-    "const taken = run ? openNodes(this.#now.board, run.id).filter(isTaken) : [];",
-    'const taken = run ? Object.values(this.#now.board.nodes).flatMap((node) => (isTaken(node) || node.status === "completed" ? node : [])) : [];',
+    "runtime/starting.ts",
+    "const taken = run ? openNodes(now.board, run.id).filter(isTaken) : [];",
+    'const taken = run ? Object.values(now.board.nodes).flatMap((node) => (isTaken(node) || node.status === "completed" ? node : [])) : [];',
   ),
   mutant(
     "decisions are made by what is on disk, not by what was decided",
