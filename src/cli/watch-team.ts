@@ -21,9 +21,14 @@ import { plain } from "./width.ts";
 /** Something to be said in passing, if there is something; nobody waits for it. */
 export type Remark = Promise<string | undefined>;
 
+/** An agent that is watched and talked to, in this process or in the server's. */
+export type Watched = Pick<Agent, "now" | "onDelta" | "send" | "respond" | "nudge" | "stop" | "seen" | "idle"> & {
+  log: Pick<Agent["log"], "seq" | "dir" | "read" | "subscribe">;
+};
+
 /** Shows an agent's team at work until it ends, stops it when asked to, and tells what came out of it. */
 export async function watchTeam(
-  agent: Agent,
+  agent: Watched,
   after: number,
   call: Invocation,
   remarks: Remark[] = [],
@@ -59,7 +64,7 @@ export async function watchTeam(
   return tellEnding(agent, call, (performance.now() - began) / 1000);
 }
 
-async function ended(agent: Agent, talk: TalkLine | undefined): Promise<"ended"> {
+async function ended(agent: Watched, talk: TalkLine | undefined): Promise<"ended"> {
   await agent.idle();
   await talk?.said;
   return "ended";
@@ -69,13 +74,13 @@ function isForHuman(fact: Fact): boolean {
   return fact.type === "message.sent" && (fact.data.reader ?? fact.data.to) === HUMAN;
 }
 
-function viewFor({ json, terminal }: Invocation, agent: Agent): TeamView {
+function viewFor({ json, terminal }: Invocation, agent: Watched): TeamView {
   if (json) return jsonView(terminal);
   return isLive(terminal) ? liveView(terminal, () => agent.now) : plainView(terminal, () => agent.now);
 }
 
 /** The team at work, and a line to talk to it. */
-function talkingView({ terminal }: Invocation, agent: Agent): { view: TeamView; talk: TalkLine } {
+function talkingView({ terminal }: Invocation, agent: Watched): { view: TeamView; talk: TalkLine } {
   const talk: TalkLine = new TalkLine({
     now: () => agent.now,
     say: (saying) => sayTo(agent, saying),
@@ -115,7 +120,7 @@ function talkingView({ terminal }: Invocation, agent: Agent): { view: TeamView; 
 }
 
 /** To the end of the process: whoever presses Ctrl-C while it is closing its files means to leave it too. */
-function obeyInterrupts(agent: Agent, call: Invocation, view: TeamView): void {
+function obeyInterrupts(agent: Watched, call: Invocation, view: TeamView): void {
   const { terminal } = call;
   // When stopping fails, so does waiting for the end, and that is reported.
   const stop = () => void agent.stop("human").catch(() => {});
@@ -138,7 +143,7 @@ function obeyInterrupts(agent: Agent, call: Invocation, view: TeamView): void {
 /** A reader that is stuck must not hold back somebody who pressed Ctrl-C twice. */
 const LEAVE_AT_ONCE_MS = 200;
 
-async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number): Promise<ExitCode> {
+async function tellEnding({ now, log }: Watched, call: Invocation, seconds: number): Promise<ExitCode> {
   const { terminal, json } = call;
   const { agent, spending } = now;
   const paint = terminal.errPaint;

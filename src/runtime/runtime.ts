@@ -180,6 +180,12 @@ export class Runtime {
       case "pause":
         await agent.pause("human");
         return `${id} is paused.`;
+      case "archive":
+        await agent.archive("human");
+        return `${id} is archived.`;
+      case "restore":
+        await agent.restore("human");
+        return `${id} is restored.`;
       case "seen":
         await agent.seen();
         return "Seen.";
