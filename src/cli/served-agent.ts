@@ -1,7 +1,8 @@
-import { apply, begin, isAtWork, type Situation } from "../projections/index.ts";
+import { apply, isAtWork, type Situation } from "../projections/index.ts";
 import type { Fact } from "../protocol/index.ts";
 import { askControl } from "../runtime/control.ts";
 import { controlPath } from "../runtime/control-path.ts";
+import { situationOf } from "../runtime/inspect.ts";
 import type { AgentLog } from "../store/store.ts";
 import { sayElsewhere } from "./speaker.ts";
 import type { Watched } from "./watch-team.ts";
@@ -37,12 +38,16 @@ export class ServedAgent implements Watched {
     this.#following = this.#follow(log).finally(() => clearInterval(keepAlive));
   }
 
-  /** The log as another process writes it; it is there, with its first fact. */
+  /** The log as another process writes it. */
   static async open(home: string, log: AgentLog): Promise<ServedAgent> {
-    const [first] = await log.read({ after: 0, limit: 1 });
-    if (!first) throw new Error(`The log of ${log.id} is empty.`);
+    const now = await situationOf(log);
     // Waiting for another process' file keeps nobody alive by itself.
-    return new ServedAgent(home, log, begin(first), setInterval(() => {}, 60_000));
+    return new ServedAgent(
+      home,
+      log,
+      now,
+      setInterval(() => {}, 60_000),
+    );
   }
 
   /** Words are streamed to whoever follows the server's own socket; here they come with the facts. */
@@ -95,7 +100,7 @@ export class ServedAgent implements Watched {
   }
 
   async #follow(log: AgentLog): Promise<void> {
-    for await (const fact of log.follow(1, this.#leaving.signal)) {
+    for await (const fact of log.follow(this.now.seq, this.#leaving.signal)) {
       apply(this.now, fact);
       for (const listener of this.#listeners) listener(fact);
     }

@@ -6,6 +6,7 @@ import { type ExitCode, Refusal } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
 import { openHome } from "../open-home.ts";
+import { runningServer } from "../running-server.ts";
 import { watchTeam } from "../watch-team.ts";
 import { listenForOthers, tellRepairs } from "./run.ts";
 
@@ -19,6 +20,11 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
   const { terminal } = call;
   const settings = await settingsOf(call, options);
   requireHome(nodeDisk, settings.home);
+  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings.home);
+  if (server) {
+    const { resumeServed } = await import("../run-served.ts");
+    return resumeServed(call, server, word, { budget_usd: options.budget, budget_tokens: options.budgetTokens });
+  }
   const runtime = await openHome(call, settings);
   try {
     const { id, status, created } = (await findAgent(runtime.store, word)).agent;
