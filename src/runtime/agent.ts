@@ -155,7 +155,7 @@ export class Agent {
       soon,
       callbacks,
       team: (run) => this.#team(run),
-      begin: (goal, trigger) => this.#beginBy(trigger, goal),
+      begin: (goal, trigger) => this.#beginAnother({ goal, trigger }),
       goOn: () => this.#goOn(),
     });
     this.#calendar = new Schedule({ log: this.log, soon, clock, timeZone, callbacks: Object.keys(callbacks) });
@@ -248,7 +248,8 @@ export class Agent {
     if (question) return this.respond(text, question.id, channel);
     if (agent.run === null || agent.run.finished) {
       checkNewGoal(this.#soon, to);
-      await this.start("new_goal", { goal: text });
+      // Another has begun meanwhile: then it is a message to that one.
+      if (!(await this.#beginAnother({ goal: text }))) return this.send(text, to, channel);
       return `${agent.created.name} takes it as its next goal.`;
     }
     const sent = await this.#team(agent.run.id).send(HUMAN, to, text);
@@ -474,12 +475,17 @@ export class Agent {
     await this.start("new_goal", { goal, first }).catch((error: unknown) => this.#fail(error));
   }
 
-  /** A trigger wakes an agent that has finished: with another run, unless one has begun meanwhile. */
-  async #beginBy(trigger: string, task: string): Promise<void> {
-    await this.idle();
+  /** The next run, once those of the last have put their things away; false: another has begun meanwhile. */
+  async #beginAnother(order: Start): Promise<boolean> {
+    // What could not be kept is told by whoever starts next.
+    await this.idle().catch(() => {});
     const { run } = this.#soon.agent;
-    if (!run || run.finished) return this.start("new_goal", { goal: task, trigger });
-    await this.#team(run.id).remind(trigger, "agiraph", COORDINATOR, task);
+    if (this.#starting || (run && !run.finished)) {
+      await this.#starting?.catch(() => {});
+      return false;
+    }
+    await this.start("new_goal", order);
+    return true;
   }
 
   #writeTriggers(): void {
