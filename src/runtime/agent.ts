@@ -121,14 +121,14 @@ export class Agent {
       ...reach,
       timeZone: house.timeZone,
       callbacks: house.callbacks,
-      begin: (goal, trigger) => this.#beginBy(trigger, goal),
+      begin: (goal, trigger) => this.#beginAnother({ goal, trigger }),
       failed: (error) => this.#fail(error),
     });
     this.#voice = new Voice({
       ...ports,
       ...reach,
       settled: async () => this.#starting,
-      begin: (order) => this.start("new_goal", order),
+      begin: (order) => this.#beginAnother(order),
     });
     this.#postman = new Postman(house.channels, { ...ports, random: house.random });
   }
@@ -367,12 +367,17 @@ export class Agent {
     if (next) await this.start("new_goal", next).catch((error: unknown) => this.#fail(error));
   }
 
-  /** A trigger wakes an agent that has finished: with another run, unless one has begun meanwhile. */
-  async #beginBy(trigger: string, task: string): Promise<void> {
-    await this.idle();
+  /** The next run, once those of the last have put their things away; false: another has begun meanwhile. */
+  async #beginAnother(order: Start): Promise<boolean> {
+    // What could not be kept is told by whoever starts next.
+    await this.idle().catch(() => {});
     const { run } = this.#soon.agent;
-    if (!run || run.finished) return this.start("new_goal", { goal: task, trigger });
-    await this.#team(run.id).remind(trigger, "agiraph", COORDINATOR, task);
+    if (this.#starting || (run && !run.finished)) {
+      await this.#starting?.catch(() => {});
+      return false;
+    }
+    await this.start("new_goal", order);
+    return true;
   }
 
   /** One for each run: it counts nodes and messages. */

@@ -18,7 +18,7 @@ interface TimePorts {
   timeZone: string;
   callbacks: Callbacks;
   team(run: RunId): Team;
-  begin(goal: string, trigger: string): Promise<void>;
+  begin(goal: string, trigger: string): Promise<boolean>;
   goOn(): Promise<unknown>;
   failed(error: unknown): void;
 }
