@@ -94,7 +94,6 @@ export class Alarms {
   }
 
   #onFact(fact: Fact): void {
-    if (fact.type.startsWith("trigger.")) this.#ports.changed();
     if (fact.type === "trigger.fired" || fact.type === "agent.started" || fact.type === "agent.resumed")
       this.#doWhatIsUndone();
     if (this.#mayChange(fact)) this.#lookAgain();

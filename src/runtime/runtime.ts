@@ -13,6 +13,7 @@ import { nameFrom, newAgentId } from "./names.ts";
 import type { Settings } from "./settings.ts";
 import { agreedContract, TEAM_LIMITS } from "./team-limits.ts";
 import type { Callbacks } from "./trigger-actions.ts";
+import { changeTriggers } from "./trigger-changes.ts";
 import type { Door } from "./webhook-door.ts";
 
 export interface NewAgent {
@@ -166,6 +167,11 @@ export class Runtime {
         return agent.respond(request.text, request.question_id);
       case "nudge":
         return agent.nudge(request.text);
+      case "schedule":
+      case "cancel_trigger":
+      case "pause_trigger":
+      case "resume_trigger":
+        return changeTriggers(agent, request);
     }
   }
 
