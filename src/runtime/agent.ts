@@ -276,7 +276,7 @@ export class Agent {
     this.#traces.note(fact);
     if (fact.type === "node.created") this.#prepare(fact.data.node_id);
     if (CHANGES_THE_PLAN.has(fact.type)) this.#plan.changed();
-    if (fact.type.startsWith("trigger.")) this.#writeTriggers();
+    if (fact.type.startsWith("trigger.")) this.#time.changed();
     if (fact.type === "stage.reconvened" && this.#house.approveStages) this.#awaitApproval(fact.data.stage);
     if (fact.type === "node.assigned") this.#startNode(fact.data.node_id);
     if (fact.type === "message.sent") this.#noteMessage(fact);
