@@ -5,8 +5,8 @@ import {
   type Letter,
   type NodeState,
   openNodes,
-  SITUATION_VERSION,
   type Situation,
+  summarise,
 } from "../projections/index.ts";
 import {
   COORDINATOR,
@@ -35,7 +35,7 @@ import { Alarms } from "./alarms.ts";
 import { type OpenChannel, Postman } from "./channels.ts";
 import { foreseen } from "./foreseen-log.ts";
 import { type Channel, checkNewGoal, HumanRefusal, nudgeOf, questionFor, responseTo } from "./human.ts";
-import { situationOf } from "./inspect.ts";
+import { saveSituation, situationOf } from "./inspect.ts";
 import { isAmong, reopenings, TooLittleMoney, whyTooLittle } from "./more-money.ts";
 import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
 import { strandedMail } from "./people.ts";
@@ -179,6 +179,12 @@ export class Agent {
 
   get now(): Situation {
     return this.#now;
+  }
+
+  /** Nobody works, nobody looks on and nothing happens by itself: it can be put away and opened again. */
+  get isResting(): boolean {
+    const isQuiet = this.#tasks.size === 0 && !this.#starting && this.#listeners.size === 0;
+    return isQuiet && !summarise(this.#now).keeps_time;
   }
 
   /** Streamed words of the team, for whoever looks on. Returns the unsubscribe. */
@@ -343,7 +349,7 @@ export class Agent {
     await this.halt().catch(() => {});
     await this.#postman.close();
     this.#plan.write();
-    await this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
+    await saveSituation(this.log, this.#now).catch(() => {});
   }
 
   #newRun(goal: string, trigger?: string): NewFact[] {
@@ -377,7 +383,7 @@ export class Agent {
     if (++this.#unsnapshotted >= Math.max(SNAPSHOT_EVERY, this.#nodes)) {
       this.#unsnapshotted = 0;
       // A snapshot is disposable: failing to write one loses nothing.
-      void this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
+      void saveSituation(this.log, this.#now).catch(() => {});
     }
   }
 
