@@ -59,6 +59,7 @@ export class Runtime {
   readonly #agents: OpenAgents;
   #control: Server | undefined;
   readonly #channels: readonly OpenChannel[];
+  #attached: { close(): Promise<void> }[] = [];
   /** Where answers come in by webhook. */
   doors: readonly Door[] = [];
 
@@ -140,6 +141,12 @@ export class Runtime {
     return this.#agents.subscribe(listener);
   }
 
+  /** Somebody who hears every fact, and is told when it was the last. */
+  attach(listener: { hear(fact: Fact): void; close(): Promise<void> }): void {
+    this.subscribe((fact) => listener.hear(fact));
+    this.#attached.push(listener);
+  }
+
   /** Lets other terminals stop the agents of this process and talk to them, and answers in by webhook. */
   async listen(): Promise<void> {
     this.#control = await listenForControl(controlPath(this.#settings.home), (request) => this.#obey(request));
@@ -152,6 +159,7 @@ export class Runtime {
     this.#control?.close();
     for (const door of this.doors) door.close();
     await this.#agents.close();
+    await Promise.all(this.#attached.map((listener) => listener.close()));
     await this.#ports.store.close();
   }
 
