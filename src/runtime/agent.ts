@@ -1,4 +1,4 @@
-import { apply, isAtWork, type NodeState, SITUATION_VERSION, type Situation } from "../projections/index.ts";
+import { apply, isAtWork, type NodeState, type Situation, summarise } from "../projections/index.ts";
 import { COORDINATOR, type Fact, type FactOf, type NodeId, type RunId } from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
 import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
@@ -16,7 +16,7 @@ import { type OpenChannel, Postman } from "./channels.ts";
 import { endOf, unheardGoal } from "./ending.ts";
 import { foreseen } from "./foreseen-log.ts";
 import type { Channel } from "./human.ts";
-import { situationOf } from "./inspect.ts";
+import { saveSituation, situationOf } from "./inspect.ts";
 import { TooLittleMoney, whyTooLittle } from "./more-money.ts";
 import { asOutcome, isTaken, runNode } from "./node-run.ts";
 import { strandedMail } from "./people.ts";
@@ -143,6 +143,12 @@ export class Agent {
     return this.#now;
   }
 
+  /** Nobody works, nobody looks on and nothing happens by itself: it can be put away and opened again. */
+  get isResting(): boolean {
+    const isQuiet = this.#tasks.size === 0 && !this.#starting && this.#listeners.size === 0;
+    return isQuiet && !summarise(this.#now).keeps_time;
+  }
+
   /** Streamed words of the team, for whoever looks on. Returns the unsubscribe. */
   onDelta(listener: (delta: Delta) => void): () => void {
     this.#listeners.add(listener);
@@ -267,7 +273,7 @@ export class Agent {
     await this.halt().catch(() => {});
     await this.#postman.close();
     this.#plan.write();
-    await this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
+    await saveSituation(this.log, this.#now).catch(() => {});
   }
 
   #onFact(fact: Fact): void {
@@ -289,7 +295,7 @@ export class Agent {
     if (++this.#unsnapshotted >= Math.max(SNAPSHOT_EVERY, this.#nodes)) {
       this.#unsnapshotted = 0;
       // A snapshot is disposable: failing to write one loses nothing.
-      void this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
+      void saveSituation(this.log, this.#now).catch(() => {});
     }
   }
 
