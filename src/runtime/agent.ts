@@ -15,7 +15,7 @@ import { BudgetExhausted, Purse } from "../workers/purse.ts";
 import { type OpenChannel, Postman } from "./channels.ts";
 import { endOf, unheardGoal } from "./ending.ts";
 import { foreseen } from "./foreseen-log.ts";
-import type { Channel } from "./human.ts";
+import { type Channel, checkNotArchived } from "./human.ts";
 import { saveSituation, situationOf } from "./inspect.ts";
 import { TooLittleMoney, whyTooLittle } from "./more-money.ts";
 import { asOutcome, isTaken, runNode } from "./node-run.ts";
@@ -149,6 +149,11 @@ export class Agent {
     return isQuiet && !summarise(this.#now).keeps_time;
   }
 
+  /** Whether somebody works on it in this process. */
+  get isWorking(): boolean {
+    return this.#tasks.size > 0 || this.#starting !== undefined;
+  }
+
   /** Streamed words of the team, for whoever looks on. Returns the unsubscribe. */
   onDelta(listener: (delta: Delta) => void): () => void {
     this.#listeners.add(listener);
@@ -165,6 +170,7 @@ export class Agent {
   }
 
   async #start(why: WhyStarted, order: Start): Promise<void> {
+    checkNotArchived(this.#soon);
     if (this.#broken !== undefined) this.#forget();
     const refusal = why === "created" ? null : whyTooLittle(this.#now, order.budget_usd, why);
     if (refusal) throw new TooLittleMoney(refusal);
@@ -250,6 +256,21 @@ export class Agent {
     if (!isAtWork(this.#soon.agent.status)) return;
     await this.log.append({ facts: [{ type: "agent.paused", data: { why } }] }).durable;
     await this.halt();
+  }
+
+  /** Stops it and puts it out of sight; nothing is erased, and until it is restored nothing happens by itself. */
+  async archive(by: string): Promise<void> {
+    await this.#starting;
+    if (this.#soon.agent.archived_ts !== null) return;
+    await this.stop(by);
+    await this.log.append({ facts: [{ type: "agent.archived", data: { by } }] }).durable;
+    await this.halt();
+  }
+
+  async restore(by: string): Promise<void> {
+    if (this.#soon.agent.archived_ts === null) return;
+    await this.log.append({ facts: [{ type: "agent.restored", data: { by } }] }).durable;
+    this.keepTime();
   }
 
   /** Ends the work in this process; the log says who stopped, and the run stays open for the next start. */
