@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { Fact } from "../protocol/index.ts";
 import type { Environment } from "./settings.ts";
 
@@ -44,12 +45,15 @@ export async function startTelemetry(url: string, env: Environment, now: () => n
     hear: reader.hear,
     close: async () => {
       reader.close(new Date(now()));
-      await provider.shutdown().catch(() => {});
+      const late = AbortSignal.timeout(LAST_WORDS_MS);
+      await Promise.race([provider.shutdown().catch(() => {}), once(late, "abort")]);
     },
   };
 }
 
 const GIVE_UP_MS = 3_000;
+/** Nobody waits longer than this for a collector that does not answer. */
+const LAST_WORDS_MS = 1_000;
 
 /** `name=value,name=value`, percent-encoded. */
 function headersIn(text: string): Record<string, string> {
