@@ -1,4 +1,4 @@
-import { apply, isAtWork, type NodeState, SITUATION_VERSION, type Situation } from "../projections/index.ts";
+import { apply, isAtWork, type NodeState, type Situation, summarise } from "../projections/index.ts";
 import { COORDINATOR, type Fact, type FactOf, type NodeId, type RunId } from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
 import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
@@ -16,7 +16,7 @@ import { type OpenChannel, Postman } from "./channels.ts";
 import { endOf, unheardGoal } from "./ending.ts";
 import { foreseen } from "./foreseen-log.ts";
 import { type Channel, checkNotArchived } from "./human.ts";
-import { situationOf } from "./inspect.ts";
+import { saveSituation, situationOf } from "./inspect.ts";
 import { TooLittleMoney, whyTooLittle } from "./more-money.ts";
 import { asOutcome, isTaken, runNode } from "./node-run.ts";
 import { strandedMail } from "./people.ts";
@@ -121,14 +121,14 @@ export class Agent {
       ...reach,
       timeZone: house.timeZone,
       callbacks: house.callbacks,
-      begin: (goal, trigger) => this.#beginBy(trigger, goal),
+      begin: (goal, trigger) => this.#beginAnother({ goal, trigger }),
       failed: (error) => this.#fail(error),
     });
     this.#voice = new Voice({
       ...ports,
       ...reach,
       settled: async () => this.#starting,
-      begin: (order) => this.start("new_goal", order),
+      begin: (order) => this.#beginAnother(order),
     });
     this.#postman = new Postman(house.channels, { ...ports, random: house.random });
   }
@@ -141,6 +141,12 @@ export class Agent {
 
   get now(): Situation {
     return this.#now;
+  }
+
+  /** Nobody works, nobody looks on and nothing happens by itself: it can be put away and opened again. */
+  get isResting(): boolean {
+    const isQuiet = this.#tasks.size === 0 && !this.#starting && this.#listeners.size === 0;
+    return isQuiet && !summarise(this.#now).keeps_time;
   }
 
   /** Whether somebody works on it in this process. */
@@ -288,7 +294,7 @@ export class Agent {
     await this.halt().catch(() => {});
     await this.#postman.close();
     this.#plan.write();
-    await this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
+    await saveSituation(this.log, this.#now).catch(() => {});
   }
 
   #onFact(fact: Fact): void {
@@ -297,6 +303,7 @@ export class Agent {
     this.#traces.note(fact);
     if (fact.type === "node.created") this.#prepare(fact.data.node_id);
     if (CHANGES_THE_PLAN.has(fact.type)) this.#plan.changed();
+    if (fact.type.startsWith("trigger.")) this.#time.changed();
     if (fact.type === "stage.reconvened" && this.#house.approveStages) this.#awaitApproval(fact.data.stage);
     if (fact.type === "node.assigned") this.#startNode(fact.data.node_id);
     if (fact.type === "message.sent") this.#noteMessage(fact);
@@ -309,7 +316,7 @@ export class Agent {
     if (++this.#unsnapshotted >= Math.max(SNAPSHOT_EVERY, this.#nodes)) {
       this.#unsnapshotted = 0;
       // A snapshot is disposable: failing to write one loses nothing.
-      void this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
+      void saveSituation(this.log, this.#now).catch(() => {});
     }
   }
 
@@ -388,12 +395,17 @@ export class Agent {
     if (next) await this.start("new_goal", next).catch((error: unknown) => this.#fail(error));
   }
 
-  /** A trigger wakes an agent that has finished: with another run, unless one has begun meanwhile. */
-  async #beginBy(trigger: string, task: string): Promise<void> {
-    await this.idle();
+  /** The next run, once those of the last have put their things away; false: another has begun meanwhile. */
+  async #beginAnother(order: Start): Promise<boolean> {
+    // What could not be kept is told by whoever starts next.
+    await this.idle().catch(() => {});
     const { run } = this.#soon.agent;
-    if (!run || run.finished) return this.start("new_goal", { goal: task, trigger });
-    await this.#team(run.id).remind(trigger, "agiraph", COORDINATOR, task);
+    if (this.#starting || (run && !run.finished)) {
+      await this.#starting?.catch(() => {});
+      return false;
+    }
+    await this.start("new_goal", order);
+    return true;
   }
 
   /** One for each run: it counts nodes and messages. */

@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { z } from "zod";
+import { triggerOrderSchema } from "../tools/schedule.ts";
 import { HumanRefusal, LONGEST_WORDS } from "./human-refusal.ts";
 
 const agent = z.string();
@@ -13,6 +14,8 @@ const requestSchema = z.discriminatedUnion("do", [
   z.strictObject({ do: z.literal("send"), agent, text, to: z.string().min(1).optional() }),
   z.strictObject({ do: z.literal("respond"), agent, text, question_id: z.string().min(1).optional() }),
   z.strictObject({ do: z.literal("nudge"), agent, text }),
+  z.strictObject({ do: z.literal("schedule"), agent, order: triggerOrderSchema }),
+  z.strictObject({ do: z.enum(["cancel_trigger", "pause_trigger", "resume_trigger"]), agent, trigger_id: z.string() }),
 ]);
 export type ControlRequest = z.infer<typeof requestSchema>;
 

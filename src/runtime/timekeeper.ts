@@ -18,13 +18,20 @@ interface TimePorts {
   timeZone: string;
   callbacks: Callbacks;
   team(run: RunId): Team;
-  begin(goal: string, trigger: string): Promise<void>;
+  begin(goal: string, trigger: string): Promise<boolean>;
   goOn(): Promise<unknown>;
   failed(error: unknown): void;
 }
 
+interface Timekeeper {
+  schedule: Schedule;
+  alarms: Alarms;
+  /** The triggers are not what they were: their file follows. */
+  changed(): void;
+}
+
 /** What an agent is to do later, and the alarms that see to it. */
-export function timekeeper(ports: TimePorts): { schedule: Schedule; alarms: Alarms } {
+export function timekeeper(ports: TimePorts): Timekeeper {
   const { log, now, soon, clock, timeZone, team, begin, goOn, failed } = ports;
   const upkeep = async (_: unknown, key: string) => {
     const task = await upkeepOf({ log, clock });
@@ -33,8 +40,9 @@ export function timekeeper(ports: TimePorts): { schedule: Schedule; alarms: Alar
   const callbacks: Callbacks = { ...ports.callbacks, [MEMORY_UPKEEP]: upkeep };
   const actions = triggerActions({ soon, callbacks, team, begin, goOn });
   const schedule = new Schedule({ log, soon, clock, timeZone, callbacks: Object.keys(callbacks) });
-  const alarms = new Alarms({ log, now, soon, clock, actions, changed: fileOf(log.dir, now), failed });
-  return { schedule, alarms };
+  const changed = fileOf(log.dir, now);
+  const alarms = new Alarms({ log, now, soon, clock, actions, changed, failed });
+  return { schedule, alarms, changed };
 }
 
 /** `triggers.json` follows, once for all that changed together. */

@@ -20,7 +20,8 @@ interface VoicePorts {
   team(run: RunId): Team;
   /** Resolves when a start that is under way has been recorded. */
   settled(): Promise<unknown>;
-  begin(order: Start): Promise<void>;
+  /** The next run; false when another has begun meanwhile. */
+  begin(order: Start): Promise<boolean>;
   /** Whoever rests takes up the work; resolves with what stands in the way, in words. */
   goOn(): Promise<string>;
 }
@@ -46,7 +47,8 @@ export class Voice {
     if (question) return this.respond(text, question.id, channel);
     if (agent.run === null || agent.run.finished) {
       checkNewGoal(soon(), to);
-      await begin({ goal: text });
+      // Another has begun meanwhile: then it is a message to that one.
+      if (!(await begin({ goal: text }))) return this.send(text, to, channel);
       return `${agent.created.name} takes it as its next goal.`;
     }
     const sent = await team(agent.run.id).send(HUMAN, to, text);

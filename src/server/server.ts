@@ -12,8 +12,10 @@ import { z } from "zod";
 import { Agents } from "./agents.ts";
 import type { Api, RouteDeps } from "./api-app.ts";
 import type { ServerDeps } from "./deps.ts";
+import { registerEvents } from "./event-socket.ts";
 import { registerGuard } from "./guard.ts";
 import { Keys } from "./keys.ts";
+import { registerMetrics } from "./metrics.ts";
 import { answerError, notFound } from "./refusal.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { eventRoutes } from "./routes/events.ts";
@@ -70,6 +72,8 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   for (const add of [agentRoutes, speechRoutes, workRoutes, fileRoutes, scheduleRoutes, eventRoutes, webhookRoutes])
     add(api, routeDeps);
   houseRoutes(api, routeDeps, keys, version);
+  await registerEvents(app, { runtime });
+  registerMetrics(app, { runtime });
   if (webDir !== undefined) pageRoutes(api, webDir);
   return app;
 }

@@ -7,13 +7,16 @@ import {
   callsOf,
   type Fact,
   type FactOf,
+  isMadeByTrigger,
   type NodeId,
   type StoredEntry,
 } from "../../src/protocol/index.ts";
 import { nodeDir } from "../../src/store/paths.ts";
 import { mailProblems } from "./mail-invariants.ts";
 import { nodeProblems } from "./node-invariants.ts";
+import { personProblems } from "./person-invariants.ts";
 import type { History } from "./simulate.ts";
+import { triggerProblems } from "./trigger-invariants.ts";
 
 /** Everything that is wrong with a history, each with the number of the invariant it breaks (see teams.test.ts). */
 export function problemsOf(history: History): string[] {
@@ -26,6 +29,8 @@ export function problemsOf(history: History): string[] {
     ...callProblems(history),
     ...effectProblems(history),
     ...spendingProblems(history),
+    ...personProblems(history),
+    ...triggerProblems(history),
   ];
 }
 
@@ -169,7 +174,7 @@ function endedFromOutside(facts: readonly Fact[]): Set<string> {
 function effectProblems({ facts, conversations }: History): string[] {
   const made = {
     node: factsOf(facts, "node.created").map((fact) => fact.data.task),
-    message: factsOf(facts, "message.sent").map((fact) => fact.data.text),
+    message: factsOf(facts, "message.sent").flatMap(({ data }) => (isMadeByTrigger(data.message_id) ? [] : data.text)),
     suggestion: factsOf(facts, "suggestion.made").map((fact) => fact.data.suggestion),
     worker: factsOf(facts, "worker.spawned").map(({ data }) => `${data.worker_id} of ${data.run_id}`),
     message_id: factsOf(facts, "message.sent").map((fact) => fact.data.message_id),

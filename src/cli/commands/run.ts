@@ -20,6 +20,8 @@ export interface RunOptions {
   model?: string;
   workerModel?: string;
   mode?: "finite" | "infinite";
+  /** Seconds. */
+  every?: number;
   budget?: number;
   detach?: boolean;
   unsafeNoSandbox?: boolean;
@@ -30,12 +32,12 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   // Stdin is read only when asked for: one that stays open would hang every script.
   const goal = (word === "-" ? await text(terminal.stdin) : word).trim();
   if (goal === "") throw new UsageError('The goal is empty. Say what is to be achieved: agiraph run "your goal"');
-  if (options.mode === "infinite") {
-    throw new UsageError("Infinite mode is not there yet: agents end with their goal. Leave --mode out.");
-  }
+  if (options.every !== undefined && options.mode !== "infinite")
+    throw new UsageError("--every says how long an infinite agent sleeps between its cycles: add --mode infinite.");
   if (options.detach && !isDetached(terminal.env)) {
     const { model, workerModel, mode, budget, unsafeNoSandbox } = options;
-    const given = { model, "worker-model": workerModel, mode, budget, "unsafe-no-sandbox": unsafeNoSandbox };
+    const every = options.every === undefined ? undefined : `${options.every}s`;
+    const given = { model, "worker-model": workerModel, mode, every, budget, "unsafe-no-sandbox": unsafeNoSandbox };
     return detach(call, ["run", "-", ...flags(given)], goal);
   }
   const settings = await settingsOf(call, options);
@@ -91,11 +93,13 @@ function orderFor(
   place: { env: Environment; cwd: string },
 ): NewAgent {
   const budget_usd = options.budget ?? config.budget_usd;
+  const cycle_seconds = options.mode === "infinite" ? (options.every ?? config.cycle_seconds) : undefined;
   return {
     goal,
     model: chosen.model,
     project: projectFolder(place),
     ...(options.mode && { mode: options.mode }),
+    ...(cycle_seconds && { cycle_seconds }),
     ...(chosen.worker && { worker_model: chosen.worker }),
     ...(budget_usd && { budget_usd }),
     ...(config.budget_tokens && { budget_tokens: config.budget_tokens }),

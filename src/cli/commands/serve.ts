@@ -6,7 +6,6 @@ import type { Settings } from "../../runtime/settings.ts";
 import { checkReach } from "../../server/reach.ts";
 import { tokenOf } from "../../store/token-file.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { onInterrupt } from "../interrupts.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
 import { openHome } from "../open-home.ts";
@@ -30,14 +29,11 @@ export async function serve(call: Invocation, options: ServeOptions): Promise<Ex
   try {
     tellRepairs(runtime, settings.home, terminal);
     const app = await listening(call, runtime, settings, where);
-    try {
-      await untilStopped(call, app, runtime);
-    } finally {
-      await app.close();
-    }
+    await serveUntilStopped(call, app, runtime);
     return EXIT.done;
-  } finally {
+  } catch (error) {
     await runtime.close();
+    throw error;
   }
 }
 
@@ -48,12 +44,18 @@ async function listening(
   where: { host: string; port: number },
 ): Promise<FastifyInstance> {
   // The framework is loaded for this command alone.
-  const { buildServer } = await import("../../server/server.ts");
+  const [{ buildServer }, { createLogger }] = await Promise.all([
+    import("../../server/server.ts"),
+    import("../../server/logs.ts"),
+  ]);
+  const token = tokenOf(settings.home);
+  const isTerminal = call.terminal.stderr.isTTY === true;
   const webDir = join(call.packageRoot, "dist", "web");
   const app = await buildServer({
     runtime,
     settings,
-    token: tokenOf(settings.home),
+    token,
+    logger: createLogger({ settings, secrets: [token], isTerminal }),
     ...(existsSync(join(webDir, "index.html")) && { webDir }),
   });
   try {
@@ -67,7 +69,7 @@ async function listening(
   return app;
 }
 
-async function untilStopped(call: Invocation, app: FastifyInstance, runtime: Runtime): Promise<void> {
+async function serveUntilStopped(call: Invocation, app: FastifyInstance, runtime: Runtime): Promise<void> {
   const { terminal, json } = call;
   const url = ownUrl(app);
   runtime.store.announce({ url });
@@ -77,22 +79,16 @@ async function untilStopped(call: Invocation, app: FastifyInstance, runtime: Run
   else await terminal.printLines([link]);
   terminal.say(`Agiraph serves ${runtime.store.root} at ${url}. The link logs your browser in, once.`);
   terminal.say(terminal.errPaint.dim(`Another link: ${commandLine(call, "token", "--link")} · Ctrl-C ends it.`));
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const leave = () => resolve();
-  process.once("SIGTERM", leave);
-  onInterrupt(process, {
-    first() {
-      terminal.say("Closing … (Ctrl-C again leaves at once)");
-      leave();
-    },
-    second: () => process.exit(EXIT.interrupted),
-  });
+  process.once("SIGINT", () => terminal.say("Closing … (Ctrl-C again leaves at once)"));
+  const { stopOnSignals } = await import("../../server/shutdown.ts");
+  stopOnSignals({ app, runtime, logger: app.log });
   void app.agents.takeUp((id, error) => {
     terminal.say(
       `${terminal.errPaint.yellow("!")} ${id} could not go on: ${error instanceof Error ? error.message : error}`,
     );
   });
-  await promise;
+  // The process ends with a signal, and what is under way is recorded first.
+  await new Promise<never>(() => {});
 }
 
 /** By the address that people type: the page's links and its cookie go by it. */
