@@ -16,6 +16,8 @@ function wordsOf(fact: Fact): string {
     case "agent.started":
       return `${fact.data.why}, pid ${fact.data.pid}`;
     case "agent.stopped":
+    case "agent.archived":
+    case "agent.restored":
       return `by ${fact.data.by}`;
     case "agent.paused":
       return headline(fact.data.why ?? "");

@@ -25,6 +25,8 @@ export interface AgentState {
   error: string | null;
   /** How it ended last, if it has. */
   outcome: Outcome | null;
+  /** Since when it is out of sight. */
+  archived_ts: number | null;
 }
 
 export function bornFrom(fact: FactOf<"agent.created">): AgentState {
@@ -40,6 +42,7 @@ export function bornFrom(fact: FactOf<"agent.created">): AgentState {
     error: null,
     outcome: null,
     checkpoint: null,
+    archived_ts: null,
   };
 }
 
@@ -67,6 +70,12 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       agent.status = "failed";
       agent.error = fact.data.error;
       agent.outcome = fact.data.outcome ?? { kind: "failed", error: fact.data.error };
+      return;
+    case "agent.archived":
+      agent.archived_ts = fact.ts;
+      return;
+    case "agent.restored":
+      agent.archived_ts = null;
       return;
     case "budget.set":
       if (fact.data.budget_usd !== undefined) agent.created = { ...agent.created, budget_usd: fact.data.budget_usd };

@@ -56,6 +56,9 @@ export const factData = {
   "agent.stopped": z.object({ by: z.string() }),
   "agent.completed": z.object({ summary: z.string() }),
   "agent.failed": z.object({ error: z.string(), outcome: outcomeSchema.optional() }),
+  /** Out of sight and at rest until `agent.restored`; nothing is erased. */
+  "agent.archived": z.object({ by: z.string() }),
+  "agent.restored": z.object({ by: z.string() }),
 
   /** With the occurrence that began it, where that was a trigger. */
   "run.started": z.object({ run_id: runIdSchema, goal: z.string(), trigger: z.string().optional() }),

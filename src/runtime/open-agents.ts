@@ -46,6 +46,11 @@ export class OpenAgents {
     return this.#held.get(id)?.opening;
   }
 
+  /** The agent if it is open here now. */
+  opened(id: AgentId): Agent | undefined {
+    return this.#held.get(id)?.agent;
+  }
+
   get(id: AgentId, open: (log: AgentLog) => Promise<Agent>): Promise<Agent> {
     const known = this.#held.get(id);
     if (known) {

@@ -15,6 +15,7 @@ import { OpenAgents } from "./open-agents.ts";
 import type { Settings } from "./settings.ts";
 import { agreedContract, TEAM_LIMITS } from "./team-limits.ts";
 import type { Callbacks } from "./trigger-actions.ts";
+import { changeTriggers } from "./trigger-changes.ts";
 import type { Door } from "./webhook-door.ts";
 
 export interface NewAgent {
@@ -58,6 +59,7 @@ export class Runtime {
   readonly #settings: Settings;
   readonly #agents: OpenAgents;
   #control: Server | undefined;
+  #isForAll = false;
   readonly #channels: readonly OpenChannel[];
   #attached: { close(): Promise<void> }[] = [];
   /** Where answers come in by webhook. */
@@ -76,6 +78,19 @@ export class Runtime {
 
   get catalog(): Catalog {
     return this.#ports.catalog;
+  }
+
+  get clock(): Clock {
+    return this.#ports.clock;
+  }
+
+  get channels(): readonly OpenChannel[] {
+    return this.#channels;
+  }
+
+  /** The agent, if it is open in this process already. */
+  opened(id: AgentId): Agent | undefined {
+    return this.#agents.opened(id);
   }
 
   /** Creates the agent and starts it. Durable when it resolves. */
@@ -147,8 +162,12 @@ export class Runtime {
     this.#attached.push(listener);
   }
 
-  /** Lets other terminals stop the agents of this process and talk to them, and answers in by webhook. */
-  async listen(): Promise<void> {
+  /**
+   * Lets other terminals stop the agents of this process and talk to them, and answers in by webhook. A server is there
+   * for every agent of the home, also those that nobody has opened yet.
+   */
+  async listen({ forAll = false }: { forAll?: boolean } = {}): Promise<void> {
+    this.#isForAll = forAll;
     this.#control = await listenForControl(controlPath(this.#settings.home), (request) => this.#obey(request));
     if (!this.#channels.some(({ listen }) => listen)) return;
     const { openDoors } = await import("./webhook-door.ts");
@@ -165,7 +184,7 @@ export class Runtime {
 
   async #obey(request: ControlRequest): Promise<string> {
     const id = request.agent;
-    const opening = this.#agents.held(id as AgentId);
+    const opening = this.#agents.held(id as AgentId) ?? (this.#isForAll ? this.agent(id as AgentId) : undefined);
     if (!opening) throw new NotHere(`${id} is not at work in this process.`);
     const agent = await opening;
     switch (request.do) {
@@ -175,6 +194,12 @@ export class Runtime {
       case "pause":
         await agent.pause("human");
         return `${id} is paused.`;
+      case "archive":
+        await agent.archive("human");
+        return `${id} is archived.`;
+      case "restore":
+        await agent.restore("human");
+        return `${id} is restored.`;
       case "seen":
         await agent.seen();
         return "Seen.";
@@ -184,6 +209,11 @@ export class Runtime {
         return agent.respond(request.text, request.question_id);
       case "nudge":
         return agent.nudge(request.text);
+      case "schedule":
+      case "cancel_trigger":
+      case "pause_trigger":
+      case "resume_trigger":
+        return changeTriggers(agent, request);
     }
   }
 
