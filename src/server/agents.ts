@@ -1,6 +1,6 @@
-import { currentStage, isAtWork, type Situation } from "../projections/index.ts";
+import { type AgentSummaryData, isAtWork, type Situation, summarise } from "../projections/index.ts";
 import type { AgentSummary } from "../protocol/api.ts";
-import { type AgentId, HUMAN } from "../protocol/index.ts";
+import type { AgentId } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { type InboxItem, inboxOf } from "../runtime/inbox.ts";
 import { situationOf } from "../runtime/inspect.ts";
@@ -8,12 +8,6 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { isAgentId } from "../store/paths.ts";
 import type { AgentLog } from "../store/store.ts";
 import { notFound } from "./refusal.ts";
-
-interface Resting {
-  seq: number;
-  summary: AgentSummary;
-  inbox: InboxItem[];
-}
 
 /** Situations of agents at rest that are kept, newest looked at: a page asks for several things of one agent at once. */
 const MOST_KEPT = 8;
@@ -26,7 +20,8 @@ const MOST_KEPT = 8;
  */
 export class Agents {
   readonly #runtime: Runtime;
-  readonly #resting = new Map<AgentId, Resting>();
+  /** What waits for the human, of agents where something does, as of a fact. */
+  readonly #inboxes = new Map<AgentId, { seq: number; items: InboxItem[] }>();
   readonly #kept = new Map<AgentId, Situation>();
 
   constructor(runtime: Runtime) {
@@ -60,7 +55,8 @@ export class Agents {
   }
 
   async summary(id: string): Promise<AgentSummary> {
-    return (await this.#brief(id)).summary;
+    const log = await this.log(id);
+    return asAnswer(await this.#runtime.summary(log.id));
   }
 
   /** Newest first. */
@@ -81,8 +77,8 @@ export class Agents {
   /** What waits for the human, oldest first. */
   async inbox(): Promise<InboxItem[]> {
     const all: InboxItem[] = [];
-    for (const { id, archived } of (await this.summaries()).agents)
-      if (!archived) all.push(...(await this.#brief(id)).inbox);
+    for (const { id, archived, seq, open_questions, unread } of (await this.summaries()).agents)
+      if (!archived && open_questions + unread > 0) all.push(...(await this.#inboxOf(id as AgentId, seq)));
     return all.sort((a, b) => a.since_ts - b.since_ts);
   }
 
@@ -90,66 +86,38 @@ export class Agents {
   async takeUp(failed: (id: string, error: unknown) => void): Promise<void> {
     for (const id of await this.#runtime.store.agents()) {
       try {
-        const now = await situationOf(await this.#runtime.store.open(id));
-        this.#resting.set(id, briefOf(now));
-        if (now.agent.archived_ts !== null) continue;
-        if (isAtWork(now.agent.status)) await (await this.#runtime.agent(id)).start("recovered");
-        else if (keepsTime(now)) (await this.#runtime.agent(id)).keepTime();
+        const { archived, status, keeps_time } = await this.#runtime.summary(id);
+        if (archived) continue;
+        if (isAtWork(status)) await (await this.#runtime.agent(id)).start("recovered");
+        else if (keeps_time) (await this.#runtime.agent(id)).keepTime();
       } catch (error) {
         failed(id, error);
       }
     }
   }
 
-  async #brief(id: string): Promise<Resting> {
-    const log = await this.log(id);
-    const open = this.#runtime.opened(log.id);
-    if (open) return briefOf(open.now);
-    const known = this.#resting.get(log.id);
-    if (known?.seq === log.seq) return known;
-    const brief = briefOf(await situationOf(log));
-    this.#resting.set(log.id, brief);
-    return brief;
+  async #inboxOf(id: AgentId, seq: number): Promise<InboxItem[]> {
+    const known = this.#inboxes.get(id);
+    if (known?.seq === seq) return known.items;
+    const now = await this.situation(id);
+    const items = inboxOf([now]);
+    this.#inboxes.set(id, { seq: now.seq, items });
+    return items;
   }
 }
 
-function briefOf(now: Situation): Resting {
-  return { seq: now.seq, summary: summaryOf(now), inbox: inboxOf([now]) };
-}
-
-function keepsTime({ triggers, outbox }: Situation): boolean {
-  return Object.keys(triggers.open).length + Object.keys(triggers.undone).length + outbox.waiting.length > 0;
-}
-
 export function summaryOf(now: Situation): AgentSummary {
-  const { agent, board, roster, questions, letters, spending, stages } = now;
-  const { name, goal, mode, model, worker_model, budget_usd } = agent.created;
-  const nodes = Object.values(board.nodes);
-  const having = (wanted: string) => nodes.filter(({ status }) => status === wanted).length;
+  return asAnswer(summarise(now));
+}
+
+/** As the API gives it. */
+export function asAnswer({ nodes, created_ts, updated_ts, keeps_time: _, ...rest }: AgentSummaryData): AgentSummary {
   return {
-    id: agent.id,
-    name,
-    goal,
-    mode,
-    status: agent.status,
-    archived: agent.archived_ts !== null,
-    model,
-    worker_model,
-    run_id: agent.run?.id ?? null,
-    current_stage: agent.run ? (currentStage(stages, agent.run.id)?.name ?? null) : null,
-    node_count: nodes.length,
-    nodes_completed: having("completed"),
-    nodes_failed: having("failed"),
-    worker_count: Object.values(roster).filter(({ status }) => status !== "retired").length,
-    open_questions: Object.keys(questions.open).length,
-    unread: Object.values(letters.queued).filter(({ reader }) => reader === HUMAN).length,
-    cost_usd: spending.total.cost_usd,
-    unpriced_calls: spending.total.unpriced_calls,
-    budget_usd,
-    summary: agent.summary,
-    error: agent.error,
-    created_at: agent.created_ts,
-    updated_at: agent.updated_ts,
-    seq: now.seq,
+    ...rest,
+    node_count: nodes.total,
+    nodes_completed: nodes.completed,
+    nodes_failed: nodes.failed,
+    created_at: created_ts,
+    updated_at: updated_ts,
   };
 }
