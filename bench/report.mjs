@@ -64,6 +64,12 @@ const tables = [
     ["memory.index_mb", "MB of the index", 0],
     ["memory.more_rss_mb", "MB more by searching", 0],
   ],
+  [
+    ["human.p50_ms", "a human's word to the coordinator's request, ms", 1],
+    ["human.p99_ms", "99th of 100, ms", 1],
+    ["answer.p50_ms", "an answer to the worker's request, ms", 1],
+    ["answer.p99_ms", "99th of 100, ms", 1],
+  ],
 ];
 
 function figuresTable(table, columns) {
