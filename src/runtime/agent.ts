@@ -124,6 +124,8 @@ export class Agent {
   #purse: Purse;
   #work = new AbortController();
   #scheduling = false;
+  /** Somebody wants it to rest: no next life begins by itself. */
+  #resting = false;
   readonly #plan: PlanFile;
   readonly #postman: Postman;
   readonly #calendar: Schedule;
@@ -270,9 +272,13 @@ export class Agent {
     return `The coordinator hears it before its next turn.${await this.#goOn()}`;
   }
 
-  /** From now on what is due happens: with the first start, or for an agent that only waits for its triggers. */
+  /**
+   * From now on what is due happens: with the first start, or for an agent that only waits for its triggers, or has
+   * finished without hearing the last word of its human.
+   */
   keepTime(): void {
     this.#alarms.start();
+    void this.#nextLife();
   }
 
   /** What the agent is to do later, as its human may see and change it. */
@@ -293,7 +299,7 @@ export class Agent {
     if (status === "paused") return ` ${created.name} is paused and hears it when resumed.`;
     await this.#starting;
     // Those who were stopped may still be putting their things away.
-    if (!isAtWork(this.#soon.agent.status)) await this.idle();
+    if (!isAtWork(this.#soon.agent.status)) await this.#putAway();
     const isOpen = this.#soon.agent.run?.finished === null; // it may have ended meanwhile, and another begun
     if (isOpen && this.#tasks.size === 0 && !this.#starting)
       await this.start(isAtWork(this.#soon.agent.status) ? "recovered" : "resumed");
@@ -325,8 +331,15 @@ export class Agent {
 
   /** Ends the work in this process; the log says who stopped, and the run stays open for the next start. */
   async halt(): Promise<void> {
-    this.#work.abort(new Error("stopped"));
-    await this.idle();
+    this.#resting = true;
+    try {
+      // Who is just beginning would not hear it.
+      await this.#starting?.catch(() => {});
+      this.#work.abort(new Error("stopped"));
+      await this.idle();
+    } finally {
+      this.#resting = false;
+    }
   }
 
   /** Resolves when nobody works any more. Rejects when the record could not be kept. */
@@ -462,7 +475,7 @@ export class Agent {
   /** What the human said when the run was just ending, and nobody heard, is the next goal. */
   async #nextLife(): Promise<void> {
     const { agent, letters } = this.#soon;
-    if (!agent.run?.finished || agent.status !== "completed" || this.#starting) return;
+    if (!agent.run?.finished || agent.status !== "completed" || this.#starting || this.#resting) return;
     const unheard = Object.values(letters.queued).filter(isNextGoal);
     if (unheard.length === 0) return;
     const first = unheard.map(
@@ -472,20 +485,26 @@ export class Agent {
       }),
     );
     const goal = unheard.map(({ text }) => text).join("\n\n");
-    await this.start("new_goal", { goal, first }).catch((error: unknown) => this.#fail(error));
+    await this.start("new_goal", { goal, first }).catch((error: unknown) => {
+      // Without money, say, it waits: whoever begins the next run hears it there.
+      if (error instanceof StoreError) this.#fail(error);
+    });
   }
 
   /** The next run, once those of the last have put their things away; false: another has begun meanwhile. */
   async #beginAnother(order: Start): Promise<boolean> {
-    // What could not be kept is told by whoever starts next.
-    await this.idle().catch(() => {});
-    const { run } = this.#soon.agent;
-    if (this.#starting || (run && !run.finished)) {
-      await this.#starting?.catch(() => {});
-      return false;
+    while (this.#tasks.size > 0 || this.#starting) {
+      if (this.#soon.agent.run?.finished === null) return false;
+      await this.#putAway();
     }
+    if (this.#soon.agent.run?.finished === null) return false;
     await this.start("new_goal", order);
     return true;
+  }
+
+  /** Those who work now have ended, whoever begins after them. */
+  async #putAway(): Promise<void> {
+    await Promise.allSettled([...this.#tasks.values(), this.#starting]);
   }
 
   #writeTriggers(): void {
