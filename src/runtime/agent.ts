@@ -126,6 +126,7 @@ export class Agent {
   #scheduling = false;
   /** Somebody wants it to rest: no next life begins by itself. */
   #resting = false;
+  #isClosed = false;
   readonly #plan: PlanFile;
   readonly #postman: Postman;
   readonly #calendar: Schedule;
@@ -191,6 +192,8 @@ export class Agent {
 
   /** Begins a run, or goes on with the one that was under way. */
   start(why: FactOf<"agent.started">["data"]["why"], order: Start = {}): Promise<void> {
+    // A trigger or a word may come just then: nobody begins what would have to be stopped at once.
+    if (this.#isClosed) return Promise.reject(new Error(`${this.log.id} is being closed.`));
     if (this.#tasks.size > 0 || this.#starting) return Promise.reject(new Error(`${this.log.id} is at work already.`));
     this.#starting = this.#start(why, order).finally(() => {
       this.#starting = undefined;
@@ -353,6 +356,7 @@ export class Agent {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#alarms.stop();
     await this.halt().catch(() => {});
     await this.#postman.close();

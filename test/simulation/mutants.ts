@@ -79,12 +79,6 @@ export const mutants: Mutant[] = [
     "return false;",
   ),
   mutant(
-    "what ended below one node is told again on another of the same worker",
-    "mail/news.ts",
-    " && (on ?? parent.id) === parent.id;",
-    ";",
-  ),
-  mutant(
     "what was published of a node that is reopened stays published",
     "runtime/node-run.ts",
     '    if (node.status === "assigned" && node.reopened) await reopenPublish(dir);\n',
@@ -166,24 +160,30 @@ export const mutants: Mutant[] = [
     "NAMES.find((candidate) => !",
     "NAMES.find((candidate) => Math.random() < 0.5 && !",
   ),
-  mutant(
-    "the last word of the human is lost with the process that was ending the run",
-    "runtime/agent.ts",
-    "    void this.#nextLife();\n",
-    "",
-  ),
+  {
+    ...mutant(
+      "the last word of the human is lost with the process that was ending the run",
+      "runtime/agent.ts",
+      "    void this.#nextLife();\n",
+      "",
+    ),
+    from: 1130,
+  },
   mutant(
     "whoever speaks while a run is ending is refused",
     "runtime/agent.ts",
     "      await this.#putAway();\n    }\n",
     "      break;\n    }\n",
   ),
-  mutant(
-    "a hint before the first words of a run is lost",
-    "workers/coordinator.ts",
-    "now().agent.run?.started_seq ?? now().seq",
-    "now().seq",
-  ),
+  {
+    ...mutant(
+      "a hint before the first words of a run is lost",
+      "workers/coordinator.ts",
+      "now().agent.run?.started_seq ?? now().seq",
+      "now().seq",
+    ),
+    from: 1140,
+  },
   mutant(
     "a question is asked again after a crash",
     "workers/asking.ts",
