@@ -34,6 +34,8 @@ const EACH: { [T in FactType]: DataOf<T> } = {
   "agent.paused": { why: "human" },
   "agent.resumed": {},
   "agent.stopped": { by: "human" },
+  "agent.archived": { by: "human" },
+  "agent.restored": { by: "human" },
   "agent.completed": { summary: "Done.\nAll of it." },
   "agent.failed": { error: "No key." },
   "run.started": { ...run, goal: "Survey" },
