@@ -173,7 +173,8 @@ export class Agent {
     if (!current) throw new Error("A started agent has a run.");
     if (why !== "created")
       await createAgentFolder(this.log.dir, { soul: await this.#house.prompts("soul"), goal: current.goal });
-    if (why === "new_goal") derived(() => writeGoal(this.log.dir, current.goal));
+    // What a trigger asks for is a task; the goal is still what the human wants.
+    if (why === "new_goal" && !current.trigger) derived(() => writeGoal(this.log.dir, current.goal));
     await createRunFolder(runDir(this.log.dir, current.id));
     this.#plan.changed(); // not before its folder is there
     if (why !== "created") await writeMissingMessages(this.log, this.#now.letters.sent, this.#now.agent.runs);
