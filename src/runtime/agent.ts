@@ -365,6 +365,9 @@ export class Agent {
 
   /** What the human said in the moment of the end is the next goal. */
   async #nextLife(): Promise<void> {
+    if (!unheardGoal(this.#soon)) return;
+    // Those who were stopped with the run may still be putting their things away.
+    await this.idle().catch(() => {});
     const next = this.#starting ? undefined : unheardGoal(this.#soon);
     if (next) await this.start("new_goal", next).catch((error: unknown) => this.#fail(error));
   }
