@@ -351,7 +351,7 @@ export class Agent {
     // Before the facts, and safe to repeat: once the run has ended nobody comes back to it.
     if (outcome.kind === "finished") await noteRun(run, outcome, this.#workplace(run.id)).catch(() => {});
     await this.log.append({ facts: endOf(this.#soon, run.id, outcome) }).durable;
-    derived(() => writeOutput(runDir(this.log.dir, run.id), run.goal, outcome, this.#now.board));
+    derived(() => writeOutput(runDir(this.log.dir, run.id), run, outcome, this.#now.board));
     this.#plan.write();
     // Nobody works for a run that has ended.
     this.#work.abort(new Error("the run has ended"));
