@@ -190,7 +190,8 @@ export class Agent {
     if (!current) throw new Error("A started agent has a run.");
     if (why !== "created")
       await createAgentFolder(this.log.dir, { soul: await this.#house.prompts("soul"), goal: current.goal });
-    if (why === "new_goal") derived(() => writeGoal(this.log.dir, current.goal));
+    // What a trigger asks for is a task; the goal is still what the human wants.
+    if (why === "new_goal" && !current.trigger) derived(() => writeGoal(this.log.dir, current.goal));
     await createRunFolder(runDir(this.log.dir, current.id));
     this.#plan.changed(); // not before its folder is there
     if (why !== "created") await writeMissingMessages(this.log, this.#now.letters.sent, this.#now.agent.runs);
@@ -394,7 +395,7 @@ export class Agent {
     // Before the facts, and safe to repeat: once the run has ended nobody comes back to it.
     if (outcome.kind === "finished") await noteRun(run, outcome, this.#workplace(run.id)).catch(() => {});
     await this.log.append({ facts: endOf(this.#soon, run.id, outcome) }).durable;
-    derived(() => writeOutput(runDir(this.log.dir, run.id), run.goal, outcome, this.#now.board));
+    derived(() => writeOutput(runDir(this.log.dir, run.id), run, outcome, this.#now.board));
     this.#plan.write();
     // Nobody works for a run that has ended.
     this.#work.abort(new Error("the run has ended"));
@@ -408,6 +409,9 @@ export class Agent {
 
   /** What the human said in the moment of the end is the next goal. */
   async #nextLife(): Promise<void> {
+    if (!unheardGoal(this.#soon)) return;
+    // Those who were stopped with the run may still be putting their things away.
+    await this.#putAway();
     const next = this.#starting || this.#resting ? undefined : unheardGoal(this.#soon);
     if (!next) return;
     await this.start("new_goal", next).catch((error: unknown) => {

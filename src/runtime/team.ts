@@ -10,6 +10,7 @@ import {
   openNodes,
   PAGE,
   pairOf,
+  rosterOf,
   type Situation,
   type Stage,
   type WorkerState,
@@ -184,7 +185,7 @@ export class Team {
 
   board(from?: number): string {
     const now = this.#ports.soon();
-    return `${describePage(now.board, this.#run, from)}\n\nPeople:\n${describeRoster(now.roster, PAGE)}`;
+    return `${describePage(now.board, this.#run, from)}\n\nPeople:\n${describeRoster(rosterOf(now.roster, this.#run), PAGE)}`;
   }
 
   unfinished(): string | null {
