@@ -64,5 +64,13 @@ export function scenarios({ quick }) {
       budgetMs: 60_000,
       only: "ours",
     },
+    server: {
+      title: "the server with 450 agents at rest and 50 at work; 100 clients look on, one asks 100 times a second",
+      job: { idle: 450, working: 50, facts: 1_000, clients: 100, seconds: quick ? 5 : 20, asks: 100, turnMs: 500 },
+      conversations: 0,
+      repetitions: quick ? 1 : 3,
+      budgetMs: 90_000,
+      only: "ours",
+    },
   };
 }
