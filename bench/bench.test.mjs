@@ -73,6 +73,22 @@ test("a team's coordinator hands out the work, waits and finishes; workers write
   expect(await seen("crew")).toEqual({ first_ns: expect.any(String), requests: 3, last_turn: 3, coordinator: 3 });
 });
 
+test("a worker of a team without turns asks its human again and again; when those came who may have been spoken to is told", async () => {
+  const tool = (name) => ({ type: "function", function: { name } });
+  const said = { role: "assistant", content: "…" };
+  const asks = (...messages) => ask("askers", { messages, tools: [tool("publish")] }, "0x2");
+  const replies = [await asks(), await asks(said)];
+  await ask("crew-2", { messages: [], tools: [tool("publish")] }, "3x2");
+  await ask("crew-2", { messages: [], tools: [tool("finish")] }, "3x2");
+
+  expect(replies.map(({ tool_calls }) => tool_calls.map((call) => call.function.arguments))).toEqual([
+    ['{"question":"1. What do you think?"}'],
+    ['{"question":"2. What do you think?"}'],
+  ]);
+  const arrivals = [await seen("askers/arrivals"), await seen("crew-2/arrivals"), await seen("nobody/arrivals")];
+  expect(arrivals.map((each) => each.length)).toEqual([2, 1, 0]);
+});
+
 test.each(["floor-streamed", "floor-json"])("%s does the work and keeps all of it", async (contestant) => {
   const job = {
     contestant,

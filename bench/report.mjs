@@ -69,6 +69,10 @@ const tables = [
     ["restart.again_ms", "once more, ms", 0],
     ["restart.idle_kb", "KB of an agent that rests", 1],
     ["restart.open_kb", "KB of one that is open", 0],
+    ["human.p50_ms", "a human's word to the coordinator's request, ms", 1],
+    ["human.p99_ms", "99th of 100, ms", 1],
+    ["answer.p50_ms", "an answer to the worker's request, ms", 1],
+    ["answer.p99_ms", "99th of 100, ms", 1],
   ],
   [
     ["server.get_p99_ms", "GET /agents/{id}, 99th of 100, ms", 1],

@@ -12,7 +12,7 @@ export interface AgentSummaryData {
   goal: string;
   mode: "finite" | "infinite";
   status: AgentStatus;
-  /** Put aside by its human: in no list, until it is restored. */
+  /** Out of sight until it is restored. */
   archived: boolean;
   model: string;
   worker_model: string;

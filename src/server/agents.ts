@@ -15,14 +15,14 @@ const MOST_KEPT = 8;
 /**
  * All agents of the home, those at work and those at rest.
  *
- * A1. Looking opens nothing: of an agent at rest a summary is kept, and its situation is read when it is asked for.
+ * A1. Looking opens nothing: of an agent at rest its summary is known, and its situation is read when it is asked for.
  * A2. Only this process writes, so what was read stands for as long as the log has not grown.
  */
 export class Agents {
   readonly #runtime: Runtime;
-  /** What waits for the human, of agents where something does, as of a fact. */
-  readonly #inboxes = new Map<AgentId, { seq: number; items: InboxItem[] }>();
   readonly #kept = new Map<AgentId, Situation>();
+  /** What waits for the human with agents at rest. */
+  readonly #waiting = new Map<AgentId, { seq: number; items: InboxItem[] }>();
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime;
@@ -30,8 +30,7 @@ export class Agents {
 
   /** To do something with it: open in this process from now on. */
   async agent(id: string): Promise<Agent> {
-    await this.log(id);
-    return this.#runtime.agent(id as AgentId);
+    return this.#runtime.agent((await this.log(id)).id);
   }
 
   async log(id: string): Promise<AgentLog> {
@@ -55,69 +54,59 @@ export class Agents {
   }
 
   async summary(id: string): Promise<AgentSummary> {
-    const log = await this.log(id);
-    return asAnswer(await this.#runtime.summary(log.id));
+    return asSummary(await this.#runtime.summary((await this.log(id)).id));
   }
 
-  /** Newest first. */
+  /** Newest first, and those that cannot be read. */
   async summaries(): Promise<{ agents: AgentSummary[]; unreadable: { id: string; why: string }[] }> {
+    const summaries = await this.#runtime.summaries();
+    const readable = new Set(summaries.map(({ id }) => id));
     const unreadable: { id: string; why: string }[] = [];
-    const agents: AgentSummary[] = [];
     for (const id of await this.#runtime.store.agents()) {
-      try {
-        agents.push(await this.summary(id));
-      } catch (error) {
-        unreadable.push({ id, why: error instanceof Error ? error.message : String(error) });
-      }
+      if (readable.has(id)) continue;
+      const why = await this.#runtime.summary(id).then(
+        () => undefined, // it has just been made
+        (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      );
+      if (why !== undefined) unreadable.push({ id, why });
     }
-    agents.sort((a, b) => b.created_at - a.created_at || (a.id < b.id ? -1 : 1));
-    return { agents, unreadable };
+    return { agents: summaries.map(asSummary), unreadable };
   }
 
   /** What waits for the human, oldest first. */
   async inbox(): Promise<InboxItem[]> {
     const all: InboxItem[] = [];
-    for (const { id, archived, seq, open_questions, unread } of (await this.summaries()).agents)
-      if (!archived && open_questions + unread > 0) all.push(...(await this.#inboxOf(id as AgentId, seq)));
+    for (const { id, seq, archived, open_questions, unread } of await this.#runtime.summaries()) {
+      if (archived || open_questions + unread === 0) continue;
+      const known = this.#waiting.get(id);
+      const items = known?.seq === seq ? known.items : inboxOf([await this.situation(id)]);
+      this.#waiting.set(id, { seq, items });
+      all.push(...items);
+    }
     return all.sort((a, b) => a.since_ts - b.since_ts);
   }
 
   /** After a start: who was interrupted goes on, who waits for a time keeps it. Tells of each that could not. */
   async takeUp(failed: (id: string, error: unknown) => void): Promise<void> {
-    for (const id of await this.#runtime.store.agents()) {
+    for (const { id, status, archived, keeps_time } of await this.#runtime.summaries()) {
       try {
-        const { archived, status, keeps_time } = await this.#runtime.summary(id);
-        if (archived) continue;
-        if (isAtWork(status)) await (await this.#runtime.agent(id)).start("recovered");
-        else if (keeps_time) (await this.#runtime.agent(id)).keepTime();
+        if (archived || !(keeps_time || isAtWork(status))) continue;
+        const agent = await this.#runtime.agent(id);
+        if (!isAtWork(status)) agent.keepTime();
+        else if (!agent.isWorking) await agent.start("recovered");
       } catch (error) {
         failed(id, error);
       }
     }
   }
-
-  async #inboxOf(id: AgentId, seq: number): Promise<InboxItem[]> {
-    const known = this.#inboxes.get(id);
-    if (known?.seq === seq) return known.items;
-    const now = await this.situation(id);
-    const items = inboxOf([now]);
-    this.#inboxes.set(id, { seq: now.seq, items });
-    return items;
-  }
 }
 
+/** As it is on the wire, where the names are the seed's. */
 export function summaryOf(now: Situation): AgentSummary {
-  return asAnswer(summarise(now));
+  return asSummary(summarise(now));
 }
 
-/** As the API gives it. */
-export function asAnswer({ nodes, created_ts, updated_ts, keeps_time: _, ...rest }: AgentSummaryData): AgentSummary {
-  return {
-    ...rest,
-    node_count: nodes.total,
-    nodes_completed: nodes.completed,
-    nodes_failed: nodes.failed,
-    created_at: created_ts,
-    updated_at: updated_ts,
-  };
+export function asSummary({ nodes, created_ts, updated_ts, keeps_time: _, ...same }: AgentSummaryData): AgentSummary {
+  const { total: node_count, completed: nodes_completed, failed: nodes_failed } = nodes;
+  return { ...same, node_count, nodes_completed, nodes_failed, created_at: created_ts, updated_at: updated_ts };
 }

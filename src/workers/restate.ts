@@ -5,6 +5,7 @@ import {
   describeRoster,
   isStageDone,
   type NodeState,
+  rosterOf,
   type Situation,
 } from "../projections/index.ts";
 import { COORDINATOR, HUMAN, type RunId, type WorkerId } from "../protocol/index.ts";
@@ -31,7 +32,7 @@ export async function coordinatorStanding(
     { title: "The stage", text: stageWords(run.id, now) },
     { title: "The board: what is still open", text: boardOf(run.id, now, isOpen) },
     { title: "The board: what has ended", text: boardOf(run.id, now, (node) => !isOpen(node)) },
-    { title: "The people", text: describeRoster(now.roster, MOST_PEOPLE) },
+    { title: "The people", text: describeRoster(rosterOf(now.roster, run.id), MOST_PEOPLE) },
     { title: "Open questions to your human", text: openQuestions(now) },
     { title: "Messages you sent that nobody has read yet", text: unread(COORDINATOR, now) },
     { title: "Your files in this run", text: await fileLines(scope, files) },
@@ -49,7 +50,7 @@ export async function workerStanding(
   untoldFrom: number,
 ): Promise<Section[]> {
   const children = new Set(now.board.nodes[node.id]?.children ?? []);
-  const colleagues = Object.fromEntries(Object.entries(now.roster).filter(([id]) => id !== worker));
+  const { [worker]: _, ...colleagues } = rosterOf(now.roster, node.spec.run_id);
   return [
     { title: `Your assignment (${node.id})`, text: node.spec.task },
     { title: "Between you and your human", text: dialogue(worker, now, untoldFrom) },

@@ -212,6 +212,26 @@ describe("what the human says", () => {
     expect(team.agent.now.letters.queued).toEqual({});
   });
 
+  test("in the very moment of finishing waits for those who still put their things away", async () => {
+    const coordinator = script(
+      call("create_work_node", { task: "Perhaps later", hold: true }),
+      finish,
+      call("finish", { summary: "again" }).after("One more thing."),
+    );
+    await using team = await startTeam({ goal: "Go", coordinator, workers: { Alice: script(hang()) } });
+    const said = Promise.withResolvers<void>();
+    team.agent.log.subscribe((fact) => {
+      if (fact.type !== "tool.result" || fact.data.tool !== "finish" || team.agent.now.agent.runs > 1) return;
+      // Somebody begins what was held just when the run ends: stopping them takes a moment.
+      team.agent.log.append({ facts: [{ type: "node.released", data: { node_id: "node-1" } }] });
+      team.agent.send("One more thing.").then(() => said.resolve(), said.reject);
+    });
+    await said.promise;
+    await team.until(({ agent }) => agent.runs === 2 && agent.status === "completed");
+    await team.agent.idle();
+    expect(team.agent.now.agent.run).toMatchObject({ id: "run-2", goal: "One more thing." });
+  });
+
   test("as a hint reaches the coordinator while it works, and is refused when it does not", async () => {
     const thinking = Promise.withResolvers<void>();
     const hinted = Promise.withResolvers<void>();
