@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -168,3 +168,31 @@ test("a memory is indexed and searched, and every search finds something", async
 async function seen(run) {
   return (await fetch(`${url}/${run}`)).json();
 }
+
+test("a home is opened again, and a server is looked at and asked", async () => {
+  const run = async (scenario, job) => {
+    const told = { contestant: "agiraph", scenario, home: join(home, scenario), ...job };
+    await mkdir(told.home);
+    const { stdout } = await promisify(execFile)(process.execPath, [here("./contestant.mjs"), JSON.stringify(told)]);
+    return Object.keys(JSON.parse(stdout));
+  };
+  expect(await run("restart", { agents: 2, facts: 4_000 })).toEqual([
+    "ready_ms",
+    "again_ms",
+    "idle_kb",
+    "open_kb",
+    "rss_mb",
+  ]);
+  const job = { idle: 3, working: 2, facts: 200, clients: 4, seconds: 1, asks: 50, turnMs: 50 };
+  expect(await run("server", job)).toEqual([
+    "get_ms",
+    "get_p99_ms",
+    "fact_ms",
+    "fact_p99_ms",
+    "append_p99_ms",
+    "facts_a_second",
+    "idle_kb",
+    "grown_mb",
+    "rss_mb",
+  ]);
+});
