@@ -117,6 +117,29 @@ describe("a trigger", () => {
     expect(called).toEqual([{ deep: true }]);
   });
 
+  test("that is due again before anybody heard of it is said once: its words do not pile up", async () => {
+    const clock = manualClock();
+    const thinking = Promise.withResolvers<void>();
+    const coordinator = script(
+      wake("scheduled", { cron: "* * * * *" }, "Look."),
+      call("list_files", {}).until(thinking.promise),
+      call("cancel_trigger", { trigger_id: "trigger-1" }).after("[trigger-1 is due]: Look."),
+      finish,
+    );
+    await using team = await startTeam({ goal: "Go", clock, coordinator });
+    await team.until(() => coordinator.requests.length === 2);
+    for (let minute = 1; minute <= 5; minute++) {
+      await clock.advance(60_000);
+      const isDone = ({ triggers }: Situation) => Object.keys(triggers.undone).length === 0;
+      await team.until((now) => now.triggers.open["trigger-1"]?.fired === minute && isDone(now));
+    }
+    thinking.resolve();
+    await team.outcome();
+    expect(team.agent.now.letters.settled.map(({ id }) => id.slice(0, 9))).toEqual(["trigger-1"]);
+    const problems = (await team.facts()).flatMap((fact) => (fact.type === "trigger.done" ? [fact.data.problem] : []));
+    expect(problems).toEqual([undefined, ...Array(4).fill("It said so before, and nobody has heard it yet.")]);
+  });
+
   test("that was missed while the process was away happens when it is back", async () => {
     const clock = manualClock();
     const plan = {
