@@ -35,7 +35,7 @@ async function exitCodeOf(words: string[], terminal: Terminal): Promise<ExitCode
   });
   try {
     if (words.length === 0) program.outputHelp();
-    else await program.parseAsync(words, { from: "user" });
+    else await program.parseAsync(words[0] === "help" ? [...words.slice(1), "--help"] : words, { from: "user" });
     return code;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportFailure(error, terminal, words.includes("--json"));
@@ -217,6 +217,8 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
       does(async (call, shell: string) => (await import("./commands/completion.ts")).completion(call, shell, program)),
     );
 
+  for (const command of program.commands)
+    command.showHelpAfterError(`\`agiraph ${command.name()} --help\` shows how it is meant.`);
   return program;
 }
 

@@ -59,7 +59,7 @@ export async function coordinate(
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
   const cycles = new Cycles(mailbox, place);
   const hands = toolsFor(team, scope, mailbox, cycles, model, place);
-  const toolbox = noticingRepeats(new Toolbox(onlyThese(hands, allowed, ["finish"])));
+  const toolbox = noticingRepeats(new Toolbox(onlyThese(hands, allowed, [cycles.isEndless ? "checkpoint" : "finish"])));
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {
     // Taken up again, it may take as many turns again.
@@ -118,11 +118,14 @@ function toolsFor(
     createWorkNodeTool({ createNode: (order) => team.createNode(ACTOR, order) }),
     ...mailTools(mail),
     askHumanTool(asking(ACTOR, place)),
-    ...coordinationTools(team),
+    ...coordinationTools(team).filter(({ spec: { name } }) => !(cycles.isEndless && ENDINGS.includes(name))),
     ...scheduleTools(place.schedule),
     checkpointTool({ checkpoint }),
   ];
 }
+
+/** What an infinite agent does not have: only its human ends it. */
+const ENDINGS = ["finish", "conclude"];
 
 async function beginRun(
   run: { id: RunId; goal: string },
