@@ -7,7 +7,15 @@ import {
   type Situation,
   triggerNamed,
 } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type FactOf, HUMAN, isMadeByTrigger, type NodeId } from "../protocol/index.ts";
+import {
+  COORDINATOR,
+  type Fact,
+  type FactOf,
+  HUMAN,
+  isMadeByTrigger,
+  type NodeId,
+  triggerIn,
+} from "../protocol/index.ts";
 
 export interface News {
   text: string;
@@ -51,7 +59,7 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
 
 /** What a trigger has to say. */
 function reminder(message_id: string, text: string, { triggers }: Situation): News {
-  const [id = ""] = message_id.split(/[@#]/);
+  const id = triggerIn(message_id);
   const isBeat = triggerNamed(triggers, id)?.when.type === "heartbeat";
   const news = { text: `[${id} is due]: ${text}`, message_id };
   return isBeat

@@ -25,6 +25,7 @@ export interface GuardPorts {
  * G2. The token, or the page's cookie, whose origin must be the one that is asked; else 401.
  * G3. Who guesses tokens is told to wait after TRIES a minute. Whoever has the right one is never locked out.
  * G4. A body is JSON, or it is not taken.
+ * G5. A WebSocket that is refused leaves no open connection behind.
  */
 export function registerGuard(app: FastifyInstance, { keys, config, now }: GuardPorts): void {
   let reach: Reach | undefined;
@@ -39,6 +40,11 @@ export function registerGuard(app: FastifyInstance, { keys, config, now }: Guard
     const origin = checkOrigin(request, reach, config);
     if (access !== "open") checkKey(request, origin, keys, guesses);
     checkJson(request);
+  });
+
+  // Who wanted a WebSocket and got an answer instead has a connection that the HTTP server no longer looks after.
+  app.addHook("onResponse", async ({ headers, raw }) => {
+    if (headers.upgrade !== undefined) raw.socket.destroySoon();
   });
 }
 

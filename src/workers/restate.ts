@@ -34,6 +34,7 @@ export async function coordinatorStanding(
     { title: "The board: what has ended", text: boardOf(run.id, now, (node) => !isOpen(node)) },
     { title: "The people", text: describeRoster(rosterOf(now.roster, run.id), MOST_PEOPLE) },
     { title: "Open questions to your human", text: openQuestions(now) },
+    { title: "Insights that wait for your decision", text: openInsights(now, untoldFrom) },
     { title: "Messages you sent that nobody has read yet", text: unread(COORDINATOR, now) },
     { title: "Your files in this run", text: await fileLines(scope, files) },
     { title: "What your team published", text: publishedLines(run.id, now.board) },
@@ -98,6 +99,16 @@ function isOpen({ status }: NodeState): boolean {
 function openQuestions({ questions }: Situation): string {
   return Object.values(questions.open)
     .map(({ id, worker_id, text }) => `- ${id}, asked by ${worker_id}: ${text}`)
+    .join("\n");
+}
+
+/** What is still to be told comes by mail, and is not told twice. */
+function openInsights({ insights }: Situation, untoldFrom: number): string {
+  return Object.values(insights.open)
+    .filter(({ seq }) => seq < untoldFrom)
+    .map(
+      ({ id, worker_id, title, content }) => `- ${id} from ${worker_id}: ${title}\n  ${content.replace(/\s+/g, " ")}`,
+    )
     .join("\n");
 }
 

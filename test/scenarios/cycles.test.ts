@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { Situation } from "../../src/projections/index.ts";
 import { call, manualClock, say, script, startTeam } from "../../src/testing/index.ts";
 
 const CYCLE_SECONDS = 30;
@@ -94,4 +95,38 @@ test("upkeep of the memory that somebody cancelled stays cancelled, however many
     if (cycle < CYCLES) await clock.advance(CYCLE_SECONDS * 1000);
   }
   expect(callbacks()).toEqual([]);
+});
+
+test("who is killed asleep sleeps on until its time, also when that passed meanwhile; a stop ends the cycles until resume", async () => {
+  const clock = manualClock();
+  const coordinator = script(
+    call("checkpoint", { summary: "First look." }),
+    call("checkpoint", { summary: "Second look." }).after("The next cycle begins."),
+    call("checkpoint", { summary: "Third look." }),
+    call("checkpoint", { summary: "Fourth look." }).after("has now resumed it"),
+  );
+  const plan = { goal: "Watch the page", clock, mode: "infinite", cycle_seconds: CYCLE_SECONDS, coordinator } as const;
+  await using team = await startTeam(plan);
+  const asleepAfter = (looks: number) => (now: Situation) =>
+    coordinator.played === looks && isAsleep(now.roster.coordinator?.status);
+  await team.until(asleepAfter(1));
+  const again = await team.restart();
+  await again.agent.start("recovered");
+  await again.until(asleepAfter(1));
+  expect(coordinator.requests).toHaveLength(1); // sleeping on costs nothing
+  await clock.advance(CYCLE_SECONDS * 1000);
+  await again.until(asleepAfter(2));
+
+  const away = again.restart();
+  await clock.advance(5 * CYCLE_SECONDS * 1000);
+  await using back = await away;
+  await back.agent.start("recovered");
+  await back.until(asleepAfter(3)); // once, however many passed
+
+  await back.agent.stop("human");
+  await clock.advance(5 * CYCLE_SECONDS * 1000);
+  expect([coordinator.requests.length, back.agent.now.agent.status]).toEqual([3, "stopped"]);
+  await back.agent.start("resumed");
+  await back.until(asleepAfter(4));
+  expect(back.agent.now.agent.status).toBe("working");
 });

@@ -128,7 +128,7 @@ export const mutants: Mutant[] = [
       'node.status === "publishing" ? node.partial : null',
       "null as Outcome | null",
     ),
-    from: 1500,
+    from: 1250,
   },
   mutant(
     "publish does not look for the deliverables",

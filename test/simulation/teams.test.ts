@@ -34,11 +34,11 @@ import type { BrokenSeed, Tally } from "./main.ts";
  * I10. Spending adds up, in total, by worker and by node; at no time more than the budget and one call, nor more
  *      than a share and one call; nobody takes
  *      more turns than allowed.
+ * I11. The same seed gives the same home, byte for byte.
  * I12. What the human says and is told was taken is there once: a message (I6), an answer, a hint, or the next goal; what
  *      was said as a run ended is the next goal, also after a crash. A call asks once, and its first answer is its result.
  * I13. Each occurrence of a trigger fires once and is done once, with one message or one run, or says why not; none is
  *      missed while nobody rests. What is held begins only when it is released.
- * I11. The same seed gives the same home, byte for byte.
  */
 const SEEDS = Number(process.env.AGIRAPH_SEEDS ?? 2000);
 const FIRST = Number(process.env.AGIRAPH_SEED ?? 1);
