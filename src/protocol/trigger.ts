@@ -120,3 +120,8 @@ export function occurrenceKey({ trigger_id, due, cause }: Occurrence): string {
 export function isMadeByTrigger(id: string): boolean {
   return id.startsWith("trigger-");
 }
+
+/** Whose occurrence it is, by its name. */
+export function triggerIn(key: string): string {
+  return key.split(/[@#]/, 1)[0] ?? "";
+}
