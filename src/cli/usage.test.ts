@@ -20,7 +20,10 @@ test("alone it prints help, and every command that help names has its own", asyn
   const names = [...help.stdout.matchAll(/^ {2}([a-z]+) [^\n]*? {2,}\S/gm)].map((match) => match[1]);
   expect(names).toEqual([
     "run",
+    "serve",
+    "token",
     "ls",
+    "rm",
     "inbox",
     "show",
     "board",

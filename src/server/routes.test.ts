@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { checkAnswers } from "../testing/checked-answers.ts";
-import { both, call, script } from "../testing/index.ts";
+import { both, call, hang, script } from "../testing/index.ts";
 import { type Answer, startServer, type TestServer } from "../testing/start-server.ts";
 
 const ORDER = { goal: "Which chip is faster?", name: "Chips", worker_model: "scripted/worker" };
@@ -238,6 +238,20 @@ test("an agent that was put away is out of sight, not gone", async () => {
   expect([await shown(""), await shown("?archived=true"), await shown("?archived=all")]).toEqual([[], [id], [id]]);
   expect((await house.get("/inbox")).body).toEqual({ items: [], next_after: null });
   expect((await house.get(`/agents/${id}/board`)).status).toBe(200);
+});
+
+test("nothing is said to an agent that was put away, and nothing of it is on record", async () => {
+  await using house = await startServer({ coordinator: script(hang()) });
+  const id = await made(house);
+  const agent = await house.until(
+    id,
+    ({ spending, agent: { status } }) => status === "working" && spending.total.calls === 0,
+  );
+  await house.delete(`/agents/${id}`);
+  const before = agent.log.seq;
+  expect(refusal(await house.post(`/agents/${id}/send`, { message: "hello" }))).toEqual([409, "conflict"]);
+  expect(refusal(await house.post(`/agents/${id}/resume`))).toEqual([409, "conflict"]);
+  expect(agent.log.seq).toBe(before);
 });
 
 test("something is made to happen later, seen, and cancelled", async () => {
