@@ -343,7 +343,10 @@ export class Agent {
 
   async #coordinate(run: { id: RunId; goal: string }, signal: AbortSignal): Promise<void> {
     const outcome = await coordinate(run, this.#team(run.id), this.#workplace(run.id), signal).catch(asOutcome(signal));
-    if (outcome.kind === "stopped") {
+    const { status } = this.#soon.agent;
+    // What goes wrong in the moment of a stop or a pause changes nothing about it.
+    const isResting = status === "stopped" || status === "paused";
+    if (outcome.kind === "stopped" || (isResting && outcome.kind !== "finished")) {
       await this.log.append({ facts: [{ type: "worker.stopped", data: { worker_id: COORDINATOR } }] }).durable;
       return;
     }
