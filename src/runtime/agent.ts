@@ -1,5 +1,5 @@
 import { apply, isAtWork, type NodeState, SITUATION_VERSION, type Situation } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type FactOf, type NodeId, type RunId } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, type FactOf, HEARTBEAT_OK, type NodeId, type RunId } from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
 import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
 import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
@@ -352,7 +352,8 @@ export class Agent {
     }
     if (outcome.kind === "budget_exhausted") await this.#endNodesForWantOfMoney(outcome);
     // Before the facts, and safe to repeat: once the run has ended nobody comes back to it.
-    if (outcome.kind === "finished") await noteRun(run, outcome, this.#workplace(run.id)).catch(() => {});
+    if (outcome.kind === "finished" && outcome.summary !== HEARTBEAT_OK)
+      await noteRun(run, outcome, this.#workplace(run.id)).catch(() => {});
     await this.log.append({ facts: endOf(this.#soon, run.id, outcome) }).durable;
     derived(() => writeOutput(runDir(this.log.dir, run.id), run, outcome, this.#now.board));
     this.#plan.write();
