@@ -14,6 +14,7 @@ const ROWS = [
   ["tools"],
   ["workers"],
   ["runtime"],
+  ["server"],
   ["cli"],
 ];
 

@@ -34,8 +34,10 @@ async function exitCodeOf(words: string[], terminal: Terminal): Promise<ExitCode
     code = ended;
   });
   try {
-    if (words.length === 0) program.outputHelp();
-    else await program.parseAsync(words, { from: "user" });
+    // `npm start` alone is the whole thing: API and page. The program's own name alone asks what it can do.
+    const isNpmStart = words.length === 0 && terminal.env.npm_lifecycle_event === "start";
+    if (words.length === 0 && !isNpmStart) program.outputHelp();
+    else await program.parseAsync(isNpmStart ? ["serve"] : words, { from: "user" });
     return code;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportFailure(error, terminal, words.includes("--json"));
@@ -74,9 +76,33 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     );
 
   program
+    .command("serve")
+    .description("serve the API and the web page for all agents of this home")
+    .option("--port <number>", "where to listen (AGIRAPH_PORT, default 4747); 0 is any free port", port)
+    .option("--host <address>", "another address than this machine's own; wants TLS or a proxy in config.json")
+    .option("--unsafe-no-sandbox", UNSAFE)
+    .action(does(async (call, options: object) => (await import("./commands/serve.ts")).serve(call, options)));
+
+  program
+    .command("token")
+    .description("print the API's token")
+    .option("--link", "a link that logs a browser in, once; the server must be running")
+    .action(does(async (call, options: object) => (await import("./commands/token.ts")).token(call, options)));
+
+  program
     .command("ls")
     .description("the agents of this home")
-    .action(does(async (call) => (await import("./commands/ls.ts")).ls(call)));
+    .option("--all", "those that were put away with `rm` too")
+    .action(does(async (call, options: object) => (await import("./commands/ls.ts")).ls(call, options)));
+
+  program
+    .command("rm")
+    .description("stop an agent and put it out of sight; nothing is erased")
+    .argument("<agent>", AGENT)
+    .option("--undo", "bring it back")
+    .action(
+      does(async (call, agent: string, options: object) => (await import("./commands/rm.ts")).rm(call, agent, options)),
+    );
 
   program
     .command("inbox")
@@ -264,6 +290,11 @@ function duration(text: string): number {
   if (seconds < 1 || seconds > 366 * 86_400)
     throw new InvalidArgumentError("It must be between a second and a year, e.g. 30s, 10m, 2h or 1d.");
   return seconds;
+}
+
+function port(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError("It must be a port, e.g. 4747.");
+  return Number(text);
 }
 
 function tokens(text: string): number {

@@ -19,7 +19,7 @@ export function restingWords(now: Situation): string {
 }
 
 /** Resolves when somebody or something has it begin, when its triggers are others, or when one wants to leave. */
-export function somethingElse({ log }: Agent, leaving: AbortSignal): Promise<void> {
+export function somethingElse({ log }: { log: Pick<Agent["log"], "subscribe"> }, leaving: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const unsubscribe = log.subscribe(({ type }) => CHANGES.has(type) && resolve());
   if (leaving.aborted) resolve();

@@ -24,10 +24,14 @@ export type Remark = Promise<string | undefined>;
 
 /** Whether one leaves with the end of the work, or waits with an agent that is done for what its triggers will do. */
 export type Stay = "to_the_end" | "for_triggers";
+/** An agent that is watched and talked to, in this process or in the server's. */
+export type Watched = Pick<Agent, "now" | "onDelta" | "send" | "respond" | "nudge" | "stop" | "seen" | "idle"> & {
+  log: Pick<Agent["log"], "seq" | "dir" | "read" | "subscribe">;
+};
 
 /** Shows an agent's team at work until it ends, stops it when asked to, and tells what came out of it. */
 export async function watchTeam(
-  agent: Agent,
+  agent: Watched,
   after: number,
   call: Invocation,
   remarks: Remark[] = [],
@@ -72,7 +76,7 @@ export async function watchTeam(
   return tellEnding(agent, call, (performance.now() - began) / 1000);
 }
 
-async function ended(agent: Agent, talk: TalkLine | undefined): Promise<"ended"> {
+async function ended(agent: Watched, talk: TalkLine | undefined): Promise<"ended"> {
   await agent.idle();
   await talk?.said;
   return "ended";
@@ -82,13 +86,13 @@ function isForHuman(fact: Fact): boolean {
   return fact.type === "message.sent" && (fact.data.reader ?? fact.data.to) === HUMAN;
 }
 
-function viewFor({ json, terminal }: Invocation, agent: Agent): TeamView {
+function viewFor({ json, terminal }: Invocation, agent: Watched): TeamView {
   if (json) return jsonView(terminal);
   return isLive(terminal) ? liveView(terminal, () => agent.now) : plainView(terminal, () => agent.now);
 }
 
 /** The team at work, and a line to talk to it. */
-function talkingView({ terminal }: Invocation, agent: Agent): { view: TeamView; talk: TalkLine } {
+function talkingView({ terminal }: Invocation, agent: Watched): { view: TeamView; talk: TalkLine } {
   const talk: TalkLine = new TalkLine({
     now: () => agent.now,
     say: (saying) => sayTo(agent, saying),
@@ -128,7 +132,7 @@ function talkingView({ terminal }: Invocation, agent: Agent): { view: TeamView; 
 }
 
 /** To the end of the process: whoever presses Ctrl-C while it is closing its files means to leave it too. */
-function obeyInterrupts(agent: Agent, call: Invocation, view: TeamView): AbortSignal {
+function obeyInterrupts(agent: Watched, call: Invocation, view: TeamView): AbortSignal {
   const { terminal } = call;
   const interrupted = new AbortController();
   // When stopping fails, so does waiting for the end, and that is reported.
@@ -156,7 +160,7 @@ function obeyInterrupts(agent: Agent, call: Invocation, view: TeamView): AbortSi
 /** A reader that is stuck must not hold back somebody who pressed Ctrl-C twice. */
 const LEAVE_AT_ONCE_MS = 200;
 
-async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number): Promise<ExitCode> {
+async function tellEnding({ now, log }: Watched, call: Invocation, seconds: number): Promise<ExitCode> {
   const { terminal, json } = call;
   const { agent, spending } = now;
   const paint = terminal.errPaint;

@@ -99,7 +99,7 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
         ? undefined
         : `${nameOf(fact.data.worker_id, now)} reports: ${fact.data.summary}`;
     case "node.reopened":
-      return parentWhen(fact, now) ? undefined : reopeningOf(fact.data.node_id);
+      return parentWhen(fact, now) ? undefined : reopeningOf(fact);
     case "budget.set":
       return budgetNews(fact, now);
     // Told the state of the board, so that it does not go by what it remembers of it.
@@ -116,7 +116,7 @@ function newsOfChildren(reader: string, fact: Fact, now: Situation, on?: NodeId)
   const parent = parentWhen(fact, now);
   const mine = parent && "worker_id" in parent && parent.worker_id === reader && (on ?? parent.id) === parent.id;
   if (!mine) return undefined;
-  return fact.type === "node.reopened" ? reopeningOf(fact.data.node_id) : endOf(fact.data.node_id, now);
+  return fact.type === "node.reopened" ? reopeningOf(fact) : endOf(fact.data.node_id, now);
 }
 
 /** Whoever answers for it: the nearest node above that was still open when it happened, however late it is read. */
@@ -132,8 +132,10 @@ function parentWhen(
   return undefined;
 }
 
-function reopeningOf(id: NodeId): string {
-  return `${id} had run out of money and goes on where it was.`;
+function reopeningOf({ data: { node_id, why } }: FactOf<"node.reopened">): string {
+  return why === "trigger"
+    ? `${node_id} had failed and is tried again, as a trigger asks.`
+    : `${node_id} had run out of money and goes on where it was.`;
 }
 
 /** An end that was taken back is no news; there will be another. */

@@ -14,6 +14,7 @@ export interface AgentState {
     id: RunId;
     goal: string;
     started_ts: number;
+    started_seq: number;
     finished: FactOf<"run.finished">["data"]["outcome"] | null;
     /** The occurrence of a trigger that began it. */
     trigger: string | null;
@@ -25,6 +26,8 @@ export interface AgentState {
   error: string | null;
   /** How it ended last, if it has. */
   outcome: Outcome | null;
+  /** Since when it is out of sight. */
+  archived_ts: number | null;
 }
 
 export function bornFrom(fact: FactOf<"agent.created">): AgentState {
@@ -40,6 +43,7 @@ export function bornFrom(fact: FactOf<"agent.created">): AgentState {
     error: null,
     outcome: null,
     checkpoint: null,
+    archived_ts: null,
   };
 }
 
@@ -68,6 +72,12 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       agent.error = fact.data.error;
       agent.outcome = fact.data.outcome ?? { kind: "failed", error: fact.data.error };
       return;
+    case "agent.archived":
+      agent.archived_ts = fact.ts;
+      return;
+    case "agent.restored":
+      agent.archived_ts = null;
+      return;
     case "budget.set":
       if (fact.data.budget_usd !== undefined) agent.created = { ...agent.created, budget_usd: fact.data.budget_usd };
       if (fact.data.budget_tokens) agent.created = { ...agent.created, budget_tokens: fact.data.budget_tokens };
@@ -78,6 +88,7 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
         id: fact.data.run_id,
         goal: fact.data.goal,
         started_ts: fact.ts,
+        started_seq: fact.seq,
         finished: null,
         trigger: fact.data.trigger ?? null,
       };

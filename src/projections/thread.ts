@@ -21,7 +21,8 @@ export function applyToThread(thread: Thread, fact: Fact): void {
   if (thread.length > KEPT) thread.shift();
 }
 
-function utteranceIn(fact: Fact): Omit<Utterance, "seq" | "ts"> | undefined {
+/** What was said with a fact, if anything was. */
+export function utteranceIn(fact: Fact): Omit<Utterance, "seq" | "ts"> | undefined {
   switch (fact.type) {
     case "run.started":
       return { from: fact.data.trigger ? "agiraph" : HUMAN, to: COORDINATOR, text: fact.data.goal };

@@ -21,6 +21,25 @@ export const providerConfigSchema = z.strictObject({
   prices: priceSchema.optional(),
 });
 
+export const serverConfigSchema = z.strictObject({
+  host: z.string().min(1).optional(),
+  port: z.int().min(0).max(65_535).optional(),
+  /** What it is called from outside, besides its address: `host` or `host:port`. */
+  names: z.array(z.string().regex(/^[A-Za-z0-9.-]+(:\d{1,5})?$/, "expected a host, or host:port")).optional(),
+  /** Files with a certificate and its key, in PEM. */
+  tls: z.strictObject({ cert: z.string().min(1), key: z.string().min(1) }).optional(),
+  /** The one proxy before it: where people reach that one, and the address it comes from. */
+  proxy: z
+    .strictObject({
+      origin: z
+        .string()
+        .regex(/^https?:\/\/[A-Za-z0-9.-]+(:\d{1,5})?$/, "expected an origin, e.g. https://agents.example.org"),
+      address: z.union([z.ipv4(), z.ipv6()]),
+    })
+    .optional(),
+});
+export type ServerConfig = z.infer<typeof serverConfigSchema>;
+
 /** `AGIRAPH_HOME/config.json`. Flags and the environment stand before it. */
 export const configSchema = z.strictObject({
   model: z.string().optional(),
@@ -59,6 +78,8 @@ export const configSchema = z.strictObject({
   memory: z.strictObject({ embeddings: z.string().optional() }).optional(),
   /** Where else the human is reached, by name. */
   channels: z.record(channelNameSchema, channelConfigSchema).optional(),
+  /** Where `agiraph serve` can be reached. It stays on this machine unless it has TLS or stands behind a proxy. */
+  server: serverConfigSchema.optional(),
   sandbox: z.strictObject({ unsafe: z.boolean().optional() }).optional(),
 });
 export type Config = z.infer<typeof configSchema>;

@@ -99,6 +99,15 @@ export type SummaryEntry = z.infer<typeof summaryEntry>;
 /** An entry as it stands in its file: numbered 1, 2, 3 … and dated. */
 export type StoredEntry = Entry & { seq: number; ts: number };
 
+const numbered = { seq: z.int().positive(), ts: z.number() };
+export const storedEntrySchema = z.discriminatedUnion("role", [
+  systemEntry.extend(numbered),
+  userEntry.extend(numbered),
+  replyEntry.extend(numbered),
+  resultEntry.extend(numbered),
+  summaryEntry.extend(numbered),
+]);
+
 export function callsOf(reply: ReplyEntry): CallPart[] {
   return reply.content.filter((part) => part.type === "call");
 }

@@ -56,6 +56,9 @@ export const factData = {
   "agent.stopped": z.object({ by: z.string() }),
   "agent.completed": z.object({ summary: z.string() }),
   "agent.failed": z.object({ error: z.string(), outcome: outcomeSchema.optional() }),
+  /** Out of sight and at rest until `agent.restored`; nothing is erased. */
+  "agent.archived": z.object({ by: z.string() }),
+  "agent.restored": z.object({ by: z.string() }),
 
   /** With the occurrence that began it, where that was a trigger. */
   "run.started": z.object({ run_id: runIdSchema, goal: z.string(), trigger: z.string().optional() }),
@@ -110,8 +113,15 @@ export const factData = {
   /** A try failed and the same worker tries once more. */
   "node.retried": z.object({ ...node, ...worker, error: z.string() }),
   "node.failed": z.object({ ...node, ...worker, outcome: outcomeSchema, ...unheard }),
-  /** It had ended for want of money, and there is more: it waits again, for whoever was on it if somebody is named. */
-  "node.reopened": z.object({ ...node, reserved_for: workerIdSchema.nullable() }),
+  /**
+   * It had ended for want of money, and there is more, or had failed and a trigger runs it: it waits again, for whoever
+   * was on it if somebody is named.
+   */
+  "node.reopened": z.object({
+    ...node,
+    reserved_for: workerIdSchema.nullable(),
+    why: z.enum(["more_money", "trigger"]).optional(),
+  }),
 
   "worker.spawned": z.object({
     run_id: runIdSchema,

@@ -1,4 +1,4 @@
-import { apply, isAtWork, type NodeState, SITUATION_VERSION, type Situation } from "../projections/index.ts";
+import { apply, isAtWork, type NodeState, type Situation, summarise } from "../projections/index.ts";
 import { COORDINATOR, type Fact, type FactOf, HEARTBEAT_OK, type NodeId, type RunId } from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
 import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
@@ -15,8 +15,8 @@ import { BudgetExhausted, Purse } from "../workers/purse.ts";
 import { type OpenChannel, Postman } from "./channels.ts";
 import { endOf, unheardGoal } from "./ending.ts";
 import { foreseen } from "./foreseen-log.ts";
-import type { Channel } from "./human.ts";
-import { situationOf } from "./inspect.ts";
+import { type Channel, checkNotArchived } from "./human.ts";
+import { saveSituation, situationOf } from "./inspect.ts";
 import { TooLittleMoney, whyTooLittle } from "./more-money.ts";
 import { asOutcome, isTaken, runNode } from "./node-run.ts";
 import { strandedMail } from "./people.ts";
@@ -96,6 +96,9 @@ export class Agent {
   #purse: Purse;
   #work = new AbortController();
   #scheduling = false;
+  /** Somebody wants it to rest: no next life begins by itself. */
+  #resting = false;
+  #isClosed = false;
   readonly #plan: PlanFile;
   readonly #postman: Postman;
   readonly #time: ReturnType<typeof timekeeper>;
@@ -143,6 +146,17 @@ export class Agent {
     return this.#now;
   }
 
+  /** Nobody works, nobody looks on and nothing happens by itself: it can be put away and opened again. */
+  get isResting(): boolean {
+    const isQuiet = this.#tasks.size === 0 && !this.#starting && this.#listeners.size === 0;
+    return isQuiet && !summarise(this.#now).keeps_time;
+  }
+
+  /** Whether somebody works on it in this process. */
+  get isWorking(): boolean {
+    return this.#tasks.size > 0 || this.#starting !== undefined;
+  }
+
   /** Streamed words of the team, for whoever looks on. Returns the unsubscribe. */
   onDelta(listener: (delta: Delta) => void): () => void {
     this.#listeners.add(listener);
@@ -151,6 +165,8 @@ export class Agent {
 
   /** Begins a run, or goes on with the one that was under way. */
   start(why: WhyStarted, order: Start = {}): Promise<void> {
+    // A trigger or a word may come just then: nobody begins what would have to be stopped at once.
+    if (this.#isClosed) return Promise.reject(new Error(`${this.log.id} is being closed.`));
     if (this.#tasks.size > 0 || this.#starting) return Promise.reject(new Error(`${this.log.id} is at work already.`));
     this.#starting = this.#start(why, order).finally(() => {
       this.#starting = undefined;
@@ -159,6 +175,7 @@ export class Agent {
   }
 
   async #start(why: WhyStarted, order: Start): Promise<void> {
+    checkNotArchived(this.#soon);
     if (this.#broken !== undefined) this.#forget();
     const refusal = why === "created" ? null : whyTooLittle(this.#now, order.budget_usd, why);
     if (refusal) throw new TooLittleMoney(refusal);
@@ -201,9 +218,13 @@ export class Agent {
     return this.#voice.seen();
   }
 
-  /** From now on what is due happens: with the first start, or for an agent that only waits for its triggers. */
+  /**
+   * From now on what is due happens: with the first start, or for an agent that only waits for its triggers, or has
+   * finished without hearing the last word of its human.
+   */
   keepTime(): void {
     this.#time.alarms.start();
+    void this.#nextLife();
   }
 
   /** What the agent is to do later, as its human may see and change it. */
@@ -217,7 +238,7 @@ export class Agent {
     if (status === "paused") return ` ${created.name} is paused and hears it when resumed.`;
     await this.#starting;
     // Those who were stopped may still be putting their things away.
-    if (!isAtWork(this.#soon.agent.status)) await this.idle();
+    if (!isAtWork(this.#soon.agent.status)) await this.#putAway();
     const isOpen = this.#soon.agent.run?.finished === null; // it may have ended meanwhile, and another begun
     if (isOpen && this.#tasks.size === 0 && !this.#starting)
       await this.start(isAtWork(this.#soon.agent.status) ? "recovered" : "resumed");
@@ -247,10 +268,32 @@ export class Agent {
     await this.halt();
   }
 
+  /** Stops it and puts it out of sight; nothing is erased, and until it is restored nothing happens by itself. */
+  async archive(by: string): Promise<void> {
+    await this.#starting;
+    if (this.#soon.agent.archived_ts !== null) return;
+    await this.stop(by);
+    await this.log.append({ facts: [{ type: "agent.archived", data: { by } }] }).durable;
+    await this.halt();
+  }
+
+  async restore(by: string): Promise<void> {
+    if (this.#soon.agent.archived_ts === null) return;
+    await this.log.append({ facts: [{ type: "agent.restored", data: { by } }] }).durable;
+    this.keepTime();
+  }
+
   /** Ends the work in this process; the log says who stopped, and the run stays open for the next start. */
   async halt(): Promise<void> {
-    this.#work.abort(new Error("stopped"));
-    await this.idle();
+    this.#resting = true;
+    try {
+      // Who is just beginning would not hear it.
+      await this.#starting?.catch(() => {});
+      this.#work.abort(new Error("stopped"));
+      await this.idle();
+    } finally {
+      this.#resting = false;
+    }
   }
 
   /** Resolves when nobody works any more. Rejects when the record could not be kept. */
@@ -264,11 +307,12 @@ export class Agent {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#time.alarms.stop();
     await this.halt().catch(() => {});
     await this.#postman.close();
     this.#plan.write();
-    await this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
+    await saveSituation(this.log, this.#now).catch(() => {});
   }
 
   #onFact(fact: Fact): void {
@@ -290,7 +334,7 @@ export class Agent {
     if (++this.#unsnapshotted >= Math.max(SNAPSHOT_EVERY, this.#nodes)) {
       this.#unsnapshotted = 0;
       // A snapshot is disposable: failing to write one loses nothing.
-      void this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
+      void saveSituation(this.log, this.#now).catch(() => {});
     }
   }
 
@@ -371,22 +415,29 @@ export class Agent {
   async #nextLife(): Promise<void> {
     if (!unheardGoal(this.#soon)) return;
     // Those who were stopped with the run may still be putting their things away.
-    await this.idle().catch(() => {});
-    const next = this.#starting ? undefined : unheardGoal(this.#soon);
-    if (next) await this.start("new_goal", next).catch((error: unknown) => this.#fail(error));
+    await this.#putAway();
+    const next = this.#starting || this.#resting ? undefined : unheardGoal(this.#soon);
+    if (!next) return;
+    await this.start("new_goal", next).catch((error: unknown) => {
+      // Without money, say, it waits: whoever begins the next run hears it there.
+      if (error instanceof StoreError) this.#fail(error);
+    });
   }
 
   /** The next run, once those of the last have put their things away; false: another has begun meanwhile. */
   async #beginAnother(order: Start): Promise<boolean> {
-    // What could not be kept is told by whoever starts next.
-    await this.idle().catch(() => {});
-    const { run } = this.#soon.agent;
-    if (this.#starting || (run && !run.finished)) {
-      await this.#starting?.catch(() => {});
-      return false;
+    while (this.#tasks.size > 0 || this.#starting) {
+      if (this.#soon.agent.run?.finished === null) return false;
+      await this.#putAway();
     }
+    if (this.#soon.agent.run?.finished === null) return false;
     await this.start("new_goal", order);
     return true;
+  }
+
+  /** Those who work now have ended, whoever begins after them. */
+  async #putAway(): Promise<void> {
+    await Promise.allSettled([...this.#tasks.values(), this.#starting]);
   }
 
   /** One for each run: it counts nodes and messages. */

@@ -94,8 +94,7 @@ export class Alarms {
   }
 
   #onFact(fact: Fact): void {
-    if (fact.type === "trigger.fired" || fact.type === "agent.started" || fact.type === "agent.resumed")
-      this.#doWhatIsUndone();
+    if (MAY_GO_ON.has(fact.type)) this.#doWhatIsUndone();
     if (this.#mayChange(fact)) this.#lookAgain();
   }
 
@@ -106,8 +105,8 @@ export class Alarms {
 
   #doWhatIsUndone(): void {
     const { agent, triggers } = this.#ports.now();
-    // Whoever was paused or stopped is left alone, also by what fired just before.
-    if (agent.status === "paused" || agent.status === "stopped") return;
+    // Whoever was paused, stopped or archived is left alone, also by what fired just before.
+    if (agent.status === "paused" || agent.status === "stopped" || agent.archived_ts !== null) return;
     for (const [key, undone] of Object.entries(triggers.undone)) {
       if (this.#underWay.has(key)) continue;
       this.#underWay.add(key);
@@ -141,6 +140,8 @@ export class Alarms {
     }
   }
 }
+
+const MAY_GO_ON = new Set<Fact["type"]>(["trigger.fired", "agent.started", "agent.resumed", "agent.restored"]);
 
 const FOLLOWS_FACTS = new Set(["heartbeat", "on_event", "on_idle"]);
 

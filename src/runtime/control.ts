@@ -10,7 +10,7 @@ const text = z.string().trim().min(1).max(LONGEST_WORDS);
 
 /** What another terminal may ask of the process that holds the home: one JSON line in, one out. */
 const requestSchema = z.discriminatedUnion("do", [
-  z.strictObject({ do: z.enum(["stop", "pause", "seen"]), agent }),
+  z.strictObject({ do: z.enum(["stop", "pause", "seen", "archive", "restore"]), agent }),
   z.strictObject({ do: z.literal("send"), agent, text, to: z.string().min(1).optional() }),
   z.strictObject({ do: z.literal("respond"), agent, text, question_id: z.string().min(1).optional() }),
   z.strictObject({ do: z.literal("nudge"), agent, text }),

@@ -28,6 +28,12 @@ export function nudgeOf({ agent }: Situation, text: string, channel: Channel): N
   throw new HumanRefusal("conflict", `${agent.created.name} is ${agent.status}. Send it a message instead.`);
 }
 
+/** Out of sight is at rest: whoever wants it back says so first. */
+export function checkNotArchived({ agent }: Situation): void {
+  if (agent.archived_ts === null) return;
+  throw new HumanRefusal("conflict", `${agent.created.name} is archived. Restore it first.`);
+}
+
 /** Why a finished agent cannot be written to like that, or nothing. */
 export function checkNewGoal({ agent }: Situation, to: string): void {
   if (to === "*" || idOf(to) === COORDINATOR) return;

@@ -1,6 +1,6 @@
 import { type OpenTrigger, type Situation, type TriggerState, triggerNamed } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
-import { COORDINATOR, HUMAN, type NewFact, type TriggerAction } from "../protocol/index.ts";
+import { COORDINATOR, HUMAN, type NewFact } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { SchedulePort } from "../tools/schedule.ts";
 import type { ToolOutput } from "../tools/tool.ts";
@@ -9,6 +9,7 @@ import { nextDue } from "../triggers/due.ts";
 import { checkedTrigger, type TriggerOrder } from "../triggers/order.ts";
 import { asWritten } from "../triggers/wall-clock.ts";
 import { idOf } from "./people.ts";
+import { actionIn, conditionIn } from "./trigger-text.ts";
 
 export interface SchedulePorts {
   log: Pick<AgentLog, "append">;
@@ -135,38 +136,6 @@ export class Schedule {
 
 function isOver({ status }: TriggerState): boolean {
   return status !== "active" && status !== "paused";
-}
-
-/** When it fires, in words. */
-export function conditionIn({ when }: Pick<TriggerState, "when">): string {
-  switch (when.type) {
-    case "scheduled":
-      return `scheduled "${when.config.cron}" (${when.config.time_zone})`;
-    case "delayed":
-      return `delayed by ${when.config.delay_seconds} s`;
-    case "at_time":
-      return `at_time ${when.config.at} (${when.config.time_zone})`;
-    case "heartbeat":
-      return `heartbeat every ${when.config.interval_seconds} s`;
-    case "on_event":
-      return `on_event ${when.config.event_pattern}${when.config.filter ? ` ${JSON.stringify(when.config.filter)}` : ""}`;
-    case "on_idle":
-      return `on_idle for ${when.config.idle_seconds} s`;
-  }
-}
-
-/** What happens then, in words. */
-export function actionIn({ type, payload }: TriggerAction): string {
-  switch (type) {
-    case "wake_agent":
-      return `wake up with "${payload.task}"`;
-    case "run_node":
-      return `run ${payload.node_id}`;
-    case "send_message":
-      return `write to ${payload.to}: "${payload.content}"`;
-    case "run_callback":
-      return `call ${payload.name}`;
-  }
 }
 
 function refused(content: string): ToolOutput {

@@ -250,7 +250,7 @@ export class Team {
       const { board } = this.#ports.soon();
       const lost = node.spec.dependencies.find((each) => board.nodes[each]?.status === "failed");
       if (lost !== undefined) throw new Error(`${id} builds on ${lost}, which failed.`);
-      await this.#append([{ type: "node.reopened", data: { node_id: id, reserved_for: null } }]);
+      await this.#append([{ type: "node.reopened", data: { node_id: id, reserved_for: null, why: "trigger" } }]);
     } else if (node.held) await this.#append([{ type: "node.released", data: { node_id: id } }]);
   }
 

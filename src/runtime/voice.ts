@@ -1,7 +1,15 @@
 import type { Situation } from "../projections/index.ts";
 import { HUMAN, type NewFact, type RunId } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
-import { type Channel, checkNewGoal, HumanRefusal, nudgeOf, questionFor, responseTo } from "./human.ts";
+import {
+  type Channel,
+  checkNewGoal,
+  checkNotArchived,
+  HumanRefusal,
+  nudgeOf,
+  questionFor,
+  responseTo,
+} from "./human.ts";
 import type { Start } from "./starting.ts";
 import type { Team } from "./team.ts";
 
@@ -33,6 +41,7 @@ export class Voice {
   async send(text: string, to: string, channel: Channel): Promise<string> {
     const { soon, team, settled, begin, goOn } = this.#ports;
     await settled();
+    checkNotArchived(soon());
     const { agent } = soon();
     const question = questionFor(soon(), to);
     if (question) return this.respond(text, question.id, channel);
@@ -49,6 +58,7 @@ export class Voice {
 
   /** Answers a question; the first answer counts. */
   async respond(text: string, question_id: string | undefined, channel: Channel): Promise<string> {
+    checkNotArchived(this.#ports.soon());
     await this.#append(responseTo(this.#ports.soon(), text, question_id, channel));
     return `Answered.${await this.#ports.goOn()}`;
   }

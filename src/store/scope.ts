@@ -129,6 +129,25 @@ export function workerScope(who: WorkerPlace): Scope {
   });
 }
 
+/** A person sees everything an agent keeps, in its home, and changes nothing that way. */
+export function humanScope(agentDir: string): Scope {
+  const why = "Its files are its own; talk to it instead.";
+  return new FileScope({
+    agentDir,
+    project: null,
+    top: [],
+    aliases: new Map(),
+    cwd: agentDir,
+    table: new AccessTable([
+      { at: ".*/**", access: "none", why: "It is made from the other files." },
+      { at: "**", access: "read", why },
+    ]),
+    mayWrite: () => "",
+    describe: () => "Everything, to read.",
+    binds: () => ({ write: [], read: [agentDir], hide: [], cwd: agentDir }),
+  });
+}
+
 export interface WorkerPlace {
   agentDir: string;
   runId: RunId;

@@ -138,7 +138,8 @@ export function until(agent: Agent, isSo: (now: Situation) => boolean): Promise<
 const COORDINATOR_MODEL = "scripted/coordinator";
 const WORKER_MODEL = "scripted/worker";
 
-function scriptedCatalog({ coordinator, workers = {} }: TeamPlan): Catalog {
+/** Every model there is, played by scripts. */
+export function scriptedCatalog({ coordinator, workers = {} }: Pick<TeamPlan, "coordinator" | "workers">): Catalog {
   const worker = byName(workers);
   return {
     model: async (id: string) => (id === COORDINATOR_MODEL ? coordinator : { ...worker, id }),

@@ -29,7 +29,7 @@ export const LATE_SECONDS = 60;
  */
 export function whatIsDue(now: Situation, at: number): Due {
   const all: Due = { facts: [], next: null };
-  if (now.agent.status === "paused" || now.agent.status === "stopped") return all;
+  if (now.agent.status === "paused" || now.agent.status === "stopped" || now.agent.archived_ts !== null) return all;
   for (const trigger of Object.values(now.triggers.open)) {
     if (trigger.status !== "active") continue;
     const { facts, next } = dueOf(trigger, now, at);

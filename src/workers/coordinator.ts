@@ -55,7 +55,8 @@ export async function coordinate(
 
   const stored = await log.conversation(CONVERSATION);
   const begun = pastOf(stored, "beginning", (entry) => entry.role === "user" && entry.run_id === run.id);
-  const cursor = begun?.cursor ?? now().seq;
+  // What was said since the run began is its first news.
+  const cursor = begun?.cursor ?? now().agent.run?.started_seq ?? now().seq;
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
   const cycles = new Cycles(mailbox, place);
   const hands = toolsFor(team, scope, mailbox, cycles, model, place);

@@ -328,7 +328,8 @@ export async function waitForMail(
   const who = { worker_id, node_id };
   await log.append({ facts: [{ type: "worker.waiting", data: { ...who, for: reason } }] }).durable;
   await mailbox.arrived(signal);
-  await log.append({ facts: [{ type: "worker.busy", data: who }] }).durable;
+  // Whoever was spoken to is not kept waiting by the disk for this: the next entry will say if it could not be kept.
+  log.append({ facts: [{ type: "worker.busy", data: who }] }).durable.catch(() => {});
 }
 
 /** Where one answer goes: what the spec asks for, when that is one file. */

@@ -7,6 +7,7 @@ import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
 import { openHome } from "../open-home.ts";
 import { waitsForTriggers } from "../resting.ts";
+import { runningServer } from "../running-server.ts";
 import { watchTeam } from "../watch-team.ts";
 import { listenForOthers, tellRepairs } from "./run.ts";
 
@@ -20,6 +21,11 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
   const { terminal } = call;
   const settings = await settingsOf(call, options);
   requireHome(nodeDisk, settings.home);
+  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings.home);
+  if (server) {
+    const { resumeServed } = await import("../run-served.ts");
+    return resumeServed(call, server, word, { budget_usd: options.budget, budget_tokens: options.budgetTokens });
+  }
   const runtime = await openHome(call, settings);
   try {
     const found = await findAgent(runtime.store, word);

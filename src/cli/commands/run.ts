@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Catalog } from "../../models/catalog.ts";
+import type { CreateAgent } from "../../protocol/api.ts";
 import { allSituations } from "../../runtime/inspect.ts";
 import type { NewAgent, Runtime } from "../../runtime/runtime.ts";
 import type { Settings } from "../../runtime/settings.ts";
@@ -10,6 +11,7 @@ import { count } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
 import { openHome } from "../open-home.ts";
+import { runningServer } from "../running-server.ts";
 import type { Environment, Terminal } from "../terminal.ts";
 import { type Remark, watchTeam } from "../watch-team.ts";
 import { plain } from "../width.ts";
@@ -39,6 +41,11 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
     return detach(call, ["run", "-", ...flags(given)], goal);
   }
   const settings = await settingsOf(call, options);
+  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings.home);
+  if (server) {
+    const { runServed } = await import("../run-served.ts");
+    return runServed(call, server, settings, servedOrder(goal, options, terminal));
+  }
   const runtime = await openHome(call, settings);
   try {
     tellRepairs(runtime, settings.home, terminal);
@@ -96,6 +103,18 @@ function orderFor(
     ...(chosen.worker && { worker_model: chosen.worker }),
     ...(budget_usd && { budget_usd }),
     ...(config.budget_tokens && { budget_tokens: config.budget_tokens }),
+  };
+}
+
+/** What was not chosen here is chosen by the server, by the home's config and its own keys. */
+function servedOrder(goal: string, options: RunOptions, place: { env: Environment; cwd: string }): CreateAgent {
+  return {
+    goal,
+    project: projectFolder(place),
+    ...(options.model && { model: options.model }),
+    ...(options.workerModel && { worker_model: options.workerModel }),
+    ...(options.mode && { mode: options.mode }),
+    ...(options.budget && { budget_usd: options.budget }),
   };
 }
 

@@ -3,8 +3,8 @@ import { type Situation, type TriggerState, triggerRecords } from "../../project
 import { askControl, type ControlAnswer } from "../../runtime/control.ts";
 import { controlPath } from "../../runtime/control-path.ts";
 import { HumanRefusal } from "../../runtime/human-refusal.ts";
-import { actionIn, conditionIn } from "../../runtime/schedule.ts";
 import { changeTriggers, type TriggerChange } from "../../runtime/trigger-changes.ts";
+import { actionIn, conditionIn } from "../../runtime/trigger-text.ts";
 import { triggerOrderSchema } from "../../tools/schedule.ts";
 import { nextDue } from "../../triggers/due.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";

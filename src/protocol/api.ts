@@ -1,0 +1,334 @@
+import { z } from "zod";
+import { storedEntrySchema } from "./entry.ts";
+import { factTypes, publishedFileSchema } from "./fact.ts";
+import { outcomeSchema } from "./outcome.ts";
+import { missedPolicySchema } from "./trigger.ts";
+
+/**
+ * What goes over the wire, both ways: the server checks with these schemas, `GET /openapi.json` is made from them, and
+ * the client takes its types from them. Names are snake_case, times are seconds since 1970 (seed 002 §14).
+ *
+ * Y1. Every list has a limit and says where the next page begins; null is the end.
+ * Y2. Every refusal is an `ErrorBody`.
+ */
+export const errorBodySchema = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    /** Which field is wrong, and why. */
+    details: z.array(z.object({ field: z.string(), problem: z.string() })).optional(),
+  }),
+});
+export type ErrorBody = z.infer<typeof errorBodySchema>;
+
+export const MOST_PER_PAGE = 1000;
+const limit = z.coerce.number().int().min(1).max(MOST_PER_PAGE);
+
+/** Pages that go on from a number: facts. */
+export const afterSeqQuery = z.object({
+  after: z.coerce.number().int().min(0).default(0),
+  limit: limit.default(200),
+});
+/** Pages that go back from a number: what was said. */
+export const beforeSeqQuery = z.object({
+  before: z.coerce.number().int().min(1).optional(),
+  limit: limit.default(50),
+});
+/** Pages that go on from an id or a path. */
+export const afterIdQuery = z.object({ after: z.string().max(1024).optional(), limit: limit.default(200) });
+
+const words = z.string().trim().min(1, "it must not be empty").max(32_000, "at most 32000 characters");
+const modelName = z.string().min(1).max(200);
+
+export const agentStatusSchema = z.enum([
+  "idle",
+  "working",
+  "waiting_for_human",
+  "paused",
+  "stopped",
+  "completed",
+  "failed",
+]);
+
+export const createAgentSchema = z.strictObject({
+  goal: words,
+  name: z.string().trim().min(1).max(80).optional(),
+  /** `provider/model`; chosen by config and keys if left out. */
+  model: modelName.optional(),
+  worker_model: modelName.optional(),
+  mode: z.enum(["finite", "infinite"]).optional(),
+  /** The tools of everyone in it; all if left out. */
+  tools: z.array(z.string().min(1).max(60)).max(100).optional(),
+  budget_usd: z.number().positive().optional(),
+  budget_tokens: z.int().positive().optional(),
+  cycle_seconds: z.number().min(1).optional(),
+  /** A folder of the server's machine that the team may read, as an absolute path. */
+  project: z.string().min(1).max(4096).optional(),
+});
+export type CreateAgent = z.input<typeof createAgentSchema>;
+
+export const agentSummarySchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  goal: z.string(),
+  mode: z.enum(["finite", "infinite"]),
+  status: agentStatusSchema,
+  archived: z.boolean(),
+  model: z.string(),
+  worker_model: z.string(),
+  run_id: z.string().nullable(),
+  current_stage: z.string().nullable(),
+  node_count: z.int(),
+  nodes_completed: z.int(),
+  nodes_failed: z.int(),
+  worker_count: z.int(),
+  open_questions: z.int(),
+  /** Messages to the human that they have not seen. */
+  unread: z.int(),
+  cost_usd: z.number(),
+  unpriced_calls: z.int(),
+  budget_usd: z.number().nullable(),
+  summary: z.string().nullable(),
+  error: z.string().nullable(),
+  created_at: z.number(),
+  updated_at: z.number(),
+  /** The newest fact. */
+  seq: z.int(),
+});
+export type AgentSummary = z.infer<typeof agentSummarySchema>;
+
+export const agentsQuery = z.object({
+  ...afterIdQuery.shape,
+  archived: z.enum(["true", "false", "all"]).default("false"),
+});
+export const agentsPageSchema = z.object({
+  agents: z.array(agentSummarySchema),
+  /** Agents of the home that cannot be read, and why. */
+  unreadable: z.array(z.object({ id: z.string(), why: z.string() })),
+  next_after: z.string().nullable(),
+});
+
+export const resumeSchema = z
+  .strictObject({ budget_usd: z.number().positive().optional(), budget_tokens: z.int().positive().optional() })
+  .nullish();
+export const sendSchema = z.strictObject({ message: words, to: z.string().min(1).max(80).optional() });
+export const nudgeSchema = z.strictObject({ message: words });
+export const respondSchema = z.strictObject({ response: words, question_id: z.string().min(1).max(80).optional() });
+/** It is on disk. `detail` says what becomes of it. */
+export const deliveredSchema = z.object({ status: z.literal("delivered"), detail: z.string() });
+
+export const questionSchema = z.object({
+  id: z.string(),
+  worker_id: z.string(),
+  worker_name: z.string(),
+  node_id: z.string().nullable(),
+  text: z.string(),
+  choices: z.array(z.string()),
+  asked_at: z.number(),
+  deadline: z.number().nullable(),
+  default: z.string().nullable(),
+});
+export const questionsPageSchema = z.object({
+  questions: z.array(questionSchema),
+  next_after: z.string().nullable(),
+});
+
+export const utteranceSchema = z.object({
+  seq: z.int(),
+  ts: z.number(),
+  from: z.string(),
+  to: z.string(),
+  text: z.string(),
+});
+/** Oldest first; `next_before` leads to what was said earlier. */
+export const conversationPageSchema = z.object({
+  messages: z.array(utteranceSchema),
+  next_before: z.int().nullable(),
+});
+
+export const nodeViewSchema = z.object({
+  id: z.string(),
+  run_id: z.string(),
+  stage: z.int().nullable(),
+  task: z.string(),
+  status: z.enum(["pending", "assigned", "running", "publishing", "completed", "failed"]),
+  assigned_worker: z.string().nullable(),
+  parent_node: z.string().nullable(),
+  children: z.array(z.string()),
+  dependencies: z.array(z.string()),
+  deliverables: z.array(z.string()),
+  created_by: z.string(),
+  created_at: z.number(),
+  ended_at: z.number().nullable(),
+  /** The first 200 characters of its summary, or of why it failed. */
+  result_preview: z.string().nullable(),
+  cost_usd: z.number(),
+});
+export type NodeView = z.infer<typeof nodeViewSchema>;
+
+export const stageViewSchema = z.object({
+  run_id: z.string(),
+  number: z.int(),
+  name: z.string(),
+  status: z.enum(["running", "reconvening", "completed"]),
+  nodes: z.array(z.string()),
+  checkpoint_policy: z.string(),
+  assessment: z.string().nullable(),
+});
+export const boardPageSchema = z.object({
+  nodes: z.array(nodeViewSchema),
+  stages: z.array(stageViewSchema),
+  current_stage: z.int().nullable(),
+  next_after: z.string().nullable(),
+});
+
+export const listedFileSchema = z.object({
+  path: z.string(),
+  kind: z.enum(["file", "folder", "link", "special"]),
+  bytes: z.int(),
+});
+export const eventSchema = z.object({
+  seq: z.int(),
+  type: z.enum(factTypes as [string, ...string[]]),
+  agent_id: z.string(),
+  ts: z.number(),
+  data: z.record(z.string(), z.unknown()),
+});
+export const eventsPageSchema = z.object({
+  events: z.array(eventSchema),
+  next_after: z.int().nullable(),
+});
+
+export const nodeDetailSchema = z.object({
+  ...nodeViewSchema.shape,
+  /** What was asked for, as it stands in `_spec.md`. */
+  spec: z.string().nullable(),
+  refs: z.record(z.string(), z.string()),
+  summary: z.string().nullable(),
+  outcome: outcomeSchema.nullable(),
+  /** What was published, with its hashes. */
+  manifest: z.array(publishedFileSchema),
+  /** Its folder in the workspace, and what is in it. */
+  folder: z.string(),
+  scratch: z.array(listedFileSchema),
+  published: z.array(listedFileSchema),
+  /** Why it exists: who wanted it, for what, and the fact that says so. */
+  why: z.object({
+    created_by: z.string(),
+    parent_node: z.string().nullable(),
+    parent_task: z.string().nullable(),
+    goal: z.string().nullable(),
+    seq: z.int().nullable(),
+  }),
+  /** What happened to it. */
+  log: eventsPageSchema,
+});
+
+export const workerViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  kind: z.string(),
+  model: z.string(),
+  run_id: z.string(),
+  status: z.enum(["idle", "busy", "waiting", "stopped", "retired"]),
+  node_id: z.string().nullable(),
+  waiting_for: z.string().nullable(),
+  identity: z.string().nullable(),
+  calls: z.int(),
+  tokens: z.int(),
+  cost_usd: z.number(),
+});
+export const workersPageSchema = z.object({
+  workers: z.array(workerViewSchema),
+  next_after: z.string().nullable(),
+});
+
+/** What a worker read, said and did, entry by entry, oldest first. */
+export const entriesPageSchema = z.object({ entries: z.array(storedEntrySchema), next_before: z.int().nullable() });
+
+export const filesQuery = z.object({
+  ...afterIdQuery.shape,
+  recursive: z.enum(["true", "false"]).default("false"),
+  /** `zip`: what is published in this folder, as one file. */
+  archive: z.enum(["zip"]).optional(),
+  download: z.enum(["true", "false"]).default("false"),
+});
+export const filesPageSchema = z.object({
+  path: z.string(),
+  entries: z.array(listedFileSchema),
+  next_after: z.string().nullable(),
+});
+
+export const memorySearchSchema = z.strictObject({
+  query: z.string().trim().min(1, "it must not be empty").max(1000),
+  limit: z.int().min(1).max(100).optional(),
+});
+export const memoryFoundSchema = z.object({
+  results: z.array(z.object({ path: z.string(), headings: z.array(z.string()), text: z.string(), score: z.number() })),
+});
+
+export const createTriggerSchema = z.strictObject({
+  type: z.enum(["scheduled", "delayed", "at_time", "heartbeat", "on_event", "on_idle"]),
+  config: z.record(z.string(), z.unknown()),
+  /** A task in words wakes the agent with it. */
+  action: z.union([words, z.record(z.string(), z.unknown())]),
+  time_zone: z.string().min(1).max(100).optional(),
+  missed: missedPolicySchema.optional(),
+});
+export const triggerSchema = z.object({
+  id: z.string(),
+  agent_id: z.string(),
+  type: z.string(),
+  action: z.object({ type: z.string(), payload: z.record(z.string(), z.unknown()) }),
+  status: z.enum(["active", "paused", "fired", "expired", "cancelled"]),
+  created_at: z.number(),
+  created_by: z.string(),
+  metadata: z.record(z.string(), z.unknown()),
+  missed: z.string(),
+  due: z.number().nullable(),
+  fired: z.int(),
+});
+export const triggersPageSchema = z.object({
+  triggers: z.array(triggerSchema),
+  next_after: z.string().nullable(),
+});
+
+const named = z.object({ id: z.string(), name: z.string() });
+export const inboxItemSchema = z.object({
+  kind: z.enum(["question", "message"]),
+  id: z.string(),
+  agent: named,
+  from: named,
+  text: z.string(),
+  since_ts: z.number(),
+  choices: z.array(z.string()),
+  deadline_ts: z.number().nullable(),
+  default: z.string().nullable(),
+});
+export const inboxPageSchema = z.object({ items: z.array(inboxItemSchema), next_after: z.string().nullable() });
+
+const price = z.object({
+  input: z.number(),
+  output: z.number(),
+  cache_read: z.number().optional(),
+  cache_write: z.number().optional(),
+});
+export const modelsPageSchema = z.object({
+  models: z.array(
+    z.object({
+      id: z.string(),
+      context_window: z.int(),
+      searches_web: z.boolean(),
+      price_usd_per_million: price.nullable(),
+      usable: z.boolean(),
+      /** What it needs before it can be used. */
+      missing: z.string().nullable(),
+    }),
+  ),
+  /** What is taken when nobody chooses, and why. */
+  default: z.object({ model: z.string(), why: z.string() }),
+  next_after: z.string().nullable(),
+});
+
+export const healthSchema = z.object({ status: z.literal("ok"), version: z.string() });
+export const loginLinkSchema = z.object({ url: z.string(), expires_at: z.number() });

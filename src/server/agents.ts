@@ -1,0 +1,112 @@
+import { type AgentSummaryData, isAtWork, type Situation, summarise } from "../projections/index.ts";
+import type { AgentSummary } from "../protocol/api.ts";
+import type { AgentId } from "../protocol/index.ts";
+import type { Agent } from "../runtime/agent.ts";
+import { type InboxItem, inboxOf } from "../runtime/inbox.ts";
+import { situationOf } from "../runtime/inspect.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { isAgentId } from "../store/paths.ts";
+import type { AgentLog } from "../store/store.ts";
+import { notFound } from "./refusal.ts";
+
+/** Situations of agents at rest that are kept, newest looked at: a page asks for several things of one agent at once. */
+const MOST_KEPT = 8;
+
+/**
+ * All agents of the home, those at work and those at rest.
+ *
+ * A1. Looking opens nothing: of an agent at rest its summary is known, and its situation is read when it is asked for.
+ * A2. Only this process writes, so what was read stands for as long as the log has not grown.
+ */
+export class Agents {
+  readonly #runtime: Runtime;
+  readonly #kept = new Map<AgentId, Situation>();
+  /** What waits for the human with agents at rest. */
+  readonly #waiting = new Map<AgentId, { seq: number; items: InboxItem[] }>();
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  /** To do something with it: open in this process from now on. */
+  async agent(id: string): Promise<Agent> {
+    return this.#runtime.agent((await this.log(id)).id);
+  }
+
+  async log(id: string): Promise<AgentLog> {
+    if (!isAgentId(id)) throw notFound(`There is no agent "${id.slice(0, 80)}".`);
+    const log = await this.#runtime.store.open(id).catch(() => undefined);
+    // A folder without facts is what a crash left of an agent that nobody was told about.
+    if (!log || log.seq === 0) throw notFound(`There is no agent "${id}".`);
+    return log;
+  }
+
+  async situation(id: string): Promise<Situation> {
+    const log = await this.log(id);
+    const open = this.#runtime.opened(log.id);
+    if (open) return open.now;
+    const kept = this.#kept.get(log.id);
+    const now = kept?.seq === log.seq ? kept : await situationOf(log);
+    this.#kept.delete(log.id);
+    this.#kept.set(log.id, now);
+    for (const oldest of this.#kept.keys()) if (this.#kept.size > MOST_KEPT) this.#kept.delete(oldest);
+    return now;
+  }
+
+  async summary(id: string): Promise<AgentSummary> {
+    return asSummary(await this.#runtime.summary((await this.log(id)).id));
+  }
+
+  /** Newest first, and those that cannot be read. */
+  async summaries(): Promise<{ agents: AgentSummary[]; unreadable: { id: string; why: string }[] }> {
+    const summaries = await this.#runtime.summaries();
+    const readable = new Set(summaries.map(({ id }) => id));
+    const unreadable: { id: string; why: string }[] = [];
+    for (const id of await this.#runtime.store.agents()) {
+      if (readable.has(id)) continue;
+      const why = await this.#runtime.summary(id).then(
+        () => undefined, // it has just been made
+        (error: unknown) => (error instanceof Error ? error.message : String(error)),
+      );
+      if (why !== undefined) unreadable.push({ id, why });
+    }
+    return { agents: summaries.map(asSummary), unreadable };
+  }
+
+  /** What waits for the human, oldest first. */
+  async inbox(): Promise<InboxItem[]> {
+    const all: InboxItem[] = [];
+    for (const { id, seq, archived, open_questions, unread } of await this.#runtime.summaries()) {
+      if (archived || open_questions + unread === 0) continue;
+      const known = this.#waiting.get(id);
+      const items = known?.seq === seq ? known.items : inboxOf([await this.situation(id)]);
+      this.#waiting.set(id, { seq, items });
+      all.push(...items);
+    }
+    return all.sort((a, b) => a.since_ts - b.since_ts);
+  }
+
+  /** After a start: who was interrupted goes on, who waits for a time keeps it. Tells of each that could not. */
+  async takeUp(failed: (id: string, error: unknown) => void): Promise<void> {
+    for (const { id, status, archived, keeps_time } of await this.#runtime.summaries()) {
+      try {
+        if (archived || !(keeps_time || isAtWork(status))) continue;
+        const agent = await this.#runtime.agent(id);
+        if (!isAtWork(status)) agent.keepTime();
+        else if (!agent.isWorking) await agent.start("recovered");
+      } catch (error) {
+        failed(id, error);
+      }
+    }
+  }
+}
+
+/** As it is on the wire, where the names are the seed's. */
+export function summaryOf(now: Situation): AgentSummary {
+  return asSummary(summarise(now));
+}
+
+export function asSummary({ nodes, created_ts, updated_ts, keeps_time: _, ...same }: AgentSummaryData): AgentSummary {
+  const { total: node_count, completed: nodes_completed, failed: nodes_failed } = nodes;
+  return { ...same, node_count, nodes_completed, nodes_failed, created_at: created_ts, updated_at: updated_ts };
+}

@@ -1,0 +1,46 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { errorBodySchema } from "../protocol/api.ts";
+import type { Agents } from "./agents.ts";
+import type { ServerDeps } from "./deps.ts";
+import { Refused } from "./refusal.ts";
+
+/** The server as the routes see it: what comes in and goes out is of the types that their schemas say. */
+export type Api = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse<IncomingMessage>,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+export interface RouteDeps extends ServerDeps {
+  agents: Agents;
+}
+
+/** An id that leads nowhere is "not found", whatever it looks like. */
+export const ofAgent = z.object({ id: z.string().max(200) });
+
+export function answers<S extends z.ZodType>(schema: S): { 200: S; "4xx": typeof errorBodySchema } {
+  return { 200: schema, "4xx": errorBodySchema };
+}
+
+/** The part of a list that begins after an item, and where the next one begins. */
+export function pageOf<T>(
+  items: readonly T[],
+  { after, limit }: { after?: string | undefined; limit: number },
+  idOf: (item: T) => string,
+): { items: T[]; next_after: string | null } {
+  const at = after === undefined ? 0 : items.findIndex((item) => idOf(item) === after) + 1;
+  if (after !== undefined && at === 0)
+    throw new Refused(
+      400,
+      "bad_request",
+      `after: there is no "${after.slice(0, 80)}" in this list any more. Begin anew.`,
+    );
+  const shown = items.slice(at, at + limit);
+  const last = shown.at(-1);
+  return { items: shown, next_after: last !== undefined && at + limit < items.length ? idOf(last) : null };
+}

@@ -1,0 +1,14 @@
+import type { FastifyBaseLogger } from "fastify";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Settings } from "../runtime/settings.ts";
+
+/** What the server is made of; everything real is handed in. */
+export interface ServerDeps {
+  runtime: Runtime;
+  settings: Settings;
+  /** Who has it may do everything. */
+  token: string;
+  logger?: FastifyBaseLogger;
+  /** The built web page. */
+  webDir?: string;
+}

@@ -1,0 +1,148 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ServerConfig } from "../protocol/config.ts";
+import type { Keys } from "./keys.ts";
+import { type Reach, reachOf } from "./reach.ts";
+import { Refused } from "./refusal.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** `open` wants no token; `signed` has a guard of its own, and is called by whatever name. */
+    access?: "open" | "signed";
+  }
+}
+
+export interface GuardPorts {
+  keys: Keys;
+  config: ServerConfig;
+  now(): number;
+}
+
+/**
+ * Stands before every route, for HTTP and WebSocket alike.
+ *
+ * G1. Exactly the names in `hosts` are answered, exactly the pages in `origins` may call; no CORS header is ever sent.
+ *     A request that a browser calls cross-site is refused whatever it carries.
+ * G2. The token, or the page's cookie, whose origin must be the one that is asked; else 401.
+ * G3. Who guesses tokens is told to wait after TRIES a minute. Whoever has the right one is never locked out.
+ * G4. A body is JSON, or it is not taken.
+ * G5. A WebSocket that is refused leaves no open connection behind.
+ */
+export function registerGuard(app: FastifyInstance, { keys, config, now }: GuardPorts): void {
+  let reach: Reach | undefined;
+  const guesses = new Guesses(now);
+
+  app.addHook("onRequest", async (request, reply) => {
+    setSafeHeaders(reply);
+    const { access } = request.routeOptions.config;
+    if (access === "signed") return;
+    const address = app.server.address();
+    reach ??= typeof address === "object" && address ? reachOf(address, config) : undefined;
+    const origin = checkOrigin(request, reach, config);
+    if (access !== "open") checkKey(request, origin, keys, guesses);
+    checkJson(request);
+  });
+
+  // Who wanted a WebSocket and got an answer instead has a connection that the HTTP server no longer looks after.
+  app.addHook("onResponse", async ({ headers, raw }) => {
+    if (headers.upgrade !== undefined) raw.socket.destroySoon();
+  });
+}
+
+/** The origin that was asked for. */
+function checkOrigin(
+  { headers, socket }: FastifyRequest,
+  reach: Reach | undefined,
+  { tls, proxy }: ServerConfig,
+): string {
+  const host = headers.host?.toLowerCase() ?? "";
+  if (!reach?.hosts.has(host)) throw new Refused(403, "wrong_host", "This server is not called by that name.");
+  const isProxied = proxy !== undefined && host === new URL(proxy.origin).host;
+  if (isProxied && plainAddress(socket.remoteAddress) !== proxy.address)
+    throw new Refused(403, "wrong_host", "Only the proxy may call this server by that name.");
+  if (headers.origin !== undefined && !reach.origins.has(headers.origin))
+    throw new Refused(403, "wrong_origin", "Pages of other origins may not call this server.");
+  const site = headers["sec-fetch-site"];
+  if (site !== undefined && site !== "same-origin" && site !== "none")
+    throw new Refused(403, "cross_site", "Pages of other sites may not call this server.");
+  return isProxied ? proxy.origin : `${tls ? "https" : "http"}://${host}`;
+}
+
+function checkKey(request: FastifyRequest, origin: string, keys: Keys, guesses: Guesses): void {
+  const { headers, ip } = request;
+  const given = tokenIn(headers);
+  if (given !== undefined) {
+    if (keys.isToken(given)) return;
+    const seconds = guesses.note(ip);
+    if (seconds > 0)
+      throw new Refused(429, "too_many_tries", `Too many wrong tokens. Try again in ${seconds} s.`, {
+        "retry-after": String(seconds),
+      });
+    throw unauthorised("The token is wrong.");
+  }
+  // A browser says where a page comes from; what changes something wants it said.
+  const isSafe = request.method === "GET" && headers.upgrade === undefined;
+  const isOwnPage = headers.origin === origin || (isSafe && headers.origin === undefined);
+  if (headers.cookie !== undefined && isOwnPage && keys.isCookie(headers.cookie, origin)) return;
+  throw unauthorised("A token is needed: Authorization: Bearer TOKEN. `agiraph token` prints it.");
+}
+
+/** WebSockets of a browser have no headers of their own: there it comes as a subprotocol. */
+function tokenIn(headers: FastifyRequest["headers"]): string | undefined {
+  if (headers.authorization !== undefined) return /^Bearer +(\S+)$/i.exec(headers.authorization)?.[1] ?? "";
+  const protocols = headers["sec-websocket-protocol"]?.split(",").map((each) => each.trim());
+  return protocols?.find((each) => each.startsWith(SUBPROTOCOL))?.slice(SUBPROTOCOL.length);
+}
+
+const SUBPROTOCOL = "bearer.";
+
+function checkJson({ headers }: FastifyRequest): void {
+  const type = headers["content-type"];
+  const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  if (type === undefined ? !hasBody : /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) return;
+  throw new Refused(415, "not_json", "Only application/json is taken here.");
+}
+
+function setSafeHeaders(reply: FastifyReply): void {
+  reply.headers({
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+    "cache-control": "no-store",
+  });
+}
+
+function unauthorised(message: string): Refused {
+  return new Refused(401, "unauthorised", message, { "www-authenticate": "Bearer" });
+}
+
+function plainAddress(address = ""): string {
+  return address.replace(/^::ffff:/, "");
+}
+
+const TRIES = 10;
+const MINUTE = 60_000;
+const MOST_ADDRESSES = 10_000;
+
+/** Wrong tokens by address, a minute long. */
+class Guesses {
+  readonly #now: () => number;
+  readonly #by = new Map<string, { count: number; until: number }>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** How many seconds this address has to wait; 0 while it may go on. */
+  note(address: string): number {
+    const now = this.#now();
+    if (this.#by.size > MOST_ADDRESSES) this.#by.clear();
+    const known = this.#by.get(address);
+    const entry = known && known.until > now ? known : { count: 0, until: now + MINUTE };
+    entry.count += 1;
+    this.#by.set(address, entry);
+    return entry.count > TRIES ? Math.ceil((entry.until - now) / 1000) : 0;
+  }
+}

@@ -1,0 +1,63 @@
+import { z } from "zod";
+import type { NodeState } from "../projections/index.ts";
+import { eventSchema } from "../protocol/api.ts";
+import type { Scope } from "../store/scope.ts";
+import { FileNotFound } from "../store/scope-refusal.ts";
+
+const MOST_SPEC_BYTES = 256 * 1024;
+const MOST_LOG_BYTES = 8 * 1024 * 1024;
+const MOST_FILES = 1000;
+
+/** What lies in a node's folder. What is not there yet, or no more, is empty. */
+export async function nodeFiles(scope: Scope, { id, spec }: NodeState, page: { after: number; limit: number }) {
+  const folder = `runs/${spec.run_id}/nodes/${id}`;
+  const log = eventsIn(await textIn(scope, `${folder}/log.jsonl`, MOST_LOG_BYTES));
+  const rest = log.filter(({ seq }) => seq > page.after);
+  const events = rest.slice(0, page.limit);
+  return {
+    folder,
+    spec: await textIn(scope, `${folder}/_spec.md`, MOST_SPEC_BYTES),
+    scratch: listed(scope, `${folder}/scratch`),
+    published: listed(scope, `${folder}/published`),
+    log: { events, next_after: rest.length > page.limit ? (events.at(-1)?.seq ?? null) : null },
+    createdSeq: log.find(({ type }) => type === "node.created")?.seq ?? null,
+  };
+}
+
+async function textIn(scope: Scope, path: string, maxBytes: number): Promise<string | null> {
+  try {
+    return (await scope.readFile(path, { maxBytes })).bytes.toString("utf8");
+  } catch (error) {
+    if (error instanceof FileNotFound) return null;
+    throw error;
+  }
+}
+
+/** A line that is not whole, or damaged, is passed over: the file is made from the log and made again. */
+function eventsIn(text: string | null): z.infer<typeof eventSchema>[] {
+  return (text ?? "").split("\n").flatMap((line) => {
+    const event = lineSchema.safeParse(line);
+    return event.success ? [event.data] : [];
+  });
+}
+
+const lineSchema = z
+  .string()
+  .transform((line, context) => {
+    try {
+      return JSON.parse(line) as unknown;
+    } catch {
+      context.addIssue("not JSON");
+      return z.NEVER;
+    }
+  })
+  .pipe(eventSchema);
+
+function listed(scope: Scope, path: string) {
+  try {
+    return scope.list(path, { recursive: true, limit: MOST_FILES }).entries;
+  } catch (error) {
+    if (error instanceof FileNotFound) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,105 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
+import type { ErrorBody } from "../protocol/api.ts";
+import { DiskFullError, StoreError } from "../store/errors.ts";
+import { ScopeRefusal } from "../store/scope-refusal.ts";
+
+/** What was asked cannot be done, and the one who asked can mend it. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly status: number;
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+export function notFound(message: string): Refused {
+  return new Refused(404, "not_found", message);
+}
+
+/** The only place where what went wrong becomes an answer. Of what went wrong inside, nothing is told. */
+export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { status, body, headers } = refusalFor(error);
+  if (status >= 500) request.log.error({ err: error }, "a request failed");
+  return reply.code(status).headers(headers).type("application/json").send(JSON.stringify(body));
+}
+
+interface Answer {
+  status: number;
+  body: ErrorBody;
+  headers: Readonly<Record<string, string>>;
+}
+
+function refusalFor(error: unknown): Answer {
+  if (error instanceof Refused) return answer(error.status, error.code, error.message, error.headers);
+  if (hasZodFastifySchemaValidationErrors(error)) return invalid(error);
+  if (error instanceof ScopeRefusal) return answer(scopeStatus(error), "outside_scope", error.message);
+  if (error instanceof DiskFullError) return answer(507, "disk_full", "There is no space left. Nothing was changed.");
+  if (error instanceof StoreError)
+    return answer(503, "not_recorded", "It could not be recorded, so nothing was done. Try again later.");
+  if (!(error instanceof Error)) return internal();
+  const known = KNOWN[error.name];
+  if (known) return answer(known[0], known[1], error.message);
+  if (error.name === "HumanRefusal" && "code" in error)
+    return answer(error.code === "not_found" ? 404 : 409, String(error.code), error.message);
+  return fromFramework(error);
+}
+
+/** By name: they live in rooms that need not be loaded for this. */
+const KNOWN: Readonly<Record<string, readonly [number, string]>> = {
+  NotFoundError: [404, "not_found"],
+  FileNotFound: [404, "not_found"],
+  TooLittleMoney: [409, "too_little_money"],
+  UnpricedModel: [400, "unpriced_model"],
+};
+
+function scopeStatus({ reason, message }: ScopeRefusal): number {
+  if (reason === "too_large") return 413;
+  // A name with ".." in it asks for something outside.
+  if (reason === "invalid" && !message.includes('".."')) return 400;
+  return 403;
+}
+
+function invalid(error: FastifyError): Answer {
+  const where = error.validationContext === "body" ? "" : `${error.validationContext}.`;
+  const details = (error.validation ?? []).map(({ instancePath, message, params }) => {
+    const keys = params && "keys" in params && Array.isArray(params.keys) ? params.keys.join(", ") : "";
+    const path = instancePath.replace(/^\//, "").replaceAll("/", ".");
+    return {
+      field: `${where}${[path, keys].filter((part) => part !== "").join(".") || "body"}`,
+      problem: message ?? "",
+    };
+  });
+  const message = details.map(({ field, problem }) => `${field}: ${problem}`).join("; ");
+  return { status: 400, body: { error: { code: "bad_request", message, details } }, headers: {} };
+}
+
+const FRAMEWORK: Readonly<Record<string, readonly [number, string, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, "too_large", "The body is too large."],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, "not_json", "Only application/json is taken here."],
+  FST_ERR_CTP_EMPTY_JSON_BODY: [400, "bad_request", "The body is empty; JSON was expected."],
+  FST_ERR_CTP_INVALID_JSON_BODY: [400, "bad_request", "The body is not valid JSON."],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, "bad_request", "The body is not as long as it says."],
+};
+
+function fromFramework(error: Error): Answer {
+  const code = "code" in error ? String(error.code) : "";
+  const known = FRAMEWORK[code];
+  if (known) return answer(...known);
+  const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
+  return status >= 400 && status < 500 ? answer(status, "bad_request", error.message) : internal();
+}
+
+function internal(): Answer {
+  return answer(500, "internal", "Something went wrong inside. The server's log says what.");
+}
+
+function answer(status: number, code: string, message: string, headers: Answer["headers"] = {}): Answer {
+  return { status, body: { error: { code, message } }, headers };
+}

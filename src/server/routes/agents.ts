@@ -1,0 +1,175 @@
+import { stat } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import type { z } from "zod";
+import { isAtWork } from "../../projections/index.ts";
+import {
+  agentSummarySchema,
+  agentsPageSchema,
+  agentsQuery,
+  createAgentSchema,
+  errorBodySchema,
+  resumeSchema,
+} from "../../protocol/api.ts";
+import { HUMAN } from "../../protocol/index.ts";
+import type { Agent } from "../../runtime/agent.ts";
+import type { NewAgent } from "../../runtime/runtime.ts";
+import { summaryOf } from "../agents.ts";
+import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
+import { Refused } from "../refusal.ts";
+
+export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps): void {
+  app.post(
+    "/agents",
+    {
+      schema: {
+        summary: "Create an agent and start it",
+        tags: ["agents"],
+        body: createAgentSchema,
+        response: { 201: agentSummarySchema, "4xx": errorBodySchema },
+      },
+    },
+    async ({ body }, reply) => {
+      const agent = await runtime.create(await orderFrom(body));
+      return reply.code(201).header("location", `/agents/${agent.log.id}`).send(summaryOf(agent.now));
+    },
+  );
+
+  app.get(
+    "/agents",
+    {
+      schema: {
+        summary: "All agents, newest first",
+        tags: ["agents"],
+        querystring: agentsQuery,
+        response: answers(agentsPageSchema),
+      },
+    },
+    async ({ query }) => {
+      const { agents: all, unreadable } = await agents.summaries();
+      const wanted = all.filter(({ archived }) => query.archived === "all" || archived === (query.archived === "true"));
+      const { items, next_after } = pageOf(wanted, query, ({ id }) => id);
+      return { agents: items, unreadable, next_after };
+    },
+  );
+
+  app.get(
+    "/agents/:id",
+    {
+      schema: {
+        summary: "How an agent is doing",
+        tags: ["agents"],
+        params: ofAgent,
+        response: answers(agentSummarySchema),
+      },
+    },
+    ({ params }) => agents.summary(params.id),
+  );
+
+  const steer = (path: string, summary: string, deed: (agent: Agent) => Promise<void>) => {
+    app.post(
+      `/agents/:id/${path}`,
+      { schema: { summary, tags: ["agents"], params: ofAgent, response: answers(agentSummarySchema) } },
+      async ({ params }) => {
+        const agent = await agents.agent(params.id);
+        await deed(agent);
+        return summaryOf(agent.now);
+      },
+    );
+  };
+  steer("stop", "Stop its workers; what was said and done is kept", async (agent) => {
+    if (agent.now.agent.status === "stopped") return;
+    checkAtWork(agent);
+    await agent.stop(HUMAN);
+  });
+  steer("pause", "Let it rest until it is resumed", async (agent) => {
+    if (agent.now.agent.status === "paused") return;
+    checkAtWork(agent);
+    await agent.pause(HUMAN);
+  });
+  steer("restore", "Bring back an agent that was archived", (agent) => agent.restore(HUMAN));
+
+  app.post(
+    "/agents/:id/resume",
+    {
+      schema: {
+        summary: "Go on where it was stopped, paused, failed or interrupted",
+        tags: ["agents"],
+        params: ofAgent,
+        body: resumeSchema,
+        response: answers(agentSummarySchema),
+      },
+    },
+    async ({ params, body }) => {
+      const agent = await agents.agent(params.id);
+      const { status, created } = agent.now.agent;
+      if (agent.isWorking) throw conflict(`${created.name} is at work already.`);
+      if (status === "completed") throw conflict(`${created.name} is completed. Send it a message with its next goal.`);
+      const why = isAtWork(status) || status === "idle" ? "recovered" : "resumed";
+      await agent.start(why, { budget_usd: body?.budget_usd, budget_tokens: body?.budget_tokens });
+      return summaryOf(agent.now);
+    },
+  );
+
+  app.delete(
+    "/agents/:id",
+    {
+      schema: {
+        summary: "Stop it and put it out of sight; nothing is erased",
+        tags: ["agents"],
+        params: ofAgent,
+        response: answers(agentSummarySchema),
+      },
+    },
+    async ({ params }) => {
+      const agent = await agents.agent(params.id);
+      await agent.archive(HUMAN);
+      return summaryOf(agent.now);
+    },
+  );
+
+  async function orderFrom(body: z.output<typeof createAgentSchema>): Promise<NewAgent> {
+    const { goal, name, mode, tools, budget_tokens = settings.config.budget_tokens, cycle_seconds, project } = body;
+    const model = body.model ?? (await runtime.catalog.chooseDefault()).model;
+    const worker_model = body.worker_model ?? settings.env.AGIRAPH_WORKER_MODEL ?? settings.config.worker_model;
+    const budget_usd = body.budget_usd ?? settings.config.budget_usd;
+    checkModel("model", model);
+    if (worker_model) checkModel("worker_model", worker_model);
+    if (project !== undefined) await checkProject(project);
+    return {
+      goal,
+      model,
+      ...(name && { name }),
+      ...(mode && { mode }),
+      ...(worker_model && { worker_model }),
+      ...(tools && { tools }),
+      ...(budget_usd && { budget_usd }),
+      ...(budget_tokens && { budget_tokens }),
+      ...(cycle_seconds && { cycle_seconds }),
+      ...(project && { project }),
+    };
+  }
+
+  /** A name that cannot be used here is said before anything is made, with what the catalog advises. */
+  function checkModel(field: string, name: string): void {
+    try {
+      runtime.catalog.resolve(name);
+    } catch (error) {
+      throw new Refused(400, "unusable_model", `${field}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}
+
+async function checkProject(folder: string): Promise<void> {
+  const found = isAbsolute(folder) ? await stat(folder).catch(() => undefined) : undefined;
+  if (found?.isDirectory()) return;
+  throw new Refused(400, "bad_request", "project: it must be a folder of the server's machine, as an absolute path.");
+}
+
+function checkAtWork({ now }: Agent): void {
+  const { status, created } = now.agent;
+  if (!isAtWork(status)) throw conflict(`${created.name} is not at work: it is ${status}.`);
+}
+
+function conflict(message: string): Refused {
+  return new Refused(409, "conflict", message);
+}

@@ -1,0 +1,119 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { searchMemory } from "../../memory/search.ts";
+import { filesPageSchema, filesQuery, memoryFoundSchema, memorySearchSchema } from "../../protocol/api.ts";
+import { agentMemoryFiles } from "../../store/memory-files.ts";
+import { humanScope, type Scope } from "../../store/scope.ts";
+import { ScopeRefusal } from "../../store/scope-refusal.ts";
+import type { OpenFile } from "../../store/walk.ts";
+import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
+import { answerFile } from "../file-answer.ts";
+import { answerZip } from "../zip-answer.ts";
+
+const MOST_LISTED = 10_000;
+const ANSWER_TOKENS = 8000;
+const MOST_FOUND = 20;
+
+type Query = z.output<typeof filesQuery>;
+
+export function fileRoutes(app: Api, { agents }: RouteDeps): void {
+  const inAgent = ofAgent.extend({ "*": z.string().max(4096) });
+  const schema = { tags: ["files"], querystring: filesQuery };
+  const file = "A file as it is, or what is in a folder";
+  /** Files go out as they are; only listings have a schema. */
+  const produces = ["application/json", "text/plain", "application/octet-stream", "application/zip"];
+
+  app.get(
+    "/agents/:id/workspace",
+    {
+      schema: { ...schema, summary: "What is in an agent's home", params: ofAgent, response: answers(filesPageSchema) },
+    },
+    async ({ params, query }) => listing(humanScope((await agents.log(params.id)).dir), "", query),
+  );
+
+  app.get(
+    "/agents/:id/workspace/*",
+    { schema: { ...schema, summary: file, produces, params: inAgent } },
+    async (request, reply) => {
+      const scope = humanScope((await agents.log(request.params.id)).dir);
+      const path = request.params["*"];
+      if (request.query.archive) return answerZip(scope, path, reply);
+      return fileOrListing(scope, path, request, reply, request.query);
+    },
+  );
+
+  app.get(
+    "/agents/:id/memory",
+    {
+      schema: {
+        ...schema,
+        summary: "What an agent remembers, file by file",
+        params: ofAgent,
+        response: answers(filesPageSchema),
+      },
+    },
+    async ({ params, query }) => {
+      const files = agentMemoryFiles((await agents.log(params.id)).dir).list();
+      const { items, next_after } = pageOf(files, query, ({ path }) => path);
+      return {
+        path: "",
+        entries: items.map(({ path, bytes }) => ({ path, kind: "file" as const, bytes })),
+        next_after,
+      };
+    },
+  );
+
+  app.get(
+    "/agents/:id/memory/*",
+    { schema: { ...schema, summary: file, produces, params: inAgent } },
+    async (request, reply) => {
+      const { scope } = agentMemoryFiles((await agents.log(request.params.id)).dir);
+      return fileOrListing(scope, request.params["*"], request, reply, request.query);
+    },
+  );
+
+  app.post(
+    "/agents/:id/memory/search",
+    {
+      schema: {
+        summary: "What an agent remembers of something",
+        tags: ["files"],
+        params: ofAgent,
+        body: memorySearchSchema,
+        response: answers(memoryFoundSchema),
+      },
+    },
+    async ({ params, body: { query, limit = MOST_FOUND } }) => {
+      const files = agentMemoryFiles((await agents.log(params.id)).dir);
+      const found = await searchMemory(files, query, { tokens: ANSWER_TOKENS });
+      return { results: found.slice(0, limit).map((each) => ({ ...each, headings: [...each.headings] })) };
+    },
+  );
+}
+
+function fileOrListing(
+  scope: Scope,
+  path: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  query: Query,
+): FastifyReply {
+  const file = openUnlessFolder(scope, path);
+  if (file) return answerFile(file, path, request, reply, query.download === "true");
+  return reply.type("application/json").send(JSON.stringify(listing(scope, path.replace(/\/+$/, ""), query)));
+}
+
+function openUnlessFolder(scope: Scope, path: string): OpenFile | undefined {
+  try {
+    return scope.openFile(path);
+  } catch (error) {
+    if (error instanceof ScopeRefusal && error.reason === "wrong_kind") return undefined;
+    throw error;
+  }
+}
+
+function listing(scope: Scope, path: string, query: Query): z.output<typeof filesPageSchema> {
+  const { entries } = scope.list(path, { recursive: query.recursive === "true", limit: MOST_LISTED });
+  const { items, next_after } = pageOf(entries, query, (entry) => entry.path);
+  return { path, entries: items, next_after };
+}

@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { afterIdQuery, errorBodySchema, healthSchema, loginLinkSchema, modelsPageSchema } from "../../protocol/api.ts";
+import { type Api, answers, pageOf, type RouteDeps } from "../api-app.ts";
+import type { Keys } from "../keys.ts";
+import { Refused } from "../refusal.ts";
+
+/** What is asked of the house and not of an agent. */
+export function houseRoutes(app: Api, { runtime }: RouteDeps, keys: Keys, version: string): void {
+  const tags = ["house"];
+
+  app.get(
+    "/healthz",
+    {
+      config: { access: "open" },
+      schema: { summary: "Whether the server is there", tags, security: [], response: answers(healthSchema) },
+    },
+    async () => ({ status: "ok" as const, version }),
+  );
+
+  app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
+
+  app.get(
+    "/models",
+    {
+      schema: {
+        summary: "Models that are known, what they cost, and whether they can be used",
+        tags,
+        querystring: afterIdQuery,
+        response: answers(modelsPageSchema),
+      },
+    },
+    async ({ query }) => {
+      const [listed, chosen] = await Promise.all([runtime.catalog.list(), runtime.catalog.chooseDefault()]);
+      const { items, next_after } = pageOf(listed, query, ({ id }) => id);
+      return {
+        models: items.map(({ id, contextWindow, searchesWeb, price, missing, malformed }) => ({
+          id,
+          context_window: contextWindow,
+          searches_web: searchesWeb,
+          price_usd_per_million: price,
+          usable: missing === null && malformed === null,
+          missing: malformed === null ? missing : `${malformed} is malformed`,
+        })),
+        default: chosen,
+        next_after,
+      };
+    },
+  );
+
+  app.post(
+    "/login",
+    { schema: { summary: "A link that logs a browser in, once", tags, response: answers(loginLinkSchema) } },
+    async ({ headers, protocol }) => {
+      const { once, expires_at } = keys.newLink();
+      return { url: `${protocol}://${headers.host}/login?once=${once}`, expires_at };
+    },
+  );
+
+  app.get(
+    "/login",
+    {
+      config: { access: "open" },
+      schema: {
+        summary: "Takes a one-time link, gives the cookie of the page, and leads there",
+        tags,
+        security: [],
+        querystring: z.object({ once: z.string().max(200) }),
+        response: { 303: z.string(), "4xx": errorBodySchema },
+      },
+    },
+    async ({ query, headers, protocol }, reply) => {
+      const cookie = keys.redeem(query.once, `${protocol}://${headers.host?.toLowerCase()}`);
+      if (!cookie)
+        throw new Refused(
+          401,
+          "unauthorised",
+          "This link was used before or is too old. `agiraph token --link` makes another.",
+        );
+      return reply.code(303).headers({ location: "/", "set-cookie": cookie }).send("");
+    },
+  );
+}

@@ -1,0 +1,64 @@
+import { createReadStream } from "node:fs";
+import { extname } from "node:path";
+import type { FastifyReply } from "fastify";
+import { parsePath } from "../../store/scope-path.ts";
+import * as walk from "../../store/walk.ts";
+import type { Api } from "../api-app.ts";
+import { notFound } from "../refusal.ts";
+
+/** The page runs its own scripts, talks to this server, and is shown nowhere else. */
+const POLICY =
+  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+const KINDS: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".json": "application/json",
+  ".webmanifest": "application/manifest+json",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+  ".wasm": "application/wasm",
+};
+
+/** The built web page: no secrets are in it, so it needs no key. Its addresses under /ui/ are all the one page. */
+export function pageRoutes(app: Api, webDir: string): void {
+  const open = { config: { access: "open" as const }, schema: { hide: true } };
+  app.get("/", open, (_request, reply) => sendFile(webDir, "index.html", reply));
+  app.get("/ui", open, (_request, reply) => sendFile(webDir, "index.html", reply));
+  app.get("/ui/*", open, (_request, reply) => sendFile(webDir, "index.html", reply));
+  app.get("/assets/*", open, ({ params }, reply) =>
+    sendFile(webDir, `assets/${(params as { "*": string })["*"]}`, reply),
+  );
+  for (const name of ["favicon.ico", "favicon.svg", "manifest.webmanifest"])
+    app.get(`/${name}`, open, (_request, reply) => sendFile(webDir, name, reply));
+}
+
+function sendFile(root: string, path: string, reply: FastifyReply): FastifyReply {
+  const file = openIn(root, path);
+  return reply
+    .headers({
+      "content-type": KINDS[extname(path)] ?? "application/octet-stream",
+      "content-length": file.size,
+      "content-security-policy": POLICY,
+      // What the build names by its content never changes.
+      "cache-control": path.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache",
+    })
+    .send(createReadStream("", { fd: file.fd, start: 0 }));
+}
+
+function openIn(root: string, path: string): walk.OpenFile {
+  try {
+    const parts = parsePath(path);
+    const folder = walk.openFolder(root, parts.slice(0, -1));
+    try {
+      return walk.openFile(folder, parts.at(-1) ?? "");
+    } finally {
+      walk.closeFolder(folder);
+    }
+  } catch {
+    throw notFound("There is nothing here.");
+  }
+}

@@ -1,0 +1,15 @@
+import { webhookHandler } from "../../runtime/webhook-door.ts";
+import type { Api, RouteDeps } from "../api-app.ts";
+
+/** Where signed answers come in (`POST /webhooks/NAME`): the door reads the body itself, since it checks its very bytes. */
+export function webhookRoutes(app: Api, { runtime }: RouteDeps): void {
+  const handle = webhookHandler(runtime.channels, { agent: (id) => runtime.agent(id), now: () => runtime.clock.now() });
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
+    scope.all("/webhooks/:name", { config: { access: "signed" }, schema: { hide: true } }, async (request, reply) => {
+      reply.hijack();
+      await handle(request.raw, reply.raw);
+    });
+  });
+}

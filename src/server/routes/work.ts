@@ -1,0 +1,182 @@
+import { z } from "zod";
+import {
+  currentStage,
+  type NodeState,
+  nodeNamed,
+  type Situation,
+  type Stage,
+  type WorkerState,
+} from "../../projections/index.ts";
+import {
+  afterIdQuery,
+  afterSeqQuery,
+  beforeSeqQuery,
+  boardPageSchema,
+  entriesPageSchema,
+  type NodeView,
+  nodeDetailSchema,
+  workersPageSchema,
+} from "../../protocol/api.ts";
+import { COORDINATOR } from "../../protocol/index.ts";
+import { conversationFile } from "../../store/paths.ts";
+import { humanScope } from "../../store/scope.ts";
+import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
+import { nodeFiles } from "../node-files.ts";
+import { notFound } from "../refusal.ts";
+
+export function workRoutes(app: Api, { agents }: RouteDeps): void {
+  const tags = ["work"];
+
+  app.get(
+    "/agents/:id/board",
+    {
+      schema: {
+        summary: "All nodes and stages",
+        tags,
+        params: ofAgent,
+        querystring: afterIdQuery,
+        response: answers(boardPageSchema),
+      },
+    },
+    async ({ params, query }) => {
+      const { board, stages, agent } = await agents.situation(params.id);
+      const { items, next_after } = pageOf(Object.values(board.nodes), query, ({ id }) => id);
+      const current = agent.run ? currentStage(stages, agent.run.id) : undefined;
+      return {
+        nodes: items.map(nodeView),
+        stages: stages.map(stageView),
+        current_stage: current?.number ?? null,
+        next_after,
+      };
+    },
+  );
+
+  app.get(
+    "/agents/:id/board/:node_id",
+    {
+      schema: {
+        summary: "One node: spec, refs, files, log, and why it exists",
+        tags,
+        params: ofAgent.extend({ node_id: z.string().max(60) }),
+        querystring: afterSeqQuery,
+        response: answers(nodeDetailSchema),
+      },
+    },
+    async ({ params, query }) => {
+      const { board, agent } = await agents.situation(params.id);
+      const node = nodeNamed(board, params.node_id);
+      if (!node) throw notFound(`There is no node "${params.node_id}".`);
+      const { dir } = await agents.log(params.id);
+      const files = await nodeFiles(humanScope(dir), node, query);
+      const parent = node.spec.parent_node_id;
+      return {
+        ...nodeView(node),
+        ...files,
+        refs: node.spec.refs,
+        summary: "summary" in node ? node.summary : null,
+        outcome: node.status === "failed" ? node.outcome : null,
+        manifest: "files" in node ? node.files : [],
+        why: {
+          created_by: node.spec.created_by,
+          parent_node: parent,
+          parent_task: parent ? (board.nodes[parent]?.spec.task ?? null) : null,
+          goal: agent.run?.id === node.spec.run_id ? agent.run.goal : null,
+          seq: files.createdSeq,
+        },
+      };
+    },
+  );
+
+  app.get(
+    "/agents/:id/workers",
+    {
+      schema: {
+        summary: "Who works, and how they are doing",
+        tags,
+        params: ofAgent,
+        querystring: afterIdQuery,
+        response: answers(workersPageSchema),
+      },
+    },
+    async ({ params, query }) => {
+      const now = await agents.situation(params.id);
+      const { items, next_after } = pageOf(Object.values(now.roster), query, ({ id }) => id);
+      return { workers: items.map((worker) => workerView(worker, now)), next_after };
+    },
+  );
+
+  app.get(
+    "/agents/:id/workers/:worker_id/conversation",
+    {
+      schema: {
+        summary: "Everything a worker read, said and did",
+        tags,
+        params: ofAgent.extend({ worker_id: z.string().max(60) }),
+        querystring: beforeSeqQuery,
+        response: answers(entriesPageSchema),
+      },
+    },
+    async ({ params, query: { before, limit } }) => {
+      const { roster, agent } = await agents.situation(params.id);
+      const worker = Object.hasOwn(roster, params.worker_id) ? roster[params.worker_id] : undefined;
+      if (!worker) throw notFound(`There is no worker "${params.worker_id}".`);
+      const run = worker.id === COORDINATOR ? (agent.run?.id ?? "run-1") : worker.spawned.run_id;
+      const log = await agents.log(params.id);
+      const all = await log.conversation(conversationFile(run, worker.id));
+      const earlier = before === undefined ? all : all.filter(({ seq }) => seq < before);
+      const entries = earlier.slice(-limit);
+      return { entries, next_before: earlier.length > limit ? (entries[0]?.seq ?? null) : null };
+    },
+  );
+}
+
+function nodeView(node: NodeState): NodeView {
+  const { spec } = node;
+  return {
+    id: node.id,
+    run_id: spec.run_id,
+    stage: spec.stage ?? null,
+    task: spec.task,
+    status: node.status,
+    assigned_worker: "worker_id" in node ? node.worker_id : node.reserved_for,
+    parent_node: spec.parent_node_id,
+    children: node.children,
+    dependencies: spec.dependencies,
+    deliverables: spec.deliverables,
+    created_by: spec.created_by,
+    created_at: node.created_ts,
+    ended_at: "ended_ts" in node ? node.ended_ts : null,
+    result_preview: previewOf(node),
+    cost_usd: node.spent_usd,
+  };
+}
+
+function previewOf(node: NodeState): string | null {
+  if (node.status === "completed") return node.summary.slice(0, 200);
+  if (node.status !== "failed") return null;
+  return ("error" in node.outcome ? node.outcome.error : node.outcome.kind).slice(0, 200);
+}
+
+function stageView({ run_id, number, name, status, nodes, contract, assessment }: Stage) {
+  return { run_id, number, name, status, nodes, checkpoint_policy: contract.checkpoint_policy, assessment };
+}
+
+function workerView(worker: WorkerState, { spending }: Situation) {
+  const { name, kind, model, run_id, identity = null } = worker.spawned;
+  const tally = spending.by_worker[worker.id];
+  const at = worker.status === "retired" ? worker.still : worker;
+  return {
+    id: worker.id,
+    name,
+    kind,
+    model,
+    run_id,
+    status: worker.status,
+    node_id: at && "node_id" in at ? at.node_id : null,
+    waiting_for: at?.status === "waiting" ? at.for : null,
+    identity,
+    calls: tally?.calls ?? 0,
+    tokens: tally ? tally.usage.input + tally.usage.output : 0,
+    cost_usd: tally?.cost_usd ?? 0,
+  };
+}

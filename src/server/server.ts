@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import { findPackageJSON } from "node:module";
+import swagger from "@fastify/swagger";
+import fastify, { type FastifyInstance } from "fastify";
+import {
+  jsonSchemaTransform,
+  serializerCompiler,
+  validatorCompiler,
+  type ZodTypeProvider,
+} from "fastify-type-provider-zod";
+import { z } from "zod";
+import { Agents } from "./agents.ts";
+import type { Api, RouteDeps } from "./api-app.ts";
+import type { ServerDeps } from "./deps.ts";
+import { registerEvents } from "./event-socket.ts";
+import { registerGuard } from "./guard.ts";
+import { Keys } from "./keys.ts";
+import { requestId } from "./logs.ts";
+import { registerMetrics } from "./metrics.ts";
+import { answerError, notFound } from "./refusal.ts";
+import { agentRoutes } from "./routes/agents.ts";
+import { eventRoutes } from "./routes/events.ts";
+import { fileRoutes } from "./routes/files.ts";
+import { houseRoutes } from "./routes/house.ts";
+import { pageRoutes } from "./routes/page.ts";
+import { scheduleRoutes } from "./routes/schedule.ts";
+import { speechRoutes } from "./routes/speech.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
+import { workRoutes } from "./routes/work.ts";
+
+export type { ServerDeps } from "./deps.ts";
+
+declare module "fastify" {
+  interface FastifyInstance {
+    agents: Agents;
+    keys: Keys;
+  }
+}
+
+/** More belongs into a file. */
+const LARGEST_BODY = 256 * 1024;
+
+/** Everything through one API: not yet listening. The guard stands before every route that is registered here. */
+export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
+  const { runtime, settings, token, logger, webDir } = deps;
+  const config = settings.config.server ?? {};
+  const tls = config.tls && { key: readFileSync(config.tls.key), cert: readFileSync(config.tls.cert) };
+  const options = {
+    bodyLimit: LARGEST_BODY,
+    exposeHeadRoutes: false,
+    // Believed of the one proxy that is named, and of nobody else.
+    trustProxy: config.proxy ? [config.proxy.address] : false,
+    routerOptions: { maxParamLength: 5000 },
+    requestTimeout: 60_000,
+    // What was asked is answered; `stopOnSignals` sees to it that nobody takes too long.
+    forceCloseConnections: "idle",
+    genReqId: requestId,
+    ...(logger && { loggerInstance: logger }),
+  } as const;
+  const app = (tls ? fastify({ ...options, https: tls }) : fastify(options)) as unknown as FastifyInstance;
+  const api: Api = app.withTypeProvider<ZodTypeProvider>();
+  const keys = new Keys(token, () => runtime.clock.now());
+  const agents = new Agents(runtime);
+  app.decorate("agents", agents).decorate("keys", keys);
+  app.setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler);
+  app.removeContentTypeParser("text/plain");
+  app.setErrorHandler(answerError);
+  registerGuard(app, { keys, config, now: () => runtime.clock.now() });
+  app.setNotFoundHandler(() => {
+    throw notFound("There is nothing here. GET /openapi.json says what there is.");
+  });
+  const version = versionOf();
+  await app.register(swagger, describing(version));
+  const routeDeps: RouteDeps = { ...deps, agents };
+  for (const add of [agentRoutes, speechRoutes, workRoutes, fileRoutes, scheduleRoutes, eventRoutes, webhookRoutes])
+    add(api, routeDeps);
+  houseRoutes(api, routeDeps, keys, version);
+  await registerEvents(app, { runtime });
+  registerMetrics(app, { runtime });
+  if (webDir !== undefined) pageRoutes(api, webDir);
+  return app;
+}
+
+function describing(version: string) {
+  return {
+    openapi: {
+      openapi: "3.1.0",
+      info: { title: "Agiraph", version, description: "Long-lived AI agents that grow a team around a goal." },
+      components: { securitySchemes: { token: { type: "http" as const, scheme: "bearer" } } },
+      security: [{ token: [] }],
+    },
+    transform: jsonSchemaTransform,
+  };
+}
+
+const manifestSchema = z.object({ version: z.string() });
+
+function versionOf(): string {
+  const manifest = findPackageJSON(import.meta.url);
+  return manifest ? manifestSchema.parse(JSON.parse(readFileSync(manifest, "utf8"))).version : "unknown";
+}
