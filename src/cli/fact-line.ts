@@ -101,7 +101,8 @@ function peopleWordsOf(fact: Fact): string | undefined {
     case "worker.retired":
       return fact.data.worker_id;
     case "worker.waiting":
-      return `${onNode(fact.data)} ${waitingWords(fact.data)}`;
+      // Alone, it does not tell a team that works from the sleep between two cycles.
+      return `${onNode(fact.data)} ${fact.data.for === "news" ? "waits for news" : waitingWords(fact.data)}`;
     case "worker.checkpointed":
       return `${onNode(fact.data)}: ${headline(fact.data.summary)}`;
     case "message.sent": {

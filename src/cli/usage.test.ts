@@ -52,6 +52,16 @@ test("alone it prints help, and every command that help names has its own", asyn
     });
 });
 
+test("help is also a word, as in many programs", async () => {
+  const [whole, one, asked, asOption] = await Promise.all([
+    call("help"),
+    call("help", "run"),
+    call("--help"),
+    call("run", "--help"),
+  ]);
+  expect([whole, one]).toEqual([asked, asOption]);
+});
+
 test("the version is the package's", async () => {
   expect(await call("--version")).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" });
 });
@@ -63,6 +73,9 @@ test("wrong usage ends with 2 and says what was meant", async () => {
     stdout: "",
     stderr: "✗ unknown command 'shwo'\n(Did you mean show?)\n`agiraph --help` shows how it is meant.\n",
   });
+  expect((await call("run")).stderr).toBe(
+    "✗ missing required argument 'goal'\n`agiraph run --help` shows how it is meant.\n",
+  );
   const wrong = [
     ["run"],
     ["run", "goal", "--mode", "sometimes"],

@@ -11,6 +11,7 @@ import {
   COORDINATOR,
   type Fact,
   type FactOf,
+  HEARTBEAT_OK,
   HUMAN,
   isMadeByTrigger,
   type NodeId,
@@ -63,11 +64,9 @@ function reminder(message_id: string, text: string, { triggers }: Situation): Ne
   const isBeat = triggerNamed(triggers, id)?.when.type === "heartbeat";
   const news = { text: `[${id} is due]: ${text}`, message_id };
   return isBeat
-    ? { ...news, text: `${news.text}\nIf nothing needs you, answer ${QUIET} and nothing else.`, beat: true }
+    ? { ...news, text: `${news.text}\nIf nothing needs you, answer ${HEARTBEAT_OK} and nothing else.`, beat: true }
     : news;
 }
-
-const QUIET = "HEARTBEAT_OK";
 
 /** A message to this reader itself. */
 export function newsOfLetter({ id, from, text }: Letter, now: Situation): News {

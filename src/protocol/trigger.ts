@@ -125,3 +125,6 @@ export function isMadeByTrigger(id: string): boolean {
 export function triggerIn(key: string): string {
   return key.split(/[@#]/, 1)[0] ?? "";
 }
+
+/** What somebody says who was woken by a heartbeat and has nothing to do (seed 002 §9.5). Nobody else is told. */
+export const HEARTBEAT_OK = "HEARTBEAT_OK";

@@ -1,5 +1,5 @@
 import { apply, isAtWork, type NodeState, type Situation, summarise } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type FactOf, type NodeId, type RunId } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, type FactOf, HEARTBEAT_OK, type NodeId, type RunId } from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
 import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
 import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
@@ -387,13 +387,17 @@ export class Agent {
 
   async #coordinate(run: { id: RunId; goal: string }, signal: AbortSignal): Promise<void> {
     const outcome = await coordinate(run, this.#team(run.id), this.#workplace(run.id), signal).catch(asOutcome(signal));
-    if (outcome.kind === "stopped") {
+    const { status } = this.#soon.agent;
+    // What goes wrong in the moment of a stop or a pause changes nothing about it.
+    const isResting = status === "stopped" || status === "paused";
+    if (outcome.kind === "stopped" || (isResting && outcome.kind !== "finished")) {
       await this.log.append({ facts: [{ type: "worker.stopped", data: { worker_id: COORDINATOR } }] }).durable;
       return;
     }
     if (outcome.kind === "budget_exhausted") await this.#endNodesForWantOfMoney(outcome);
     // Before the facts, and safe to repeat: once the run has ended nobody comes back to it.
-    if (outcome.kind === "finished") await noteRun(run, outcome, this.#workplace(run.id)).catch(() => {});
+    if (outcome.kind === "finished" && outcome.summary !== HEARTBEAT_OK)
+      await noteRun(run, outcome, this.#workplace(run.id)).catch(() => {});
     await this.log.append({ facts: endOf(this.#soon, run.id, outcome) }).durable;
     derived(() => writeOutput(runDir(this.log.dir, run.id), run, outcome, this.#now.board));
     this.#plan.write();

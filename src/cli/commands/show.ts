@@ -53,7 +53,7 @@ function headLines({ terminal: { paint } }: Invocation, now: Situation, status: 
   const failures = total.failures > 0 ? `, ${count(total.failures, "failed attempt")}` : "";
   const rows: [string, string][] = [
     ["Goal", plain(run?.goal ?? created.goal)],
-    ["Status", standingPaint(status, paint)(standingWords(status, now))],
+    ["Status", standingPaint(status, paint)(standingWords(status, now, Date.now() / 1000))],
     [
       "Model",
       created.model === created.worker_model ? created.model : `${created.model}, workers ${created.worker_model}`,
