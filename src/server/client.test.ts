@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { call, script } from "../testing/index.ts";
+import type { Agent } from "../runtime/agent.ts";
+import { call, say, script } from "../testing/index.ts";
 import { startServer, TOKEN } from "../testing/start-server.ts";
 import { ApiClient, ApiError } from "./client.ts";
 
@@ -35,3 +36,38 @@ test("the client speaks to the server in types, and a refusal says which field i
   const stranger = new ApiClient({ url: house.url, token: "wrong" });
   expect(await stranger.agents().catch((error: unknown) => error)).toMatchObject({ status: 401, code: "unauthorised" });
 });
+
+test("whoever listens hears a model's words as they come", async () => {
+  await using house = await startServer({
+    coordinator: script(
+      call("ask_human", { question: "Which?" }),
+      say("I take the blue one.").after("answers: B"),
+      call("finish", { summary: "B" }),
+    ),
+  });
+  const client = new ApiClient({ url: house.url, token: TOKEN });
+  const { id } = await client.create({ goal: "Ask" });
+  const agent = await house.until(id, ({ questions }) => "question-1" in questions.open);
+  const heard: string[] = [];
+  const { promise: all, resolve } = Promise.withResolvers<void>();
+  const listening = listened(agent);
+  const close = client.onDelta(id, agent.log.seq, ({ text }) => {
+    heard.push(text);
+    if (heard.join("") === "I take the blue one.") resolve();
+  });
+  await listening;
+  await client.respond(id, "B");
+  await all;
+  close();
+});
+
+/** Resolves when somebody hears the agent's words. */
+function listened(agent: Agent): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const listen = agent.onDelta.bind(agent);
+  agent.onDelta = (listener) => {
+    resolve();
+    return listen(listener);
+  };
+  return promise;
+}

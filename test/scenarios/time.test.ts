@@ -28,6 +28,24 @@ describe("a trigger", () => {
     expect(team.agent.now.triggers.undone).toEqual({});
   });
 
+  test("leaves an agent alone that was put away, and comes once it is back", async () => {
+    const clock = manualClock();
+    const coordinator = script(
+      wake("delayed", { delay_seconds: 3600 }, "Look at the build."),
+      finish.after("Scheduled trigger-1"),
+      call("finish", { summary: "looked" }).after("Look at the build."),
+    );
+    await using team = await startTeam({ goal: "Go", clock, coordinator });
+    await team.agent.idle();
+    await team.agent.archive("human");
+    const before = team.agent.log.seq;
+    await clock.advance(100 * HOUR);
+    expect(team.agent.log.seq).toBe(before);
+    await team.agent.restore("human");
+    await team.until(({ agent }) => agent.runs === 2 && agent.status === "completed");
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "looked" });
+  });
+
   test("tells an agent at work, between its turns", async () => {
     const clock = manualClock();
     await using team = await startTeam({
