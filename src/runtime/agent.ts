@@ -1,5 +1,14 @@
 import { apply, isAtWork, type NodeState, type Situation, summarise } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type FactOf, HEARTBEAT_OK, type NodeId, type RunId } from "../protocol/index.ts";
+import {
+  COORDINATOR,
+  type Fact,
+  type FactOf,
+  HEARTBEAT_OK,
+  type NewFact,
+  type NodeId,
+  type Outcome,
+  type RunId,
+} from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
 import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
 import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
@@ -9,6 +18,7 @@ import { writeGoal, writeOutput } from "../store/run-files.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { coordinate } from "../workers/coordinator.ts";
+import { nextCycle } from "../workers/cycles.ts";
 import type { Workplace } from "../workers/harnessed.ts";
 import { noteRun } from "../workers/memories.ts";
 import { BudgetExhausted, Purse } from "../workers/purse.ts";
@@ -398,11 +408,18 @@ export class Agent {
     // Before the facts, and safe to repeat: once the run has ended nobody comes back to it.
     if (outcome.kind === "finished" && outcome.summary !== HEARTBEAT_OK)
       await noteRun(run, outcome, this.#workplace(run.id)).catch(() => {});
-    await this.log.append({ facts: endOf(this.#soon, run.id, outcome) }).durable;
+    await this.log.append({ facts: [...endOf(this.#soon, run.id, outcome), ...this.#nextTry(outcome)] }).durable;
     derived(() => writeOutput(runDir(this.log.dir, run.id), run, outcome, this.#now.board));
     this.#plan.write();
     // Nobody works for a run that has ended.
     this.#work.abort(new Error("the run has ended"));
+  }
+
+  /** An infinite agent that failed (its provider was away, say) tries again with its next cycle; without money it rests. */
+  #nextTry({ kind }: Outcome): NewFact[] {
+    const isEndless = this.#soon.agent.created.mode === "infinite";
+    if (!isEndless || kind === "finished" || kind === "budget_exhausted") return [];
+    return nextCycle(this.#soon, this.#house.clock.now(), this.#house.timeZone);
   }
 
   /** Nobody can think any more: each hands over what it has, before the run ends. */

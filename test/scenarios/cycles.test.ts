@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Situation } from "../../src/projections/index.ts";
-import { call, manualClock, say, script, startTeam } from "../../src/testing/index.ts";
+import { call, fail, manualClock, say, script, startTeam } from "../../src/testing/index.ts";
 
 const CYCLE_SECONDS = 30;
 const isAsleep = (status: string | undefined) => status === "waiting";
@@ -129,4 +129,24 @@ test("who is killed asleep sleeps on until its time, also when that passed meanw
   await back.agent.start("resumed");
   await back.until(asleepAfter(4));
   expect(back.agent.now.agent.status).toBe("working");
+});
+
+test("an infinite agent that failed tries again with its next cycle", async () => {
+  const clock = manualClock();
+  const coordinator = script(
+    fail("auth", { message: "no such key" }),
+    call("checkpoint", { summary: "It works again." }).after("The next cycle begins."),
+  );
+  await using team = await startTeam({
+    goal: "Watch the page",
+    clock,
+    mode: "infinite",
+    cycle_seconds: CYCLE_SECONDS,
+    coordinator,
+  });
+  await team.until(({ agent }) => agent.status === "failed");
+  await team.agent.idle();
+  await clock.advance(CYCLE_SECONDS * 1000);
+  await team.until(({ roster }) => coordinator.played === 2 && isAsleep(roster.coordinator?.status));
+  expect(team.agent.now.agent).toMatchObject({ status: "working", runs: 1 });
 });
