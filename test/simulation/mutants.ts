@@ -132,7 +132,7 @@ export const mutants: Mutant[] = [
   },
   mutant(
     "publish does not look for the deliverables",
-    "workers/harnessed.ts",
+    "workers/publishing.ts",
     "preparePublish(dir, node.spec.deliverables)",
     "preparePublish(dir, [])",
   ),
