@@ -187,6 +187,33 @@ test("a damaged config.json is named with its line, and nothing else is done", a
   expect({ code: doctor.code, told: doctor.stdout.includes("config.json:2") }).toEqual({ code: 1, told: true });
 });
 
+test("doctor names the channels, and the one whose secret is missing", async () => {
+  const home = join(folder.path, "home");
+  await mkdir(home, { recursive: true });
+  const channel = { type: "webhook", url: "https://example.org/x", secret_env: "PAGER_SECRET", to: ["ends"] };
+  await writeFile(join(home, "config.json"), JSON.stringify({ channels: { pager: channel } }));
+  const seen = async (env: Record<string, string>) => {
+    const { code, stdout } = await agiraph(["doctor", "--json", "--home", home], { folder: folder.path, env });
+    const { checks }: { checks: { name: string }[] } = JSON.parse(stdout);
+    return { code, channels: checks.filter(({ name }) => name === "channels") };
+  };
+  expect([await seen({}), await seen({ PAGER_SECRET: "0123456789abcdef" })]).toEqual([
+    {
+      code: 1,
+      channels: [
+        {
+          name: "channels",
+          state: "broken",
+          detail:
+            "The channel pager takes its secret from PAGER_SECRET, which is not set. Set it, or remove the channel from config.json.",
+          costs: "nothing runs until it is mended",
+        },
+      ],
+    },
+    { code: 0, channels: [{ name: "channels", state: "ok", detail: "pager (ends)" }] },
+  ]);
+});
+
 test("doctor names keys, never shows them, and ends with 0 when only optional things are missing", async () => {
   const env = { ANTHROPIC_API_KEY: "sk-secret-secret", PATH: "/nowhere" };
   const { code, stdout } = await agiraph(["doctor", "--json"], { folder: folder.path, env });

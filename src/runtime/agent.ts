@@ -187,7 +187,7 @@ export class Agent {
   async #start(why: WhyStarted, order: Start): Promise<void> {
     checkNotArchived(this.#soon);
     if (this.#broken !== undefined) this.#forget();
-    const refusal = why === "created" ? null : whyTooLittle(this.#now, order.budget_usd, why);
+    const refusal = why === "created" ? null : whyTooLittle(this.#now, order, why);
     if (refusal) throw new TooLittleMoney(refusal);
     if (why !== "created") await this.#checkPrices(order.budget_usd);
     const { facts, goingOn } = startOf(this.#now, why, order, this.#house.pid);
