@@ -1,6 +1,7 @@
 import {
   currentStage,
   describePage,
+  hasEnded,
   isStageDone,
   type Letter,
   type NodeState,
@@ -141,7 +142,7 @@ function reopeningOf({ data: { node_id, why } }: FactOf<"node.reopened">): strin
 /** An end that was taken back is no news; there will be another. */
 function stands(fact: FactOf<"node.completed" | "node.failed">, { board }: Situation): boolean {
   const node = board.nodes[fact.data.node_id];
-  return node !== undefined && hasEnded(node) && node.ended_seq === fact.seq;
+  return hasEnded(node) && node.ended_seq === fact.seq;
 }
 
 function budgetNews({ data }: FactOf<"budget.set">, { board, agent, spending }: Situation): string {
@@ -164,10 +165,6 @@ function budgetNews({ data }: FactOf<"budget.set">, { board, agent, spending }: 
   return `The budget is now ${limits.join(" and ")}; ${spent.join(" and ")} is spent.${rest}`;
 }
 
-function hasEnded(node: NodeState): node is Extract<NodeState, { status: "completed" | "failed" }> {
-  return node.status === "completed" || node.status === "failed";
-}
-
 const MOST_BELOW = 20;
 const MOST_FILES = 50;
 const LONGEST_BELOW = 600;
@@ -183,7 +180,7 @@ function endOf(id: NodeId, now: Situation): string {
 
 function unheardBelow(id: NodeId, { board }: Pick<Situation, "board">): NodeId[] {
   const node = board.nodes[id];
-  const unheard = node && hasEnded(node) ? node.unheard : [];
+  const unheard = hasEnded(node) ? node.unheard : [];
   return unheard.flatMap((each) => [each, ...unheardBelow(each, { board })]);
 }
 

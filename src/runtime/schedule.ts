@@ -3,7 +3,7 @@ import type { Clock } from "../protocol/clock.ts";
 import { COORDINATOR, HUMAN, type NewFact } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { SchedulePort } from "../tools/schedule.ts";
-import type { ToolOutput } from "../tools/tool.ts";
+import { refusal, type ToolOutput } from "../tools/tool.ts";
 import { nextOccurrence } from "../triggers/cron.ts";
 import { nextDue } from "../triggers/due.ts";
 import { checkedTrigger, type TriggerOrder } from "../triggers/order.ts";
@@ -47,7 +47,7 @@ export class Schedule {
     const { timeZone, callbacks } = this.#ports;
     const addressProblem = (name: string) => this.#addressProblem(name);
     const checked = checkedTrigger(order, { now, at: this.#at(), timeZone, callbacks, addressProblem });
-    if (!checked.ok) return refused(`Not scheduled: ${checked.reason}`);
+    if (!checked.ok) return refusal(`Not scheduled: ${checked.reason}`);
     const trigger_id = `trigger-${now.triggers.made + 1}` as const;
     await this.#append({ type: "trigger.created", data: { trigger_id, ...checked.value, created_by: by } });
     const made = triggerNamed(this.#ports.soon().triggers, trigger_id);
@@ -56,17 +56,17 @@ export class Schedule {
 
   async cancel(by: string, id: string): Promise<ToolOutput> {
     const trigger = this.#named(id);
-    if (typeof trigger === "string") return refused(trigger);
+    if (typeof trigger === "string") return refusal(trigger);
     if (trigger.status === "cancelled") return `${trigger.id} is cancelled.`;
-    if (isOver(trigger)) return refused(`${trigger.id} is over (${trigger.status}); there is nothing to cancel.`);
+    if (isOver(trigger)) return refusal(`${trigger.id} is over (${trigger.status}); there is nothing to cancel.`);
     await this.#append({ type: "trigger.cancelled", data: { trigger_id: trigger.id, by } });
     return `${trigger.id} is cancelled.`;
   }
 
   async pause(by: string, id: string): Promise<ToolOutput> {
     const trigger = this.#named(id);
-    if (typeof trigger === "string") return refused(trigger);
-    if (trigger.status !== "active") return refused(`${trigger.id} is ${trigger.status}, not active.`);
+    if (typeof trigger === "string") return refusal(trigger);
+    if (trigger.status !== "active") return refusal(`${trigger.id} is ${trigger.status}, not active.`);
     await this.#append({ type: "trigger.paused", data: { trigger_id: trigger.id, by } });
     return `${trigger.id} is paused.`;
   }
@@ -74,8 +74,8 @@ export class Schedule {
   /** It goes on from now: what would have been due meanwhile is not made up for. A time that has passed is due now. */
   async resume(by: string, id: string): Promise<ToolOutput> {
     const trigger = this.#named(id);
-    if (typeof trigger === "string") return refused(trigger);
-    if (trigger.status !== "paused") return refused(`${trigger.id} is ${trigger.status}, not paused.`);
+    if (typeof trigger === "string") return refusal(trigger);
+    if (trigger.status !== "paused") return refusal(`${trigger.id} is ${trigger.status}, not paused.`);
     await this.#append({ type: "trigger.resumed", data: { trigger_id: trigger.id, by, due: this.#dueAgain(trigger) } });
     return `${trigger.id} goes on.`;
   }
@@ -136,8 +136,4 @@ export class Schedule {
 
 function isOver({ status }: TriggerState): boolean {
   return status !== "active" && status !== "paused";
-}
-
-function refused(content: string): ToolOutput {
-  return { ok: false, content };
 }

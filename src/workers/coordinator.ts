@@ -21,16 +21,19 @@ import type { Tool } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../tools/work.ts";
 import { asking } from "./asking.ts";
+import { textIn } from "./assignment.ts";
 import { type Actor, carryOut } from "./carry-out.ts";
 import { nextCycle } from "./cycles.ts";
-import { type Colleagues, onlyThese, textIn, type Workplace, waitForMail } from "./harnessed.ts";
+import { onlyThese } from "./harnessed.ts";
 import { isQuiet } from "./heartbeat.ts";
 import { recalled } from "./memories.ts";
 import { pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
 import { noticingRepeats, PATIENT_IN_CYCLES } from "./repeats.ts";
 import { coordinatorStanding } from "./restate.ts";
+import { waitForMail } from "./waiting.ts";
 import type { Silence } from "./work-loop.ts";
+import type { Colleagues, Workplace } from "./workplace.ts";
 
 const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs
 const ACTOR: Actor = { worker_id: COORDINATOR, node_id: null, conversation: CONVERSATION };

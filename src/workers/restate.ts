@@ -3,6 +3,7 @@ import {
   currentStage,
   describeBoard,
   describeRoster,
+  hasEnded,
   isStageDone,
   type NodeState,
   rosterOf,
@@ -30,8 +31,8 @@ export async function coordinatorStanding(
     { title: `Your goal (${run.id})`, text: run.goal },
     { title: "Between you and your human", text: dialogue(COORDINATOR, now, untoldFrom) },
     { title: "The stage", text: stageWords(run.id, now) },
-    { title: "The board: what is still open", text: boardOf(run.id, now, isOpen) },
-    { title: "The board: what has ended", text: boardOf(run.id, now, (node) => !isOpen(node)) },
+    { title: "The board: what is still open", text: boardOf(run.id, now, (node) => !hasEnded(node)) },
+    { title: "The board: what has ended", text: boardOf(run.id, now, hasEnded) },
     { title: "The people", text: describeRoster(rosterOf(now.roster, run.id), MOST_PEOPLE) },
     { title: "Open questions to your human", text: openQuestions(now) },
     { title: "Insights that wait for your decision", text: openInsights(now, untoldFrom) },
@@ -90,10 +91,6 @@ function boardOf(run: RunId, { board }: Situation, isShown: (node: NodeState) =>
   const nodes = Object.values(board.nodes).filter((node) => node.spec.run_id === run && isShown(node));
   if (nodes.length === 0) return "";
   return describeBoard({ nodes: Object.fromEntries(nodes.map((node) => [node.id, node])) });
-}
-
-function isOpen({ status }: NodeState): boolean {
-  return status !== "completed" && status !== "failed";
 }
 
 function openQuestions({ questions }: Situation): string {

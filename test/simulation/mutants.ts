@@ -132,7 +132,7 @@ export const mutants: Mutant[] = [
   },
   mutant(
     "publish does not look for the deliverables",
-    "workers/harnessed.ts",
+    "workers/publishing.ts",
     "preparePublish(dir, node.spec.deliverables)",
     "preparePublish(dir, [])",
   ),
@@ -204,7 +204,7 @@ export const mutants: Mutant[] = [
   ),
   mutant(
     "a reminder is sent again after a crash",
-    "runtime/team.ts",
+    "runtime/team-mail.ts",
     "    if (letters.queued[key] || letters.settled.some(({ id }) => id === key)) return;\n",
     "",
   ),
