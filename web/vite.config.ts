@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
@@ -5,8 +6,9 @@ import { defineConfig } from "vite";
 /** The page is built once into dist/web and served by the same process and port as the API. */
 export default defineConfig({
   root: import.meta.dirname,
-  base: "/ui/",
+  base: "/",
   plugins: [react(), tailwindcss()],
+  resolve: { alias: { zod: resolve(import.meta.dirname, "src/live/no-schemas.ts") } },
   build: {
     outDir: "../dist/web",
     emptyOutDir: true,
@@ -14,9 +16,5 @@ export default defineConfig({
     // The server's policy allows no inline script and no data: address, so nothing may be inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: {
-      // The folds come with the schemas they are typed by; the page needs the types only.
-      treeshake: { manualPureFunctions: ["z"] },
-    },
   },
 });

@@ -38,7 +38,11 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
     return (
       <div className="flex shrink-0 items-center justify-between gap-3 border-t border-line bg-tint px-3 py-2 text-[13px] md:px-5">
         <span>You are looking at the past.</span>
-        <button type="button" onClick={() => goTo(null)} className="min-h-11 rounded-md px-3 font-semibold text-accent hover:bg-hover md:min-h-8">
+        <button
+          type="button"
+          onClick={() => goTo(null)}
+          className="min-h-11 rounded-md px-3 font-semibold text-accent hover:bg-hover md:min-h-8"
+        >
           Back to now
         </button>
       </div>

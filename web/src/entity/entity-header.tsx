@@ -10,7 +10,15 @@ import { amount, costOf, firstLine, money } from "../text/figures.ts";
 import { Controls } from "./controls.tsx";
 
 /** The line on top of every screen: where one is, and on narrow pages the way to the sidebar. */
-export function ScreenHeader({ title, detail, children }: { title: ReactNode; detail?: ReactNode; children?: ReactNode }) {
+export function ScreenHeader({
+  title,
+  detail,
+  children,
+}: {
+  title: ReactNode;
+  detail?: ReactNode;
+  children?: ReactNode;
+}) {
   return (
     <header className="flex min-h-12 shrink-0 items-center gap-3 border-b border-line px-3 py-1.5 md:px-5">
       <button
@@ -55,7 +63,8 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
         detail={
           <>
             {isCoordinator ? "Coordinator and team" : agent.created.name} · <span className="font-mono">{model}</span> ·{" "}
-            <span title={`${tokens} tokens in ${tally?.calls ?? 0} calls`}>{amount(tokens)} tokens</span> · {costOf(tally)}
+            <span title={`${tokens} tokens in ${tally?.calls ?? 0} calls`}>{amount(tokens)} tokens</span> ·{" "}
+            {costOf(tally)}
             {budget}
           </>
         }
@@ -64,8 +73,8 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
       </ScreenHeader>
       {model.startsWith("demo/") && (
         <p className="shrink-0 border-b border-line bg-tint px-3 py-1.5 text-xs md:px-5">
-          <strong>Demo.</strong> {model} follows rules and is no language model. Set a key such as ANTHROPIC_API_KEY, or run
-          Ollama, for one that thinks.
+          <strong>Demo.</strong> {model} follows rules and is no language model. Set a key such as ANTHROPIC_API_KEY, or
+          run Ollama, for one that thinks.
         </p>
       )}
       {node && (

@@ -6,7 +6,15 @@ import { Markdown } from "../text/markdown.tsx";
 import { Speech } from "./speech.tsx";
 
 /** Words as the model says them. They are not on record yet. */
-export const StreamedRow = memo(function StreamedRow({ agent, worker, words }: { agent: string; worker: string; words: StreamedWords }) {
+export const StreamedRow = memo(function StreamedRow({
+  agent,
+  worker,
+  words,
+}: {
+  agent: string;
+  worker: string;
+  words: StreamedWords;
+}) {
   return (
     <Speech agent={agent} from={worker} ts={null} note="saying">
       {words.text ? (
@@ -35,7 +43,11 @@ export function PendingRow({ view, pending }: { view: AgentView; pending: Pendin
           <button type="button" onClick={again} className="min-h-8 rounded-md px-2 font-semibold underline">
             Try again
           </button>
-          <button type="button" onClick={() => agents.feed(view.id).forget(pending)} className="min-h-8 rounded-md px-2 underline">
+          <button
+            type="button"
+            onClick={() => agents.feed(view.id).forget(pending)}
+            className="min-h-8 rounded-md px-2 underline"
+          >
             Drop it
           </button>
         </p>
@@ -48,5 +60,7 @@ export function PendingRow({ view, pending }: { view: AgentView; pending: Pendin
 export function say(agent: string, to: string, text: string): void {
   const feed = agents.feed(agent);
   const pending = feed.expect(to, text);
-  send(agent, to, text).catch((error: unknown) => feed.refused(pending, error instanceof Error ? error.message : String(error)));
+  send(agent, to, text).catch((error: unknown) =>
+    feed.refused(pending, error instanceof Error ? error.message : String(error)),
+  );
 }

@@ -25,7 +25,9 @@ export function Speech({
   children: ReactNode;
 }) {
   return (
-    <div className={`flex gap-3 px-3 md:px-5 ${isContinued ? "pt-0.5" : "pt-2"} pb-0.5 ${isForYou ? "border-l-2 border-accent" : "border-l-2 border-transparent"}`}>
+    <div
+      className={`flex gap-3 px-3 md:px-5 ${isContinued ? "pt-0.5" : "pt-2"} pb-0.5 ${isForYou ? "border-l-2 border-accent" : "border-l-2 border-transparent"}`}
+    >
       <div className="w-8 shrink-0">{!isContinued && <Avatar name={nameOf(agent, from)} id={from} />}</div>
       <div className="min-w-0 max-w-[48rem] flex-1">
         {!isContinued && (
@@ -62,10 +64,22 @@ function Avatar({ name, id }: { name: string; id: string }) {
   if (id === HUMAN) return <Tile label="You" background="var(--ink)" colour="var(--page)" isSmall />;
   let sum = 0;
   for (const letter of id) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973;
-  return <Tile label={name.slice(0, 1).toUpperCase()} background={HUES[sum % HUES.length] ?? "var(--dim)"} colour="#fff" />;
+  return (
+    <Tile label={name.slice(0, 1).toUpperCase()} background={HUES[sum % HUES.length] ?? "var(--dim)"} colour="#fff" />
+  );
 }
 
-function Tile({ label, background, colour, isSmall = false }: { label: string; background: string; colour: string; isSmall?: boolean }) {
+function Tile({
+  label,
+  background,
+  colour,
+  isSmall = false,
+}: {
+  label: string;
+  background: string;
+  colour: string;
+  isSmall?: boolean;
+}) {
   return (
     <div
       aria-hidden

@@ -1,4 +1,11 @@
-import { COORDINATOR, DEADLINE, type Fact, type FactOf, HUMAN, type PublishedFile } from "../../../src/protocol/index.ts";
+import {
+  COORDINATOR,
+  DEADLINE,
+  type Fact,
+  type FactOf,
+  HUMAN,
+  type PublishedFile,
+} from "../../../src/protocol/index.ts";
 
 /** One row of an entity's stream. Replaced, never changed, so that a row is drawn again only when it is another. */
 export type StreamItem = { key: string; seq: number; ts: number } & (
@@ -16,7 +23,15 @@ export type ToolResult = { ok: boolean; ms: number; gist: string };
 export type Answer = { text: string; channel: string; ts: number };
 
 /** Calls whose effect is in the stream by itself: a row of their own would say it twice. */
-const TOLD_OTHERWISE = new Set(["send_message", "ask_human", "publish", "finish", "conclude", "spawn_worker", "reconvene"]);
+const TOLD_OTHERWISE = new Set([
+  "send_message",
+  "ask_human",
+  "publish",
+  "finish",
+  "conclude",
+  "spawn_worker",
+  "reconvene",
+]);
 
 /**
  * The stream of one entity, folded from the facts as they come: a fact costs the same however long the stream is.
@@ -59,7 +74,8 @@ export class EntityStream {
     // Words said aloud are in the same append as the reply they were said in.
     if (fact.type === "message.sent" && fact.data.aloud) {
       const spoken = this.items.findLastIndex(({ kind, ts }) => kind === "words" && ts === fact.ts);
-      if (spoken >= 0) this.items[spoken] = { kind: "line", tone: "plain", text: "", ...stamp(fact, `quiet-${fact.seq}`) };
+      if (spoken >= 0)
+        this.items[spoken] = { kind: "line", tone: "plain", text: "", ...stamp(fact, `quiet-${fact.seq}`) };
     }
     this.#at.set(item.key, this.items.length);
     this.items.push(item);
@@ -70,9 +86,13 @@ export class EntityStream {
     switch (fact.type) {
       case "tool.result":
         this.#change(fact.data.call_id, (item) =>
-          item.kind === "tool" ? { ...item, result: { ok: fact.data.ok, ms: fact.data.ms, gist: fact.data.gist } } : item,
+          item.kind === "tool"
+            ? { ...item, result: { ok: fact.data.ok, ms: fact.data.ms, gist: fact.data.gist } }
+            : item,
         );
-        this.#endQuestions((question) => question.call_id === fact.data.call_id && question.worker_id === fact.data.worker_id);
+        this.#endQuestions(
+          (question) => question.call_id === fact.data.call_id && question.worker_id === fact.data.worker_id,
+        );
         return;
       case "message.received":
       case "message.expired": {
@@ -98,7 +118,8 @@ export class EntityStream {
 
   #endQuestions(isOver: (question: FactOf<"human.question">["data"]) => boolean): void {
     this.items.forEach((item, index) => {
-      if (item.kind === "question" && !item.isOver && isOver(item.question)) this.items[index] = { ...item, isOver: true };
+      if (item.kind === "question" && !item.isOver && isOver(item.question))
+        this.items[index] = { ...item, isOver: true };
     });
   }
 
@@ -128,7 +149,15 @@ function talkOf(fact: Fact, worker: string): StreamItem | undefined {
     case "run.started": {
       if (worker !== COORDINATOR) return;
       const from = fact.data.trigger ? "agiraph" : HUMAN;
-      return { kind: "message", from, to: COORDINATOR, text: fact.data.goal, receipt: null, isGoal: true, ...stamp(fact) };
+      return {
+        kind: "message",
+        from,
+        to: COORDINATOR,
+        text: fact.data.goal,
+        receipt: null,
+        isGoal: true,
+        ...stamp(fact),
+      };
     }
     case "message.sent": {
       const { message_id, from, to, reader = to, text } = fact.data;
@@ -137,13 +166,27 @@ function talkOf(fact: Fact, worker: string): StreamItem | undefined {
     }
     case "human.question":
       if (fact.data.worker_id !== worker) return;
-      return { kind: "question", question: fact.data, answer: null, isOver: false, ...stamp(fact, fact.data.question_id) };
+      return {
+        kind: "question",
+        question: fact.data,
+        answer: null,
+        isOver: false,
+        ...stamp(fact, fact.data.question_id),
+      };
     case "human.response":
       if (fact.data.worker_id !== worker || fact.data.channel !== DEADLINE) return;
       return line(fact, "wait", "Nobody answered in time; the default counts.");
     case "human.nudge":
       if (worker !== COORDINATOR) return;
-      return { kind: "message", from: HUMAN, to: COORDINATOR, text: fact.data.text, receipt: null, isGoal: false, ...stamp(fact) };
+      return {
+        kind: "message",
+        from: HUMAN,
+        to: COORDINATOR,
+        text: fact.data.text,
+        receipt: null,
+        isGoal: false,
+        ...stamp(fact),
+      };
     default:
       return;
   }
@@ -156,7 +199,15 @@ function workOf(fact: Fact, worker: string): StreamItem | undefined {
       return { kind: "words", worker_id: worker, ...stamp(fact) };
     case "tool.called": {
       const { call_id, tool, gist } = fact.data;
-      return { kind: "tool", call_id, worker_id: worker, tool, gist: gist === "{}" ? "" : gist, result: null, ...stamp(fact, call_id) };
+      return {
+        kind: "tool",
+        call_id,
+        worker_id: worker,
+        tool,
+        gist: gist === "{}" ? "" : gist,
+        result: null,
+        ...stamp(fact, call_id),
+      };
     }
     case "node.published": {
       const { node_id, summary, files } = fact.data;
@@ -174,7 +225,11 @@ function workOf(fact: Fact, worker: string): StreamItem | undefined {
     }
     case "worker.waiting":
       return fact.data.for === "rate_limit" || fact.data.for === "budget"
-        ? line(fact, "wait", fact.data.for === "budget" ? "waits for room in the budget" : "waits for the rate limit to pass")
+        ? line(
+            fact,
+            "wait",
+            fact.data.for === "budget" ? "waits for room in the budget" : "waits for the rate limit to pass",
+          )
         : undefined;
     case "memory.compacted":
       return line(fact, "plain", `summed up ${fact.data.entries} entries to make room`);
@@ -195,7 +250,11 @@ function workOf(fact: Fact, worker: string): StreamItem | undefined {
 function newsOf(fact: Fact): StreamItem | undefined {
   switch (fact.type) {
     case "stage.started":
-      return line(fact, "stage", fact.data.name ? `Stage ${fact.data.stage} · ${fact.data.name}` : `Stage ${fact.data.stage}`);
+      return line(
+        fact,
+        "stage",
+        fact.data.name ? `Stage ${fact.data.stage} · ${fact.data.name}` : `Stage ${fact.data.stage}`,
+      );
     case "stage.reconvened":
       return line(fact, "stage", `Stage ${fact.data.stage} reconvened: ${fact.data.assessment}`);
     case "worker.spawned":
@@ -205,15 +264,23 @@ function newsOf(fact: Fact): StreamItem | undefined {
     case "worker.retired":
       return line(fact, "plain", `${fact.data.worker_id} was retired`, { worker: fact.data.worker_id });
     case "node.completed":
-      return line(fact, "plain", `${fact.data.worker_id} finished ${fact.data.node_id}: ${fact.data.summary}`, { node: fact.data.node_id });
+      return line(fact, "plain", `${fact.data.worker_id} finished ${fact.data.node_id}: ${fact.data.summary}`, {
+        node: fact.data.node_id,
+      });
     case "node.failed":
-      return line(fact, "bad", `${fact.data.worker_id} could not finish ${fact.data.node_id}`, { node: fact.data.node_id });
+      return line(fact, "bad", `${fact.data.worker_id} could not finish ${fact.data.node_id}`, {
+        node: fact.data.node_id,
+      });
     case "suggestion.made":
-      return line(fact, "plain", `${fact.data.worker_id} suggests: ${fact.data.suggestion}`, { worker: fact.data.worker_id });
+      return line(fact, "plain", `${fact.data.worker_id} suggests: ${fact.data.suggestion}`, {
+        worker: fact.data.worker_id,
+      });
     case "human.question":
       return line(fact, "wait", `${fact.data.worker_id} asks you: ${fact.data.text}`, { worker: fact.data.worker_id });
     case "agent.completed":
-      return fact.data.summary === "HEARTBEAT_OK" ? undefined : { kind: "result", ok: true, text: fact.data.summary, ...stamp(fact) };
+      return fact.data.summary === "HEARTBEAT_OK"
+        ? undefined
+        : { kind: "result", ok: true, text: fact.data.summary, ...stamp(fact) };
     case "agent.failed":
       return { kind: "result", ok: false, text: fact.data.error, ...stamp(fact) };
     case "agent.stopped":
@@ -223,7 +290,11 @@ function newsOf(fact: Fact): StreamItem | undefined {
     case "agent.resumed":
       return line(fact, "plain", "Goes on");
     case "budget.warned":
-      return line(fact, "wait", `Most of the budget is spent: $${fact.data.spent_usd.toFixed(2)} of $${fact.data.budget_usd.toFixed(2)}`);
+      return line(
+        fact,
+        "wait",
+        `Most of the budget is spent: $${fact.data.spent_usd.toFixed(2)} of $${fact.data.budget_usd.toFixed(2)}`,
+      );
     case "budget.exceeded":
       return line(fact, "bad", "The budget is spent");
     case "trigger.created":

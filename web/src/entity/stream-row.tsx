@@ -18,7 +18,12 @@ interface RowProps<K extends StreamItem["kind"]> {
   previous: StreamItem | undefined;
 }
 
-export const StreamRow = memo(function StreamRow(props: { agent: string; worker: string; item: StreamItem; previous: StreamItem | undefined }) {
+export const StreamRow = memo(function StreamRow(props: {
+  agent: string;
+  worker: string;
+  item: StreamItem;
+  previous: StreamItem | undefined;
+}) {
   const { item, previous } = props;
   const isNewDay = !previous || dayOf(previous.ts) !== dayOf(item.ts);
   return (
@@ -29,7 +34,17 @@ export const StreamRow = memo(function StreamRow(props: { agent: string; worker:
   );
 });
 
-function Content({ agent, worker, item, previous }: { agent: string; worker: string; item: StreamItem; previous: StreamItem | undefined }) {
+function Content({
+  agent,
+  worker,
+  item,
+  previous,
+}: {
+  agent: string;
+  worker: string;
+  item: StreamItem;
+  previous: StreamItem | undefined;
+}) {
   switch (item.kind) {
     case "message":
       return <Message agent={agent} worker={worker} item={item} previous={previous} />;
@@ -44,8 +59,12 @@ function Content({ agent, worker, item, previous }: { agent: string; worker: str
     case "result":
       return (
         <Speech agent={agent} from="coordinator" to="human" ts={item.ts} isForYou>
-          <div className={`mt-1 rounded-lg border p-3 ${item.ok ? "border-ok/50 bg-raised" : "border-bad/50 bg-bad-tint"}`}>
-            <p className={`mb-1 text-xs font-semibold ${item.ok ? "text-ok" : "text-bad"}`}>{item.ok ? "Finished" : "Failed"}</p>
+          <div
+            className={`mt-1 rounded-lg border p-3 ${item.ok ? "border-ok/50 bg-raised" : "border-bad/50 bg-bad-tint"}`}
+          >
+            <p className={`mb-1 text-xs font-semibold ${item.ok ? "text-ok" : "text-bad"}`}>
+              {item.ok ? "Finished" : "Failed"}
+            </p>
             <Markdown text={item.text} />
           </div>
         </Speech>
@@ -67,7 +86,10 @@ function DayLine({ ts }: { ts: number }) {
 
 function Message({ agent, worker, item, previous }: RowProps<"message">) {
   const isContinued =
-    previous?.kind === "message" && previous.from === item.from && previous.to === item.to && item.ts - previous.ts < 300;
+    previous?.kind === "message" &&
+    previous.from === item.from &&
+    previous.to === item.to &&
+    item.ts - previous.ts < 300;
   // In somebody's own stream it goes without saying that what the person says is said to them.
   const isPlain = item.from === HUMAN ? item.to === worker : item.to === HUMAN;
   const receipt = item.from === HUMAN && item.receipt ? { note: RECEIPTS[item.receipt] } : {};
@@ -165,7 +187,11 @@ function EventLine({ agent, item }: { agent: string; item: Extract<StreamItem, {
       <div className="min-w-0 max-w-[48rem] flex-1">
         {item.node || item.worker ? (
           <Link
-            to={item.worker ? { screen: "entity", agent, worker: item.worker } : { screen: "board", agent, node: item.node ?? null }}
+            to={
+              item.worker
+                ? { screen: "entity", agent, worker: item.worker }
+                : { screen: "board", agent, node: item.node ?? null }
+            }
             className="block hover:underline"
           >
             {text}

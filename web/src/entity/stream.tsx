@@ -4,8 +4,8 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
 import { PendingRow, StreamedRow } from "./live-rows.tsx";
-import { StreamRow } from "./stream-row.tsx";
 import { EntityStream, isShown, type StreamItem } from "./stream-items.ts";
+import { StreamRow } from "./stream-row.tsx";
 
 type Row =
   | { kind: "item"; key: string; item: StreamItem; previous: StreamItem | undefined }
@@ -62,8 +62,16 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
 
   return (
     <div className="relative min-h-0 flex-1">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <div ref={scroller} onScroll={look} tabIndex={0} role="log" aria-label="Stream" aria-live="off" className="h-full overflow-y-auto overscroll-contain [overflow-anchor:none]">
+      <div
+        ref={scroller}
+        onScroll={look}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        role="log"
+        aria-label="Stream"
+        aria-live="off"
+        className="h-full overflow-y-auto overscroll-contain [overflow-anchor:none]"
+      >
         {rows.length === 0 && !hasOlder && <p className="p-6 text-dim">Nothing has happened here yet.</p>}
         <div className="relative w-full" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ index, start, key: itemKey }) => {
@@ -112,7 +120,8 @@ function rowsOf(items: readonly StreamItem[], view: AgentView, worker: string): 
   const words = view.words.get(worker);
   if (words && (words.text || words.reasoning)) rows.push({ kind: "streamed", key: "streamed", words });
   for (const pending of view.pending)
-    if (pending.to === worker || pending.to === "*" || worker === HUMAN) rows.push({ kind: "pending", key: pending.key, pending });
+    if (pending.to === worker || pending.to === "*" || worker === HUMAN)
+      rows.push({ kind: "pending", key: pending.key, pending });
   return rows;
 }
 

@@ -12,14 +12,19 @@ export function ToolCard({ agent, item }: { agent: string; item: Extract<StreamI
   const status = result === null ? "working" : result.ok ? "done" : "failed";
   return (
     <div className="px-3 py-0.5 pl-12 md:px-5 md:pl-14">
-      <div className={`max-w-[49rem] rounded-md ${isOpen ? "border border-line bg-raised" : "border border-transparent"}`}>
+      <div
+        className={`max-w-[49rem] rounded-md ${isOpen ? "border border-line bg-raised" : "border border-transparent"}`}
+      >
         <button
           type="button"
           onClick={() => setOpen(!isOpen)}
           aria-expanded={isOpen}
           className="flex min-h-11 w-full items-center gap-2 rounded-md px-2 text-left text-[13px] hover:bg-hover md:min-h-7"
         >
-          <ChevronRight className={`size-3.5 shrink-0 text-dim transition-transform ${isOpen ? "rotate-90" : ""}`} aria-hidden />
+          <ChevronRight
+            className={`size-3.5 shrink-0 text-dim transition-transform ${isOpen ? "rotate-90" : ""}`}
+            aria-hidden
+          />
           <StatusDot status={status} />
           <span className="shrink-0 font-mono text-xs font-semibold">{item.tool}</span>
           <span className="min-w-0 flex-1 truncate font-mono text-xs text-dim">
@@ -55,8 +60,11 @@ function Block({ label, text }: { label: string; text: string }) {
   return (
     <div>
       <p className="text-xs font-semibold text-dim">{label}</p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre tabIndex={0} className="mt-0.5 max-h-80 overflow-auto rounded font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]">
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="mt-0.5 max-h-80 overflow-auto rounded font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]"
+      >
         {text.length > MOST ? `${text.slice(0, MOST)}\n… ${text.length - MOST} more characters` : text}
       </pre>
     </div>

@@ -99,7 +99,8 @@ const get = <T>(path: string) => call<T>("GET", path);
 const post = <T>(path: string, body: unknown) => call<T>("POST", path, body);
 
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const sent = body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+  const sent =
+    body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
   let response: Response;
   try {
     response = await fetch(path, { method, ...sent });
@@ -118,4 +119,12 @@ async function errorIn(response: Response): Promise<ApiError> {
       ? String(error.message)
       : `The server answered ${response.status}.`;
   return new ApiError(response.status, message);
+}
+
+/** The token buys a one-time link, and the link the page's cookie; the token itself is kept nowhere. */
+export async function logIn(token: string): Promise<void> {
+  const response = await fetch("/login", { method: "POST", headers: { authorization: `Bearer ${token}` } });
+  if (!response.ok) throw await errorIn(response);
+  const { url } = (await response.json()) as { url: string };
+  location.assign(url);
 }

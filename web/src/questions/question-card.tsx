@@ -54,7 +54,9 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
                     onClick={() => give(choice)}
                     className="flex min-h-11 items-center gap-2 rounded-md border border-line bg-page px-3 text-left hover:bg-hover md:min-h-9"
                   >
-                    {index < 9 && <kbd className="rounded border border-line px-1.5 font-mono text-xs text-dim">{index + 1}</kbd>}
+                    {index < 9 && (
+                      <kbd className="rounded border border-line px-1.5 font-mono text-xs text-dim">{index + 1}</kbd>
+                    )}
                     <span className="[overflow-wrap:anywhere]">{choice}</span>
                   </button>
                 ))}
@@ -68,7 +70,10 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
                 placeholder={choices.length > 0 ? "or in your own words" : "Your answer"}
                 className="min-h-11 min-w-0 flex-1 rounded-md border border-line bg-page px-2.5 md:min-h-9"
               />
-              <button type="submit" className="min-h-11 rounded-md bg-accent px-3 font-semibold text-on-accent md:min-h-9">
+              <button
+                type="submit"
+                className="min-h-11 rounded-md bg-accent px-3 font-semibold text-on-accent md:min-h-9"
+              >
                 Answer
               </button>
             </form>
@@ -83,7 +88,10 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
         )}
         {answer && (
           <p className="mt-2 text-[13px] [overflow-wrap:anywhere]">
-            <span className="font-semibold text-ok">{answer.channel === DEADLINE ? "By default" : "You answered"}:</span> {answer.text}
+            <span className="font-semibold text-ok">
+              {answer.channel === DEADLINE ? "By default" : "You answered"}:
+            </span>{" "}
+            {answer.text}
           </p>
         )}
         {!answer && isOver && <p className="mt-2 text-[13px] text-dim">No longer waited for.</p>}
@@ -92,7 +100,13 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
   );
 }
 
-function deadlineWords({ deadline_ts, default: fallback }: { deadline_ts?: number | undefined; default?: string | undefined }): string {
+function deadlineWords({
+  deadline_ts,
+  default: fallback,
+}: {
+  deadline_ts?: number | undefined;
+  default?: string | undefined;
+}): string {
   if (deadline_ts === undefined) return "";
   const otherwise = fallback === undefined ? "" : `; then “${fallback}” counts`;
   return `Until ${clockTime(deadline_ts)}${otherwise}.`;

@@ -33,7 +33,12 @@ export function Dialog({
         <div className="flex max-h-[85dvh] flex-col">
           <div className="flex items-center justify-between border-b border-line px-4 py-2.5">
             <h2 className="font-semibold">{title}</h2>
-            <button type="button" onClick={onClose} className="grid size-11 place-items-center rounded-md hover:bg-hover md:size-8" aria-label="Close">
+            <button
+              type="button"
+              onClick={onClose}
+              className="grid size-11 place-items-center rounded-md hover:bg-hover md:size-8"
+              aria-label="Close"
+            >
               <X className="size-4" aria-hidden />
             </button>
           </div>

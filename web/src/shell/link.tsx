@@ -8,12 +8,15 @@ export function Link({
   children,
   current = false,
   label,
+  node,
 }: {
   to: Place;
   className?: string;
   children: ReactNode;
   current?: boolean;
   label?: string;
+  /** The node it stands for, on the board. */
+  node?: string;
 }) {
   const route = useRoute();
   const sameAgent = "agent" in to && "agent" in route && to.agent === route.agent;
@@ -23,6 +26,7 @@ export function Link({
       className={className}
       aria-current={current ? "page" : undefined}
       aria-label={label}
+      data-node={node}
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
         event.preventDefault();

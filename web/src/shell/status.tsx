@@ -1,7 +1,17 @@
 import type { WorkerState } from "../../../src/projections/index.ts";
 
 /** How somebody fares: told by shape as well as by colour. */
-export type Status = "idle" | "working" | "asking" | "waiting" | "done" | "failed" | "paused" | "stopped" | "retired" | "pending";
+export type Status =
+  | "idle"
+  | "working"
+  | "asking"
+  | "waiting"
+  | "done"
+  | "failed"
+  | "paused"
+  | "stopped"
+  | "retired"
+  | "pending";
 
 const LOOKS: Record<Status, { colour: string; label: string }> = {
   idle: { colour: "text-ok", label: "idle" },

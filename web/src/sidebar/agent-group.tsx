@@ -10,7 +10,8 @@ import { type Place, useRoute } from "../shell/route.ts";
 import { StatusDot, statusOfAgent, statusOfWorker } from "../shell/status.tsx";
 import { unreadFrom } from "../shell/unread.ts";
 
-const ROW = "flex min-h-11 items-center gap-2 rounded-md pr-2 pl-7 text-[13px] hover:bg-hover md:min-h-7 aria-[current]:bg-tint aria-[current]:font-semibold";
+const ROW =
+  "flex min-h-11 items-center gap-2 rounded-md pr-2 pl-7 text-[13px] hover:bg-hover md:min-h-7 aria-[current]:bg-tint aria-[current]:font-semibold";
 
 /** One agent: who is in its team, and its other screens. Folded unless it is looked at or at work. */
 export function AgentGroup({ summary }: { summary: AgentSummary }) {
@@ -74,7 +75,12 @@ function Team({ id }: { id: string }) {
         </span>
       </Link>
       {inOrder(workers).map((worker) => (
-        <Link key={worker.id} to={{ screen: "entity", agent: id, worker: worker.id }} current={isWith(worker.id)} className={ROW}>
+        <Link
+          key={worker.id}
+          to={{ screen: "entity", agent: id, worker: worker.id }}
+          current={isWith(worker.id)}
+          className={ROW}
+        >
           <StatusDot status={statusOfWorker(worker)} />
           <span className={`truncate ${worker.status === "retired" ? "text-dim" : ""}`}>{worker.spawned.name}</span>
           <span className="ml-auto">
@@ -101,7 +107,9 @@ function EntityBadge({ situation, worker }: { situation: Situation | null; worke
 function Badge({ count, isUrgent }: { count: number; isUrgent: boolean }) {
   if (count === 0) return null;
   return (
-    <span className={`rounded-full px-1.5 text-[11px] leading-4 font-semibold ${isUrgent ? "bg-wait text-page" : "bg-accent text-on-accent"}`}>
+    <span
+      className={`rounded-full px-1.5 text-[11px] leading-4 font-semibold ${isUrgent ? "bg-wait text-page" : "bg-accent text-on-accent"}`}
+    >
       {count}
       <span className="sr-only">{isUrgent ? " waiting for you" : " new"}</span>
     </span>

@@ -23,7 +23,9 @@ export function NeedsYou({ items }: { items: readonly InboxItem[] }) {
                 <StatusDot status={item.kind === "question" ? "asking" : "waiting"} title={item.kind} />
               </span>
               <span className="min-w-0">
-                <span className="line-clamp-2 text-[13px] leading-snug [overflow-wrap:anywhere]">{firstLine(item.text)}</span>
+                <span className="line-clamp-2 text-[13px] leading-snug [overflow-wrap:anywhere]">
+                  {firstLine(item.text)}
+                </span>
                 <span className="block truncate text-xs text-dim">
                   {item.from.name} · {item.agent.name} · {age(Date.now() / 1000 - item.since_ts)}
                 </span>

@@ -10,7 +10,7 @@ import { amount } from "../text/figures.ts";
 const FIELD = "mt-1 w-full rounded-md border border-line bg-page px-2.5 min-h-11 md:min-h-9";
 const LABEL = "block text-[13px] font-semibold";
 
-export function NewAgent() {
+export default function NewAgent() {
   const models = useLoaded("models", listModels);
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
@@ -52,7 +52,6 @@ export function NewAgent() {
             name="goal"
             required
             rows={4}
-            // biome-ignore lint/a11y/noAutofocus: a dialog puts the focus on what it is about
             autoFocus
             placeholder="What should be true when it is done? Say it as you would to a colleague."
             className={`${FIELD} py-2 font-normal`}
@@ -62,16 +61,18 @@ export function NewAgent() {
           />
         </label>
         <div className="grid gap-4 sm:grid-cols-2">
-          <label className={LABEL}>
+          <label className={LABEL} htmlFor="model">
             Model
             <ModelSelect name="model" models={listed} standard={standard} onChoose={setModel} />
           </label>
-          <label className={LABEL}>
+          <label className={LABEL} htmlFor="worker_model">
             Model of its workers
             <ModelSelect name="worker_model" models={listed} standard="the same" onChoose={() => {}} />
           </label>
         </div>
-        {chosen && <ModelNote model={chosen} why={model ? "" : models.state === "ready" ? models.value.default.why : ""} />}
+        {chosen && (
+          <ModelNote model={chosen} why={model ? "" : models.state === "ready" ? models.value.default.why : ""} />
+        )}
         <div className="grid gap-4 sm:grid-cols-3">
           <label className={LABEL}>
             Name
@@ -79,7 +80,14 @@ export function NewAgent() {
           </label>
           <label className={LABEL}>
             Budget in USD
-            <input name="budget" type="number" min="0.01" step="0.01" placeholder="no limit" className={`${FIELD} font-normal`} />
+            <input
+              name="budget"
+              type="number"
+              min="0.01"
+              step="0.01"
+              placeholder="no limit"
+              className={`${FIELD} font-normal`}
+            />
           </label>
           <label className={LABEL}>
             Mode
@@ -96,7 +104,11 @@ export function NewAgent() {
         )}
         <div className="flex items-center justify-end gap-3">
           <span className="mr-auto hidden text-xs text-dim sm:inline">Ctrl+Enter begins</span>
-          <button type="submit" disabled={isBusy} className="min-h-11 rounded-md bg-accent px-4 font-semibold text-on-accent disabled:opacity-60 md:min-h-9">
+          <button
+            type="submit"
+            disabled={isBusy}
+            className="min-h-11 rounded-md bg-accent px-4 font-semibold text-on-accent disabled:opacity-60 md:min-h-9"
+          >
             {isBusy ? "Beginning…" : "Begin"}
           </button>
         </div>
@@ -105,9 +117,25 @@ export function NewAgent() {
   );
 }
 
-function ModelSelect({ name, models, standard, onChoose }: { name: string; models: readonly ListedModel[]; standard: string; onChoose: (id: string) => void }) {
+function ModelSelect({
+  name,
+  models,
+  standard,
+  onChoose,
+}: {
+  name: string;
+  models: readonly ListedModel[];
+  standard: string;
+  onChoose: (id: string) => void;
+}) {
   return (
-    <select name={name} defaultValue="" onChange={(event) => onChoose(event.target.value)} className={`${FIELD} font-normal`}>
+    <select
+      id={name}
+      name={name}
+      defaultValue=""
+      onChange={(event) => onChoose(event.target.value)}
+      className={`${FIELD} font-normal`}
+    >
       <option value="">{standard ? `${standard} (chosen)` : "chosen for you"}</option>
       {models.map(({ id, usable, price_usd_per_million: price }) => (
         <option key={id} value={id} disabled={!usable}>

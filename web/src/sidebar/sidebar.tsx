@@ -14,11 +14,20 @@ export function Sidebar() {
   return (
     <nav aria-label="Agents" className="flex h-full min-h-0 flex-col bg-panel">
       <div className="flex h-12 shrink-0 items-center gap-1 border-b border-line pr-2 pl-3">
-        <Link to={{ screen: "home" }} className="mr-auto flex items-center gap-2 rounded-md py-1 font-semibold tracking-tight">
-          <img src="/ui/icon.svg" alt="" className="size-5" />
+        <Link
+          to={{ screen: "home" }}
+          className="mr-auto flex items-center gap-2 rounded-md py-1 font-semibold tracking-tight"
+        >
+          <img src="/favicon.svg" alt="" className="size-5" />
           Agiraph
         </Link>
-        <button type="button" className={ICON} onClick={() => open("palette")} aria-label="Find (Ctrl+K)" title="Find (Ctrl+K)">
+        <button
+          type="button"
+          className={ICON}
+          onClick={() => open("palette")}
+          aria-label="Find (Ctrl+K)"
+          title="Find (Ctrl+K)"
+        >
           <Search className="size-4" aria-hidden />
         </button>
         <NotifyButton />
@@ -51,11 +60,19 @@ export function Sidebar() {
 
 /** Browsers ask for it only after a click. */
 function NotifyButton() {
-  const [permission, setPermission] = useState(() => (typeof Notification === "undefined" ? "denied" : Notification.permission));
+  const [permission, setPermission] = useState(() =>
+    typeof Notification === "undefined" ? "denied" : Notification.permission,
+  );
   if (permission !== "default") return null;
   const ask = () => void Notification.requestPermission().then(setPermission, () => setPermission("denied"));
   return (
-    <button type="button" className={ICON} onClick={ask} aria-label="Notify me of questions" title="Notify me of questions">
+    <button
+      type="button"
+      className={ICON}
+      onClick={ask}
+      aria-label="Notify me of questions"
+      title="Notify me of questions"
+    >
       <Bell className="size-4" aria-hidden />
     </button>
   );

@@ -6,7 +6,9 @@ import { Fragment, memo, type ReactNode } from "react";
  * elements below. An image becomes a link, so that nothing is fetched from elsewhere by being looked at.
  */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  return <div className="prose min-w-0 [overflow-wrap:anywhere]">{blocks(lexer(text, { gfm: true, breaks: true }))}</div>;
+  return (
+    <div className="prose min-w-0 [overflow-wrap:anywhere]">{blocks(lexer(text, { gfm: true, breaks: true }))}</div>
+  );
 });
 
 function blocks(tokens: readonly Token[]): ReactNode[] {
