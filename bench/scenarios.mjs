@@ -56,5 +56,13 @@ export function scenarios({ quick }) {
       budgetMs: 60_000,
       only: "ours",
     },
+    restart: {
+      title: "a home of 100 agents with 1,000,000 facts, opened by a new process after a kill",
+      job: { agents: 100, facts: 1_000_000 },
+      conversations: 0,
+      repetitions: quick ? 1 : 3,
+      budgetMs: 60_000,
+      only: "ours",
+    },
   };
 }

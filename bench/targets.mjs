@@ -38,6 +38,8 @@ export function judge(table) {
       2,
     ),
     target("a search among 100,000 remembered sections", figure(OURS, "memory.query_ms"), 50, " ms"),
+    target("ready with 1,000,000 facts over 100 agents", figure(OURS, "restart.ready_ms"), 3_000, " ms"),
+    target("memory of an agent that rests", figure(OURS, "restart.idle_kb"), 200, " KB"),
     target("start to first request, to the floor's", toFloor("cold.first_request_ms"), 3),
   ].filter(({ ratio }) => Number.isFinite(ratio) && ratio > 0);
 }

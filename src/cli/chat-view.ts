@@ -1,6 +1,7 @@
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR } from "../protocol/index.ts";
 import type { Activity } from "./activity.ts";
+import { asleepWords } from "./asleep.ts";
 import { LiveRegion } from "./live-region.ts";
 import { standingWords } from "./look.ts";
 import type { StoryLine } from "./story.ts";
@@ -51,7 +52,8 @@ export function plainChat(terminal: Terminal): ChatView {
 
 function headOf(now: Situation, activity: Activity): string {
   const { created, status } = now.agent;
-  const doing = status === "working" ? activity.get(COORDINATOR) : undefined;
+  const asleep = () => asleepWords(now, Date.now() / 1000);
+  const doing = status === "working" ? (asleep() ?? activity.get(COORDINATOR)) : undefined;
   return plain([created.name, standingWords(status, now), ...(doing ? [`coordinator: ${doing}`] : [])].join(" · "));
 }
 

@@ -32,8 +32,13 @@ function isAwake(worker: WorkerState | undefined): boolean {
 /** Between the end of one piece of work and what follows from it lies only our own disk. */
 const QUIET_MS = 300;
 
+interface Parkable {
+  now: Situation;
+  log: Pick<Agent["log"], "subscribe">;
+}
+
 /** Resolves when everything waits for the human, and nothing else was under way. */
-export function whenParked({ log, now }: Agent, signal: AbortSignal): Promise<void> {
+export function whenParked({ log, now }: Parkable, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | undefined;
   const look = () => {

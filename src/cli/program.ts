@@ -34,8 +34,10 @@ async function exitCodeOf(words: string[], terminal: Terminal): Promise<ExitCode
     code = ended;
   });
   try {
-    if (words.length === 0) program.outputHelp();
-    else await program.parseAsync(words, { from: "user" });
+    // `npm start` alone is the whole thing: API and page. The program's own name alone asks what it can do.
+    const isNpmStart = words.length === 0 && terminal.env.npm_lifecycle_event === "start";
+    if (words.length === 0 && !isNpmStart) program.outputHelp();
+    else await program.parseAsync(isNpmStart ? ["serve"] : words, { from: "user" });
     return code;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportFailure(error, terminal, words.includes("--json"));
@@ -65,6 +67,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .option("--model <provider/model>", "who thinks (AGIRAPH_MODEL)")
     .option("--worker-model <provider/model>", "who thinks for the workers (AGIRAPH_WORKER_MODEL); the same by default")
     .addOption(new Option("--mode <mode>", "finite ends with its goal, infinite stays").choices(["finite", "infinite"]))
+    .option("--every <duration>", "how long an infinite agent sleeps between its cycles: 30s, 10m, 2h, 1d", duration)
     .option("--budget <usd>", "stop calling models when so much is spent", positive)
     .option("--detach", "leave it working in the background")
     .option("--unsafe-no-sandbox", UNSAFE)
@@ -73,9 +76,33 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     );
 
   program
+    .command("serve")
+    .description("serve the API and the web page for all agents of this home")
+    .option("--port <number>", "where to listen (AGIRAPH_PORT, default 4747); 0 is any free port", port)
+    .option("--host <address>", "another address than this machine's own; wants TLS or a proxy in config.json")
+    .option("--unsafe-no-sandbox", UNSAFE)
+    .action(does(async (call, options: object) => (await import("./commands/serve.ts")).serve(call, options)));
+
+  program
+    .command("token")
+    .description("print the API's token")
+    .option("--link", "a link that logs a browser in, once; the server must be running")
+    .action(does(async (call, options: object) => (await import("./commands/token.ts")).token(call, options)));
+
+  program
     .command("ls")
     .description("the agents of this home")
-    .action(does(async (call) => (await import("./commands/ls.ts")).ls(call)));
+    .option("--all", "those that were put away with `rm` too")
+    .action(does(async (call, options: object) => (await import("./commands/ls.ts")).ls(call, options)));
+
+  program
+    .command("rm")
+    .description("stop an agent and put it out of sight; nothing is erased")
+    .argument("<agent>", AGENT)
+    .option("--undo", "bring it back")
+    .action(
+      does(async (call, agent: string, options: object) => (await import("./commands/rm.ts")).rm(call, agent, options)),
+    );
 
   program
     .command("inbox")
@@ -99,7 +126,9 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
 
   program
     .command("resume")
-    .description("go on where an agent was stopped, failed or was interrupted")
+    .description(
+      "go on where an agent was stopped, failed or was interrupted; one that is done keeps its triggers' time",
+    )
     .argument("<agent>", AGENT)
     .option("--budget <usd>", "from now on this much may be spent in all", positive)
     .option("--budget-tokens <number>", "from now on so many tokens may be used in all", tokens)
@@ -182,6 +211,21 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     );
 
   program
+    .command("triggers")
+    .description("what an agent is to do later, and when")
+    .argument("<agent>", AGENT)
+    .option("--all", "also those that ended")
+    .option("--add <json>", "a new one: {type, config, action, time_zone?, missed?}")
+    .option("--cancel <id>", "it never fires again")
+    .option("--pause <id>", "it does not fire until it is resumed")
+    .option("--resume <id>", "a paused one goes on from now")
+    .action(
+      does(async (call, agent: string, options: object) =>
+        (await import("./commands/triggers.ts")).triggers(call, agent, options),
+      ),
+    );
+
+  program
     .command("doctor")
     .description("what is installed and reachable here, and what each missing thing costs")
     .action(does(async (call) => (await import("./commands/doctor.ts")).doctor(call)));
@@ -236,6 +280,21 @@ function positive(text: string): number {
   if (!(value > 0) || !Number.isFinite(value))
     throw new InvalidArgumentError("It must be an amount above 0, e.g. 2.50.");
   return value;
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+function duration(text: string): number {
+  const [, amount = "", unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const seconds = Number(amount) * (UNITS[unit] ?? 0);
+  if (seconds < 1 || seconds > 366 * 86_400)
+    throw new InvalidArgumentError("It must be between a second and a year, e.g. 30s, 10m, 2h or 1d.");
+  return seconds;
+}
+
+function port(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError("It must be a port, e.g. 4747.");
+  return Number(text);
 }
 
 function tokens(text: string): number {

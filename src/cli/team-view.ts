@@ -1,6 +1,7 @@
 import type { Situation } from "../projections/index.ts";
-import type { Fact } from "../protocol/index.ts";
+import { COORDINATOR, type Fact } from "../protocol/index.ts";
 import { type Activity, applyToActivity } from "./activity.ts";
+import { asleepWords } from "./asleep.ts";
 import { LiveRegion } from "./live-region.ts";
 import { statusTree } from "./status-tree.ts";
 import { Story, type StoryLine } from "./story.ts";
@@ -69,7 +70,7 @@ export function liveView(
     const typed = prompt(columns);
     const tree = statusTree({
       now: now(),
-      activity: withWords(activity, thinking),
+      activity: withSleep(withWords(activity, thinking), now()),
       seconds: (performance.now() - began) / SECOND,
       columns,
       lines: Math.max(0, lines - typed.length),
@@ -120,3 +121,9 @@ function withWords(activity: Activity, thinking: ReadonlyMap<string, string>): A
 }
 
 const LATEST = 60;
+
+/** Whoever sleeps waits for nobody of the team. */
+function withSleep(activity: Activity, now: Situation): Activity {
+  const words = asleepWords(now, Date.now() / SECOND);
+  return words === undefined ? activity : new Map([...activity, [COORDINATOR, words]]);
+}

@@ -161,6 +161,29 @@ describe.skipIf(!hasTmux)(
       expect(screen.join("\n")).not.toContain("★");
     });
 
+    test("an infinite agent between its cycles is seen to be asleep, and until when", async () => {
+      await using sleepy = await startProviderServer({
+        turns: [{ calls: [{ name: "checkpoint", args: { summary: "Nothing new." } }] }],
+      });
+      const server = `OLLAMA_BASE_URL='${sleepy.env.OLLAMA_BASE_URL}'`;
+      await pane.open(100, 40, `${server} ${command()} --mode infinite --every 1h`);
+      const screen = await vi.waitFor(async () => {
+        const lines = await pane.screen();
+        expect(lines.join("\n")).toContain("asleep");
+        return lines;
+      }, 10_000);
+      expect(screen.slice(-2).map(stable)).toEqual([
+        expect.stringMatching(/^★ coordinator: asleep until (\d{4}-\d\d-\d\d )?\w+:\w\w$/),
+        "› ▏ type to talk to the coordinator, /help for more",
+      ]);
+      await pane.tmux("send-keys", "C-c");
+      await pane.ended();
+      expect((await pane.screen()).slice(-2).map(stable)).toEqual([
+        expect.stringMatching(/^Stopped after 1 model call, .* Go on with: agiraph resume ID$/),
+        "exit code 130",
+      ]);
+    });
+
     test("a question is asked inline and answered by typing; other words go to the coordinator; nothing is torn", async () => {
       await using asking = await startProviderServer({
         turns: [

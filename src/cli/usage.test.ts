@@ -35,6 +35,7 @@ test("alone it prints help, and every command that help names has its own", asyn
     "logs",
     "files",
     "memory",
+    "triggers",
     "doctor",
     "models",
     "completion",

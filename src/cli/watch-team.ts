@@ -10,6 +10,7 @@ import { commandLine, type Invocation } from "./invocation.ts";
 import { listenToKeys, listenToLines } from "./keyboard.ts";
 import { whenParked } from "./parked.ts";
 import { waitingLines } from "./question-text.ts";
+import { restingWords, somethingElse, triggersLeft, waitsForTriggers } from "./resting.ts";
 import { resultLines } from "./result.ts";
 import { sayTo } from "./speaker.ts";
 import { TalkLine } from "./talk-line.ts";
@@ -21,17 +22,25 @@ import { plain } from "./width.ts";
 /** Something to be said in passing, if there is something; nobody waits for it. */
 export type Remark = Promise<string | undefined>;
 
+/** Whether one leaves with the end of the work, or waits with an agent that is done for what its triggers will do. */
+export type Stay = "to_the_end" | "for_triggers";
+/** An agent that is watched and talked to, in this process or in the server's. */
+export type Watched = Pick<Agent, "now" | "onDelta" | "send" | "respond" | "nudge" | "stop" | "seen" | "idle"> & {
+  log: Pick<Agent["log"], "seq" | "dir" | "read" | "subscribe">;
+};
+
 /** Shows an agent's team at work until it ends, stops it when asked to, and tells what came out of it. */
 export async function watchTeam(
-  agent: Agent,
+  agent: Watched,
   after: number,
   call: Invocation,
   remarks: Remark[] = [],
+  stay: Stay = "to_the_end",
 ): Promise<ExitCode> {
   const began = performance.now();
   const attended = isAttended(call);
   const { view, talk } = attended ? talkingView(call, agent) : { view: viewFor(call, agent), talk: undefined };
-  obeyInterrupts(agent, call, view);
+  const interrupted = obeyInterrupts(agent, call, view);
   // Through the view: anybody else writing to the terminal would tear the live region.
   for (const remark of remarks) void remark.then((words) => words && view.note(words));
   const unhear = agent.onDelta((delta) => view.delta(delta));
@@ -48,7 +57,11 @@ export async function watchTeam(
       seq = agent.log.seq;
       if ((await Promise.race([ended(agent, talk), ...parked])) === "parked") break;
       // What was typed in the last moment may be its next goal.
-      if (!isAtWork(agent.now.agent.status)) break;
+      if (isAtWork(agent.now.agent.status)) continue;
+      if (stay === "to_the_end" || !waitsForTriggers(agent.now) || interrupted.aborted) break;
+      view.note(`${restingWords(agent.now)} Ctrl-C leaves.`);
+      await somethingElse(agent, interrupted);
+      seq = -1;
     }
   } finally {
     watching.abort();
@@ -56,10 +69,14 @@ export async function watchTeam(
     unwatch();
     view.close();
   }
+  if (stay === "for_triggers" && agent.now.agent.status === "completed") {
+    call.terminal.say(triggersLeft(agent.now, call) ?? `${agent.now.agent.created.name} has no triggers any more.`);
+    return interrupted.aborted ? EXIT.interrupted : EXIT.done;
+  }
   return tellEnding(agent, call, (performance.now() - began) / 1000);
 }
 
-async function ended(agent: Agent, talk: TalkLine | undefined): Promise<"ended"> {
+async function ended(agent: Watched, talk: TalkLine | undefined): Promise<"ended"> {
   await agent.idle();
   await talk?.said;
   return "ended";
@@ -69,13 +86,13 @@ function isForHuman(fact: Fact): boolean {
   return fact.type === "message.sent" && (fact.data.reader ?? fact.data.to) === HUMAN;
 }
 
-function viewFor({ json, terminal }: Invocation, agent: Agent): TeamView {
+function viewFor({ json, terminal }: Invocation, agent: Watched): TeamView {
   if (json) return jsonView(terminal);
   return isLive(terminal) ? liveView(terminal, () => agent.now) : plainView(terminal, () => agent.now);
 }
 
 /** The team at work, and a line to talk to it. */
-function talkingView({ terminal }: Invocation, agent: Agent): { view: TeamView; talk: TalkLine } {
+function talkingView({ terminal }: Invocation, agent: Watched): { view: TeamView; talk: TalkLine } {
   const talk: TalkLine = new TalkLine({
     now: () => agent.now,
     say: (saying) => sayTo(agent, saying),
@@ -115,14 +132,18 @@ function talkingView({ terminal }: Invocation, agent: Agent): { view: TeamView; 
 }
 
 /** To the end of the process: whoever presses Ctrl-C while it is closing its files means to leave it too. */
-function obeyInterrupts(agent: Agent, call: Invocation, view: TeamView): void {
+function obeyInterrupts(agent: Watched, call: Invocation, view: TeamView): AbortSignal {
   const { terminal } = call;
+  const interrupted = new AbortController();
   // When stopping fails, so does waiting for the end, and that is reported.
-  const stop = () => void agent.stop("human").catch(() => {});
+  const stop = () => {
+    interrupted.abort();
+    agent.stop("human").catch(() => {});
+  };
   terminal.readerLeft.addEventListener("abort", stop, { once: true });
   onInterrupt(process, {
     first() {
-      view.note("Stopping … (Ctrl-C again leaves at once)");
+      if (isAtWork(agent.now.agent.status)) view.note("Stopping … (Ctrl-C again leaves at once)");
       stop();
     },
     second() {
@@ -133,12 +154,13 @@ function obeyInterrupts(agent: Agent, call: Invocation, view: TeamView): void {
       void terminal.drained().then(leave);
     },
   });
+  return interrupted.signal;
 }
 
 /** A reader that is stuck must not hold back somebody who pressed Ctrl-C twice. */
 const LEAVE_AT_ONCE_MS = 200;
 
-async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number): Promise<ExitCode> {
+async function tellEnding({ now, log }: Watched, call: Invocation, seconds: number): Promise<ExitCode> {
   const { terminal, json } = call;
   const { agent, spending } = now;
   const paint = terminal.errPaint;
@@ -152,6 +174,8 @@ async function tellEnding({ now, log }: Agent, call: Invocation, seconds: number
       const mark = undone === "" ? paint.green("✓") : paint.yellow("✓");
       const done = undone === "" ? "is done" : `is done, but ${undone}`;
       terminal.say(`${mark} ${agent.created.name} ${done}: ${figures}. Look: ${commandLine(call, "show", id)}`);
+      const left = triggersLeft(now, call);
+      if (left) terminal.say(left);
       return EXIT.done;
     }
     case "paused":

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { apply, begin, type Situation } from "../projections/index.ts";
-import type { Fact, NewFact } from "../protocol/index.ts";
+import type { Fact, NewFact, NodeId } from "../protocol/index.ts";
 import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
 import type { AgentLog } from "../store/store.ts";
@@ -44,6 +44,29 @@ test("M1. taken up at its cursor, a mailbox holds what came since, however much 
       content: "[Message from your human]: 999\n\n[Message from your human]: 1999",
       upto: cursor + 2000,
       messages: ["999", "1999"],
+    },
+  ]);
+});
+
+test("M1a. who takes up a node again hears what ended below it, not below other nodes, and no letter twice", async () => {
+  const { log, now } = await newAgent();
+  const facts = [
+    ...["node-1", "node-2"].flatMap((id) => [node(id, null), assigned(id, "alice"), node(`${id}1`, id)]),
+    hello("*", "read on node-2"),
+    seen("read on node-2"),
+    ...["node-11", "node-21"].flatMap((id) => [assigned(id, "bob"), completed(id)]),
+    hello("*", "to all"),
+  ];
+  await log.append({ facts }).durable;
+  const told = 1 + facts.findIndex((fact) => fact.type === "message.received");
+  const box = await Mailbox.open(log, "alice", 0, now, { node: "node-1", told });
+  expect(box.take()).toEqual([
+    {
+      role: "user",
+      from: "human",
+      content: "node-11 completed by bob: Done.\n\n[Message from your human]: to all",
+      upto: log.seq,
+      messages: ["to all"],
     },
   ]);
 });
@@ -127,6 +150,25 @@ test("a closed mailbox hears nothing any more", async () => {
 function hello(to: string, text: string): NewFact {
   const file = "_messages/0001.md";
   return { type: "message.sent", data: { message_id: text, from: "human", to, text, file, hops: 1 } };
+}
+
+function node(node_id: string, parent_node_id: string | null): NewFact {
+  return {
+    type: "node.created",
+    data: {
+      ...{ run_id: "run-1", node_id: node_id as NodeId, parent_node_id: parent_node_id as NodeId | null },
+      ...{ task: "t", inference: "multi", created_by: "coordinator" },
+      ...{ dependencies: [], refs: {}, deliverables: [] },
+    },
+  };
+}
+
+function assigned(node_id: string, worker_id: string): NewFact {
+  return { type: "node.assigned", data: { node_id: node_id as NodeId, worker_id } };
+}
+
+function completed(node_id: string): NewFact {
+  return { type: "node.completed", data: { node_id: node_id as NodeId, worker_id: "bob", summary: "Done." } };
 }
 
 function seen(message_id: string): NewFact {

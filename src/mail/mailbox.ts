@@ -1,31 +1,47 @@
 import type { Situation } from "../projections/index.ts";
-import { COORDINATOR, type Fact, HUMAN, type UserEntry } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, HUMAN, type NodeId, type UserEntry } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import { type News, newsFor, newsOfLetter } from "./news.ts";
+
+/** The node a worker reads on, and up to where mail was told on whatever they did before. */
+export interface OnNode {
+  node: NodeId;
+  told: number;
+}
 
 /**
  * What one reader has not been told yet: the facts after its cursor.
  *
  * M1. The cursor is kept in the conversation itself (`upto`), written with the words it stands for: news is told once,
  *     whatever crashes.
+ * M1a. Who takes up a node again after other work is told what happened below that node since they left it, and no
+ *     letter that they read on the way.
  * M2. Nobody polls: `arrived` is a promise that the log resolves.
  */
 export class Mailbox {
   readonly #reader: string;
   readonly #now: () => Situation;
+  readonly #on: OnNode | undefined;
   #waiting: (News & { seq: number })[] = [];
   #cursor: number;
   #wake: (() => void) | undefined;
   #close: () => void = () => {};
 
-  private constructor(reader: string, cursor: number, now: () => Situation) {
+  private constructor(reader: string, cursor: number, now: () => Situation, on: OnNode | undefined) {
     this.#reader = reader;
     this.#cursor = cursor;
     this.#now = now;
+    this.#on = on;
   }
 
-  static async open(log: AgentLog, reader: string, cursor: number, now: () => Situation): Promise<Mailbox> {
-    const box = new Mailbox(reader, cursor, now);
+  static async open(
+    log: AgentLog,
+    reader: string,
+    cursor: number,
+    now: () => Situation,
+    on?: OnNode,
+  ): Promise<Mailbox> {
+    const box = new Mailbox(reader, cursor, now, on);
     // First listen, then read what was before: a fact may come by both ways, and counts once.
     const live: Fact[] = [];
     let listener = (fact: Fact): void => {
@@ -102,7 +118,8 @@ export class Mailbox {
 
   /** Whoever takes work up again finds old mail in the log that has meanwhile been read in their place. */
   #isSomebodyElses(fact: Fact): boolean {
-    if (fact.type !== "message.sent" || fact.data.to === "*") return false;
+    if (fact.type !== "message.sent") return false;
+    if (fact.data.to === "*") return fact.seq <= (this.#on?.told ?? 0);
     const letter = this.#now().letters.queued[fact.data.message_id];
     return letter?.reader !== this.#reader;
   }
@@ -111,7 +128,7 @@ export class Mailbox {
     if (fact.seq <= this.#cursor) return;
     this.#cursor = fact.seq;
     if (this.#isSomebodyElses(fact)) return;
-    const news = newsFor(this.#reader, fact, this.#now());
+    const news = newsFor(this.#reader, fact, this.#now(), this.#on?.node);
     if (news === undefined) return;
     this.#waiting.push({ ...news, seq: fact.seq });
     this.#wake?.();

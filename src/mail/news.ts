@@ -19,8 +19,11 @@ export interface News {
   from?: string;
 }
 
-/** What this fact has to tell this reader, in words, or nothing. Pure: mail is a reading of the log. */
-export function newsFor(reader: string, fact: Fact, now: Situation): News | undefined {
+/**
+ * What this fact has to tell this reader, in words, or nothing. Pure: mail is a reading of the log. Of the nodes below
+ * hears whoever is on the node above them, and only while they are on that one.
+ */
+export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId): News | undefined {
   if (fact.type === "message.sent") {
     const { from, to, message_id, text } = fact.data;
     const isFor = (fact.data.reader ?? to) === reader || (to === "*" && from !== reader);
@@ -42,7 +45,7 @@ export function newsFor(reader: string, fact: Fact, now: Situation): News | unde
   if (fact.type === "human.nudge") {
     return reader === COORDINATOR ? { text: `[A hint from your human]: ${fact.data.text}`, from: HUMAN } : undefined;
   }
-  const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now);
+  const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
   return text === undefined ? undefined : { text };
 }
 
@@ -100,11 +103,11 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
   }
 }
 
-function newsOfChildren(reader: string, fact: Fact, now: Situation): string | undefined {
+function newsOfChildren(reader: string, fact: Fact, now: Situation, on?: NodeId): string | undefined {
   if (fact.type !== "node.completed" && fact.type !== "node.failed" && fact.type !== "node.reopened") return undefined;
   if (fact.type !== "node.reopened" && !stands(fact, now)) return undefined;
   const parent = parentWhen(fact, now);
-  const mine = parent && "worker_id" in parent && parent.worker_id === reader;
+  const mine = parent && "worker_id" in parent && parent.worker_id === reader && (on ?? parent.id) === parent.id;
   if (!mine) return undefined;
   return fact.type === "node.reopened" ? reopeningOf(fact.data.node_id) : endOf(fact.data.node_id, now);
 }

@@ -1,4 +1,5 @@
 export * from "./agent.ts";
+export * from "./agent-summary.ts";
 export * from "./attention.ts";
 export * from "./board.ts";
 export { fitsPattern } from "./event-match.ts";

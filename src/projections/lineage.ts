@@ -14,6 +14,20 @@ export function waitsForAny(node: NodeState, above: ReadonlySet<NodeId>, board: 
   return false;
 }
 
+/** Whether it is held, or builds on something that is: it waits for a trigger that may never come. */
+export function isHeldUp(node: NodeState, board: Board): boolean {
+  const seen = new Set<NodeId>();
+  const queue = [node.id];
+  for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
+    const each = board.nodes[id];
+    if (seen.has(id) || each?.status !== "pending") continue;
+    if (each.held) return true;
+    seen.add(id);
+    queue.push(...each.spec.dependencies);
+  }
+  return false;
+}
+
 /** The node itself and everything above it. */
 export function ancestorsOf(board: Board, node: NodeState | undefined): Set<NodeId> {
   const above = new Set<NodeId>();

@@ -46,6 +46,12 @@ export const configSchema = z.strictObject({
   worker_model: z.string().optional(),
   budget_usd: z.number().positive().optional(),
   budget_tokens: z.int().positive().optional(),
+  /** How long an infinite agent sleeps between its cycles; an hour if left out. */
+  cycle_seconds: z
+    .number()
+    .min(1)
+    .max(366 * 86_400)
+    .optional(),
   /** Every stage that was reconvened waits for a person: `agiraph resume` approves. */
   approve_stages: z.boolean().optional(),
   max_concurrent: z.int().min(1).max(1000).optional(),

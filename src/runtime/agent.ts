@@ -1,22 +1,5 @@
-import {
-  apply,
-  currentStage,
-  isAtWork,
-  type Letter,
-  type NodeState,
-  openNodes,
-  SITUATION_VERSION,
-  type Situation,
-} from "../projections/index.ts";
-import {
-  COORDINATOR,
-  type Fact,
-  type FactOf,
-  HUMAN,
-  type NewFact,
-  type NodeId,
-  type RunId,
-} from "../protocol/index.ts";
+import { apply, isAtWork, type NodeState, type Situation, summarise } from "../projections/index.ts";
+import { COORDINATOR, type Fact, type FactOf, type NodeId, type RunId } from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
 import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
 import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
@@ -24,36 +7,29 @@ import { NodeTraces } from "../store/node-trace.ts";
 import { nodeDir, runDir } from "../store/paths.ts";
 import { writeGoal, writeOutput } from "../store/run-files.ts";
 import type { AgentLog } from "../store/store.ts";
-import { writeTriggers } from "../store/triggers-file.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { coordinate } from "../workers/coordinator.ts";
-import { MEMORY_UPKEEP } from "../workers/cycles.ts";
 import type { Workplace } from "../workers/harnessed.ts";
-import { noteRun, upkeepOf } from "../workers/memories.ts";
+import { noteRun } from "../workers/memories.ts";
 import { BudgetExhausted, Purse } from "../workers/purse.ts";
-import { Alarms } from "./alarms.ts";
 import { type OpenChannel, Postman } from "./channels.ts";
+import { endOf, unheardGoal } from "./ending.ts";
 import { foreseen } from "./foreseen-log.ts";
-import {
-  type Channel,
-  checkNewGoal,
-  checkNotArchived,
-  HumanRefusal,
-  nudgeOf,
-  questionFor,
-  responseTo,
-} from "./human.ts";
-import { situationOf } from "./inspect.ts";
-import { isAmong, reopenings, TooLittleMoney, whyTooLittle } from "./more-money.ts";
-import { asOutcome, explain, isTaken, runNode } from "./node-run.ts";
+import { type Channel, checkNotArchived } from "./human.ts";
+import { saveSituation, situationOf } from "./inspect.ts";
+import { TooLittleMoney, whyTooLittle } from "./more-money.ts";
+import { asOutcome, isTaken, runNode } from "./node-run.ts";
 import { strandedMail } from "./people.ts";
 import { PlanFile } from "./plan-file.ts";
 import { RecentFacts } from "./recent-facts.ts";
-import { Schedule } from "./schedule.ts";
+import type { Schedule } from "./schedule.ts";
 import { assignments } from "./scheduler.ts";
+import { type Start, startOf, type WhyStarted } from "./starting.ts";
 import { Team } from "./team.ts";
 import type { TeamLimits } from "./team-limits.ts";
-import { type Callbacks, triggerActions } from "./trigger-actions.ts";
+import { timekeeper } from "./timekeeper.ts";
+import type { Callbacks } from "./trigger-actions.ts";
+import { Voice } from "./voice.ts";
 
 /** What the house provides to every agent in it. */
 export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse" | "schedule"> & {
@@ -72,21 +48,9 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse" | 
   random(): number;
 };
 
-interface Start {
-  budget_usd?: number | undefined;
-  budget_tokens?: number | undefined;
-  /** Of the run that begins; the agent's first one if left out. */
-  goal?: string;
-  /** The occurrence that begins it, where that is a trigger. */
-  trigger?: string;
-  /** What brings it about, in the same append. */
-  first?: NewFact[];
-}
-
 const SNAPSHOT_EVERY = 1000;
 
 const CHANGES_THE_PLAN = new Set<Fact["type"]>([
-  "run.started",
   "stage.started",
   "node.created",
   "node.completed",
@@ -134,9 +98,8 @@ export class Agent {
   #scheduling = false;
   readonly #plan: PlanFile;
   readonly #postman: Postman;
-  readonly #calendar: Schedule;
-  #isTriggersFileDue = false;
-  readonly #alarms: Alarms;
+  readonly #time: ReturnType<typeof timekeeper>;
+  readonly #voice: Voice;
   #nodes: number;
   #unsnapshotted = 0;
   #broken: unknown;
@@ -151,32 +114,23 @@ export class Agent {
     this.#plan = new PlanFile(log.dir, () => this.#now, house.clock);
     this.#nodes = Object.keys(now.board.nodes).length;
     this.log.subscribe((fact) => this.#onFact(fact));
-    const { channels, clock, random } = house;
-    const [mine, soon] = [() => this.#now, () => this.#soon];
-    const { timeZone } = house;
-    const upkeep = async (_: unknown, key: string) => {
-      const task = await upkeepOf({ log: this.log, clock });
-      if (task) await actions.wake(task, key);
-    };
-    const callbacks: Callbacks = { ...house.callbacks, [MEMORY_UPKEEP]: upkeep };
-    const actions = triggerActions({
-      soon,
-      callbacks,
-      team: (run) => this.#team(run),
-      begin: (goal, trigger) => this.#beginBy(trigger, goal),
-      goOn: () => this.#goOn(),
-    });
-    this.#calendar = new Schedule({ log: this.log, soon, clock, timeZone, callbacks: Object.keys(callbacks) });
-    this.#alarms = new Alarms({
-      log: this.log,
-      now: mine,
-      soon,
-      clock,
-      actions,
-      changed: () => this.#writeTriggers(),
+    const ports = { log: this.log, now: () => this.#now, soon: () => this.#soon, clock: house.clock };
+    const reach = { team: (run: RunId) => this.#team(run), goOn: () => this.#goOn() };
+    this.#time = timekeeper({
+      ...ports,
+      ...reach,
+      timeZone: house.timeZone,
+      callbacks: house.callbacks,
+      begin: (goal, trigger) => this.#beginAnother({ goal, trigger }),
       failed: (error) => this.#fail(error),
     });
-    this.#postman = new Postman(channels, { log: this.log, now: () => this.#now, clock, random });
+    this.#voice = new Voice({
+      ...ports,
+      ...reach,
+      settled: async () => this.#starting,
+      begin: (order) => this.#beginAnother(order),
+    });
+    this.#postman = new Postman(house.channels, { ...ports, random: house.random });
   }
 
   static async open(log: AgentLog, house: House): Promise<Agent> {
@@ -187,6 +141,12 @@ export class Agent {
 
   get now(): Situation {
     return this.#now;
+  }
+
+  /** Nobody works, nobody looks on and nothing happens by itself: it can be put away and opened again. */
+  get isResting(): boolean {
+    const isQuiet = this.#tasks.size === 0 && !this.#starting && this.#listeners.size === 0;
+    return isQuiet && !summarise(this.#now).keeps_time;
   }
 
   /** Whether somebody works on it in this process. */
@@ -201,7 +161,7 @@ export class Agent {
   }
 
   /** Begins a run, or goes on with the one that was under way. */
-  start(why: FactOf<"agent.started">["data"]["why"], order: Start = {}): Promise<void> {
+  start(why: WhyStarted, order: Start = {}): Promise<void> {
     if (this.#tasks.size > 0 || this.#starting) return Promise.reject(new Error(`${this.log.id} is at work already.`));
     this.#starting = this.#start(why, order).finally(() => {
       this.#starting = undefined;
@@ -209,30 +169,13 @@ export class Agent {
     return this.#starting;
   }
 
-  async #start(
-    why: FactOf<"agent.started">["data"]["why"],
-    { budget_usd, budget_tokens, goal, trigger, first = [] }: Start,
-  ): Promise<void> {
+  async #start(why: WhyStarted, order: Start): Promise<void> {
     checkNotArchived(this.#soon);
     if (this.#broken !== undefined) this.#forget();
-    const refusal = why === "created" ? null : whyTooLittle(this.#now, budget_usd, why);
+    const refusal = why === "created" ? null : whyTooLittle(this.#now, order.budget_usd, why);
     if (refusal) throw new TooLittleMoney(refusal);
-    if (why !== "created") await this.#checkPrices(budget_usd);
-    const under = this.#now.agent.run;
-    const run = under && !under.finished ? under : undefined;
-    const facts: NewFact[] = [...first];
-    const more = { ...(budget_usd !== undefined && { budget_usd }), ...(budget_tokens && { budget_tokens }) };
-    const isMore = Object.keys(more).length > 0;
-    if (isMore) facts.push({ type: "budget.set", data: more });
-    const again = run && isMore ? reopenings(this.#now, run.id, more) : [];
-    facts.push(...again);
-    if (why === "resumed") facts.push({ type: "agent.resumed", data: {} });
-    facts.push({ type: "agent.started", data: { why, pid: this.#house.pid } });
-    if (!run) facts.push(...this.#newRun(goal ?? this.#now.agent.created.goal, trigger));
-    facts.push({ type: "worker.busy", data: { worker_id: COORDINATOR, node_id: null } });
-    const taken = run ? openNodes(this.#now.board, run.id).filter(isTaken) : [];
-    const goingOn = taken.filter(({ id }) => !isAmong(id, again));
-    for (const { id, worker_id } of goingOn) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
+    if (why !== "created") await this.#checkPrices(order.budget_usd);
+    const { facts, goingOn } = startOf(this.#now, why, order, this.#house.pid);
     this.#work = new AbortController();
     this.#purse = new Purse(() => this.#soon);
     await this.log.append({ facts }).durable;
@@ -244,62 +187,39 @@ export class Agent {
       await createAgentFolder(this.log.dir, { soul: await this.#house.prompts("soul"), goal: current.goal });
     if (why === "new_goal") derived(() => writeGoal(this.log.dir, current.goal));
     await createRunFolder(runDir(this.log.dir, current.id));
+    this.#plan.changed(); // not before its folder is there
     if (why !== "created") await writeMissingMessages(this.log, this.#now.letters.sent, this.#now.agent.runs);
     this.#task(COORDINATOR, (signal) => this.#coordinate(current, signal));
     for (const { id } of goingOn) this.#startNode(id);
     this.#schedule();
   }
 
-  /**
-   * What the human says. It is on disk when this resolves, with what becomes of it in words. Whoever is addressed hears
-   * it before their next turn, at once if they wait; an agent that rests takes up its work, one that has finished takes
-   * it as its next goal.
-   */
-  async send(text: string, to: string = COORDINATOR, channel: Channel = "terminal"): Promise<string> {
-    await this.#starting;
-    checkNotArchived(this.#soon);
-    const { agent } = this.#soon;
-    const question = questionFor(this.#soon, to);
-    if (question) return this.respond(text, question.id, channel);
-    if (agent.run === null || agent.run.finished) {
-      checkNewGoal(this.#soon, to);
-      await this.start("new_goal", { goal: text });
-      return `${agent.created.name} takes it as its next goal.`;
-    }
-    const sent = await this.#team(agent.run.id).send(HUMAN, to, text);
-    if (typeof sent !== "string") throw new HumanRefusal("not_found", sent.content);
-    return `${sent}${await this.#goOn()}`;
+  /** What the human says, and what becomes of it in words. */
+  send(text: string, to: string = COORDINATOR, channel: Channel = "terminal"): Promise<string> {
+    return this.#voice.send(text, to, channel);
   }
 
-  /** Answers a question; the first answer counts. */
-  async respond(text: string, question_id?: string, channel: Channel = "terminal"): Promise<string> {
-    checkNotArchived(this.#soon);
-    const response = responseTo(this.#soon, text, question_id, channel);
-    await this.log.append({ facts: [response] }).durable;
-    return `Answered.${await this.#goOn()}`;
+  respond(text: string, question_id?: string, channel: Channel = "terminal"): Promise<string> {
+    return this.#voice.respond(text, question_id, channel);
   }
 
-  /** A hint to the coordinator while it works. */
-  async nudge(text: string, channel: Channel = "terminal"): Promise<string> {
-    await this.log.append({ facts: [nudgeOf(this.#soon, text, channel)] }).durable;
-    return `The coordinator hears it before its next turn.${await this.#goOn()}`;
+  nudge(text: string, channel: Channel = "terminal"): Promise<string> {
+    return this.#voice.nudge(text, channel);
+  }
+
+  /** The human has seen everything that was said to them. */
+  seen(): Promise<void> {
+    return this.#voice.seen();
   }
 
   /** From now on what is due happens: with the first start, or for an agent that only waits for its triggers. */
   keepTime(): void {
-    this.#alarms.start();
+    this.#time.alarms.start();
   }
 
   /** What the agent is to do later, as its human may see and change it. */
   get schedule(): Schedule {
-    return this.#calendar;
-  }
-
-  /** The human has seen everything that was said to them. */
-  async seen(): Promise<void> {
-    const unseen = Object.values(this.#soon.letters.queued).filter(({ reader }) => reader === HUMAN);
-    const facts = unseen.map(({ id }): NewFact => ({ type: "message.received", data: { message_id: id, by: HUMAN } }));
-    if (facts.length > 0) await this.log.append({ facts }).durable;
+    return this.#time.schedule;
   }
 
   /** Whoever is spoken to goes on, unless the human wants it to rest. */
@@ -370,24 +290,11 @@ export class Agent {
   }
 
   async close(): Promise<void> {
-    await this.#alarms.stop();
+    await this.#time.alarms.stop();
     await this.halt().catch(() => {});
     await this.#postman.close();
     this.#plan.write();
-    await this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
-  }
-
-  #newRun(goal: string, trigger?: string): NewFact[] {
-    const run_id: RunId = `run-${Number(this.#now.agent.run?.id.slice(4) ?? 0) + 1}`;
-    const { model } = this.#now.agent.created;
-    const facts: NewFact[] = [{ type: "run.started", data: { run_id, goal, ...(trigger && { trigger }) } }];
-    if (!this.#now.roster[COORDINATOR]) {
-      facts.push({
-        type: "worker.spawned",
-        data: { run_id, worker_id: COORDINATOR, name: "Coordinator", kind: "harnessed", model },
-      });
-    }
-    return facts;
+    await saveSituation(this.log, this.#now).catch(() => {});
   }
 
   #onFact(fact: Fact): void {
@@ -396,6 +303,7 @@ export class Agent {
     this.#traces.note(fact);
     if (fact.type === "node.created") this.#prepare(fact.data.node_id);
     if (CHANGES_THE_PLAN.has(fact.type)) this.#plan.changed();
+    if (fact.type.startsWith("trigger.")) this.#time.changed();
     if (fact.type === "stage.reconvened" && this.#house.approveStages) this.#awaitApproval(fact.data.stage);
     if (fact.type === "node.assigned") this.#startNode(fact.data.node_id);
     if (fact.type === "message.sent") this.#noteMessage(fact);
@@ -408,7 +316,7 @@ export class Agent {
     if (++this.#unsnapshotted >= Math.max(SNAPSHOT_EVERY, this.#nodes)) {
       this.#unsnapshotted = 0;
       // A snapshot is disposable: failing to write one loses nothing.
-      void this.log.saveSnapshot("situation", SITUATION_VERSION, this.#now.seq, this.#now).catch(() => {});
+      void saveSituation(this.log, this.#now).catch(() => {});
     }
   }
 
@@ -466,17 +374,9 @@ export class Agent {
       return;
     }
     if (outcome.kind === "budget_exhausted") await this.#endNodesForWantOfMoney(outcome);
-    const ended: NewFact =
-      outcome.kind === "finished"
-        ? { type: "agent.completed", data: { summary: outcome.summary } }
-        : { type: "agent.failed", data: { error: explain(outcome), outcome } };
-    const facts: NewFact[] = [{ type: "worker.idle", data: { worker_id: COORDINATOR } }];
-    // Before the fact, and safe to repeat: once the run has ended nobody comes back to it.
+    // Before the facts, and safe to repeat: once the run has ended nobody comes back to it.
     if (outcome.kind === "finished") await noteRun(run, outcome, this.#workplace(run.id)).catch(() => {});
-    // Only the goal ends a run. One that failed (a wrong key, a spent budget, no turns left) goes on with resume.
-    if (outcome.kind === "finished")
-      facts.push(...this.#closing(run.id), { type: "run.finished", data: { run_id: run.id, outcome } });
-    await this.log.append({ facts: [...facts, ended] }).durable;
+    await this.log.append({ facts: endOf(this.#soon, run.id, outcome) }).durable;
     derived(() => writeOutput(runDir(this.log.dir, run.id), run.goal, outcome, this.#now.board));
     this.#plan.write();
     // Nobody works for a run that has ended.
@@ -489,52 +389,23 @@ export class Agent {
     await Promise.all([...this.#tasks].map(([id, task]) => (id === COORDINATOR ? undefined : task)));
   }
 
-  /** What the human said when the run was just ending, and nobody heard, is the next goal. */
+  /** What the human said in the moment of the end is the next goal. */
   async #nextLife(): Promise<void> {
-    const { agent, letters } = this.#soon;
-    if (!agent.run?.finished || agent.status !== "completed" || this.#starting) return;
-    const unheard = Object.values(letters.queued).filter(isNextGoal);
-    if (unheard.length === 0) return;
-    const first = unheard.map(
-      ({ id }): NewFact => ({
-        type: "message.received",
-        data: { message_id: id, by: COORDINATOR },
-      }),
-    );
-    const goal = unheard.map(({ text }) => text).join("\n\n");
-    await this.start("new_goal", { goal, first }).catch((error: unknown) => this.#fail(error));
+    const next = this.#starting ? undefined : unheardGoal(this.#soon);
+    if (next) await this.start("new_goal", next).catch((error: unknown) => this.#fail(error));
   }
 
-  /** A trigger wakes an agent that has finished: with another run, unless one has begun meanwhile. */
-  async #beginBy(trigger: string, task: string): Promise<void> {
-    await this.idle();
+  /** The next run, once those of the last have put their things away; false: another has begun meanwhile. */
+  async #beginAnother(order: Start): Promise<boolean> {
+    // What could not be kept is told by whoever starts next.
+    await this.idle().catch(() => {});
     const { run } = this.#soon.agent;
-    if (!run || run.finished) return this.start("new_goal", { goal: task, trigger });
-    await this.#team(run.id).remind(trigger, "agiraph", COORDINATOR, task);
-  }
-
-  #writeTriggers(): void {
-    if (this.#isTriggersFileDue) return;
-    this.#isTriggersFileDue = true;
-    setImmediate(() => {
-      this.#isTriggersFileDue = false;
-      derived(() => writeTriggers(this.log.dir, this.#now));
-    });
-  }
-
-  /** What a run leaves open when it ends: its stage, nodes nobody will finish, and mail that nobody will read. */
-  #closing(run_id: RunId): NewFact[] {
-    const stage = currentStage(this.#soon.stages, run_id);
-    const facts: NewFact[] = stage ? [{ type: "stage.completed", data: { run_id, stage: stage.number } }] : [];
-    for (const node of openNodes(this.#soon.board, run_id)) {
-      const worker_id = "worker_id" in node ? node.worker_id : COORDINATOR;
-      facts.push({ type: "node.failed", data: { node_id: node.id, worker_id, outcome: { kind: "stopped" } } });
+    if (this.#starting || (run && !run.finished)) {
+      await this.#starting?.catch(() => {});
+      return false;
     }
-    for (const letter of Object.values(this.#soon.letters.queued)) {
-      if (letter.reader !== HUMAN && !isNextGoal(letter))
-        facts.push({ type: "message.expired", data: { message_id: letter.id, why: "the run has ended" } });
-    }
-    return facts;
+    await this.start("new_goal", order);
+    return true;
   }
 
   /** One for each run: it counts nodes and messages. */
@@ -565,7 +436,7 @@ export class Agent {
       now: () => this.#now,
       soon: () => this.#soon,
       purse: this.#purse,
-      schedule: this.#calendar.by(COORDINATOR),
+      schedule: this.#time.schedule.by(COORDINATOR),
       aloud: (from, text) => this.#team(run).aloud(from, text),
       live: (delta) => {
         for (const listener of this.#listeners) listener(delta);
@@ -598,10 +469,6 @@ export class Agent {
     this.#broken ??= error;
     this.#work.abort(error);
   }
-}
-
-function isNextGoal({ from, reader }: Letter): boolean {
-  return from === HUMAN && (reader === COORDINATOR || reader === "*");
 }
 
 /** A file that the log can make again: failing to write it loses nothing. */

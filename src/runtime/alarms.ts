@@ -94,7 +94,6 @@ export class Alarms {
   }
 
   #onFact(fact: Fact): void {
-    if (fact.type.startsWith("trigger.")) this.#ports.changed();
     if (MAY_GO_ON.has(fact.type)) this.#doWhatIsUndone();
     if (this.#mayChange(fact)) this.#lookAgain();
   }

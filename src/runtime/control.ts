@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { z } from "zod";
+import { triggerOrderSchema } from "../tools/schedule.ts";
 import { HumanRefusal, LONGEST_WORDS } from "./human-refusal.ts";
 
 const agent = z.string();
@@ -9,10 +10,12 @@ const text = z.string().trim().min(1).max(LONGEST_WORDS);
 
 /** What another terminal may ask of the process that holds the home: one JSON line in, one out. */
 const requestSchema = z.discriminatedUnion("do", [
-  z.strictObject({ do: z.enum(["stop", "pause", "seen"]), agent }),
+  z.strictObject({ do: z.enum(["stop", "pause", "seen", "archive", "restore"]), agent }),
   z.strictObject({ do: z.literal("send"), agent, text, to: z.string().min(1).optional() }),
   z.strictObject({ do: z.literal("respond"), agent, text, question_id: z.string().min(1).optional() }),
   z.strictObject({ do: z.literal("nudge"), agent, text }),
+  z.strictObject({ do: z.literal("schedule"), agent, order: triggerOrderSchema }),
+  z.strictObject({ do: z.enum(["cancel_trigger", "pause_trigger", "resume_trigger"]), agent, trigger_id: z.string() }),
 ]);
 export type ControlRequest = z.infer<typeof requestSchema>;
 

@@ -1,4 +1,11 @@
-import { apply, begin, SITUATION_VERSION, type Situation } from "../projections/index.ts";
+import {
+  AGENT_SUMMARY_VERSION,
+  apply,
+  begin,
+  SITUATION_VERSION,
+  type Situation,
+  summarise,
+} from "../projections/index.ts";
 import type { AgentId } from "../protocol/index.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 
@@ -21,6 +28,12 @@ export async function situationOf(log: AgentLog): Promise<Situation> {
 }
 
 const PAGE = 5000;
+
+/** For the next time it is opened or listed. Disposable: failing to write it loses nothing. */
+export async function saveSituation(log: Pick<AgentLog, "saveSnapshot">, now: Situation): Promise<void> {
+  await log.saveSnapshot("situation", SITUATION_VERSION, now.seq, now);
+  await log.saveSnapshot("summary", AGENT_SUMMARY_VERSION, now.seq, summarise(now));
+}
 
 /** A person's word for an agent: its id, its name, or the beginning of either. */
 export class NoSuchAgent extends Error {

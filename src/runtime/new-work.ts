@@ -2,6 +2,7 @@ import {
   ancestorsOf,
   type Board,
   holderOf,
+  isHeldUp,
   type NodeState,
   nodeNamed,
   type Situation,
@@ -24,6 +25,7 @@ export function checkedOrder(
   const { board } = now;
   const reason =
     tooDeepOrBroad(board, parent, limits) ??
+    (parent && order.hold ? "only the coordinator can run what is held. Leave hold out." : undefined) ??
     notAPath(order.deliverables) ??
     overTheShare(order.budget_usd, now, run, parent);
   if (reason !== undefined) return { ok: false, reason };
@@ -55,6 +57,10 @@ export function checkedOrder(
     // What a ref points at exists only once that node is completed.
     if (isOpen(node) && !dependencies.includes(node.id)) dependencies.push(node.id);
   }
+  const waiting = dependencies.find((id) => board.nodes[id] && isHeldUp(board.nodes[id], board));
+  // Nobody but the coordinator can run what is held: whoever is above would wait for it, perhaps for ever.
+  if (parent && waiting !== undefined)
+    return { ok: false, reason: `${waiting} is held until the coordinator runs it. Do it without, or suggest it.` };
   return { ok: true, dependencies, refs };
 }
 

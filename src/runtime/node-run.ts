@@ -26,7 +26,7 @@ import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
 import { writeHistory, writeRefs } from "../store/run-files.ts";
 import type { Batch } from "../store/store.ts";
 import { type Colleagues, isOver, type Workplace, workOnNode } from "../workers/harnessed.ts";
-import { pastOf } from "../workers/past.ts";
+import { pastOf, wordsOn } from "../workers/past.ts";
 import { BudgetExhausted } from "../workers/purse.ts";
 import { pinnedRefs } from "./pinned-refs.ts";
 import { cannotWork, ringAfter } from "./working-time.ts";
@@ -171,7 +171,8 @@ async function handOver(
 async function heardUpto({ id, spec }: NodeState, { worker_id }: Who, { log, soon }: Workplace): Promise<number> {
   if ((soon().board.nodes[id]?.children.length ?? 0) === 0) return 0;
   const entries = await log.conversation(conversationFile(spec.run_id, worker_id));
-  return pastOf(entries, "assignment", (entry) => entry.role === "user" && entry.node_id === id)?.cursor ?? 0;
+  const own = wordsOn(entries, id);
+  return pastOf(own, "assignment", (entry) => entry.role === "user" && entry.node_id === id)?.cursor ?? 0;
 }
 
 /** Children that ended after that: their news went to somebody who will not read it any more. */

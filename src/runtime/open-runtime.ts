@@ -9,6 +9,7 @@ import { systemClock } from "./clock.ts";
 import { equip } from "./equipment.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
 import { type Settings, SettingsError } from "./settings.ts";
+import { startTelemetry, tracesUrl } from "./telemetry.ts";
 
 /** The composition root: everything real is made here and handed in; tests hand in their own. */
 export async function openRuntime(settings: Settings, instead: Partial<RuntimePorts> = {}): Promise<Runtime> {
@@ -20,7 +21,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     instead.catalog ??
     createCatalog({ env: settings.env, config: settings.config, sleep: clock.sleep, now: clock.now, random });
   const { tools, check } = equip(settings);
-  return new Runtime(settings, {
+  const runtime = new Runtime(settings, {
     store,
     catalog,
     clock,
@@ -31,6 +32,9 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     callbacks: {},
     ...instead,
   });
+  const traces = tracesUrl(settings.env);
+  if (traces) runtime.attach(await startTelemetry(traces, settings.env, clock.now));
+  return runtime;
 }
 
 /** Looks at a home that another process may be working in. */

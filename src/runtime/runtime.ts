@@ -1,7 +1,8 @@
 import type { Server } from "node:net";
 import type { Catalog } from "../models/catalog.ts";
+import type { AgentSummaryData } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
-import { type AgentId, type NewFact, NO_USAGE } from "../protocol/index.ts";
+import { type AgentId, type Fact, type NewFact, NO_USAGE } from "../protocol/index.ts";
 import { createAgentFolder } from "../store/node-folder.ts";
 import type { Store } from "../store/store.ts";
 import { promptsOf } from "../workers/prompt.ts";
@@ -10,9 +11,11 @@ import { channelsOf, type OpenChannel } from "./channels.ts";
 import { type ControlRequest, listenForControl, NotHere } from "./control.ts";
 import { controlPath } from "./control-path.ts";
 import { nameFrom, newAgentId } from "./names.ts";
+import { OpenAgents } from "./open-agents.ts";
 import type { Settings } from "./settings.ts";
 import { agreedContract, TEAM_LIMITS } from "./team-limits.ts";
 import type { Callbacks } from "./trigger-actions.ts";
+import { changeTriggers } from "./trigger-changes.ts";
 import type { Door } from "./webhook-door.ts";
 
 export interface NewAgent {
@@ -54,11 +57,11 @@ const MAX_TURNS = 200;
 export class Runtime {
   readonly #ports: RuntimePorts;
   readonly #settings: Settings;
-  readonly #agents = new Map<AgentId, Promise<Agent>>();
-  readonly #opened = new Map<AgentId, Agent>();
+  readonly #agents: OpenAgents;
   #control: Server | undefined;
   #isForAll = false;
   readonly #channels: readonly OpenChannel[];
+  #attached: { close(): Promise<void> }[] = [];
   /** Where answers come in by webhook. */
   doors: readonly Door[] = [];
 
@@ -66,6 +69,7 @@ export class Runtime {
     this.#channels = channelsOf(settings);
     this.#settings = settings;
     this.#ports = ports;
+    this.#agents = new OpenAgents({ store: ports.store, now: ports.clock.now });
   }
 
   get store(): Store {
@@ -86,7 +90,7 @@ export class Runtime {
 
   /** The agent, if it is open in this process already. */
   opened(id: AgentId): Agent | undefined {
-    return this.#opened.get(id);
+    return this.#agents.opened(id);
   }
 
   /** Creates the agent and starts it. Durable when it resolves. */
@@ -115,11 +119,10 @@ export class Runtime {
     };
     const house = this.#house();
     await createAgentFolder(log.dir, { soul: await house.prompts("soul"), goal: order.goal });
-    await log.append({ facts: [created], expect: 0 }).durable;
-    const opening = Agent.open(log, house);
-    this.#agents.set(id, opening);
-    const agent = await opening;
-    this.#opened.set(id, agent);
+    const agent = await this.#agents.add(log, async () => {
+      await log.append({ facts: [created], expect: 0 }).durable;
+      return Agent.open(log, house);
+    });
     await agent.start("created");
     return agent;
   }
@@ -136,16 +139,27 @@ export class Runtime {
   }
 
   agent(id: AgentId): Promise<Agent> {
-    let opening = this.#agents.get(id);
-    if (!opening) {
-      opening = this.#ports.store.open(id).then((log) => Agent.open(log, this.#house()));
-      opening.then(
-        (agent) => this.#opened.set(id, agent),
-        () => this.#agents.delete(id),
-      );
-      this.#agents.set(id, opening);
-    }
-    return opening;
+    return this.#agents.get(id, (log) => Agent.open(log, this.#house()));
+  }
+
+  /** All agents of the home in a few fields each, newest first. Those that rest are not opened for it. */
+  summaries(): Promise<AgentSummaryData[]> {
+    return this.#agents.summaries();
+  }
+
+  summary(id: AgentId): Promise<AgentSummaryData> {
+    return this.#agents.summary(id);
+  }
+
+  /** Called with every fact of every agent at work here, once it is on disk. Returns the unsubscribe. */
+  subscribe(listener: (fact: Fact) => void): () => void {
+    return this.#agents.subscribe(listener);
+  }
+
+  /** Somebody who hears every fact, and is told when it was the last. */
+  attach(listener: { hear(fact: Fact): void; close(): Promise<void> }): void {
+    this.subscribe((fact) => listener.hear(fact));
+    this.#attached.push(listener);
   }
 
   /**
@@ -163,14 +177,14 @@ export class Runtime {
   async close(): Promise<void> {
     this.#control?.close();
     for (const door of this.doors) door.close();
-    const agents = await Promise.allSettled(this.#agents.values());
-    await Promise.all(agents.map((opened) => (opened.status === "fulfilled" ? opened.value.close() : undefined)));
+    await this.#agents.close();
+    await Promise.all(this.#attached.map((listener) => listener.close()));
     await this.#ports.store.close();
   }
 
   async #obey(request: ControlRequest): Promise<string> {
     const id = request.agent;
-    const opening = this.#agents.get(id as AgentId) ?? (this.#isForAll ? this.agent(id as AgentId) : undefined);
+    const opening = this.#agents.held(id as AgentId) ?? (this.#isForAll ? this.agent(id as AgentId) : undefined);
     if (!opening) throw new NotHere(`${id} is not at work in this process.`);
     const agent = await opening;
     switch (request.do) {
@@ -180,6 +194,12 @@ export class Runtime {
       case "pause":
         await agent.pause("human");
         return `${id} is paused.`;
+      case "archive":
+        await agent.archive("human");
+        return `${id} is archived.`;
+      case "restore":
+        await agent.restore("human");
+        return `${id} is restored.`;
       case "seen":
         await agent.seen();
         return "Seen.";
@@ -189,6 +209,11 @@ export class Runtime {
         return agent.respond(request.text, request.question_id);
       case "nudge":
         return agent.nudge(request.text);
+      case "schedule":
+      case "cancel_trigger":
+      case "pause_trigger":
+      case "resume_trigger":
+        return changeTriggers(agent, request);
     }
   }
 

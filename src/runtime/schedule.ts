@@ -137,7 +137,8 @@ function isOver({ status }: TriggerState): boolean {
   return status !== "active" && status !== "paused";
 }
 
-function conditionIn({ when }: TriggerState): string {
+/** When it fires, in words. */
+export function conditionIn({ when }: Pick<TriggerState, "when">): string {
   switch (when.type) {
     case "scheduled":
       return `scheduled "${when.config.cron}" (${when.config.time_zone})`;
@@ -154,7 +155,8 @@ function conditionIn({ when }: TriggerState): string {
   }
 }
 
-function actionIn({ type, payload }: TriggerAction): string {
+/** What happens then, in words. */
+export function actionIn({ type, payload }: TriggerAction): string {
   switch (type) {
     case "wake_agent":
       return `wake up with "${payload.task}"`;

@@ -3,6 +3,7 @@ import {
   currentStage,
   describePage,
   describeRoster,
+  isHeldUp,
   isStageDone,
   type NodeState,
   nodeNamed,
@@ -193,7 +194,9 @@ export class Team {
       [...openNodes(soon().board, this.#run), ...openNodes(now().board, this.#run)].map((node) => [node.id, node]),
     );
     // What is held waits for something that may never come: it keeps nobody from finishing.
-    const list = [...open.values()].filter(({ held }) => !held).map((node) => `${node.id} is ${node.status}`);
+    const list = [...open.values()]
+      .filter((node) => !isHeldUp(node, soon().board))
+      .map((node) => `${node.id} is ${node.status}`);
     return list.length > 0 ? `${list.join(", ")}. Wait for the news.` : null;
   }
 
@@ -243,6 +246,9 @@ export class Team {
     if (!node) throw new Error(`There is no node "${id}".`);
     if (node.status === "completed") throw new Error(`${id} is completed.`);
     if (node.status === "failed") {
+      const { board } = this.#ports.soon();
+      const lost = node.spec.dependencies.find((each) => board.nodes[each]?.status === "failed");
+      if (lost !== undefined) throw new Error(`${id} builds on ${lost}, which failed.`);
       await this.#append([{ type: "node.reopened", data: { node_id: id, reserved_for: null } }]);
     } else if (node.held) await this.#append([{ type: "node.released", data: { node_id: id } }]);
   }

@@ -13,8 +13,8 @@ interface Ports {
   /** With what is appended and not yet on disk. */
   soon(): Situation;
   team(run: RunId): Team;
-  /** A run with this goal, known by the occurrence that begins it. */
-  begin(goal: string, trigger: string): Promise<void>;
+  /** A run with this goal, known by the occurrence that begins it; false when another has begun meanwhile. */
+  begin(goal: string, trigger: string): Promise<boolean>;
   /** Whoever rests takes up the work. */
   goOn(): Promise<unknown>;
   callbacks: Callbacks;
@@ -31,12 +31,17 @@ export function triggerActions({ soon, team, begin, goOn, callbacks }: Ports): T
   };
   return {
     async wake(task, key) {
-      const { run } = soon().agent;
-      if (run?.trigger === key) return;
-      const open = openRun();
-      if (open === undefined) return begin(task, key);
-      await team(open).remind(key, "agiraph", COORDINATOR, task);
-      await goOn();
+      for (;;) {
+        const { run } = soon().agent;
+        if (run?.trigger === key) return;
+        const open = openRun();
+        if (open !== undefined) {
+          await team(open).remind(key, "agiraph", COORDINATOR, task);
+          await goOn();
+          return;
+        }
+        if (await begin(task, key)) return;
+      }
     },
     async runNode(id: NodeId) {
       const run = soon().board.nodes[id]?.spec.run_id;

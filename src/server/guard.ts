@@ -87,7 +87,7 @@ function tokenIn(headers: FastifyRequest["headers"]): string | undefined {
   return protocols?.find((each) => each.startsWith(SUBPROTOCOL))?.slice(SUBPROTOCOL.length);
 }
 
-export const SUBPROTOCOL = "bearer.";
+const SUBPROTOCOL = "bearer.";
 
 function checkJson({ headers }: FastifyRequest): void {
   const type = headers["content-type"];

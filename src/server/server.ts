@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import swagger from "@fastify/swagger";
-import websocket from "@fastify/websocket";
 import fastify, { type FastifyInstance } from "fastify";
 import {
   jsonSchemaTransform,
@@ -13,8 +12,10 @@ import { z } from "zod";
 import { Agents } from "./agents.ts";
 import type { Api, RouteDeps } from "./api-app.ts";
 import type { ServerDeps } from "./deps.ts";
-import { registerGuard, SUBPROTOCOL } from "./guard.ts";
+import { registerEvents } from "./event-socket.ts";
+import { registerGuard } from "./guard.ts";
 import { Keys } from "./keys.ts";
+import { registerMetrics } from "./metrics.ts";
 import { answerError, notFound } from "./refusal.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { eventRoutes } from "./routes/events.ts";
@@ -25,7 +26,6 @@ import { scheduleRoutes } from "./routes/schedule.ts";
 import { speechRoutes } from "./routes/speech.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 import { workRoutes } from "./routes/work.ts";
-import { transportConstraint } from "./transport.ts";
 
 export type { ServerDeps } from "./deps.ts";
 
@@ -49,7 +49,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     exposeHeadRoutes: false,
     // Believed of the one proxy that is named, and of nobody else.
     trustProxy: config.proxy ? [config.proxy.address] : false,
-    routerOptions: { maxParamLength: 5000, constraints: { transport: transportConstraint } },
+    routerOptions: { maxParamLength: 5000 },
     requestTimeout: 60_000,
     forceCloseConnections: true,
     ...(logger && { loggerInstance: logger }),
@@ -68,19 +68,14 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   });
   const version = versionOf();
   await app.register(swagger, describing(version));
-  await app.register(websocket, { options: { maxPayload: 64 * 1024, handleProtocols: chosenProtocol } });
   const routeDeps: RouteDeps = { ...deps, agents };
   for (const add of [agentRoutes, speechRoutes, workRoutes, fileRoutes, scheduleRoutes, eventRoutes, webhookRoutes])
     add(api, routeDeps);
   houseRoutes(api, routeDeps, keys, version);
+  await registerEvents(app, { runtime });
+  registerMetrics(app, { runtime });
   if (webDir !== undefined) pageRoutes(api, webDir);
   return app;
-}
-
-/** The token is no protocol to agree on, unless nothing else is offered: a browser wants one of its own confirmed. */
-function chosenProtocol(offered: Set<string>): string | false {
-  const names = [...offered];
-  return names.find((name) => !name.startsWith(SUBPROTOCOL)) ?? names[0] ?? false;
 }
 
 function describing(version: string) {

@@ -2,17 +2,17 @@ import { dirname } from "node:path";
 import { type Disk, type DiskFile, isDiskFull } from "./disk.ts";
 import { nodeDisk } from "./node-disk.ts";
 
-let written = 0;
-
-/** A small file as a whole or not at all, on disk when it resolves: written aside, synced, renamed, the folder synced. */
+/**
+ * A small file as a whole or not at all, on disk when it resolves: written aside, synced, renamed, the folder synced.
+ * One writer at a time: whoever calls has the home's lock, or the node.
+ */
 export async function writeFileAtomic(
   path: string,
   content: string | Uint8Array,
   disk: Disk = nodeDisk,
 ): Promise<void> {
-  // A name of its own for each, so that two writers of one file do not write into each other.
-  const aside = `${path}.${process.pid}-${++written}.tmp`;
-  // Pids come again: a file of this name may be left from a process that died.
+  // Always the same name: what a process that died has left there goes with the next, and litter cannot grow.
+  const aside = `${path}.tmp`;
   disk.remove(aside);
   const file = disk.open(aside, "write");
   try {

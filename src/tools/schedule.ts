@@ -11,7 +11,7 @@ export interface SchedulePort {
   cancel(triggerId: string): Promise<ToolOutput>;
 }
 
-const order = z.object({
+export const triggerOrderSchema = z.object({
   type: z.enum(["delayed", "at_time", "scheduled", "heartbeat", "on_event", "on_idle"]),
   config: z
     .looseObject({
@@ -46,7 +46,7 @@ export function scheduleTools(port: SchedulePort): Tool[] {
 - A heartbeat wakes you only if something is new; for work that is due anyway use scheduled.
 - Cancel what is no longer needed.`,
       repeatable: false,
-      parameters: order,
+      parameters: triggerOrderSchema,
       run: (asked) => port.schedule(asked),
     }),
     defineTool({

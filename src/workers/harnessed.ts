@@ -22,7 +22,7 @@ import {
 } from "../tools/work.ts";
 import { asking } from "./asking.ts";
 import { type Actor, carryOut, type Recorder } from "./carry-out.ts";
-import { lastNodeIn, pastOf, wordsOn } from "./past.ts";
+import { lastCursor, lastNodeIn, pastOf, wordsOn } from "./past.ts";
 import { type Prompts, workerPrompt } from "./prompt.ts";
 import { noticingRepeats } from "./repeats.ts";
 import { workerStanding } from "./restate.ts";
@@ -78,8 +78,11 @@ export async function workOnNode(
     await log.append({ entries: { file: actor.conversation, entries: [again] } }).durable;
   }
   // What was said between the assignment and its first words is the first news of it.
-  const cursor = begun?.cursor ?? ("assigned_seq" in node ? node.assigned_seq : place.now().seq);
-  const mailbox = await Mailbox.open(log, worker.id, cursor, place.now);
+  const assigned = "assigned_seq" in node ? node.assigned_seq : place.now().seq;
+  // Whoever takes over what somebody else had begun is told all that has ended below it.
+  const cursor = begun?.cursor ?? (node.reopened ? 0 : assigned);
+  const on = { node: node.id, told: Math.max(lastCursor(stored), assigned) };
+  const mailbox = await Mailbox.open(log, worker.id, cursor, place.now, on);
   const hands = single
     ? []
     : [place.now().agent.created.tools, worker.spawned.tools].reduce<Tool[]>(

@@ -68,7 +68,8 @@ export function lastNodeIn(entries: readonly StoredEntry[]): string | undefined 
   return last && "node_id" in last ? last.node_id : undefined;
 }
 
-function lastCursor(entries: readonly StoredEntry[]): number {
+/** Up to which fact the reader of this conversation was told the news. */
+export function lastCursor(entries: readonly StoredEntry[]): number {
   for (let at = entries.length - 1; at >= 0; at--) {
     const entry = entries[at];
     if (entry?.role === "user" && entry.upto !== undefined) return entry.upto;

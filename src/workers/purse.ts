@@ -1,6 +1,7 @@
 import {
   ancestorsOf,
   holdersOf,
+  isHeldUp,
   type NodeState,
   type Situation,
   sharesUnder,
@@ -58,7 +59,8 @@ interface Payer {
  *     price is therefore unknown, go one by one.
  * P3. A share is reserved: whoever has none of their own never spends it, except for the one call of P1.
  * P4. Who finds no room waits for the calls under way, and for the holders of shares, since what they leave comes back;
- *     but not for those who cannot begin before the waiting one has ended. When nothing can help, it is over.
+ *     but not for those who cannot begin before the waiting one has ended, nor for what is held. When nothing can help,
+ *     it is over.
  */
 export class Purse {
   readonly #now: () => Situation;
@@ -163,7 +165,8 @@ export class Purse {
   #isOver({ account, budget, shares, callers }: Payer): boolean {
     if (account.spent >= budget) return true;
     const { board } = this.#now();
-    const comesBack = (share: NodeState) => share.status !== "pending" || !waitsForAny(share, callers, board);
+    const comesBack = (share: NodeState) =>
+      share.status !== "pending" || !(waitsForAny(share, callers, board) || isHeldUp(share, board));
     return account.underWay === 0 && account.spent + this.#reserved(shares) >= budget && !shares.some(comesBack);
   }
 

@@ -57,19 +57,23 @@ async function smallWindow(): Promise<number> {
   });
   await left.start();
   await left.agent.idle();
-  return Math.ceil((estimateTokens(JSON.stringify(finish.requests[0]?.tools)) + 2_000) / NEAR);
+  return Math.ceil((estimateTokens(JSON.stringify(finish.requests[0]?.tools)) + 1_500) / NEAR);
 }
+
+const WRITES = new Set(["write_file", "memory_write"]);
 
 /** What calls had written that had their answer. */
 function filesOf(conversation: readonly Entry[]): Record<string, string> {
   const replies = conversation.filter((entry): entry is ReplyEntry => entry.role === "assistant");
-  const calls = replies.flatMap((reply) => callsOf(reply)).filter(({ name }) => name === "write_file");
+  const calls = replies.flatMap((reply) => callsOf(reply)).filter(({ name }) => WRITES.has(name));
   const answered = new Set(conversation.flatMap((entry) => (entry.role === "tool" ? entry.call_id : [])));
-  const written = calls
-    .filter(({ id }) => answered.has(id))
-    .map(({ args }) => args as { path: string; content: string });
+  const written = calls.filter(({ id }) => answered.has(id));
   return Object.fromEntries(
-    written.map(({ path, content }) => [path.startsWith("agent/") ? path.slice(6) : `runs/run-1/${path}`, content]),
+    written.map(({ name, args }) => {
+      const { path, content } = args as { path: string; content: string };
+      if (name === "memory_write") return [`memory/${path}`, `${content}\n`];
+      return [path.startsWith("agent/") ? path.slice(6) : `runs/run-1/${path}`, content];
+    }),
   );
 }
 

@@ -84,6 +84,7 @@ test("messages go by name, are kept as files and are seen once; one to somebody 
     workers: {
       Alice: script(
         call("send_message", { to: "Bob", content: "module is done" }).after("Code"),
+        call("check_messages", { wait: true }),
         call("write_file", { path: "scratch/a.md", content: "a" }).after("[Message from Bob]: found a bug"),
         call("publish", { summary: "code" }),
       ),

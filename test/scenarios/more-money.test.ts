@@ -32,7 +32,7 @@ test("with more money everyone goes on where they were, with their words and fil
       Alice: alice,
       Bob: script(
         both(written("draft.md", "a beginning"), call("check_messages", { wait: true })),
-        call("publish", { summary: "Bob's part" }),
+        call("publish", { summary: "Bob's part" }).after("Go on."),
         written("whole.md", "whole"),
         call("publish", { summary: "together" }),
       ),

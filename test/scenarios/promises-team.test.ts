@@ -195,7 +195,7 @@ test("checkpoints are recorded with who made them", async () => {
   });
   await team.outcome();
   expect((await told(team, "worker.checkpointed")).map(({ data }) => data)).toEqual([
-    { worker_id: "coordinator", node_id: null, summary: "begun" },
+    { worker_id: "coordinator", node_id: null, summary: "begun", call_id: "call-1" },
     { worker_id: "alice", node_id: "node-1", summary: "half" },
   ]);
 });

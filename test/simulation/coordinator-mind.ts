@@ -36,6 +36,9 @@ const WEIGHTS = {
   checkpoint: 3,
   finish: 2,
   nonsense: 3,
+  ask: 4,
+  schedule: 6,
+  cancel: 2,
 };
 
 function one(weights: typeof WEIGHTS, insight: Insight): Move {
@@ -84,6 +87,12 @@ function one(weights: typeof WEIGHTS, insight: Insight): Move {
       return [{ name: "checkpoint", args: { summary: `so far ${tag}.` } }];
     case "finish":
       return [{ name: "finish", args: { summary: `Early ${tag}.` } }];
+    case "ask":
+      return [{ name: "ask_human", args: question(dice, tag) }];
+    case "schedule":
+      return [{ name: "schedule", args: laterOn(dice, tag, nodes) }];
+    case "cancel":
+      return [{ name: "cancel_trigger", args: { trigger_id: `trigger-${dice.between(1, 3)}` } }];
     case "nonsense":
       return [
         dice.pick([
@@ -109,7 +118,41 @@ export function newNode(dice: Dice, tag: string, nodes: readonly string[]): Reco
     ...(dice.chance(0.12) && { inference: "single" }),
     ...(dice.chance(0.12) && { checks: [dice.pick(["true", "true", "false"])] }),
     ...(dice.chance(0.12) && { budget_usd: dice.between(1, 8) / 100 }),
+    ...(dice.chance(0.06) && { hold: true }),
   };
+}
+
+export function question(dice: Dice, tag: string): Record<string, unknown> {
+  return {
+    question: `question ${tag}?`,
+    ...(dice.chance(0.3) && { choices: ["yes", "no"] }),
+    ...(dice.chance(0.3) && {
+      deadline_seconds: dice.pick([20, 600]),
+      ...(dice.chance(0.5) && { default: "the sea" }),
+    }),
+  };
+}
+
+/** Soon, late, or when something happens; a word to somebody, a task, or a node that is held or has failed. */
+function laterOn(dice: Dice, tag: string, nodes: readonly string[]): Record<string, unknown> {
+  const when = dice.weighed({ delayed: 6, on_event: 3, heartbeat: 1 });
+  const isEvent = when === "on_event";
+  const pattern = dice.pick(["node.completed", "node.failed", "suggestion.made"]);
+  // A failed node that runs again whenever one fails, or a run that begins with every end, would never come to rest.
+  const config = {
+    delayed: { delay_seconds: dice.pick([5, 60, 600]) },
+    on_event: { event_pattern: pattern },
+    heartbeat: { interval_seconds: 90 },
+  }[when];
+  const action = {
+    task: `task ${tag}.`,
+    message: {
+      type: "send_message",
+      payload: { to: dice.pick([...NAMES, "coordinator", "human"]), content: `reminder ${tag}.` },
+    },
+    node: { type: "run_node", payload: { node_id: dice.pick([...nodes, "node-99"]) } },
+  }[dice.weighed({ task: isEvent ? 0 : 3, message: 4, node: isEvent && pattern === "node.failed" ? 0 : 4 })];
+  return { type: when, config, action, ...(dice.chance(0.2) && { missed: "skip" }) };
 }
 
 function stageOfRoles(dice: Dice, tag: string) {

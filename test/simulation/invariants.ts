@@ -7,13 +7,16 @@ import {
   callsOf,
   type Fact,
   type FactOf,
+  isMadeByTrigger,
   type NodeId,
   type StoredEntry,
 } from "../../src/protocol/index.ts";
 import { nodeDir } from "../../src/store/paths.ts";
 import { mailProblems } from "./mail-invariants.ts";
 import { nodeProblems } from "./node-invariants.ts";
+import { personProblems } from "./person-invariants.ts";
 import type { History } from "./simulate.ts";
+import { triggerProblems } from "./trigger-invariants.ts";
 
 /** Everything that is wrong with a history, each with the number of the invariant it breaks (see teams.test.ts). */
 export function problemsOf(history: History): string[] {
@@ -26,6 +29,8 @@ export function problemsOf(history: History): string[] {
     ...callProblems(history),
     ...effectProblems(history),
     ...spendingProblems(history),
+    ...personProblems(history),
+    ...triggerProblems(history),
   ];
 }
 
@@ -98,13 +103,15 @@ function filesIn(dir: string, under = ""): string[] {
 }
 
 /** I7. */
-function callProblems({ facts, conversations }: History): string[] {
+function callProblems({ facts, conversations, now }: History): string[] {
   const cutShort = endedFromOutside(facts);
+  // People had enough while it was paused or stopped: whoever was interrupted may have a call open.
+  const left = now.agent.status === "paused" || now.agent.status === "stopped";
   return conversations.flatMap(({ worker, entries }) => {
     const problems = entries.flatMap((entry, at) =>
       entry.seq === at + 1 ? [] : [`I7: entry ${at + 1} of ${worker} has the number ${entry.seq}`],
     );
-    return [...problems, ...partsOf(entries).flatMap((part) => answerProblems(worker, part, cutShort))];
+    return [...problems, ...partsOf(entries).flatMap((part) => answerProblems(worker, part, cutShort, left))];
   });
 }
 
@@ -114,13 +121,19 @@ function partsOf(entries: readonly StoredEntry[]): StoredEntry[][] {
   let work = "";
   for (const entry of entries) {
     if (entry.role === "user" || entry.role === "system") work = entry.node_id ?? work;
-    if (entry.role === "system" && entry.node_id) continue;
+    // The prompt of what comes next stands among the words of what was before.
+    if (entry.role === "system") continue;
     parts.set(work, [...(parts.get(work) ?? []), entry]);
   }
   return [...parts.values()];
 }
 
-function answerProblems(worker: string, entries: readonly StoredEntry[], cutShort: ReadonlySet<string>): string[] {
+function answerProblems(
+  worker: string,
+  entries: readonly StoredEntry[],
+  cutShort: ReadonlySet<string>,
+  left: boolean,
+): string[] {
   const problems: string[] = [];
   const work = entries.find((entry) => entry.role === "user")?.node_id ?? "";
   for (const [at, entry] of entries.entries()) {
@@ -129,7 +142,7 @@ function answerProblems(worker: string, entries: readonly StoredEntry[], cutShor
     const results = resultsAfter(entries, at);
     const isLast = !entries.slice(at + 1).some((later) => later.role === "assistant" && sameWork(entries, at, later));
     const answered = calls.join() === results.join();
-    const cut = isLast && cutShort.has(work) && calls.join().startsWith(results.join());
+    const cut = isLast && (left || cutShort.has(work)) && calls.join().startsWith(results.join());
     if (!answered && !cut) problems.push(`I7: ${worker} called [${calls}] and was answered [${results}]`);
   }
   return problems;
@@ -161,7 +174,7 @@ function endedFromOutside(facts: readonly Fact[]): Set<string> {
 function effectProblems({ facts, conversations }: History): string[] {
   const made = {
     node: factsOf(facts, "node.created").map((fact) => fact.data.task),
-    message: factsOf(facts, "message.sent").map((fact) => fact.data.text),
+    message: factsOf(facts, "message.sent").flatMap(({ data }) => (isMadeByTrigger(data.message_id) ? [] : data.text)),
     suggestion: factsOf(facts, "suggestion.made").map((fact) => fact.data.suggestion),
     worker: factsOf(facts, "worker.spawned").map(({ data }) => `${data.worker_id} of ${data.run_id}`),
     message_id: factsOf(facts, "message.sent").map((fact) => fact.data.message_id),

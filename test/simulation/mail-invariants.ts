@@ -15,7 +15,7 @@ export function mailProblems(history: History): string[] {
   return [
     ...problems,
     ...letters.flatMap((letter) => fateProblems(letter, history)),
-    ...letters.flatMap((letter) => wordProblems(letter, history.conversations)),
+    ...wordProblems(letters, history.conversations),
     ...letters.flatMap((letter) => promptnessProblems(letter, history.facts)),
     ...newsProblems(history),
   ];
@@ -64,13 +64,19 @@ function fateProblems({ sent, reader, seenBy, expired }: Letter, { now }: Histor
   return [`I6: ${sent.data.message_id} to ${sent.data.to} still waits for ${reader}`];
 }
 
-/** The words stand once in the conversation of each who has seen it, and nowhere else. */
-function wordProblems({ sent, seenBy }: Letter, conversations: History["conversations"]): string[] {
-  return workersIn(conversations).flatMap((worker) => {
-    const times = heardBy(worker, conversations).reduce((sum, entry) => sum + timesIn(entry, sent.data.text), 0);
-    const wanted = seenBy.includes(worker) ? 1 : 0;
-    return times === wanted ? [] : [`I6: ${sent.data.message_id} was told ${times} times to ${worker}, not ${wanted}`];
-  });
+/**
+ * The words stand once in the conversation of each who has seen it, and nowhere else. Only a trigger says the same words
+ * more than once: at each occurrence.
+ */
+function wordProblems(letters: readonly Letter[], conversations: History["conversations"]): string[] {
+  return [...Map.groupBy(letters, ({ sent }) => sent.data.text)].flatMap(([text, same]) =>
+    workersIn(conversations).flatMap((worker) => {
+      const times = heardBy(worker, conversations).reduce((sum, entry) => sum + timesIn(entry, text), 0);
+      const wanted = same.filter(({ seenBy }) => seenBy.includes(worker)).length;
+      const ids = same.map(({ sent }) => sent.data.message_id);
+      return times === wanted ? [] : [`I6: ${ids} was told ${times} times to ${worker}, not ${wanted}`];
+    }),
+  );
 }
 
 function workersIn(conversations: History["conversations"]): string[] {
@@ -84,7 +90,10 @@ function heardBy(worker: string, conversations: History["conversations"]) {
 }
 
 function timesIn(entry: StoredEntry, words: string): number {
-  return entry.role === "user" ? entry.content.split(`]: ${words}`).length - 1 : 0;
+  if (entry.role !== "user") return 0;
+  // What the human said when nobody heard it any more is the goal of the next run.
+  if (entry.run_id && !entry.node_id) return entry.content.split("\n\n").filter((each) => each === words).length;
+  return entry.content.split(`]: ${words}`).length - 1;
 }
 
 /** Who works has read it before the second of the turns that begin after it was sent. (The first may have begun.) */

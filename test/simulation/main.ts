@@ -14,7 +14,7 @@ const { problemsOf } = await import("./invariants.ts");
  *
  *     node test/simulation/main.ts FIRST [COUNT] [TWICE]     every TWICE-th seed is played again and compared
  *     node test/simulation/main.ts FIRST COUNT TWICE --until-broken
- *     node test/simulation/main.ts SEED --story              tells what happened, fact by fact
+ *     node test/simulation/main.ts SEED --story              tells what happened, fact by fact, and what was said
  */
 export interface BrokenSeed {
   seed: number;
@@ -93,9 +93,12 @@ function add({ counts, now }: History): void {
   if (now.agent.run?.finished) tally.finished += 1;
 }
 
-function tell({ facts, plan }: History): void {
+function tell({ facts, plan, conversations }: History): void {
   console.log(JSON.stringify(plan));
   for (const { seq, type, data } of facts) console.log(seq, type, JSON.stringify(data).slice(0, 240));
+  for (const { worker, entries } of conversations)
+    for (const { seq, ts: _, ...entry } of entries)
+      console.log(worker, seq, JSON.stringify(entry.role === "system" ? { ...entry, content: "…" } : entry));
 }
 
 function difference(a: string, b: string): string {

@@ -57,7 +57,7 @@ export const mutants: Mutant[] = [
   mutant(
     "a message from before the worker began is lost",
     "workers/harnessed.ts",
-    '("assigned_seq" in node ? node.assigned_seq : place.now().seq)',
+    '"assigned_seq" in node ? node.assigned_seq : place.now().seq',
     "place.now().seq",
   ),
   mutant(
@@ -69,8 +69,20 @@ export const mutants: Mutant[] = [
   mutant(
     "mail that somebody read in their place is told again to whoever takes work up again",
     "mail/mailbox.ts",
-    "    if (this.#isSomebodyElses(fact)) return;\n",
-    "",
+    "    return letter?.reader !== this.#reader;\n",
+    "    return letter !== undefined && letter.reader !== this.#reader;\n",
+  ),
+  mutant(
+    "who takes up a node again is told once more what was said to all",
+    "mail/mailbox.ts",
+    "return fact.seq <= (this.#on?.told ?? 0);",
+    "return false;",
+  ),
+  mutant(
+    "what ended below one node is told again on another of the same worker",
+    "mail/news.ts",
+    " && (on ?? parent.id) === parent.id;",
+    ";",
   ),
   mutant(
     "what was published of a node that is reopened stays published",
@@ -81,9 +93,9 @@ export const mutants: Mutant[] = [
   mutant("news wakes nobody", "mail/mailbox.ts", "    this.#wake?.();\n", ""),
   mutant(
     "resume takes up nodes that are completed",
-    "runtime/agent.ts",
-    "const taken = run ? openNodes(this.#now.board, run.id).filter(isTaken) : [];",
-    'const taken = run ? Object.values(this.#now.board.nodes).flatMap((node) => (isTaken(node) || node.status === "completed" ? node : [])) : [];',
+    "runtime/starting.ts",
+    "const taken = run ? openNodes(now.board, run.id).filter(isTaken) : [];",
+    'const taken = run ? Object.values(now.board.nodes).flatMap((node) => (isTaken(node) || node.status === "completed" ? node : [])) : [];',
   ),
   mutant(
     "decisions are made by what is on disk, not by what was decided",

@@ -10,11 +10,13 @@ interface Node {
   spec: FactOf<"node.created">["data"];
   reservedFor: string | undefined;
   retries: number;
+  held: boolean;
 }
 
 /** Which states a fact may find a node in, and which one it leaves it in. */
 const MOVES: Partial<Record<Fact["type"], { from: Status[]; to: Status }>> = {
   "node.reserved": { from: ["pending"], to: "pending" },
+  "node.released": { from: ["pending"], to: "pending" },
   "node.assigned": { from: ["pending"], to: "assigned" },
   "node.started": { from: ["assigned"], to: "running" },
   "node.retried": { from: ["running", "publishing"], to: "assigned" },
@@ -71,7 +73,7 @@ class Account {
     for (const other of [...data.dependencies, ...(data.parent_node_id ? [data.parent_node_id] : [])])
       if (!this.#nodes.has(other)) this.problems.push(`I2: ${data.node_id} builds on ${other}, which is not there`);
     if (this.#ended.has(data.run_id)) this.problems.push(`I2: ${data.node_id} was made after its run had ended`);
-    const rest = { worker: "", reservedFor: undefined, retries: 0 };
+    const rest = { worker: "", reservedFor: undefined, retries: 0, held: data.held === true };
     this.#nodes.set(data.node_id, { id: data.node_id, status: "pending", spec: data, ...rest });
   }
 
@@ -86,6 +88,8 @@ class Account {
     }
     if (!move.from.includes(node.status)) this.problems.push(`I2: ${where}: it is ${node.status}`);
     const worker = "worker_id" in fact.data ? fact.data.worker_id : "";
+    if (fact.type === "node.released") node.held = false;
+    if (fact.type === "node.released") return;
     if (fact.type === "node.reserved") node.reservedFor = worker;
     else if (fact.type === "node.reopened") {
       node.reservedFor = fact.data.reserved_for ?? undefined;
@@ -103,6 +107,7 @@ class Account {
     if (!who || who.run !== node.spec.run_id) this.problems.push(`I3: ${where}: ${worker} is not of its run`);
     if (who?.retired) this.problems.push(`I3: ${where}: ${worker} is retired`);
     if (who?.on) this.problems.push(`I3: ${where}: ${worker} is on ${who.on}`);
+    if (node.held) this.problems.push(`I3: ${where}: it is held`);
     if (node.reservedFor && node.reservedFor !== worker)
       this.problems.push(`I3: ${where}: it is for ${node.reservedFor}`);
     for (const id of node.spec.dependencies) {

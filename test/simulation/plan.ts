@@ -12,6 +12,8 @@ export interface Plan {
   restart: number;
   stop: number;
   timePasses: number;
+  /** How likely the human is to say something. */
+  talk: number;
   /** How likely a model is to fail or to be limited. */
   trouble: number;
   runs: number;
@@ -39,6 +41,7 @@ export function planOf(dice: Dice): Plan {
     restart: dice.pick([0, 0, 1 / 300]),
     stop: dice.pick([0, 0, 1 / 250, 1 / 80]),
     timePasses: dice.pick([0.01, 0.05, 0.2]),
+    talk: dice.pick([0, 1 / 300, 1 / 80]),
     trouble: dice.pick([0, 0.02, 0.1]),
     runs: dice.chance(0.15) ? 2 : 1,
   };

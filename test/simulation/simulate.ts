@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Catalog } from "../../src/models/catalog.ts";
-import type { Situation } from "../../src/projections/index.ts";
+import { isAtWork, isHeldUp, type Situation } from "../../src/projections/index.ts";
 import { COORDINATOR, type Fact, type StoredEntry } from "../../src/protocol/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { situationOf } from "../../src/runtime/inspect.ts";
@@ -13,6 +13,7 @@ import { fileTools } from "../../src/tools/files.ts";
 import { type Dice, diceOf } from "./dice.ts";
 import { COORDINATOR_MODEL, randomMind, WORKER_MODEL } from "./minds.ts";
 import { openDescriptors } from "./orderly-fs.ts";
+import { Person, type Word } from "./person.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { Watch } from "./watch.ts";
 import { turn, World } from "./world.ts";
@@ -27,6 +28,8 @@ export interface History {
   /** The product's own fold, read from the disk. */
   now: Situation;
   agentDir: string;
+  /** What the human said, in order. */
+  said: readonly Word[];
   /** What was told to be on disk, by seq, as it was told. */
   told: ReadonlyMap<number, string>;
   problems: string[];
@@ -41,6 +44,9 @@ const QUIET = 6;
 const MAX_CRASHES = 8;
 const MAX_STOPS = 6;
 const MAX_RESUMES = 12;
+const MAX_WORDS = 12;
+/** So many runs more than planned may triggers and people begin; then the human cancels what is to come. */
+const MORE_RUNS = 2;
 
 interface Life {
   store: Store;
@@ -71,6 +77,7 @@ class Simulation {
   readonly #dice: Dice;
   readonly #plan: Plan;
   readonly #random: Dice;
+  readonly #person: Person;
   readonly #tries = new Map<string, number>();
   readonly #told = new Map<number, string>();
   readonly #problems: string[] = [];
@@ -84,6 +91,7 @@ class Simulation {
     this.#dice = diceOf(seed, "world");
     this.#random = diceOf(seed, "ids");
     this.#plan = planOf(diceOf(seed, "plan"));
+    this.#person = new Person(diceOf(seed, "person"));
     this.world = new World(this.#dice);
   }
 
@@ -99,14 +107,18 @@ class Simulation {
       if (wish === "crash" || wish === "restart") {
         life = await this.#again(life, wish);
         quiet = 0;
-      } else if (wish === "stop") this.#stop(life);
-      else if (wish === "time") await this.world.clock.advance(this.#dice.int(30_000));
+      } else if (wish === "stop" || wish === "word") {
+        if (wish === "stop") this.#stop(life);
+        else this.#bePerson(life, (person, agent) => person.act(agent));
+        quiet = 0;
+      } else if (wish === "time") await this.world.clock.advance(this.#dice.int(30_000));
       else if (this.world.step()) quiet = 0;
       else if (++quiet > QUIET) {
         const [due] = this.world.clock.due;
         quiet = 0;
         this.#expectNobodyKeptWaiting(life);
-        if (due !== undefined) await this.world.clock.advance(due - this.world.clock.now());
+        if (this.#hasHadEnough(life)) this.#bePerson(life, (person, agent) => person.cancel(agent, 100));
+        else if (due !== undefined) await this.world.clock.advance(due - this.world.clock.now());
         else if (!this.#goOn(life)) break;
       }
     }
@@ -114,13 +126,14 @@ class Simulation {
   }
 
   /** What the world and its people come up with now. */
-  #wish({ agent, asked }: Life): "crash" | "restart" | "stop" | "time" | "nothing" {
-    const { crash, restart, stop, timePasses } = this.#plan;
+  #wish({ agent, asked }: Life): "crash" | "restart" | "stop" | "word" | "time" | "nothing" {
+    const { crash, restart, stop, talk, timePasses } = this.#plan;
     const dice = this.#dice;
     const { crashes, restarts, stops } = this.#counts;
     if (crashes < MAX_CRASHES && dice.chance(crash)) return "crash";
     if (!asked && agent && restarts < MAX_CRASHES && dice.chance(restart)) return "restart";
-    if (!asked && agent?.now.agent.status === "working" && stops < MAX_STOPS && dice.chance(stop)) return "stop";
+    if (!asked && agent && isAtWork(agent.now.agent.status) && stops < MAX_STOPS && dice.chance(stop)) return "stop";
+    if (!asked && agent && this.#person.said.length < MAX_WORDS && dice.chance(talk)) return "word";
     return dice.chance(timePasses) ? "time" : "nothing";
   }
 
@@ -185,7 +198,8 @@ class Simulation {
       const agent = await life.runtime.agent(id);
       life.agent = agent;
       const { status } = agent.now.agent;
-      if (status === "working" || status === "idle") await agent.start("recovered");
+      if (isAtWork(status) || status === "idle") await agent.start("recovered");
+      else agent.keepTime();
     });
   }
 
@@ -193,6 +207,16 @@ class Simulation {
     this.#counts.stops += 1;
     if (this.#dice.chance(0.5)) this.#ask(life, "to stop", async () => life.agent?.stop("human"));
     else this.#ask(life, "to pause", async () => life.agent?.pause("human"));
+  }
+
+  #bePerson(life: Life, act: (person: Person, agent: Agent) => Promise<void>): void {
+    const { agent } = life;
+    if (agent) this.#ask(life, "something by the human", () => act(this.#person, agent));
+  }
+
+  #hasHadEnough({ agent, asked }: Life): boolean {
+    if (!agent || asked || Object.keys(agent.now.triggers.open).length === 0) return false;
+    return agent.now.agent.runs > this.#plan.runs + MORE_RUNS;
   }
 
   #ask(life: Life, what: string, act: () => Promise<void>): void {
@@ -217,16 +241,25 @@ class Simulation {
     const { agent } = life;
     if (!agent) throw new Error("There is no agent and nobody is making one.");
     const { status, run } = agent.now.agent;
+    if (isAtWork(status) && Object.keys(agent.now.questions.open).length > 0) {
+      this.#bePerson(life, (person) => person.answer(agent));
+      return true;
+    }
     if (++this.#resumes > MAX_RESUMES) return false;
-    if (status === "working") {
-      // Someone who waits for a word is woken by the human's stop and resume.
+    if (isAtWork(status)) {
+      // Someone who waits for a word is woken by one, or by the human's stop and resume.
       this.#problems.push(...deadlockIn(agent.now, life.watch));
       if (this.#problems.length > 0) return false;
-      this.#stop(life);
+      if (this.#dice.chance(0.5)) this.#bePerson(life, (person) => person.speak(agent));
+      else this.#stop(life);
       return true;
     }
     if (run?.finished && this.#runs >= this.#plan.runs) return false;
     if (run?.finished) this.#runs += 1;
+    if (this.#dice.chance(0.3)) {
+      this.#bePerson(life, (person) => person.speak(agent));
+      return true;
+    }
     const budget = agent.now.agent.created.budget_usd;
     const spent = agent.now.spending.total.cost_usd;
     // Without money nobody can think, and going on is refused.
@@ -238,11 +271,12 @@ class Simulation {
 
   /** I4, the other way round: with room for one more, nothing that is ready waits. */
   #expectNobodyKeptWaiting({ agent, asked, watch }: Life): void {
-    if (!agent || asked || agent.now.agent.status !== "working") return;
+    if (!agent || asked || !isAtWork(agent.now.agent.status)) return;
     const { board, roster, agent: me } = agent.now;
     const ready = Object.values(board.nodes).find(
-      ({ status, spec, reserved_for }) =>
+      ({ status, spec, reserved_for, held }) =>
         status === "pending" &&
+        !held &&
         spec.run_id === me.run?.id &&
         spec.dependencies.every((id) => board.nodes[id]?.status === "completed") &&
         (reserved_for === null || roster[reserved_for]?.status === "idle"),
@@ -273,7 +307,8 @@ class Simulation {
     const counts = { ...this.#counts, facts: facts.length };
     const { dir: agentDir } = log;
     const [seed, plan, told, problems] = [this.#seed, this.#plan, this.#told, this.#problems];
-    return { seed, plan, facts, conversations, now, agentDir, told, problems, counts, bytes };
+    const { said } = this.#person;
+    return { seed, plan, facts, conversations, now, agentDir, said, told, problems, counts, bytes };
   }
 
   /** Lets the world go on until this has come true. */
@@ -301,7 +336,8 @@ class Simulation {
 function deadlockIn(now: Situation, watch: Watch): string[] {
   const run = now.agent.run?.id;
   const open = Object.values(now.board.nodes).filter(
-    (node) => node.spec.run_id === run && node.status !== "completed" && node.status !== "failed",
+    (node) =>
+      node.spec.run_id === run && node.status !== "completed" && node.status !== "failed" && !isHeldUp(node, now.board),
   );
   const problems = open.map((node) => `I9: at rest, and ${node.id} is ${node.status} for ever`);
   const coordinator = now.roster[COORDINATOR];

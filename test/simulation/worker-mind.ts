@@ -1,4 +1,4 @@
-import { newNode } from "./coordinator-mind.ts";
+import { newNode, question } from "./coordinator-mind.ts";
 import { type Dice, diceOf } from "./dice.ts";
 import { callsMade, type Insight, lastWords, type Move, nodesHeardOf } from "./minds.ts";
 
@@ -55,6 +55,7 @@ const ON_THE_WAY = {
   check: 4,
   wait: 3,
   nonsense: 3,
+  ask: 4,
 };
 
 function somethingOnTheWay({ dice, tag, history }: Insight): Move[number] {
@@ -79,6 +80,8 @@ function somethingOnTheWay({ dice, tag, history }: Insight): Move[number] {
       return { name: "check_messages", args: {} };
     case "wait":
       return { name: "check_messages", args: { wait: true } };
+    case "ask":
+      return { name: "ask_human", args: question(dice, tag) };
     case "nonsense":
       return dice.pick([
         { name: "dance", args: {} },

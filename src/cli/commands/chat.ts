@@ -89,10 +89,12 @@ class Chat {
       },
     });
     this.#call.terminal.readerLeft.addEventListener("abort", () => this.#ending.abort(), { once: true });
+    // At once: what is typed before that is echoed by the terminal itself, and tears the view.
+    const keys = this.#isPerson ? this.#listen() : undefined;
     await (all ? this.#tellAll() : this.#tellLast());
     const following = this.#followOthers().catch((error: unknown) => this.#wrong(error));
     this.#noteSeen();
-    const deafen = this.#listen();
+    const deafen = keys ?? this.#listen();
     await aborted(this.#ending.signal);
     await this.#talk.said;
     const code = this.#isPerson ? EXIT.done : await this.#waitForTheEnd();

@@ -12,7 +12,7 @@ export async function inbox(call: Invocation): Promise<ExitCode> {
   const { terminal, json } = call;
   const look = await lookAt(call).catch(noHomeYet);
   const { situations } = look ? await allSituations(look.store) : { situations: [] };
-  const items = inboxOf(situations);
+  const items = inboxOf(situations.filter(({ agent }) => agent.archived_ts === null));
   if (json) for (const item of items) await terminal.printJson({ ...item, command: commandFor(call, item) });
   else if (items.length === 0) terminal.say("Nothing waits for you.");
   else await terminal.printLines(items.flatMap((item) => linesFor(call, item)));

@@ -8,11 +8,12 @@ import { standingPaint } from "../standing-paint.ts";
 import { type Cell, table } from "../table.ts";
 import { headline, plain } from "../width.ts";
 
-export async function ls(call: Invocation): Promise<ExitCode> {
+export async function ls(call: Invocation, { all = false }: { all?: boolean } = {}): Promise<ExitCode> {
   const { terminal, json } = call;
   const look = await lookAt(call).catch(noHomeYet);
   if (!look) return nothingYet(call, `there is no home at ${(await settingsOf(call)).home}`);
-  const { situations, unreadable } = await allSituations(look.store);
+  const { situations: every, unreadable } = await allSituations(look.store);
+  const situations = every.filter(({ agent }) => all || agent.archived_ts === null);
   for (const { id, why } of unreadable)
     terminal.say(`${terminal.errPaint.yellow("!")} ${id} cannot be read: ${plain(why)}`);
   const standings = situations.map((now) => ({ now, status: standingOf(now, look.holder) }));

@@ -6,6 +6,8 @@ import { type ExitCode, Refusal } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
 import { openHome } from "../open-home.ts";
+import { waitsForTriggers } from "../resting.ts";
+import { runningServer } from "../running-server.ts";
 import { watchTeam } from "../watch-team.ts";
 import { listenForOthers, tellRepairs } from "./run.ts";
 
@@ -19,10 +21,16 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
   const { terminal } = call;
   const settings = await settingsOf(call, options);
   requireHome(nodeDisk, settings.home);
+  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings.home);
+  if (server) {
+    const { resumeServed } = await import("../run-served.ts");
+    return resumeServed(call, server, word, { budget_usd: options.budget, budget_tokens: options.budgetTokens });
+  }
   const runtime = await openHome(call, settings);
   try {
-    const { id, status, created } = (await findAgent(runtime.store, word)).agent;
-    if (status === "completed") {
+    const found = await findAgent(runtime.store, word);
+    const { id, status, created } = found.agent;
+    if (status === "completed" && !waitsForTriggers(found)) {
       throw new Refusal(
         `${created.name} (${id}) is completed; there is nothing to go on with. Its result: ${commandLine(call, "show", id)}`,
       );
@@ -31,6 +39,14 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
     const listening = listenForOthers(runtime);
+    if (status === "completed") {
+      if (options.budget ?? options.budgetTokens)
+        throw new Refusal(
+          `${created.name} (${id}) is completed: it waits for its triggers, and there is nothing to pay.`,
+        );
+      agent.keepTime();
+      return await watchTeam(agent, seq, call, [listening], "for_triggers");
+    }
     await agent.start(reasonFor(status), { budget_usd: options.budget, budget_tokens: options.budgetTokens });
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id}) goes on with ${created.model}`));
     return await watchTeam(agent, seq, call, [listening]);

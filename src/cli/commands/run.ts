@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Catalog } from "../../models/catalog.ts";
+import type { CreateAgent } from "../../protocol/api.ts";
 import { allSituations } from "../../runtime/inspect.ts";
 import type { NewAgent, Runtime } from "../../runtime/runtime.ts";
 import type { Settings } from "../../runtime/settings.ts";
@@ -10,6 +11,7 @@ import { count } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
 import { openHome } from "../open-home.ts";
+import { runningServer } from "../running-server.ts";
 import type { Environment, Terminal } from "../terminal.ts";
 import { type Remark, watchTeam } from "../watch-team.ts";
 import { plain } from "../width.ts";
@@ -18,6 +20,8 @@ export interface RunOptions {
   model?: string;
   workerModel?: string;
   mode?: "finite" | "infinite";
+  /** Seconds. */
+  every?: number;
   budget?: number;
   detach?: boolean;
   unsafeNoSandbox?: boolean;
@@ -28,15 +32,20 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   // Stdin is read only when asked for: one that stays open would hang every script.
   const goal = (word === "-" ? await text(terminal.stdin) : word).trim();
   if (goal === "") throw new UsageError('The goal is empty. Say what is to be achieved: agiraph run "your goal"');
-  if (options.mode === "infinite") {
-    throw new UsageError("Infinite mode is not there yet: agents end with their goal. Leave --mode out.");
-  }
+  if (options.every !== undefined && options.mode !== "infinite")
+    throw new UsageError("--every says how long an infinite agent sleeps between its cycles: add --mode infinite.");
   if (options.detach && !isDetached(terminal.env)) {
     const { model, workerModel, mode, budget, unsafeNoSandbox } = options;
-    const given = { model, "worker-model": workerModel, mode, budget, "unsafe-no-sandbox": unsafeNoSandbox };
+    const every = options.every === undefined ? undefined : `${options.every}s`;
+    const given = { model, "worker-model": workerModel, mode, every, budget, "unsafe-no-sandbox": unsafeNoSandbox };
     return detach(call, ["run", "-", ...flags(given)], goal);
   }
   const settings = await settingsOf(call, options);
+  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings.home);
+  if (server) {
+    const { runServed } = await import("../run-served.ts");
+    return runServed(call, server, settings, servedOrder(goal, options, terminal));
+  }
   const runtime = await openHome(call, settings);
   try {
     tellRepairs(runtime, settings.home, terminal);
@@ -84,14 +93,28 @@ function orderFor(
   place: { env: Environment; cwd: string },
 ): NewAgent {
   const budget_usd = options.budget ?? config.budget_usd;
+  const cycle_seconds = options.mode === "infinite" ? (options.every ?? config.cycle_seconds) : undefined;
   return {
     goal,
     model: chosen.model,
     project: projectFolder(place),
     ...(options.mode && { mode: options.mode }),
+    ...(cycle_seconds && { cycle_seconds }),
     ...(chosen.worker && { worker_model: chosen.worker }),
     ...(budget_usd && { budget_usd }),
     ...(config.budget_tokens && { budget_tokens: config.budget_tokens }),
+  };
+}
+
+/** What was not chosen here is chosen by the server, by the home's config and its own keys. */
+function servedOrder(goal: string, options: RunOptions, place: { env: Environment; cwd: string }): CreateAgent {
+  return {
+    goal,
+    project: projectFolder(place),
+    ...(options.model && { model: options.model }),
+    ...(options.workerModel && { worker_model: options.workerModel }),
+    ...(options.mode && { mode: options.mode }),
+    ...(options.budget && { budget_usd: options.budget }),
   };
 }
 

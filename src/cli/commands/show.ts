@@ -1,4 +1,4 @@
-import type { Situation } from "../../projections/index.ts";
+import { type Situation, triggerRecords } from "../../projections/index.ts";
 import { runDir } from "../../store/paths.ts";
 import { agentSummary } from "../agent-summary.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -19,7 +19,7 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
   const status = standingOf(now, holder);
   const paths = await resultFiles(now, log.dir);
   if (json) {
-    const { board, roster, spending, questions } = now;
+    const { board, roster, spending, questions, triggers, agent } = now;
     await terminal.printJson({
       ...agentSummary(now, status),
       dir: log.dir,
@@ -27,6 +27,7 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
       board,
       roster,
       questions: Object.values(questions.open),
+      triggers: triggerRecords(triggers, agent.id),
       spending,
       repairs: store.repairs,
     });
@@ -34,6 +35,7 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
   }
   await terminal.printLines([
     ...headLines(call, now, status, log.dir),
+    ...triggerLine(call, now),
     ...section(call, "Needs you", waitingLines(call, now)),
     ...teamLines(call, now, status),
     ...endLines(call, now, status),
@@ -66,6 +68,12 @@ function headLines({ terminal: { paint } }: Invocation, now: Situation, status: 
     `${paint.bold(created.name)}  ${paint.dim(id)}`,
     ...rows.map(([label, text]) => `${paint.dim(label.padEnd(8))} ${text}`),
   ];
+}
+
+function triggerLine(call: Invocation, { agent, triggers }: Situation): string[] {
+  const number = Object.keys(triggers.open).length;
+  const look = commandLine(call, "triggers", agent.id);
+  return number === 0 ? [] : [`${call.terminal.paint.dim("Triggers")} ${number} set: ${look}`];
 }
 
 function teamLines(call: Invocation, now: Situation, status: Standing): string[] {

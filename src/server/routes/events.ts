@@ -1,13 +1,10 @@
 import { afterSeqQuery, eventsPageSchema } from "../../protocol/api.ts";
 import { type Api, answers, ofAgent, type RouteDeps } from "../api-app.ts";
-import { BY_HTTP } from "../transport.ts";
 
 export function eventRoutes(app: Api, { agents }: RouteDeps): void {
   app.get(
     "/agents/:id/events",
     {
-      // The same address is a WebSocket for whoever asks for one.
-      constraints: BY_HTTP,
       schema: {
         summary: "What happened, fact by fact",
         tags: ["events"],

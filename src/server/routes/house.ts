@@ -65,7 +65,7 @@ export function houseRoutes(app: Api, { runtime }: RouteDeps, keys: Keys, versio
         tags,
         security: [],
         querystring: z.object({ once: z.string().max(200) }),
-        response: { 303: z.null(), "4xx": errorBodySchema },
+        response: { 303: z.string(), "4xx": errorBodySchema },
       },
     },
     async ({ query, headers, protocol }, reply) => {
@@ -76,7 +76,7 @@ export function houseRoutes(app: Api, { runtime }: RouteDeps, keys: Keys, versio
           "unauthorised",
           "This link was used before or is too old. `agiraph token --link` makes another.",
         );
-      return reply.code(303).headers({ location: "/", "set-cookie": cookie }).send(null);
+      return reply.code(303).headers({ location: "/", "set-cookie": cookie }).send("");
     },
   );
 }

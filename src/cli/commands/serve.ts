@@ -1,0 +1,110 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { Settings } from "../../runtime/settings.ts";
+import { checkReach } from "../../server/reach.ts";
+import { tokenOf } from "../../store/token-file.ts";
+import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { commandLine, type Invocation } from "../invocation.ts";
+import { settingsOf } from "../look.ts";
+import { openHome } from "../open-home.ts";
+import { tellRepairs } from "./run.ts";
+
+export interface ServeOptions {
+  port?: number;
+  host?: string;
+  unsafeNoSandbox?: boolean;
+}
+
+const DEFAULT_PORT = 4747;
+
+/** The API and the page for all agents of a home, until it is stopped. */
+export async function serve(call: Invocation, options: ServeOptions): Promise<ExitCode> {
+  const { terminal } = call;
+  const settings = await settingsOf(call, options);
+  const where = { host: options.host ?? settings.config.server?.host ?? "127.0.0.1", port: portOf(options, settings) };
+  checkReach(where.host, settings.config.server ?? {});
+  const runtime = await openHome(call, settings);
+  try {
+    tellRepairs(runtime, settings.home, terminal);
+    const app = await listening(call, runtime, settings, where);
+    await serveUntilStopped(call, app, runtime);
+    return EXIT.done;
+  } catch (error) {
+    await runtime.close();
+    throw error;
+  }
+}
+
+async function listening(
+  call: Invocation,
+  runtime: Runtime,
+  settings: Settings,
+  where: { host: string; port: number },
+): Promise<FastifyInstance> {
+  // The framework is loaded for this command alone.
+  const [{ buildServer }, { createLogger }] = await Promise.all([
+    import("../../server/server.ts"),
+    import("../../server/logs.ts"),
+  ]);
+  const token = tokenOf(settings.home);
+  const isTerminal = call.terminal.stderr.isTTY === true;
+  const webDir = join(call.packageRoot, "dist", "web");
+  const app = await buildServer({
+    runtime,
+    settings,
+    token,
+    logger: createLogger({ settings, secrets: [token], isTerminal }),
+    ...(existsSync(join(webDir, "index.html")) && { webDir }),
+  });
+  try {
+    await app.listen(where);
+  } catch (error) {
+    await app.close();
+    if (!(error instanceof Error) || !("code" in error)) throw error;
+    const why = error.code === "EADDRINUSE" ? "is taken" : `cannot be used (${String(error.code)})`;
+    throw new Refusal(`Port ${where.port} on ${where.host} ${why}. Stop whoever holds it, or pass --port.`);
+  }
+  return app;
+}
+
+async function serveUntilStopped(call: Invocation, app: FastifyInstance, runtime: Runtime): Promise<void> {
+  const { terminal, json } = call;
+  const url = ownUrl(app);
+  runtime.store.announce({ url });
+  await runtime.listen({ forAll: true });
+  const link = `${url}/login?once=${app.keys.newLink().once}`;
+  if (json) await terminal.printJson({ url, link, pid: process.pid });
+  else await terminal.printLines([link]);
+  terminal.say(`Agiraph serves ${runtime.store.root} at ${url}. The link logs your browser in, once.`);
+  terminal.say(terminal.errPaint.dim(`Another link: ${commandLine(call, "token", "--link")} · Ctrl-C ends it.`));
+  process.once("SIGINT", () => terminal.say("Closing … (Ctrl-C again leaves at once)"));
+  const { stopOnSignals } = await import("../../server/shutdown.ts");
+  stopOnSignals({ app, runtime, logger: app.log });
+  void app.agents.takeUp((id, error) => {
+    terminal.say(
+      `${terminal.errPaint.yellow("!")} ${id} could not go on: ${error instanceof Error ? error.message : error}`,
+    );
+  });
+  // The process ends with a signal, and what is under way is recorded first.
+  await new Promise<never>(() => {});
+}
+
+/** By the address that people type: the page's links and its cookie go by it. */
+function ownUrl(app: FastifyInstance): string {
+  const address = app.server.address();
+  if (typeof address !== "object" || address === null) throw new Error("A server that listens has an address.");
+  const scheme = "setSecureContext" in app.server ? "https" : "http";
+  const isAny = address.address === "0.0.0.0" || address.address === "::";
+  const host = isAny ? "127.0.0.1" : address.family === "IPv6" ? `[${address.address}]` : address.address;
+  return `${scheme}://${host}:${address.port}`;
+}
+
+function portOf({ port }: ServeOptions, { env, config }: Settings): number {
+  if (port !== undefined) return port;
+  const written = env.AGIRAPH_PORT?.trim();
+  if (!written) return config.server?.port ?? DEFAULT_PORT;
+  if (/^\d{1,5}$/.test(written) && Number(written) <= 65_535) return Number(written);
+  throw new UsageError(`AGIRAPH_PORT is "${written}"; expected a port, e.g. 4747.`);
+}

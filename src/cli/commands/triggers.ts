@@ -1,0 +1,151 @@
+import { z } from "zod";
+import { type Situation, type TriggerState, triggerRecords } from "../../projections/index.ts";
+import { askControl, type ControlAnswer } from "../../runtime/control.ts";
+import { controlPath } from "../../runtime/control-path.ts";
+import { HumanRefusal } from "../../runtime/human-refusal.ts";
+import { actionIn, conditionIn } from "../../runtime/schedule.ts";
+import { changeTriggers, type TriggerChange } from "../../runtime/trigger-changes.ts";
+import { triggerOrderSchema } from "../../tools/schedule.ts";
+import { nextDue } from "../../triggers/due.ts";
+import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { timestamp } from "../format.ts";
+import { commandLine, type Invocation } from "../invocation.ts";
+import { type Look, lookAtAgent } from "../look.ts";
+import { nameOf } from "../names.ts";
+import { whileHandsChange } from "../speaker.ts";
+import { type Cell, table } from "../table.ts";
+import { headline, plain } from "../width.ts";
+
+export interface TriggersOptions {
+  all?: boolean;
+  add?: string;
+  cancel?: string;
+  pause?: string;
+  resume?: string;
+}
+
+/** What an agent is to do later: looked at, or changed. */
+export async function triggers(call: Invocation, word: string, options: TriggersOptions): Promise<ExitCode> {
+  const change = changeIn(options);
+  const look = await lookAtAgent(call, word);
+  return change ? makeChange(call, look, change) : list(call, look, options);
+}
+
+async function list(call: Invocation, { now, holder }: Listed, { all }: TriggersOptions): Promise<ExitCode> {
+  const { terminal, json } = call;
+  const at = Date.now() / 1000;
+  const shown = [...Object.values(now.triggers.open), ...(all ? now.triggers.settled : [])];
+  if (json) {
+    const records = new Map(triggerRecords(now.triggers, now.agent.id).map((record) => [record.id, record]));
+    for (const trigger of shown)
+      await terminal.printJson({ ...records.get(trigger.id), due: nextDue(trigger, now, at) });
+    return EXIT.done;
+  }
+  if (shown.length === 0) {
+    const ended = now.triggers.settled.length;
+    const more = ended > 0 ? ` ${ended} ended: ${commandLine(call, "triggers", now.agent.id, "--all")}` : "";
+    terminal.say(`${now.agent.created.name} has no triggers.${more}`);
+    return EXIT.done;
+  }
+  const { paint } = terminal;
+  const head = ["TRIGGER", "STATUS", "NEXT", "FIRED", "BY", "WHEN", "THEN"].map((text) => ({ text, paint: paint.dim }));
+  const rows = shown.map((trigger): Cell[] => [
+    { text: trigger.id, paint: paint.bold },
+    { text: trigger.status, ...(trigger.status !== "active" && { paint: paint.dim }) },
+    { text: nextWords(trigger, now, at) },
+    { text: String(trigger.fired) },
+    { text: nameOf(now.roster, trigger.created_by) },
+    { text: plain(conditionIn(trigger)) },
+    { text: headline(actionIn(trigger.action)) },
+  ]);
+  await terminal.printLines(table([head, ...rows], terminal.columns));
+  const hint = whyNone(call, now, holder);
+  if (hint) terminal.say(terminal.errPaint.dim(hint));
+  return EXIT.done;
+}
+
+type Listed = Pick<Look, "holder"> & { now: Situation };
+
+/** As the clock on the wall here will show it. */
+function nextWords(trigger: TriggerState, now: Situation, at: number): string {
+  const next = nextDue(trigger, now, at);
+  if (next === null) return "-";
+  const zone = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }).formatToParts(next * 1000);
+  return `${timestamp(next)} ${zone.find(({ type }) => type === "timeZoneName")?.value ?? ""}`;
+}
+
+/** Nothing fires by itself. */
+function whyNone(
+  call: Invocation,
+  { agent, triggers: { open } }: Situation,
+  holder: Look["holder"],
+): string | undefined {
+  const resume = commandLine(call, "resume", agent.id);
+  if (!Object.values(open).some(({ status }) => status === "active")) return undefined;
+  if (agent.status === "paused" || agent.status === "stopped")
+    return `${agent.created.name} is ${agent.status}: nothing fires before it goes on. ${resume}`;
+  return holder ? undefined : `Nobody keeps time now: they fire while a process works on it. ${resume}`;
+}
+
+function changeIn({ add, cancel, pause, resume }: TriggersOptions): TriggerChange | undefined {
+  const changes: TriggerChange[] = [
+    ...(add === undefined ? [] : [{ do: "schedule" as const, order: orderIn(add) }]),
+    ...(cancel === undefined ? [] : [{ do: "cancel_trigger" as const, trigger_id: idIn(cancel) }]),
+    ...(pause === undefined ? [] : [{ do: "pause_trigger" as const, trigger_id: idIn(pause) }]),
+    ...(resume === undefined ? [] : [{ do: "resume_trigger" as const, trigger_id: idIn(resume) }]),
+  ];
+  if (changes.length > 1) throw new UsageError("One change at a time: --add, --cancel, --pause or --resume.");
+  return changes[0];
+}
+
+/** The number alone will do. */
+function idIn(word: string): string {
+  return /^\d+$/.test(word) ? `trigger-${word}` : word;
+}
+
+const EXAMPLE = `{"type":"scheduled","config":{"cron":"0 9 * * MON"},"action":"Write the weekly report"}`;
+
+function orderIn(text: string) {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`--add takes JSON, such as ${EXAMPLE} (${error instanceof Error ? error.message : error})`);
+  }
+  const order = triggerOrderSchema.safeParse(value);
+  if (order.success) return order.data;
+  throw new UsageError(`This is no trigger:\n${z.prettifyError(order.error)}\nIt looks like ${EXAMPLE}`);
+}
+
+/** By whoever works on the agent; when nobody does, it is recorded here. */
+async function makeChange(call: Invocation, look: Changed, change: TriggerChange): Promise<ExitCode> {
+  const { id, created } = look.now.agent;
+  const { home } = look.settings;
+  const message = await whileHandsChange(async () => {
+    const answer = await askControl(controlPath(home), { ...change, agent: id });
+    return answer === undefined ? changeHere(look, change) : messageIn(answer, home);
+  });
+  if (call.json) await call.terminal.printJson({ id, name: created.name, message });
+  else for (const line of message.split("\n")) call.terminal.say(plain(line));
+  return EXIT.done;
+}
+
+type Changed = Pick<Look, "settings"> & { now: Situation };
+
+async function changeHere({ settings, now }: Changed, change: TriggerChange): Promise<string> {
+  // Heavy, and not needed where another process listens.
+  const { openRuntime } = await import("../../runtime/open-runtime.ts");
+  const runtime = await openRuntime(settings);
+  try {
+    return await changeTriggers(await runtime.agent(now.agent.id), change);
+  } finally {
+    await runtime.close();
+  }
+}
+
+function messageIn({ ok, message, code }: ControlAnswer, home: string): string {
+  if (ok) return message;
+  if (code === "elsewhere")
+    throw new Refusal(`Another agent is at work in ${home}, and one process works there at a time. Try again later.`);
+  throw code ? new HumanRefusal(code, message) : new Refusal(message);
+}

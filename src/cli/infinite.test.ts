@@ -1,0 +1,65 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { CliProcess } from "./testing/cli-process.ts";
+import { lines, scriptedAgent } from "./testing/scripted-agent.ts";
+
+const { scripted, options, call, run, start, standing } = scriptedAgent();
+
+const cycle = (number: number) => ({ calls: [{ name: "checkpoint", args: { summary: `Cycle ${number}` } }] });
+const checkpoints = (words: string[]) => words.filter((line) => line.includes("Cycle"));
+const told = (...numbers: number[]) => numbers.map((number) => `coordinator → everyone: Cycle ${number}`);
+
+test("run --mode infinite works in cycles; Ctrl-C stops it, resume goes on with the next cycle, and so does stop", async () => {
+  // Held, so that no cycle comes between what is seen and what is asked for.
+  const provider = await scripted([
+    cycle(1),
+    cycle(2),
+    { gate: "third", ...cycle(3) },
+    cycle(4),
+    { gate: "fifth", ...cycle(5) },
+  ]);
+  const first = start("--mode", "infinite", "--every", "1s");
+  await first.saw("Cycle 2");
+  first.signal("SIGINT");
+  const stopped = await first.ended;
+  expect({ code: stopped.code, cycles: checkpoints(lines(stopped)), last: lines(stopped).at(-1) }).toEqual({
+    code: 130,
+    cycles: told(1, 2),
+    last: "Stopped after 2 model calls, $0, M:SS. Go on with: agiraph resume ID",
+  });
+  expect(await standing()).toEqual(["stopped"]);
+
+  provider.release("third");
+  const second = new CliProcess(["resume", "paint"], options());
+  await second.saw("Cycle 4");
+  expect((await call("stop", "paint")).code).toBe(0);
+  const ended = await second.ended;
+  expect({ code: ended.code, cycles: checkpoints(lines(ended)) }).toEqual({ code: 130, cycles: told(3, 4) });
+});
+
+test("how long it sleeps is said by --every or config.json, and only to an infinite agent", async () => {
+  await scripted([{ gate: "never" }]);
+  const refused = await Promise.all([
+    run("--every", "10m"),
+    run("--mode", "infinite", "--every", "often"),
+    run("--mode", "infinite", "--every", "0s"),
+  ]);
+  expect(refused.map(({ code, stderr }) => [code, stderr.split("\n")[0]])).toEqual([
+    [2, "✗ --every says how long an infinite agent sleeps between its cycles: add --mode infinite."],
+    [2, expect.stringContaining("It must be between a second and a year, e.g. 30s, 10m, 2h or 1d.")],
+    [2, expect.stringContaining("It must be between a second and a year")],
+  ]);
+  expect((await call("ls")).stdout).toBe("");
+
+  const { AGIRAPH_HOME = "" } = options().env ?? {};
+  await mkdir(AGIRAPH_HOME, { recursive: true });
+  await writeFile(join(AGIRAPH_HOME, "config.json"), '{"cycle_seconds": 600}');
+  const slept = async (...words: string[]) => {
+    const born = JSON.parse((await run("--mode", "infinite", "--detach", "--json", ...words)).stdout);
+    await call("stop", born.id);
+    const [created = ""] = (await call("logs", born.id, "--json")).stdout.split("\n");
+    return JSON.parse(created).data.cycle_seconds;
+  };
+  expect([await slept(), await slept("--every", "2h")]).toEqual([600, 7200]);
+});

@@ -1,0 +1,54 @@
+import type { AgentSummary, CreateAgent } from "../protocol/api.ts";
+import type { AgentId } from "../protocol/index.ts";
+import { lookAtHome } from "../runtime/open-runtime.ts";
+import type { Settings } from "../runtime/settings.ts";
+import type { ApiClient } from "../server/client.ts";
+import { isDetached, tellParent } from "./detached.ts";
+import { EXIT, type ExitCode } from "./exit-code.ts";
+import type { Invocation } from "./invocation.ts";
+import { lookAtAgent } from "./look.ts";
+import { ServedAgent } from "./served-agent.ts";
+import { watchTeam } from "./watch-team.ts";
+
+/** A server holds the home: it does the work, and this terminal looks on. */
+export async function runServed(
+  call: Invocation,
+  server: ApiClient,
+  settings: Settings,
+  order: CreateAgent,
+): Promise<ExitCode> {
+  const { terminal } = call;
+  const made = await server.create(order);
+  terminal.say(terminal.errPaint.dim(`Model: ${made.model}`));
+  terminal.say(terminal.errPaint.dim(`Agent: ${made.name} (${made.id}), in the server at ${server.url}`));
+  if (isDetached(terminal.env)) {
+    tellParent({ id: made.id, name: made.name });
+    return EXIT.done;
+  }
+  return watch(call, settings.home, made, 0);
+}
+
+export async function resumeServed(
+  call: Invocation,
+  server: ApiClient,
+  word: string,
+  more: { budget_usd?: number | undefined; budget_tokens?: number | undefined },
+): Promise<ExitCode> {
+  const { settings, now } = await lookAtAgent(call, word);
+  const resumed = await server.resume(now.agent.id, more);
+  const { terminal } = call;
+  terminal.say(
+    terminal.errPaint.dim(`Agent: ${resumed.name} (${resumed.id}) goes on with ${resumed.model}, in the server`),
+  );
+  return watch(call, settings.home, resumed, now.seq);
+}
+
+async function watch(call: Invocation, home: string, { id }: AgentSummary, after: number): Promise<ExitCode> {
+  const store = await lookAtHome(home);
+  const agent = await ServedAgent.open(home, await store.open(id as AgentId));
+  try {
+    return await watchTeam(agent, after, call);
+  } finally {
+    agent.close();
+  }
+}

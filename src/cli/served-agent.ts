@@ -1,0 +1,108 @@
+import { apply, isAtWork, type Situation } from "../projections/index.ts";
+import type { Fact } from "../protocol/index.ts";
+import { askControl } from "../runtime/control.ts";
+import { controlPath } from "../runtime/control-path.ts";
+import { situationOf } from "../runtime/inspect.ts";
+import type { AgentLog } from "../store/store.ts";
+import { sayElsewhere } from "./speaker.ts";
+import type { Watched } from "./watch-team.ts";
+
+/**
+ * An agent that works in the server's process, as a terminal sees it: what happens is read from its log, what the person
+ * says goes to the server. So a terminal that closes takes nothing with it.
+ */
+export class ServedAgent implements Watched {
+  readonly now: Situation;
+  readonly log: Watched["log"];
+  readonly #home: string;
+  readonly #listeners = new Set<(fact: Fact) => void>();
+  readonly #leaving = new AbortController();
+  readonly #following: Promise<void>;
+
+  private constructor(home: string, log: AgentLog, now: Situation, keepAlive: NodeJS.Timeout) {
+    this.#home = home;
+    this.now = now;
+    const { dir, read } = log;
+    const self = this;
+    this.log = {
+      dir,
+      get seq() {
+        return self.now.seq;
+      },
+      read: read.bind(log),
+      subscribe: (listener) => {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
+    };
+    this.#following = this.#follow(log).finally(() => clearInterval(keepAlive));
+  }
+
+  /** The log as another process writes it. */
+  static async open(home: string, log: AgentLog): Promise<ServedAgent> {
+    const now = await situationOf(log);
+    // Waiting for another process' file keeps nobody alive by itself.
+    return new ServedAgent(
+      home,
+      log,
+      now,
+      setInterval(() => {}, 60_000),
+    );
+  }
+
+  /** Words are streamed to whoever follows the server's own socket; here they come with the facts. */
+  onDelta(): () => void {
+    return () => {};
+  }
+
+  send(text: string, to?: string): Promise<string> {
+    return this.#say({ do: "send", text, to });
+  }
+
+  respond(text: string, question_id?: string): Promise<string> {
+    return this.#say({ do: "respond", text, question_id });
+  }
+
+  nudge(text: string): Promise<string> {
+    return this.#say({ do: "nudge", text });
+  }
+
+  async stop(): Promise<void> {
+    await askControl(controlPath(this.#home), { do: "stop", agent: this.now.agent.id });
+  }
+
+  async seen(): Promise<void> {
+    await askControl(controlPath(this.#home), { do: "seen", agent: this.now.agent.id });
+  }
+
+  /** Resolves when it no longer works. */
+  idle(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const look = () => {
+      if (this.now.agent.run === null || isAtWork(this.now.agent.status)) return;
+      this.#listeners.delete(look);
+      resolve();
+    };
+    this.#listeners.add(look);
+    this.#following.catch(reject);
+    look();
+    return promise;
+  }
+
+  close(): void {
+    this.#leaving.abort();
+  }
+
+  async #say(saying: Parameters<typeof sayElsewhere>[2]): Promise<string> {
+    const heard = await sayElsewhere(this.#home, this.now.agent.id, saying);
+    if (heard === undefined) throw new Error("The server has gone.");
+    return heard;
+  }
+
+  async #follow(log: AgentLog): Promise<void> {
+    for await (const fact of log.follow(this.now.seq, this.#leaving.signal)) {
+      apply(this.now, fact);
+      for (const listener of this.#listeners) listener(fact);
+    }
+  }
+}

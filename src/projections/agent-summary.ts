@@ -1,0 +1,82 @@
+import { type AgentId, HUMAN, type RunId } from "../protocol/index.ts";
+import type { AgentStatus } from "./agent.ts";
+import type { Situation } from "./situation.ts";
+import { currentStage } from "./stages.ts";
+
+/** An agent in a few fields: what a list of agents shows, and what is kept in memory of an agent that rests. */
+export interface AgentSummaryData {
+  /** The fact it was made at. */
+  seq: number;
+  id: AgentId;
+  name: string;
+  goal: string;
+  mode: "finite" | "infinite";
+  status: AgentStatus;
+  model: string;
+  worker_model: string;
+  created_ts: number;
+  updated_ts: number;
+  run_id: RunId | null;
+  current_stage: string | null;
+  nodes: { total: number; completed: number; failed: number };
+  /** Those who have not retired. */
+  worker_count: number;
+  open_questions: number;
+  /** Messages to the human that they have not seen. */
+  unread: number;
+  cost_usd: number;
+  unpriced_calls: number;
+  budget_usd: number | null;
+  summary: string | null;
+  error: string | null;
+  /** Something is to happen by itself: a trigger is open or undone, or something waits to leave by a channel. */
+  keeps_time: boolean;
+}
+
+/** Raise it when the shape or the meaning changes: what was kept before is then made again. */
+export const AGENT_SUMMARY_VERSION = 1;
+
+export function summarise(now: Situation): AgentSummaryData {
+  const { agent, board, roster, questions, letters, spending, triggers, outbox, stages } = now;
+  const { name, goal, mode, model, worker_model, budget_usd } = agent.created;
+  const run_id = agent.run?.id ?? null;
+  return {
+    seq: now.seq,
+    id: agent.id,
+    name,
+    goal,
+    mode,
+    status: agent.status,
+    model,
+    worker_model,
+    created_ts: agent.created_ts,
+    updated_ts: agent.updated_ts,
+    run_id,
+    current_stage: run_id === null ? null : (currentStage(stages, run_id)?.name ?? null),
+    nodes: countNodes(board),
+    worker_count: Object.values(roster).filter(({ status }) => status !== "retired").length,
+    open_questions: Object.keys(questions.open).length,
+    unread: Object.values(letters.queued).filter(({ reader }) => reader === HUMAN).length,
+    cost_usd: spending.total.cost_usd,
+    unpriced_calls: spending.total.unpriced_calls,
+    budget_usd,
+    summary: agent.summary,
+    error: agent.error,
+    keeps_time: isNotEmpty(triggers.open) || isNotEmpty(triggers.undone) || outbox.waiting.length > 0,
+  };
+}
+
+function countNodes({ nodes }: Situation["board"]): AgentSummaryData["nodes"] {
+  const counts = { total: 0, completed: 0, failed: 0 };
+  for (const { status } of Object.values(nodes)) {
+    counts.total += 1;
+    if (status === "completed") counts.completed += 1;
+    if (status === "failed") counts.failed += 1;
+  }
+  return counts;
+}
+
+function isNotEmpty(record: object): boolean {
+  for (const _ in record) return true;
+  return false;
+}

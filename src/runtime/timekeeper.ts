@@ -1,0 +1,63 @@
+import type { Situation } from "../projections/index.ts";
+import type { Clock } from "../protocol/clock.ts";
+import type { RunId } from "../protocol/index.ts";
+import type { AgentLog } from "../store/store.ts";
+import { writeTriggers } from "../store/triggers-file.ts";
+import { MEMORY_UPKEEP } from "../workers/cycles.ts";
+import { upkeepOf } from "../workers/memories.ts";
+import { Alarms } from "./alarms.ts";
+import { Schedule } from "./schedule.ts";
+import type { Team } from "./team.ts";
+import { type Callbacks, triggerActions } from "./trigger-actions.ts";
+
+interface TimePorts {
+  log: AgentLog;
+  now(): Situation;
+  soon(): Situation;
+  clock: Clock;
+  timeZone: string;
+  callbacks: Callbacks;
+  team(run: RunId): Team;
+  begin(goal: string, trigger: string): Promise<boolean>;
+  goOn(): Promise<unknown>;
+  failed(error: unknown): void;
+}
+
+interface Timekeeper {
+  schedule: Schedule;
+  alarms: Alarms;
+  /** The triggers are not what they were: their file follows. */
+  changed(): void;
+}
+
+/** What an agent is to do later, and the alarms that see to it. */
+export function timekeeper(ports: TimePorts): Timekeeper {
+  const { log, now, soon, clock, timeZone, team, begin, goOn, failed } = ports;
+  const upkeep = async (_: unknown, key: string) => {
+    const task = await upkeepOf({ log, clock });
+    if (task) await actions.wake(task, key);
+  };
+  const callbacks: Callbacks = { ...ports.callbacks, [MEMORY_UPKEEP]: upkeep };
+  const actions = triggerActions({ soon, callbacks, team, begin, goOn });
+  const schedule = new Schedule({ log, soon, clock, timeZone, callbacks: Object.keys(callbacks) });
+  const changed = fileOf(log.dir, now);
+  const alarms = new Alarms({ log, now, soon, clock, actions, changed, failed });
+  return { schedule, alarms, changed };
+}
+
+/** `triggers.json` follows, once for all that changed together. */
+function fileOf(dir: string, now: () => Situation): () => void {
+  let isDue = false;
+  const write = () => {
+    isDue = false;
+    try {
+      writeTriggers(dir, now());
+    } catch {
+      // The disk is full or the folder is gone; the log has everything.
+    }
+  };
+  return () => {
+    if (!isDue) setImmediate(write);
+    isDue = true;
+  };
+}

@@ -1,0 +1,83 @@
+import type { Situation } from "../projections/index.ts";
+import { HUMAN, type NewFact, type RunId } from "../protocol/index.ts";
+import type { AgentLog } from "../store/store.ts";
+import {
+  type Channel,
+  checkNewGoal,
+  checkNotArchived,
+  HumanRefusal,
+  nudgeOf,
+  questionFor,
+  responseTo,
+} from "./human.ts";
+import type { Start } from "./starting.ts";
+import type { Team } from "./team.ts";
+
+interface VoicePorts {
+  log: AgentLog;
+  /** With what is appended and not yet on disk: everything is decided by it. */
+  soon(): Situation;
+  team(run: RunId): Team;
+  /** Resolves when a start that is under way has been recorded. */
+  settled(): Promise<unknown>;
+  /** The next run; false when another has begun meanwhile. */
+  begin(order: Start): Promise<boolean>;
+  /** Whoever rests takes up the work; resolves with what stands in the way, in words. */
+  goOn(): Promise<string>;
+}
+
+/**
+ * What the human says to an agent. It is on disk when it resolves, with what becomes of it in words. Whoever is addressed
+ * hears it before their next turn, at once if they wait; an agent that rests takes up its work, one that has finished
+ * takes it as its next goal.
+ */
+export class Voice {
+  readonly #ports: VoicePorts;
+
+  constructor(ports: VoicePorts) {
+    this.#ports = ports;
+  }
+
+  async send(text: string, to: string, channel: Channel): Promise<string> {
+    const { soon, team, settled, begin, goOn } = this.#ports;
+    await settled();
+    checkNotArchived(soon());
+    const { agent } = soon();
+    const question = questionFor(soon(), to);
+    if (question) return this.respond(text, question.id, channel);
+    if (agent.run === null || agent.run.finished) {
+      checkNewGoal(soon(), to);
+      // Another has begun meanwhile: then it is a message to that one.
+      if (!(await begin({ goal: text }))) return this.send(text, to, channel);
+      return `${agent.created.name} takes it as its next goal.`;
+    }
+    const sent = await team(agent.run.id).send(HUMAN, to, text);
+    if (typeof sent !== "string") throw new HumanRefusal("not_found", sent.content);
+    return `${sent}${await goOn()}`;
+  }
+
+  /** Answers a question; the first answer counts. */
+  async respond(text: string, question_id: string | undefined, channel: Channel): Promise<string> {
+    checkNotArchived(this.#ports.soon());
+    await this.#append(responseTo(this.#ports.soon(), text, question_id, channel));
+    return `Answered.${await this.#ports.goOn()}`;
+  }
+
+  /** A hint to the coordinator while it works. */
+  async nudge(text: string, channel: Channel): Promise<string> {
+    await this.#append(nudgeOf(this.#ports.soon(), text, channel));
+    return `The coordinator hears it before its next turn.${await this.#ports.goOn()}`;
+  }
+
+  /** The human has seen everything that was said to them. */
+  async seen(): Promise<void> {
+    const unseen = Object.values(this.#ports.soon().letters.queued).filter(({ reader }) => reader === HUMAN);
+    await this.#append(
+      ...unseen.map(({ id }): NewFact => ({ type: "message.received", data: { message_id: id, by: HUMAN } })),
+    );
+  }
+
+  async #append(...facts: NewFact[]): Promise<void> {
+    if (facts.length > 0) await this.#ports.log.append({ facts }).durable;
+  }
+}

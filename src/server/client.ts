@@ -1,0 +1,182 @@
+import type { z } from "zod";
+import {
+  type AgentSummary,
+  agentSummarySchema,
+  agentsPageSchema,
+  boardPageSchema,
+  type CreateAgent,
+  conversationPageSchema,
+  deliveredSchema,
+  errorBodySchema,
+  eventsPageSchema,
+  filesPageSchema,
+  inboxPageSchema,
+  loginLinkSchema,
+  memoryFoundSchema,
+  modelsPageSchema,
+  nodeDetailSchema,
+  questionsPageSchema,
+  triggersPageSchema,
+  workersPageSchema,
+} from "../protocol/api.ts";
+
+/** The server refused. `code` and `details` are for programs, the message is for people. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+  readonly code: string;
+  readonly details: readonly { field: string; problem: string }[];
+
+  constructor(status: number, code: string, message: string, details: ApiError["details"] = []) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.details = details;
+  }
+}
+
+export interface ClientOptions {
+  /** Of the server; empty in a page of its own. */
+  url: string;
+  /** A page that has logged in needs none. */
+  token?: string;
+  fetch?: typeof globalThis.fetch;
+}
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** The API with its types, for programs and for the page: every answer is checked with the server's own schemas. */
+export class ApiClient {
+  readonly url: string;
+  readonly #token: string | undefined;
+  readonly #fetch: typeof globalThis.fetch;
+
+  constructor({ url, token, fetch = globalThis.fetch }: ClientOptions) {
+    this.url = url;
+    this.#token = token;
+    this.#fetch = fetch;
+  }
+
+  create(order: CreateAgent): Promise<AgentSummary> {
+    return this.#ask("POST", "/agents", agentSummarySchema, {}, order);
+  }
+
+  agents(query: Query = {}) {
+    return this.#ask("GET", "/agents", agentsPageSchema, query);
+  }
+
+  agent(id: string): Promise<AgentSummary> {
+    return this.#ask("GET", at(id), agentSummarySchema);
+  }
+
+  /** Stops it and puts it out of sight. */
+  archive(id: string): Promise<AgentSummary> {
+    return this.#ask("DELETE", at(id), agentSummarySchema);
+  }
+
+  steer(id: string, deed: "stop" | "pause" | "restore"): Promise<AgentSummary> {
+    return this.#ask("POST", `${at(id)}/${deed}`, agentSummarySchema);
+  }
+
+  resume(id: string, more: { budget_usd?: number | undefined; budget_tokens?: number | undefined } = {}) {
+    return this.#ask("POST", `${at(id)}/resume`, agentSummarySchema, {}, more);
+  }
+
+  send(id: string, message: string, to?: string) {
+    return this.#ask("POST", `${at(id)}/send`, deliveredSchema, {}, { message, ...(to !== undefined && { to }) });
+  }
+
+  nudge(id: string, message: string) {
+    return this.#ask("POST", `${at(id)}/nudge`, deliveredSchema, {}, { message });
+  }
+
+  respond(id: string, response: string, question_id?: string) {
+    const body = { response, ...(question_id !== undefined && { question_id }) };
+    return this.#ask("POST", `${at(id)}/respond`, deliveredSchema, {}, body);
+  }
+
+  seen(id: string) {
+    return this.#ask("POST", `${at(id)}/seen`, deliveredSchema);
+  }
+
+  questions(id: string, query: Query = {}) {
+    return this.#ask("GET", `${at(id)}/questions`, questionsPageSchema, query);
+  }
+
+  conversation(id: string, query: Query = {}) {
+    return this.#ask("GET", `${at(id)}/conversation`, conversationPageSchema, query);
+  }
+
+  board(id: string, query: Query = {}) {
+    return this.#ask("GET", `${at(id)}/board`, boardPageSchema, query);
+  }
+
+  node(id: string, node: string, query: Query = {}) {
+    return this.#ask("GET", `${at(id)}/board/${encodeURIComponent(node)}`, nodeDetailSchema, query);
+  }
+
+  workers(id: string, query: Query = {}) {
+    return this.#ask("GET", `${at(id)}/workers`, workersPageSchema, query);
+  }
+
+  files(id: string, query: Query = {}) {
+    return this.#ask("GET", `${at(id)}/workspace`, filesPageSchema, query);
+  }
+
+  searchMemory(id: string, query: string, limit?: number) {
+    return this.#ask("POST", `${at(id)}/memory/search`, memoryFoundSchema, {}, { query, ...(limit && { limit }) });
+  }
+
+  triggers(id: string, query: Query = {}) {
+    return this.#ask("GET", `${at(id)}/triggers`, triggersPageSchema, query);
+  }
+
+  events(id: string, query: Query = {}) {
+    return this.#ask("GET", `${at(id)}/events`, eventsPageSchema, query);
+  }
+
+  inbox(query: Query = {}) {
+    return this.#ask("GET", "/inbox", inboxPageSchema, query);
+  }
+
+  models(query: Query = {}) {
+    return this.#ask("GET", "/models", modelsPageSchema, query);
+  }
+
+  loginLink() {
+    return this.#ask("POST", "/login", loginLinkSchema);
+  }
+
+  async #ask<S extends z.ZodType>(
+    method: string,
+    path: string,
+    schema: S,
+    query: Query = {},
+    body?: unknown,
+  ): Promise<z.output<S>> {
+    const given = new URLSearchParams();
+    for (const [key, value] of Object.entries(query)) if (value !== undefined) given.set(key, String(value));
+    const search = given.size > 0 ? `?${given}` : "";
+    const response = await this.#fetch(`${this.url}${path}${search}`, {
+      method,
+      headers: {
+        ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const answer: unknown = await response.json().catch(() => undefined);
+    if (response.ok) return schema.parse(answer);
+    const refusal = errorBodySchema.safeParse(answer).data?.error;
+    throw new ApiError(
+      response.status,
+      refusal?.code ?? "unexpected",
+      refusal?.message ?? `The server answered with ${response.status}.`,
+      refusal?.details,
+    );
+  }
+}
+
+function at(id: string): string {
+  return `/agents/${encodeURIComponent(id)}`;
+}

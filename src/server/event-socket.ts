@@ -1,0 +1,231 @@
+import websocket from "@fastify/websocket";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { WebSocket } from "ws";
+import { z } from "zod";
+import { type AgentId, agentIdSchema } from "../protocol/index.ts";
+import type { Agent } from "../runtime/agent.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { NotFoundError } from "../store/errors.ts";
+import { Feed, type FeedLimits, type Follower } from "./event-feed.ts";
+import { followAll } from "./summary-feed.ts";
+
+export interface EventLimits extends FeedLimits {
+  clientsPerAgent: number;
+  clients: number;
+  /** How often a client is asked whether it is still there. */
+  pingMs: number;
+}
+
+export const EVENT_LIMITS: EventLimits = {
+  mostWaiting: 1024 * 1024,
+  page: 256,
+  clientsPerAgent: 128,
+  clients: 1024,
+  pingMs: 20_000,
+};
+
+/** Why a socket is closed, beside the standard 1000, 1001, 1008, 1011. The reason says it in words. */
+export const CLOSED = { badRequest: 4400, unknownAgent: 4404, tooMany: 4429 } as const;
+
+export interface EventDeps {
+  runtime: Pick<Runtime, "agent" | "summaries" | "subscribe">;
+}
+
+/** What of the sockets can be counted. */
+export interface EventSockets {
+  readonly clients: number;
+}
+
+/**
+ * `WS /agents/{id}/events` and `WS /events`.
+ *
+ * W1. Who may connect was decided before (the guard); here a wrong question is answered with a close code and a reason.
+ * W2. A client that neither answers nor takes anything for two rounds is let go.
+ * W3. Nothing is taken from clients: the API is for that.
+ */
+export async function registerEvents(
+  app: FastifyInstance,
+  { runtime }: EventDeps,
+  limits: EventLimits = EVENT_LIMITS,
+): Promise<EventSockets> {
+  const sockets = new Sockets(runtime, limits);
+  // The plain GET of the same path is another route: a page of facts as JSON.
+  app.addConstraintStrategy(upgradeStrategy());
+  if (!app.hasDecorator("websocketServer"))
+    await app.register(websocket, {
+      options: { maxPayload: 4096, perMessageDeflate: false, handleProtocols: chooseProtocol },
+      preClose: (done) => {
+        sockets.close();
+        done();
+      },
+    });
+  const constraints = { upgrade: "websocket" };
+  app.get("/agents/:id/events", { websocket: true, constraints }, (socket, request) =>
+    sockets.watchAgent(socket, request),
+  );
+  app.get("/events", { websocket: true, constraints }, (socket) => sockets.watchAll(socket));
+  return sockets;
+}
+
+const count = z
+  .string()
+  .regex(/^\d{1,15}$/, "should be a whole number from 0 on")
+  .transform(Number);
+const querySchema = z.object({
+  after: count.optional(),
+  /** First the whole situation, then what follows it. */
+  snapshot: z.enum(["0", "1"]).optional(),
+  /** With `snapshot`: so many facts from before it come too. */
+  recent: count.optional(),
+});
+const paramsSchema = z.object({ id: agentIdSchema });
+
+class Sockets implements EventSockets {
+  readonly #runtime: EventDeps["runtime"];
+  readonly #limits: EventLimits;
+  readonly #feeds = new Map<AgentId, Feed>();
+  readonly #clients = new Map<WebSocket, { alive: boolean }>();
+  readonly #rounds: NodeJS.Timeout;
+
+  constructor(runtime: EventDeps["runtime"], limits: EventLimits) {
+    this.#runtime = runtime;
+    this.#limits = limits;
+    this.#rounds = setInterval(() => this.#ping(), limits.pingMs).unref();
+  }
+
+  get clients(): number {
+    return this.#clients.size;
+  }
+
+  async watchAgent(socket: WebSocket, request: FastifyRequest): Promise<void> {
+    if (!this.#take(socket)) return;
+    const params = paramsSchema.safeParse(request.params);
+    if (!params.success) return socket.close(CLOSED.unknownAgent, "There is no such agent.");
+    const query = querySchema.safeParse(request.query);
+    if (!query.success) return socket.close(CLOSED.badRequest, wordsFor(query.error));
+    const agent = await this.#open(params.data.id, socket);
+    // It may have gone while the agent was opened.
+    if (!agent || socket.readyState !== socket.OPEN) return;
+    const { after, snapshot, recent = 0 } = query.data;
+    if (after !== undefined && after > agent.log.seq)
+      return socket.close(CLOSED.badRequest, `after: the log ends at ${agent.log.seq}. Begin again.`);
+    let from = after ?? 0;
+    if (snapshot === "1") {
+      const { now } = agent;
+      socket.send(JSON.stringify({ type: "snapshot", seq: now.seq, situation: now }));
+      from = after ?? Math.max(0, now.seq - recent);
+    }
+    this.#follow(socket, agent, from);
+  }
+
+  watchAll(socket: WebSocket): void {
+    if (!this.#take(socket)) return;
+    const client = followAll(socket, this.#runtime, this.#limits);
+    this.#attend(socket, client);
+  }
+
+  close(): void {
+    clearInterval(this.#rounds);
+    for (const socket of this.#clients.keys()) {
+      socket.close(1001, "The server is stopping.");
+      // One that does not even answer this must not keep the server from stopping.
+      setTimeout(() => socket.terminate(), GOODBYE_MS).unref();
+    }
+  }
+
+  #follow(socket: WebSocket, agent: Agent, after: number): void {
+    const { id } = agent.log;
+    const feed = this.#feeds.get(id) ?? new Feed(agent);
+    this.#feeds.set(id, feed);
+    if (feed.size >= this.#limits.clientsPerAgent) {
+      socket.close(CLOSED.tooMany, `${feed.size} look on at this agent already. Close another.`);
+      return;
+    }
+    const follower: Follower = feed.join(socket, after, this.#limits);
+    this.#attend(socket, follower);
+    socket.once("close", () => {
+      follower.close();
+      feed.leave(follower);
+      if (feed.size > 0) return;
+      feed.close();
+      this.#feeds.delete(id);
+    });
+    follower.begin();
+  }
+
+  /** Counts the client, or says that there are too many. */
+  #take(socket: WebSocket): boolean {
+    if (this.#clients.size >= this.#limits.clients) {
+      socket.close(CLOSED.tooMany, `${this.#clients.size} clients are connected already. Close another.`);
+      return false;
+    }
+    this.#attend(socket, { alive: true });
+    socket.once("close", () => this.#clients.delete(socket));
+    socket.on("message", () => socket.close(1008, "Nothing is taken here. Use the API."));
+    socket.on("pong", () => {
+      const client = this.#clients.get(socket);
+      if (client) client.alive = true;
+    });
+    return true;
+  }
+
+  #attend(socket: WebSocket, client: { alive: boolean }): void {
+    this.#clients.set(socket, client);
+  }
+
+  async #open(id: AgentId, socket: WebSocket): Promise<Agent | undefined> {
+    try {
+      return await this.#runtime.agent(id);
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      socket.close(CLOSED.unknownAgent, `There is no agent ${id}.`);
+      return undefined;
+    }
+  }
+
+  #ping(): void {
+    for (const [socket, client] of this.#clients) {
+      if (!client.alive) {
+        socket.terminate();
+        continue;
+      }
+      client.alive = false;
+      socket.ping();
+    }
+  }
+}
+
+const GOODBYE_MS = 1000;
+
+/** A token among the protocols is how browsers' sockets can bring one; it is not repeated if there is another. */
+function chooseProtocol(offered: Set<string>): string | false {
+  const [first] = offered;
+  return [...offered].find((name) => !name.startsWith("bearer.")) ?? first ?? false;
+}
+
+type Strategy = Parameters<FastifyInstance["addConstraintStrategy"]>[0];
+type Handlers = ReturnType<Strategy["storage"]>;
+type Handler = NonNullable<ReturnType<Handlers["get"]>>;
+
+function upgradeStrategy(): Strategy {
+  return {
+    name: "upgrade",
+    storage: () => {
+      const handlers = new Map<unknown, Handler>();
+      return {
+        get: (key) => handlers.get(key) ?? null,
+        set: (key, handler) => {
+          handlers.set(key, handler);
+        },
+      };
+    },
+    deriveConstraint: ({ headers }) => headers.upgrade?.toLowerCase(),
+    validate: () => true,
+  };
+}
+
+/** Within the 123 bytes that a reason may have. */
+function wordsFor(error: z.ZodError): string {
+  const [issue] = error.issues;
+  return `${issue?.path.join(".")}: ${issue?.message}`.slice(0, 120);
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from "node:crypto";
+import type { FastifyBaseLogger } from "fastify";
+import { pino } from "pino";
+import { z } from "zod";
+import { type Settings, SettingsError } from "../runtime/settings.ts";
+
+const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+
+export interface LogOptions {
+  settings: Pick<Settings, "env">;
+  /** What must never be written, beside the keys in the environment: the token of the API. */
+  secrets?: readonly string[];
+  /** Standard error, unless a test says otherwise. */
+  destination?: { write(line: string): void };
+  /** Whether a person reads along: then only what is wrong is said, unless AGIRAPH_LOG_LEVEL says otherwise. */
+  isTerminal?: boolean;
+}
+
+/**
+ * What the server says about itself: one JSON object a line.
+ *
+ * G1. A secret is left out twice: by the name of its field, and by its value wherever it turns up in a line.
+ */
+export function createLogger({
+  settings,
+  secrets = [],
+  destination,
+  isTerminal = false,
+}: LogOptions): FastifyBaseLogger {
+  const level = levelIn(settings.env) ?? (isTerminal ? "warn" : "info");
+  const scrub = scrubber([...secrets, ...keysIn(settings.env)]);
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: REDACTED, censor: "[redacted]" },
+      serializers: { req: requestFields, res: responseFields, err: pino.stdSerializers.err },
+      hooks: { streamWrite: scrub },
+    },
+    destination ?? pino.destination(2),
+  );
+}
+
+/** For Fastify's `genReqId`: unique over restarts, short enough to be quoted. Nobody outside chooses it. */
+export function requestId(): string {
+  return randomUUID().slice(0, 13);
+}
+
+const REDACTED = ["authorization", "cookie", "token", "once", "api_key", "secret", "password"].flatMap((name) => [
+  name,
+  `*.${name}`,
+  `*.headers.${name}`,
+  `headers.${name}`,
+]);
+
+function levelIn({ AGIRAPH_LOG_LEVEL: given }: Settings["env"]) {
+  if (!given) return undefined;
+  const parsed = z.enum(LEVELS).safeParse(given.toLowerCase());
+  if (parsed.success) return parsed.data;
+  throw new SettingsError(`AGIRAPH_LOG_LEVEL is "${given}". It can be ${LEVELS.join(", ")}.`);
+}
+
+interface RequestLike {
+  method?: string;
+  url?: string;
+  host?: string;
+  ip?: string;
+}
+
+/** No headers: they bring tokens in too many ways. */
+function requestFields({ method, url, host, ip }: RequestLike) {
+  return { method, url: url && withoutSecrets(url), host, from: ip };
+}
+
+function responseFields({ statusCode }: { statusCode?: number }) {
+  return { status: statusCode };
+}
+
+function withoutSecrets(url: string): string {
+  return url.replace(/([?&](?:once|token|key|secret|signature)=)[^&#]*/gi, "$1[redacted]");
+}
+
+/** Values of the environment that are secret by their name, as `doctor` knows keys. */
+function keysIn(env: Settings["env"]): string[] {
+  return Object.entries(env).flatMap(([name, value]) =>
+    /(?:KEY|TOKEN|SECRET|PASSWORD)$/.test(name) && value ? value : [],
+  );
+}
+
+/** Too short to be a secret, and too likely to be a word. */
+const SHORTEST = 8;
+
+function scrubber(secrets: readonly string[]): (line: string) => string {
+  // As they stand in a line, which is JSON.
+  const written = secrets
+    .filter((secret) => secret.length >= SHORTEST)
+    .map((secret) => JSON.stringify(secret).slice(1, -1));
+  const longestFirst = [...new Set(written)].sort((a, b) => b.length - a.length);
+  return (line) => longestFirst.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), line);
+}

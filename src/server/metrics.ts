@@ -1,0 +1,146 @@
+import type {} from "@fastify/swagger";
+import type { FastifyInstance } from "fastify";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { AgentStatus } from "../projections/index.ts";
+import type { Fact } from "../protocol/index.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+
+export interface MetricsDeps {
+  runtime: Pick<Runtime, "summaries" | "subscribe">;
+  /** Milliseconds, of the clock that dates the facts. */
+  now?(): number;
+}
+
+/**
+ * `GET /metrics`, for Prometheus. What agents do is counted as the facts come, since this process began.
+ *
+ * M1. Labels come from small sets: models and tools are named by models too, so that beyond so many they are `other`.
+ */
+export function registerMetrics(app: FastifyInstance, { runtime, now = Date.now }: MetricsDeps): void {
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  const unhear = runtime.subscribe(counting(register, now));
+
+  new Gauge({
+    name: "agiraph_agents",
+    help: "Agents of this home by status",
+    labelNames: ["status"],
+    registers: [register],
+    async collect() {
+      const agents = await runtime.summaries();
+      for (const status of STATUSES) this.set({ status }, agents.filter((agent) => agent.status === status).length);
+    },
+  });
+  new Gauge({
+    name: "agiraph_websocket_clients",
+    help: "Clients that look on",
+    registers: [register],
+    collect() {
+      this.set(app.hasDecorator("websocketServer") ? app.websocketServer.clients.size : 0);
+    },
+  });
+  const requests = new Histogram({
+    name: "agiraph_http_request_seconds",
+    help: "How long requests took, by route",
+    labelNames: ["method", "route", "status"],
+    buckets: SECONDS,
+    registers: [register],
+  });
+
+  app.addHook("onResponse", async (request, reply) => {
+    const route = request.routeOptions.url ?? "none";
+    requests.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
+  });
+  app.addHook("onClose", async () => {
+    unhear();
+    register.clear();
+  });
+  app.get("/metrics", { schema: { hide: true } }, async (_request, reply) => {
+    reply.type(register.contentType);
+    return register.metrics();
+  });
+}
+
+const STATUSES: readonly AgentStatus[] = [
+  "idle",
+  "working",
+  "waiting_for_human",
+  "paused",
+  "stopped",
+  "completed",
+  "failed",
+];
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const MODEL_SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120, 300];
+const MOST_NAMES = 200;
+
+function counting(register: Registry, now: () => number): (fact: Fact) => void {
+  const registers = [register];
+  const facts = new Counter({ name: "agiraph_facts_total", help: "Facts on disk", labelNames: ["type"], registers });
+  const append = new Histogram({
+    name: "agiraph_append_seconds",
+    help: "From a fact's date to the disk (dates are in milliseconds)",
+    buckets: SECONDS,
+    registers,
+  });
+  const calls = new Counter({
+    name: "agiraph_model_calls_total",
+    help: "Model calls that were answered (ok) or given up (failed), and tries that were repeated (retried)",
+    labelNames: ["model", "outcome"],
+    registers,
+  });
+  const answers = new Histogram({
+    name: "agiraph_model_call_seconds",
+    help: "How long models took to answer",
+    labelNames: ["model"],
+    buckets: MODEL_SECONDS,
+    registers,
+  });
+  const tokens = new Counter({
+    name: "agiraph_model_tokens_total",
+    help: "Tokens; those from and to the cache are part of the input",
+    labelNames: ["model", "kind"],
+    registers,
+  });
+  const cost = new Counter({
+    name: "agiraph_model_cost_usd_total",
+    help: "US dollars, where prices are known",
+    labelNames: ["model"],
+    registers,
+  });
+  const tools = new Counter({
+    name: "agiraph_tool_calls_total",
+    help: "Tool calls that came to an end",
+    labelNames: ["tool", "ok"],
+    registers,
+  });
+  const modelName = named();
+  const toolName = named();
+
+  return (fact) => {
+    facts.inc({ type: fact.type });
+    append.observe(Math.max(0, now() / 1000 - fact.ts));
+    if (fact.type === "model.responded") {
+      const { usage, cost_usd, ms } = fact.data;
+      const model = modelName(fact.data.model);
+      calls.inc({ model, outcome: "ok" });
+      answers.observe({ model }, ms / 1000);
+      for (const [kind, amount] of Object.entries(usage)) tokens.inc({ model, kind }, amount);
+      if (cost_usd !== null) cost.inc({ model }, cost_usd);
+    }
+    if (fact.type === "model.failed") {
+      const outcome = fact.data.retry_in_ms === null ? "failed" : "retried";
+      calls.inc({ model: modelName(fact.data.model), outcome });
+    }
+    if (fact.type === "tool.result") tools.inc({ tool: toolName(fact.data.tool), ok: String(fact.data.ok) });
+  };
+}
+
+/** The name, as long as there are not too many. */
+function named(): (name: string) => string {
+  const known = new Set<string>();
+  return (name) => {
+    if (known.size < MOST_NAMES) known.add(name);
+    return known.has(name) ? name : "other";
+  };
+}

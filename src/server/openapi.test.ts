@@ -1,0 +1,49 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { expect, test } from "vitest";
+import { script } from "../testing/index.ts";
+import { startServer } from "../testing/start-server.ts";
+
+test("the description of the API is valid OpenAPI, and has every route of the contract", async () => {
+  await using house = await startServer({ coordinator: script() });
+  const { status, body } = await house.get("/openapi.json");
+  expect(status).toBe(200);
+  const document = body as Record<string, Record<string, object>>;
+  expect(await new Validator().validate(document)).toEqual({ valid: true });
+  const routes = Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(routes.sort()).toEqual([
+    "DELETE /agents/{id}",
+    "DELETE /agents/{id}/triggers/{trigger_id}",
+    "GET /agents",
+    "GET /agents/{id}",
+    "GET /agents/{id}/board",
+    "GET /agents/{id}/board/{node_id}",
+    "GET /agents/{id}/conversation",
+    "GET /agents/{id}/events",
+    "GET /agents/{id}/memory",
+    "GET /agents/{id}/memory/{*}",
+    "GET /agents/{id}/questions",
+    "GET /agents/{id}/triggers",
+    "GET /agents/{id}/workers",
+    "GET /agents/{id}/workers/{worker_id}/conversation",
+    "GET /agents/{id}/workspace",
+    "GET /agents/{id}/workspace/{*}",
+    "GET /healthz",
+    "GET /inbox",
+    "GET /login",
+    "GET /models",
+    "POST /agents",
+    "POST /agents/{id}/memory/search",
+    "POST /agents/{id}/nudge",
+    "POST /agents/{id}/pause",
+    "POST /agents/{id}/respond",
+    "POST /agents/{id}/restore",
+    "POST /agents/{id}/resume",
+    "POST /agents/{id}/seen",
+    "POST /agents/{id}/send",
+    "POST /agents/{id}/stop",
+    "POST /agents/{id}/triggers",
+    "POST /login",
+  ]);
+});

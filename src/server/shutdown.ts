@@ -1,0 +1,78 @@
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import type { Runtime } from "../runtime/runtime.ts";
+
+export interface ShutdownPorts {
+  app: Pick<FastifyInstance, "close" | "server">;
+  runtime: Pick<Runtime, "close">;
+  logger: Pick<FastifyBaseLogger, "info" | "error">;
+  /** The process itself, unless a test says otherwise. */
+  process?: Pick<NodeJS.Process, "on" | "off" | "exit">;
+  /** All of it takes no longer. */
+  withinMs?: number;
+  /** Requests under way have this long to be answered. */
+  answersWithinMs?: number;
+}
+
+const WITHIN_MS = 10_000;
+const ANSWERS_WITHIN_MS = 3_000;
+
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+type Signal = keyof typeof SIGNALS;
+
+/**
+ * Ends the server on SIGTERM and SIGINT.
+ *
+ * X1. First nothing new is taken and what was asked is answered; then workers are stopped, what they did is recorded,
+ *     and the home is closed. Agents at work go on at the next start. Exit code 0.
+ * X2. It takes no longer than `withinMs`. What has not ended by then is left as a crash would leave it: nothing that was
+ *     acknowledged is lost. Exit code 1.
+ * X3. A second signal leaves at once.
+ *
+ * Returns what stops listening for signals.
+ */
+export function stopOnSignals({
+  app,
+  runtime,
+  logger,
+  process: self = process,
+  withinMs = WITHIN_MS,
+  answersWithinMs = ANSWERS_WITHIN_MS,
+}: ShutdownPorts): () => void {
+  let isStopping = false;
+  const onSignal = (signal: Signal) => {
+    if (isStopping) {
+      self.exit(SIGNALS[signal]);
+      return;
+    }
+    isStopping = true;
+    logger.info({ signal }, "stopping");
+    const late = setTimeout(() => {
+      logger.error(`not everything ended within ${withinMs / 1000} s; the rest is taken up at the next start`);
+      self.exit(1);
+    }, withinMs);
+    stop().then(
+      () => {
+        clearTimeout(late);
+        logger.info("stopped");
+        self.exit(0);
+      },
+      (error: unknown) => {
+        clearTimeout(late);
+        logger.error({ err: error }, "stopping failed");
+        self.exit(1);
+      },
+    );
+  };
+
+  const stop = async () => {
+    // Whoever is still downloading does not keep the others waiting.
+    const cut = setTimeout(() => app.server.closeAllConnections(), answersWithinMs);
+    await app.close().finally(() => clearTimeout(cut));
+    await runtime.close();
+  };
+
+  for (const signal of Object.keys(SIGNALS)) self.on(signal, onSignal);
+  return () => {
+    for (const signal of Object.keys(SIGNALS)) self.off(signal, onSignal);
+  };
+}

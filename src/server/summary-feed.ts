@@ -1,0 +1,62 @@
+import type { WebSocket } from "ws";
+import { type Fact, HUMAN } from "../protocol/index.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { FeedLimits } from "./event-feed.ts";
+
+/**
+ * All agents at a glance, for a list of them: first a summary of each, with the fact it was made at, then the facts that
+ * change one. A client that is too slow is not sent more; once it has taken what it was sent, it gets the summaries anew.
+ */
+export function followAll(
+  socket: WebSocket,
+  runtime: Pick<Runtime, "summaries" | "subscribe">,
+  { mostWaiting }: Pick<FeedLimits, "mostWaiting">,
+): { alive: boolean } {
+  const client = { alive: true };
+  let mode: "summing" | "live" | "behind" = "summing";
+  let meanwhile: Fact[] = [];
+
+  const send = (frame: unknown) =>
+    socket.send(JSON.stringify(frame), (error) => {
+      if (error) return;
+      client.alive = true;
+      if (mode === "behind" && socket.bufferedAmount <= mostWaiting / 4) sumUp();
+    });
+
+  const sumUp = () => {
+    mode = "summing";
+    runtime.summaries().then(
+      (agents) => {
+        if (socket.readyState !== socket.OPEN) return;
+        const known = new Map(agents.map(({ id, seq }) => [id, seq]));
+        send({ type: "summaries", agents });
+        mode = "live";
+        for (const fact of meanwhile.splice(0)) if (fact.seq > (known.get(fact.agent_id) ?? 0)) tell(fact);
+      },
+      () => socket.close(1011, "The agents could not be read. Connect again."),
+    );
+  };
+
+  const tell = (fact: Fact) => {
+    if (mode === "live" && socket.bufferedAmount > mostWaiting) mode = "behind";
+    if (mode === "live") send(fact);
+    if (mode === "summing") meanwhile.push(fact);
+  };
+
+  const unhear = runtime.subscribe((fact) => {
+    if (changesASummary(fact)) tell(fact);
+  });
+  socket.once("close", () => {
+    unhear();
+    meanwhile = [];
+  });
+  sumUp();
+  return client;
+}
+
+function changesASummary(fact: Fact): boolean {
+  if (fact.type === "worker.waiting") return fact.data.for === "human";
+  if (fact.type === "message.sent") return (fact.data.reader ?? fact.data.to) === HUMAN;
+  if (fact.type === "message.received") return fact.data.by === HUMAN;
+  return /^(?:agent|run|stage|human)\./.test(fact.type);
+}
