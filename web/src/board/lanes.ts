@@ -1,5 +1,6 @@
 import type { NodeState, Situation } from "../../../src/projections/index.ts";
 import type { RunId } from "../../../src/protocol/index.ts";
+import { stageTitle } from "../text/figures.ts";
 
 /**
  * Where every node of a run lies: a lane for each stage, side by side in the order they began, and in each lane the
@@ -53,14 +54,13 @@ export function layoutOf({ board, stages }: Pick<Situation, "board" | "stages">,
   for (const node of Object.values(board.nodes)) {
     if (node.spec.run_id !== run) continue;
     const stage = stages.find((each) => each.run_id === run && each.number === node.spec.stage);
-    const title = stage ? `Stage ${stage.number}${stage.name ? ` · ${stage.name}` : ""}` : "Work";
+    const title = stage ? stageTitle(stage.number, stage.name) : "Work";
     const lane = laneAt(stage ? String(stage.number) : "none", title, stage?.status ?? "none");
     places.set(node.id, { node, x: lane.x, y: TOP + lane.nodes.length * (CARD.height + GAP.y) });
     lane.nodes.push(node);
   }
   for (const stage of stages)
-    if (stage.run_id === run)
-      laneAt(String(stage.number), `Stage ${stage.number}${stage.name ? ` · ${stage.name}` : ""}`, stage.status);
+    if (stage.run_id === run) laneAt(String(stage.number), stageTitle(stage.number, stage.name), stage.status);
   const all = [...lanes.values()];
   const longest = Math.max(1, ...all.map(({ nodes }) => nodes.length));
   return {

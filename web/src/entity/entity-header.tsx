@@ -62,10 +62,10 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
         }
         detail={
           <>
-            {isCoordinator ? "Coordinator and team" : agent.created.name} · <span className="font-mono">{model}</span> ·{" "}
             <span title={`${tokens} tokens in ${tally?.calls ?? 0} calls`}>{amount(tokens)} tokens</span> ·{" "}
             {costOf(tally)}
-            {budget}
+            {budget} · <span className="font-mono">{model}</span>
+            {!isCoordinator && ` · ${agent.created.name}`}
           </>
         }
       >

@@ -6,6 +6,7 @@ import {
   HUMAN,
   type PublishedFile,
 } from "../../../src/protocol/index.ts";
+import { gist, stageTitle } from "../text/figures.ts";
 
 /** One row of an entity's stream. Replaced, never changed, so that a row is drawn again only when it is another. */
 export type StreamItem = { key: string; seq: number; ts: number } & (
@@ -15,7 +16,7 @@ export type StreamItem = { key: string; seq: number; ts: number } & (
   | { kind: "question"; question: FactOf<"human.question">["data"]; answer: Answer | null; isOver: boolean }
   | { kind: "published"; node_id: string; worker_id: string; summary: string; files: readonly PublishedFile[] }
   | { kind: "result"; text: string; ok: boolean }
-  | { kind: "line"; tone: Tone; text: string; node?: string; worker?: string }
+  | { kind: "line"; tone: Tone; text: string; who?: string; node?: string; worker?: string }
 );
 export type Receipt = "queued" | "seen" | "expired";
 export type Tone = "plain" | "stage" | "bad" | "wait";
@@ -250,11 +251,7 @@ function workOf(fact: Fact, worker: string): StreamItem | undefined {
 function newsOf(fact: Fact): StreamItem | undefined {
   switch (fact.type) {
     case "stage.started":
-      return line(
-        fact,
-        "stage",
-        fact.data.name ? `Stage ${fact.data.stage} · ${fact.data.name}` : `Stage ${fact.data.stage}`,
-      );
+      return line(fact, "stage", stageTitle(fact.data.stage, fact.data.name));
     case "stage.reconvened":
       return line(fact, "stage", `Stage ${fact.data.stage} reconvened: ${fact.data.assessment}`);
     case "worker.spawned":
@@ -262,21 +259,30 @@ function newsOf(fact: Fact): StreamItem | undefined {
         ? undefined
         : line(fact, "plain", `${fact.data.name} joined (${fact.data.model})`, { worker: fact.data.worker_id });
     case "worker.retired":
-      return line(fact, "plain", `${fact.data.worker_id} was retired`, { worker: fact.data.worker_id });
+      return line(fact, "plain", "was retired", {
+        who: fact.data.worker_id,
+        worker: fact.data.worker_id,
+      });
     case "node.completed":
-      return line(fact, "plain", `${fact.data.worker_id} finished ${fact.data.node_id}: ${fact.data.summary}`, {
+      return line(fact, "plain", `finished ${fact.data.node_id}: ${gist(fact.data.summary)}`, {
+        who: fact.data.worker_id,
         node: fact.data.node_id,
       });
     case "node.failed":
-      return line(fact, "bad", `${fact.data.worker_id} could not finish ${fact.data.node_id}`, {
+      return line(fact, "bad", `could not finish ${fact.data.node_id}`, {
+        who: fact.data.worker_id,
         node: fact.data.node_id,
       });
     case "suggestion.made":
-      return line(fact, "plain", `${fact.data.worker_id} suggests: ${fact.data.suggestion}`, {
+      return line(fact, "plain", `suggests: ${fact.data.suggestion}`, {
+        who: fact.data.worker_id,
         worker: fact.data.worker_id,
       });
     case "human.question":
-      return line(fact, "wait", `${fact.data.worker_id} asks you: ${fact.data.text}`, { worker: fact.data.worker_id });
+      return line(fact, "wait", `asks you: ${gist(fact.data.text)}`, {
+        who: fact.data.worker_id,
+        worker: fact.data.worker_id,
+      });
     case "agent.completed":
       return fact.data.summary === "HEARTBEAT_OK"
         ? undefined
@@ -308,6 +314,11 @@ function newsOf(fact: Fact): StreamItem | undefined {
   }
 }
 
-function line(fact: Fact, tone: Tone, text: string, about: { node?: string; worker?: string } = {}): StreamItem {
+function line(
+  fact: Fact,
+  tone: Tone,
+  text: string,
+  about: { who?: string; node?: string; worker?: string } = {},
+): StreamItem {
   return { kind: "line", tone, text, ...about, ...stamp(fact) };
 }

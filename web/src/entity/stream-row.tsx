@@ -118,7 +118,9 @@ function Words({ agent, worker, item, previous }: RowProps<"words">) {
     if (words === undefined) book.want(item.ts);
   }, [book, item.ts, words]);
   if (!words) return <div className="h-px" />;
-  const isContinued = previous?.kind === "words" && item.ts - previous.ts < 300;
+  // The calls in between are this worker's too.
+  const isSame = previous?.kind === "words" || previous?.kind === "tool";
+  const isContinued = isSame && item.ts - previous.ts < 300;
   return (
     <Speech agent={agent} from={worker} ts={item.ts} isContinued={isContinued}>
       <Markdown text={words} />
@@ -172,37 +174,40 @@ const TONES: Record<Tone, string> = {
 };
 
 function EventLine({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "line" }> }) {
-  const text = <span className="line-clamp-3 [overflow-wrap:anywhere]">{item.text}</span>;
+  const text = (
+    <span className="line-clamp-2 [overflow-wrap:anywhere]">
+      {item.who && <span className="font-medium">{nameOf(agent, item.who)} </span>}
+      {item.text}
+    </span>
+  );
   if (item.tone === "stage") {
     return (
       <div className="flex items-center gap-3 px-3 py-2 text-[13px] md:px-5">
-        <span className="h-px w-8 bg-line" />
+        <span className="h-px w-8 shrink-0 bg-line" />
         <span className={TONES.stage}>{text}</span>
         <span className="h-px flex-1 bg-line" />
       </div>
     );
   }
+  const to = item.worker
+    ? ({ screen: "entity", agent, worker: item.worker } as const)
+    : ({ screen: "board", agent, node: item.node ?? null } as const);
   return (
-    <div className={`flex items-baseline gap-2 px-3 py-0.5 pl-14 text-[13px] md:px-5 md:pl-16 ${TONES[item.tone]}`}>
-      <div className="min-w-0 max-w-[48rem] flex-1">
-        {item.node || item.worker ? (
-          <Link
-            to={
-              item.worker
-                ? { screen: "entity", agent, worker: item.worker }
-                : { screen: "board", agent, node: item.node ?? null }
-            }
-            className="block hover:underline"
-          >
-            {text}
-          </Link>
-        ) : (
-          text
-        )}
+    <div className={`px-3 py-0.5 pl-14 text-[13px] md:px-5 md:pl-16 ${TONES[item.tone]}`}>
+      <div className="flex max-w-[48rem] items-baseline gap-3">
+        <div className="min-w-0 flex-1">
+          {item.node || item.worker ? (
+            <Link to={to} className="block hover:underline">
+              {text}
+            </Link>
+          ) : (
+            text
+          )}
+        </div>
+        <time className="shrink-0 text-xs text-dim" title={exactTime(item.ts)}>
+          {clockTime(item.ts)}
+        </time>
       </div>
-      <time className="shrink-0 text-xs text-dim" title={exactTime(item.ts)}>
-        {clockTime(item.ts)}
-      </time>
     </div>
   );
 }

@@ -55,8 +55,8 @@ const ENDINGS: Readonly<Record<string, Lang>> = {
 };
 
 const themes = {
-  "github-light": () => import("shiki/themes/github-light.mjs"),
-  "github-dark": () => import("shiki/themes/github-dark.mjs"),
+  "github-light-default": () => import("shiki/themes/github-light-default.mjs"),
+  "github-dark-default": () => import("shiki/themes/github-dark-default.mjs"),
 } as const;
 
 const { codeToTokens } = createSingletonShorthands(
@@ -79,7 +79,7 @@ export async function coloured(text: string, kind: string): Promise<ColouredToke
   if (!lang) return null;
   const { tokens } = await codeToTokens(text, {
     lang,
-    themes: { light: "github-light", dark: "github-dark" },
+    themes: { light: "github-light-default", dark: "github-dark-default" },
     defaultColor: false,
   });
   return tokens.map((line) =>

@@ -17,7 +17,9 @@ export function Home() {
       <ScreenHeader title="Agents" detail={state === "ready" ? count(list.length, "agent") : "Loading…"} />
       <div className="min-h-0 flex-1 overflow-y-auto p-3 md:p-5">
         <div className="mx-auto max-w-4xl">
-          <NeedsYou items={inbox} />
+          <div className={inbox.length > 6 ? "" : "md:hidden"}>
+            <NeedsYou items={inbox} most={50} />
+          </div>
           <ul className="grid gap-2 lg:grid-cols-2">
             {list.map((summary) => (
               <li key={summary.id}>

@@ -14,9 +14,9 @@ export function ReplayBar({ agent, at }: { agent: string; at: number }) {
   return (
     <section
       aria-label="Replay"
-      className="flex shrink-0 flex-wrap items-center gap-x-2 border-b border-line bg-tint px-3 py-1 text-[13px] md:flex-nowrap md:px-5"
+      className="flex shrink-0 items-center gap-x-1 md:gap-x-2 border-b border-line bg-tint px-3 py-1 text-[13px] md:px-5"
     >
-      <strong className="text-accent">Replay</strong>
+      <strong className="hidden text-accent md:inline">Replay</strong>
       <button type="button" className={BUTTON} onClick={() => move(at - 1)} aria-label="One fact back">
         <ChevronLeft className="size-4" aria-hidden />
       </button>
@@ -34,7 +34,8 @@ export function ReplayBar({ agent, at }: { agent: string; at: number }) {
         <ChevronRight className="size-4" aria-hidden />
       </button>
       <span className="shrink-0 tabular-nums">
-        {at} of {newest}
+        {at}
+        <span className="hidden sm:inline"> of {newest}</span>
       </span>
       <span className="hidden shrink-0 text-dim lg:inline">
         {moment ? `${moment.type} · ${exactTime(moment.ts)}` : view.standing === "loading" ? "reading the log…" : ""}

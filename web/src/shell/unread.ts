@@ -1,6 +1,7 @@
 import type { Situation } from "../../../src/projections/index.ts";
 import { HUMAN } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
+import { markSeen } from "../live/api.ts";
 import { keep, recall } from "./memo.ts";
 
 /** Up to which fact the person has seen what an entity says. */
@@ -14,9 +15,17 @@ export function unreadFrom({ agent, thread }: Situation, worker: string): number
 }
 
 /** The person is looking at it. */
-export function markRead({ agent, thread }: Situation, worker: string): void {
+export function markRead(now: Situation, worker: string): void {
+  const { agent, thread } = now;
   const newest = thread.findLast(({ from, to }) => to === HUMAN && from === worker)?.seq ?? 0;
   if (newest <= readUpTo(agent.id, worker)) return;
   keep(`read.${agent.id}.${worker}`, String(newest));
   agents.changed();
+  if (isAllRead(now)) void markSeen(agent.id).catch(() => {}); // the badge is gone here; elsewhere it stays
+}
+
+/** Whether nothing that waits for the person is unread: then the record may say so, for every other page and terminal. */
+function isAllRead(now: Situation): boolean {
+  const waiting = Object.values(now.letters.queued).filter(({ reader }) => reader === HUMAN);
+  return waiting.length > 0 && waiting.every(({ from }) => unreadFrom(now, from) === 0);
 }

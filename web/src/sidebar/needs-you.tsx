@@ -1,10 +1,10 @@
 import type { InboxItem } from "../live/api.ts";
 import { Link } from "../shell/link.tsx";
 import { StatusDot } from "../shell/status.tsx";
-import { age, firstLine } from "../text/figures.ts";
+import { age, gist } from "../text/figures.ts";
 
 /** What waits for the person, over all agents: questions first, then messages that nobody read. */
-export function NeedsYou({ items }: { items: readonly InboxItem[] }) {
+export function NeedsYou({ items, most = 6 }: { items: readonly InboxItem[]; most?: number }) {
   if (items.length === 0) return null;
   const sorted = items.toSorted((a, b) => Number(b.kind === "question") - Number(a.kind === "question"));
   return (
@@ -13,7 +13,7 @@ export function NeedsYou({ items }: { items: readonly InboxItem[] }) {
         Needs you <span className="rounded-full bg-wait px-1.5 text-page">{items.length}</span>
       </h2>
       <ul>
-        {sorted.slice(0, 6).map((item) => (
+        {sorted.slice(0, most).map((item) => (
           <li key={`${item.agent.id} ${item.id}`}>
             <Link
               to={{ screen: "entity", agent: item.agent.id, worker: item.from.id }}
@@ -24,7 +24,7 @@ export function NeedsYou({ items }: { items: readonly InboxItem[] }) {
               </span>
               <span className="min-w-0">
                 <span className="line-clamp-2 text-[13px] leading-snug [overflow-wrap:anywhere]">
-                  {firstLine(item.text)}
+                  {gist(item.text)}
                 </span>
                 <span className="block truncate text-xs text-dim">
                   {item.from.name} · {item.agent.name} · {age(Date.now() / 1000 - item.since_ts)}
@@ -34,9 +34,9 @@ export function NeedsYou({ items }: { items: readonly InboxItem[] }) {
           </li>
         ))}
       </ul>
-      {sorted.length > 6 && (
+      {sorted.length > most && (
         <Link to={{ screen: "home" }} className="block px-2 py-1 text-xs font-semibold text-wait underline">
-          {sorted.length - 6} more
+          {sorted.length - most} more
         </Link>
       )}
     </section>

@@ -47,6 +47,16 @@ export function age(seconds: number): string {
   return whole < 86_400 ? `${Math.floor(whole / 3600)}h` : `${Math.floor(whole / 86_400)}d`;
 }
 
+/** A stage's own name, unless it is only its number again. */
+export function stageTitle(number: number, name: string): string {
+  return name === "" || name === `Stage ${number}` ? `Stage ${number}` : `Stage ${number} · ${name}`;
+}
+
+/** The first line without its marks of markdown, where there is no room for more. */
+export function gist(text: string): string {
+  return firstLine(text).replace(/\*\*|__|`|^#+\s*/g, "");
+}
+
 export function firstLine(text: string): string {
   return text.trim().split("\n", 1)[0] ?? "";
 }

@@ -56,7 +56,7 @@ function element(token: Token): ReactNode {
       return <SafeLink href={(token as Tokens.Link).href}>{inside(token)}</SafeLink>;
     case "image": {
       const { href, text } = token as Tokens.Image;
-      return <SafeLink href={href}>{`🖼 ${text || href}`}</SafeLink>;
+      return <SafeLink href={href}>{`[image: ${text || href}]`}</SafeLink>;
     }
     default:
       // HTML above all: shown as it was written.
@@ -70,9 +70,9 @@ function inside(token: Token): ReactNode {
 
 function heading({ depth, tokens }: Tokens.Heading): ReactNode {
   const content = blocks(tokens);
-  if (depth === 1) return <h1>{content}</h1>;
-  if (depth === 2) return <h2>{content}</h2>;
-  return depth === 3 ? <h3>{content}</h3> : <h4>{content}</h4>;
+  // Below the headings of the page, whatever they are in their own text.
+  if (depth === 1) return <h3>{content}</h3>;
+  return depth === 2 ? <h4>{content}</h4> : <h5>{content}</h5>;
 }
 
 function list({ ordered, start, items }: Tokens.List): ReactNode {
