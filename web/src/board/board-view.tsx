@@ -102,9 +102,14 @@ function Lanes({
     const next = id ? neighbourOf(layout, id, event.key) : undefined;
     if (!next) return;
     event.preventDefault();
+    const card = () => scroller.current?.querySelector<HTMLElement>(`[data-node="${next}"]`);
     const place = layout.places.get(next);
-    if (place && !isNear(place.y)) scroller.current?.scrollTo({ top: place.y - 100 });
-    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-node="${next}"]`)?.focus());
+    if (card()) card()?.focus();
+    else if (place) {
+      scroller.current?.scrollTo({ top: place.y - 100 });
+      // It is drawn once it is near.
+      requestAnimationFrame(() => requestAnimationFrame(() => card()?.focus()));
+    }
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys move between the links in it

@@ -31,7 +31,7 @@ export const NodeCard = memo(
           className="flex h-full flex-col rounded-lg border border-line bg-page px-3 py-2 shadow-xs hover:border-accent aria-[current]:border-accent aria-[current]:ring-1 aria-[current]:ring-accent"
         >
           <span className="flex items-center gap-1.5 text-xs">
-            <StatusDot status={status} title={node.status} />
+            <StatusDot status={status} isBeside />
             <span className={`font-medium ${colourOf(status)}`}>{node.status}</span>
             <span className="ml-auto font-mono text-[11px] text-dim">{node.id}</span>
           </span>

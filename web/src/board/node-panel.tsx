@@ -31,7 +31,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
       className="absolute inset-0 z-10 flex flex-col border-l border-line bg-page md:static md:w-[26rem] md:shrink-0"
     >
       <div className="flex min-h-12 shrink-0 items-center gap-2 border-b border-line pr-2 pl-4">
-        <StatusDot status={status} title={node.status} />
+        <StatusDot status={status} isBeside />
         <h2 className="font-mono text-[13px] font-semibold">{node.id}</h2>
         <span className={`text-xs font-medium ${colourOf(status)}`}>{node.status}</span>
         <Link

@@ -126,8 +126,8 @@ export class AgentFeed implements AgentView {
     if (this.facts.length > MOST_FACTS) this.facts = this.facts.slice(-PAGE * 10);
     const streamed = fact.type === "model.responded" ? this.words.get(fact.data.worker_id)?.text : undefined;
     if (fact.type === "model.responded" && streamed) entryBook(this.id, fact.data.worker_id).put(fact.ts, streamed);
-    if (fact.type === "model.called" || fact.type === "model.responded" || fact.type === "model.failed")
-      this.words.delete(fact.data.worker_id);
+    // Not with `model.called`: words come at once, and that fact only when it is on disk.
+    if (fact.type === "model.responded" || fact.type === "model.failed") this.words.delete(fact.data.worker_id);
     const said = saidByHuman(fact);
     const first = said === undefined ? undefined : this.pending.find(({ text }) => text === said);
     if (first) this.pending = this.pending.filter((each) => each !== first);

@@ -49,7 +49,7 @@ function AgentCard({ summary }: { summary: AgentSummary }) {
       <span className="flex items-center gap-2">
         <span className="truncate font-semibold">{summary.name}</span>
         <span className={`ml-auto flex shrink-0 items-center gap-1 text-xs font-medium ${colourOf(status)}`}>
-          <StatusDot status={status} />
+          <StatusDot status={status} isBeside />
           {labelOf(status)}
         </span>
       </span>

@@ -34,14 +34,18 @@ export function colourOf(status: Status): string {
   return LOOKS[status].colour;
 }
 
-export function StatusDot({ status, title }: { status: Status; title?: string }) {
+/** With `isBeside` the status stands in words beside it, and is not told twice. */
+export function StatusDot({ status, title, isBeside = false }: { status: Status; title?: string; isBeside?: boolean }) {
+  const className = `size-3 shrink-0 ${colourOf(status)}`;
+  if (isBeside) {
+    return (
+      <svg viewBox="0 0 12 12" className={className} aria-hidden="true">
+        {shapeOf(status)}
+      </svg>
+    );
+  }
   return (
-    <svg
-      viewBox="0 0 12 12"
-      className={`size-3 shrink-0 ${colourOf(status)}`}
-      role="img"
-      aria-label={title ?? labelOf(status)}
-    >
+    <svg viewBox="0 0 12 12" className={className} role="img" aria-label={title ?? labelOf(status)}>
       <title>{title ?? labelOf(status)}</title>
       {shapeOf(status)}
     </svg>

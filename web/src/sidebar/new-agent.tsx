@@ -61,14 +61,18 @@ export default function NewAgent() {
           />
         </label>
         <div className="grid gap-4 sm:grid-cols-2">
-          <label className={LABEL} htmlFor="model">
-            Model
+          <div>
+            <label className={LABEL} htmlFor="model">
+              Model
+            </label>
             <ModelSelect name="model" models={listed} standard={standard} onChoose={setModel} />
-          </label>
-          <label className={LABEL} htmlFor="worker_model">
-            Model of its workers
+          </div>
+          <div>
+            <label className={LABEL} htmlFor="worker_model">
+              Model of its workers
+            </label>
             <ModelSelect name="worker_model" models={listed} standard="the same" onChoose={() => {}} />
-          </label>
+          </div>
         </div>
         {chosen && (
           <ModelNote model={chosen} why={model ? "" : models.state === "ready" ? models.value.default.why : ""} />
