@@ -38,7 +38,7 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
       ["replay", `${at}/board?at=30`, "Measure chip A"],
       ["files", `${published}/report.md`, "80 TOPS"],
       ["code", `${published}/bench.ts`, "measure"],
-      ["memory", `${at}/memory/memory/knowledge/chips.md`, "A and B are compared."],
+      ["memory", `${at}/memory/knowledge/chips.md`, "A and B are compared."],
       ["missing", "/ui/agents/agent-none", "There is no agent"],
     ];
   });
@@ -48,7 +48,7 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
 
   test.for(WIDTHS.flatMap((width) => THEMES.map((theme) => ({ width, theme }))))(
     "no screen breaks a rule of accessibility at $width pixels, $theme",
-    { timeout: 90_000 },
+    { timeout: 120_000 },
     async ({ width, theme }) => {
       await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
       await page.emulateMedia({ colorScheme: theme });
@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
       for (const [name, path, ready] of screens) {
         await page.goto(path);
         await page.getByRole("main").getByText(ready).first().waitFor();
-        found.push(...(await violations(page, name)));
+        found.push(...(await violations(page, name, theme)));
         await picture(page, `${name}-${width}-${theme}`);
         const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
         if (overflow !== 0) found.push([name, "overflows", overflow]);
@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
         await page.keyboard.press(key);
         await page.getByRole("dialog").waitFor();
         if (name !== "palette") await page.getByRole("dialog").getByText(ready).first().waitFor();
-        found.push(...(await violations(page, name)));
+        found.push(...(await violations(page, name, theme)));
         await picture(page, `${name}-${width}-${theme}`);
       }
       expect(found).toEqual([]);
@@ -142,7 +142,11 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
   });
 });
 
-async function violations(page: Page, screen: string): Promise<unknown[]> {
-  const { violations: found } = await new AxeBuilder({ page }).analyze();
+async function violations(page: Page, screen: string, theme: string): Promise<unknown[]> {
+  // Without frames of other origins the older way does, at half the time.
+  const axe = new AxeBuilder({ page }).setLegacyMode(true);
+  // Only colours differ between the themes.
+  if (theme === "dark") axe.withRules(["color-contrast"]);
+  const { violations: found } = await axe.analyze();
   return found.map(({ id, nodes }) => [screen, id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 200))]);
 }

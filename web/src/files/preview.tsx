@@ -149,7 +149,9 @@ function Origin({ view, situation, shelf, path }: Omit<PreviewProps, "tick">) {
     const seq = "ended_seq" in node ? node.ended_seq : node.last_seq;
     return <Written who={situation.roster[node.worker_id]?.spawned.name ?? node.worker_id} seq={seq} />;
   }
-  const written = view.facts.findLast((fact) => fact.type === "memory.written" && fact.data.path === path);
+  const written = view.facts.findLast(
+    (fact) => fact.type === "memory.written" && [path, `memory/${path}`].includes(fact.data.path),
+  );
   if (written?.type !== "memory.written") return null;
   return <Written who={situation.roster[written.data.by]?.spawned.name ?? written.data.by} seq={written.seq} />;
 }
