@@ -7,18 +7,18 @@ import { Drawer } from "./shell/drawer.tsx";
 import { Home } from "./shell/home.tsx";
 import { Locked, Unreachable } from "./shell/locked.tsx";
 import { useOverlay } from "./shell/overlay.ts";
+import { Palette } from "./shell/palette.tsx";
 import { ReplayBar } from "./shell/replay-bar.tsx";
 import { type Route, useRoute } from "./shell/route.ts";
 import { ShortcutSheet } from "./shell/shortcut-sheet.tsx";
 import { useShortcuts } from "./shell/shortcuts.ts";
 import { Toasts } from "./shell/toasts.tsx";
+import { NewAgent } from "./sidebar/new-agent.tsx";
 import { Sidebar } from "./sidebar/sidebar.tsx";
 
 const Board = lazy(() => import("./board/board-view.tsx"));
 const Timeline = lazy(() => import("./timeline/timeline-view.tsx"));
 const Files = lazy(() => import("./files/files-view.tsx"));
-const Palette = lazy(() => import("./shell/palette.tsx"));
-const NewAgent = lazy(() => import("./sidebar/new-agent.tsx"));
 
 export function App() {
   const { state, problem } = useAgents();
@@ -43,12 +43,10 @@ export function App() {
           <Suspense fallback={<Loading />}>{screenOf(route)}</Suspense>
         </div>
       </main>
-      <Suspense>
-        {overlay === "sidebar" && <Drawer />}
-        {overlay === "palette" && <Palette />}
-        {overlay === "new_agent" && <NewAgent />}
-        {overlay === "shortcuts" && <ShortcutSheet />}
-      </Suspense>
+      {overlay === "sidebar" && <Drawer />}
+      {overlay === "palette" && <Palette />}
+      {overlay === "new_agent" && <NewAgent />}
+      {overlay === "shortcuts" && <ShortcutSheet />}
       <Toasts />
     </div>
   );

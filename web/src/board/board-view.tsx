@@ -1,7 +1,7 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import type { RunId } from "../../../src/protocol/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
-import { Loading, Missing } from "../entity/entity-view.tsx";
+import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
 import { useAgent } from "../live/use-live.ts";
 import { go } from "../shell/route.ts";
 import { count } from "../text/figures.ts";
@@ -15,7 +15,7 @@ export default function BoardView({ agent, node }: { agent: string; node: string
   const { situation } = view;
   const [chosen, setChosen] = useState<RunId | null>(null);
   const runs = situation ? runsOf(Object.values(situation.board.nodes).map(({ spec }) => spec.run_id)) : [];
-  if (view.standing === "gone") return <Missing what={`There is no agent ${agent}.`} />;
+  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
   const selected = node ? situation.board.nodes[node as keyof typeof situation.board.nodes] : undefined;
   const run = selected?.spec.run_id ?? chosen ?? runs.at(-1) ?? situation.agent.run?.id ?? "run-1";

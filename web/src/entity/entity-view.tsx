@@ -3,7 +3,7 @@ import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { useAgent } from "../live/use-live.ts";
 import { markRead } from "../shell/unread.ts";
 import { Composer } from "./composer.tsx";
-import { EntityHeader } from "./entity-header.tsx";
+import { EntityHeader, ScreenHeader } from "./entity-header.tsx";
 import { Stream } from "./stream.tsx";
 
 /** One member of the team: what they do and say, and the line to talk to them. */
@@ -16,10 +16,10 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
     if (situation && view.standing !== "replay" && !document.hidden) markRead(situation, worker);
   }, [situation, version, worker]);
 
-  if (view.standing === "gone") return <Missing what={`There is no agent ${agent}.`} />;
+  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
   const person = situation.roster[worker];
-  if (!person && worker !== COORDINATOR) return <Missing what={`Nobody named ${worker} is on this team.`} />;
+  if (!person && worker !== COORDINATOR) return <Nowhere what={`Nobody named ${worker} is on this team.`} />;
   return (
     <div className="flex h-full min-h-0 flex-col">
       <EntityHeader view={view} situation={situation} worker={worker} />
@@ -29,9 +29,19 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
   );
 }
 
+/** What the address names is not there. */
+export function Nowhere({ what }: { what: string }) {
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <ScreenHeader title="Not here" />
+      <Missing what={what} />
+    </div>
+  );
+}
+
 export function Missing({ what }: { what: string }) {
   return (
-    <div className="grid h-full place-items-center p-8 text-center text-dim">
+    <div className="grid h-full flex-1 place-items-center p-8 text-center text-dim">
       <p>{what}</p>
     </div>
   );

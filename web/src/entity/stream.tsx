@@ -1,6 +1,6 @@
 import { useVirtualizer, type VirtualItem } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
 import { PendingRow, StreamedRow } from "./live-rows.tsx";
@@ -27,11 +27,16 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
   const key = `${view.id} ${worker}`;
   const place = places.get(key) ?? null;
   const [isAtEnd, setAtEnd] = useState(place === null);
+  // The same functions for ever: others would have every row measured anew.
+  const latest = useRef(rows);
+  latest.current = rows;
+  const estimateSize = useCallback((index: number) => estimate(latest.current[index]), []);
+  const getItemKey = useCallback((index: number) => latest.current[index]?.key ?? index, []);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: (index) => estimate(rows[index]),
-    getItemKey: (index) => rows[index]?.key ?? index,
+    estimateSize,
+    getItemKey,
     overscan: 8,
     anchorTo: "end",
     followOnAppend: true,
@@ -129,7 +134,7 @@ function estimate(row: Row | undefined): number {
   if (row?.kind !== "item") return 60;
   switch (row.item.kind) {
     case "tool":
-      return 30;
+      return 34;
     case "line":
       return row.item.tone === "stage" ? 40 : 26;
     case "words":

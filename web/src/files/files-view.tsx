@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { ScreenHeader } from "../entity/entity-header.tsx";
-import { Loading, Missing } from "../entity/entity-view.tsx";
+import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
 import { filesIn, type MemoryHit, type Shelf, searchMemory } from "../live/api.ts";
 import { useAgent, useLoaded } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
@@ -18,7 +18,7 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
   const tick = situation ? `${Math.floor(situation.seq / 20)} ${situation.agent.status}` : "";
   const files = useLoaded(`${agent} ${shelf} ${tick}`, () => filesIn(agent, shelf));
   const [found, setFound] = useState<MemoryHit[] | null>(null);
-  if (view.standing === "gone") return <Missing what={`There is no agent ${agent}.`} />;
+  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
   const screen = shelf === "workspace" ? "files" : "memory";
   const listed = files.state === "ready" ? files.value : [];

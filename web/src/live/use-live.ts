@@ -19,6 +19,14 @@ export function useAgent(id: string): AgentView {
   return view;
 }
 
+/** One thing about an agent, as something that can be compared: the component is drawn again when it is another. */
+export function useOfAgent<T extends string | number | boolean | null>(id: string, select: (view: AgentView) => T): T {
+  const { at } = useRoute();
+  const view = at === null ? agents.feed(id) : replayAt(id, at);
+  const subscribe = useCallback((listener: () => void) => view.subscribe(listener), [view]);
+  return useSyncExternalStore(subscribe, () => select(view));
+}
+
 export type Loaded<T> = { state: "loading" } | { state: "ready"; value: T } | { state: "failed"; problem: string };
 
 /** Loads when `key` changes. What was loaded stays in sight while the next is on its way. */

@@ -17,7 +17,7 @@ interface Entry {
 const MOST = 50;
 
 /** Everything there is to go to or do, found by any part of its words. */
-export default function Palette() {
+export function Palette() {
   useAgents();
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);

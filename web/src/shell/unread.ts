@@ -9,9 +9,16 @@ function readUpTo(agent: string, worker: string): number {
   return Number(recall(`read.${agent}.${worker}`) ?? 0);
 }
 
-export function unreadFrom({ agent, thread }: Situation, worker: string): number {
-  const upTo = readUpTo(agent.id, worker);
-  return thread.filter(({ seq, from, to }) => to === HUMAN && from === worker && seq > upTo).length;
+export function unreadFrom(now: Situation, worker: string): number {
+  return unreadByWorker(now).get(worker) ?? 0;
+}
+
+/** How many things each of the team has said that the person has not seen. */
+export function unreadByWorker({ agent, thread }: Situation): Map<string, number> {
+  const unread = new Map<string, number>();
+  for (const { seq, from, to } of thread)
+    if (to === HUMAN && seq > readUpTo(agent.id, from)) unread.set(from, (unread.get(from) ?? 0) + 1);
+  return unread;
 }
 
 /** The person is looking at it. */

@@ -1,14 +1,14 @@
 import { ChevronRight, Columns3, Files, History, NotebookText, Star } from "lucide-react";
-import { type ReactNode, useState } from "react";
-import type { Situation, WorkerState } from "../../../src/projections/index.ts";
+import { type ReactNode, useMemo, useState } from "react";
+import type { Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import type { AgentSummary } from "../live/api.ts";
-import { useAgent } from "../live/use-live.ts";
+import { useOfAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { keep, recall } from "../shell/memo.ts";
 import { type Place, useRoute } from "../shell/route.ts";
-import { StatusDot, statusOfAgent, statusOfWorker } from "../shell/status.tsx";
-import { unreadFrom } from "../shell/unread.ts";
+import { type Status, StatusDot, statusOfAgent, statusOfWorker } from "../shell/status.tsx";
+import { unreadByWorker } from "../shell/unread.ts";
 
 const ROW =
   "flex min-h-11 items-center gap-2 rounded-md pr-2 pl-7 text-[13px] hover:bg-hover md:min-h-7 aria-[current]:bg-tint aria-[current]:font-semibold";
@@ -52,12 +52,19 @@ export function AgentGroup({ summary }: { summary: AgentSummary }) {
   );
 }
 
+interface Member {
+  id: string;
+  name: string;
+  status: Status;
+  asked: number;
+  unread: number;
+}
+
 function Team({ id }: { id: string }) {
-  const { situation } = useAgent(id);
+  const [coordinator, ...workers] = useMembers(id);
   const route = useRoute();
   const isAt = (screen: Place["screen"]) => "agent" in route && route.agent === id && route.screen === screen;
   const isWith = (worker: string) => isAt("entity") && "worker" in route && route.worker === worker;
-  const workers = situation ? Object.values(situation.roster).filter((worker) => worker.id !== COORDINATOR) : [];
   const tab = (screen: "board" | "timeline" | "files" | "memory", icon: ReactNode, label: string) => (
     <Link to={placeOf(screen, id)} current={isAt(screen)} className={`${ROW} text-dim`}>
       {icon}
@@ -70,21 +77,21 @@ function Team({ id }: { id: string }) {
         <Star className="size-3 shrink-0 fill-current text-accent" aria-hidden />
         <span className="truncate">Coordinator</span>
         <span className="ml-auto flex items-center gap-1.5">
-          <EntityBadge situation={situation} worker={COORDINATOR} />
-          <StatusDot status={statusOfWorker(situation?.roster[COORDINATOR])} />
+          {coordinator && <MemberBadge {...coordinator} />}
+          <StatusDot status={coordinator?.status ?? "idle"} />
         </span>
       </Link>
-      {inOrder(workers).map((worker) => (
+      {workers.map((member) => (
         <Link
-          key={worker.id}
-          to={{ screen: "entity", agent: id, worker: worker.id }}
-          current={isWith(worker.id)}
+          key={member.id}
+          to={{ screen: "entity", agent: id, worker: member.id }}
+          current={isWith(member.id)}
           className={ROW}
         >
-          <StatusDot status={statusOfWorker(worker)} />
-          <span className={`truncate ${worker.status === "retired" ? "text-dim" : ""}`}>{worker.spawned.name}</span>
+          <StatusDot status={member.status} />
+          <span className={`truncate ${member.status === "retired" ? "text-dim" : ""}`}>{member.name}</span>
           <span className="ml-auto">
-            <EntityBadge situation={situation} worker={worker.id} />
+            <MemberBadge {...member} />
           </span>
         </Link>
       ))}
@@ -97,10 +104,30 @@ function Team({ id }: { id: string }) {
   );
 }
 
-function EntityBadge({ situation, worker }: { situation: Situation | null; worker: string }) {
-  if (!situation) return null;
-  const asked = Object.values(situation.questions.open).filter((question) => question.worker_id === worker).length;
-  const unread = unreadFrom(situation, worker);
+/** Drawn again only when one of these few things changes, not with every fact. */
+function useMembers(id: string): Member[] {
+  const told = useOfAgent(id, ({ situation }) => (situation ? JSON.stringify(membersOf(situation)) : "[]"));
+  return useMemo(() => JSON.parse(told) as Member[], [told]);
+}
+
+/** The coordinator, then those who wait for the person; those who are gone come last, the others as they came. */
+function membersOf(now: Situation): Member[] {
+  const unread = unreadByWorker(now);
+  const asked = new Map<string, number>();
+  for (const { worker_id } of Object.values(now.questions.open)) asked.set(worker_id, (asked.get(worker_id) ?? 0) + 1);
+  const members = Object.values(now.roster).map((worker) => ({
+    id: worker.id,
+    name: worker.spawned.name,
+    status: statusOfWorker(worker),
+    asked: asked.get(worker.id) ?? 0,
+    unread: unread.get(worker.id) ?? 0,
+  }));
+  const rank = ({ id, status }: Member) =>
+    id === COORDINATOR ? 0 : status === "asking" ? 1 : status === "retired" ? 3 : 2;
+  return members.sort((a, b) => rank(a) - rank(b));
+}
+
+function MemberBadge({ asked, unread }: Member) {
   return <Badge count={Math.max(asked, unread)} isUrgent={asked > 0} />;
 }
 
@@ -114,15 +141,6 @@ function Badge({ count, isUrgent }: { count: number; isUrgent: boolean }) {
       <span className="sr-only">{isUrgent ? " waiting for you" : " new"}</span>
     </span>
   );
-}
-
-/** Those who wait for the person first, those who are gone last; otherwise as they came. */
-function inOrder(workers: readonly WorkerState[]): WorkerState[] {
-  const rank = (worker: WorkerState) => {
-    if (worker.status === "waiting" && worker.for === "human") return 0;
-    return worker.status === "retired" ? 2 : 1;
-  };
-  return workers.toSorted((a, b) => rank(a) - rank(b));
 }
 
 export function placeOf(screen: "board" | "timeline" | "files" | "memory", agent: string): Place {

@@ -10,7 +10,7 @@ import { amount } from "../text/figures.ts";
 const FIELD = "mt-1 w-full rounded-md border border-line bg-page px-2.5 min-h-11 md:min-h-9";
 const LABEL = "block text-[13px] font-semibold";
 
-export default function NewAgent() {
+export function NewAgent() {
   const models = useLoaded("models", listModels);
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
-import { Loading, Missing } from "../entity/entity-view.tsx";
+import { Loading, Nowhere } from "../entity/entity-view.tsx";
 import { nameOf } from "../entity/speech.tsx";
 import { agents } from "../live/agents.ts";
 import { wholeLog } from "../live/replay.ts";
@@ -18,7 +18,7 @@ export default function TimelineView({ agent }: { agent: string }) {
   const newest = agents.feed(agent).newest;
   const facts = useWholeLog(agent, newest);
   const { situation } = view;
-  if (view.standing === "gone") return <Missing what={`There is no agent ${agent}.`} />;
+  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation || !facts) return <Loading />;
   const last = facts.at(-1)?.ts ?? 0;
   const spans = spansOf(facts, last);
