@@ -17,6 +17,8 @@ export function Dialog({
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();
+    // Else the focus goes to the first button, and that closes it.
+    dialog.current?.querySelector<HTMLElement>("[data-first]")?.focus();
   }, []);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it by keyboard

@@ -53,7 +53,7 @@ export function Palette() {
   return (
     <Dialog title="Find" onClose={close} isBare>
       <input
-        autoFocus
+        data-first
         value={words}
         onChange={(event) => {
           setWords(event.target.value);

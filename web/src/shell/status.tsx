@@ -36,7 +36,8 @@ export function colourOf(status: Status): string {
 
 /** With `isBeside` the status stands in words beside it, and is not told twice. */
 export function StatusDot({ status, title, isBeside = false }: { status: Status; title?: string; isBeside?: boolean }) {
-  const className = `size-3 shrink-0 ${colourOf(status)}`;
+  // The whole picture turns: the compositor does that alone, and the page need not be painted for it.
+  const className = `size-3 shrink-0 ${colourOf(status)} ${status === "working" ? "spin" : ""}`;
   if (isBeside) {
     return (
       <svg viewBox="0 0 12 12" className={className} aria-hidden="true">
@@ -60,10 +61,10 @@ function shapeOf(status: Status) {
       return <path d="M2 6.4 4.8 9 10 3.2" fill="none" stroke="currentColor" strokeWidth="2" />;
     case "working":
       return (
-        <g className="spin origin-center">
+        <>
           <circle cx="6" cy="6" r="4.2" fill="none" stroke="currentColor" strokeWidth="1.6" opacity="0.35" />
           <path d="M6 1.8A4.2 4.2 0 0 1 10.2 6" fill="none" stroke="currentColor" strokeWidth="1.8" />
-        </g>
+        </>
       );
     case "waiting":
       return (

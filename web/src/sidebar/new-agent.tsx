@@ -52,7 +52,7 @@ export function NewAgent() {
             name="goal"
             required
             rows={4}
-            autoFocus
+            data-first
             placeholder="What should be true when it is done? Say it as you would to a colleague."
             className={`${FIELD} py-2 font-normal`}
             onKeyDown={(event) => {
