@@ -43,6 +43,18 @@ test("projections are pure: they import no package and no part of Node", () => {
   expect(foreign).toEqual([]);
 });
 
+test("the page imports of ours only the vocabulary and the folds", () => {
+  const page = resolve(SRC, "../web/src");
+  const offences = filesIn(page, /\.tsx?$/).flatMap((file) =>
+    importsOf(file)
+      .filter(
+        (target) => relative(page, target).startsWith("..") && !["protocol", "projections"].includes(roomOf(target)),
+      )
+      .map((target) => `${relative(page, file)} → ${short(target)}`),
+  );
+  expect(offences).toEqual([]);
+});
+
 test("every room is in the table", () => {
   const rooms = readdirSync(SRC, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
   expect(rooms.filter((room) => room !== "testing" && !ROWS.flat().includes(room))).toEqual([]);
@@ -66,9 +78,13 @@ function mayImport(from: string, to: string): boolean {
 }
 
 function sources(): string[] {
-  return readdirSync(SRC, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
-    .map((name) => join(SRC, name));
+  return filesIn(SRC, /(?<!\.test)\.ts$/);
+}
+
+function filesIn(folder: string, named: RegExp): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => named.test(name))
+    .map((name) => join(folder, name));
 }
 
 function specifiersOf(file: string): string[] {

@@ -3,4 +3,5 @@ import { execFileSync } from "node:child_process";
 /** Tests that start the real program start what people start: the built one. (Types are checked by `npm run types`.) */
 export default function buildOnce(): void {
   execFileSync(process.execPath, ["scripts/bundle.mjs"], { stdio: "inherit" });
+  execFileSync(process.execPath, ["scripts/build-web.mjs"], { stdio: "inherit" });
 }

@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { request as httpRequest, type OutgoingHttpHeaders } from "node:http";
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -238,7 +239,7 @@ test("the page needs no key and runs only its own scripts; nothing beside it is 
       type: "text/html; charset=utf-8",
     });
     expect(page.headers["content-security-policy"]).toMatch(
-      /script-src 'self' 'wasm-unsafe-eval';.*frame-ancestors 'none'/,
+      /script-src 'self'; style-src 'self';.*frame-ancestors 'none'/,
     );
     const others = ["/assets/..%2fsecret.txt", "/assets/%2e%2e/secret.txt", "/assets/"].map((path) =>
       ask(house, "GET", path, {}),
@@ -259,6 +260,24 @@ interface Heard {
 }
 
 /** By hand: `fetch` does not let anybody say who they are. */
+test("a WebSocket that is refused is hung up on, so that the server can end", async () => {
+  await using server = await startServer({ coordinator: script() });
+  const refused = httpRequest({
+    port: server.port,
+    path: "/events",
+    headers: {
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    },
+  }).end();
+  const [response] = (await once(refused, "response")) as [IncomingMessage];
+  response.resume();
+  await once(response.socket, "close");
+  expect(response.statusCode).toBe(401);
+});
+
 function ask(
   house: TestServer,
   method: string,

@@ -8,7 +8,7 @@ import { notFound } from "../refusal.ts";
 
 /** The page runs its own scripts, talks to this server, and is shown nowhere else. */
 const POLICY =
-  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 const KINDS: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",

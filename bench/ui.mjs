@@ -1,0 +1,249 @@
+// `npm run bench:ui`: what the page costs the person's browser, held against the budgets of the design: 50 workers, a
+// board of 200 nodes, 10,000 facts, then 200 facts a second. Judged by work, counts and pixels; `--check` makes a missed
+// budget exit code 1.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { gzipSync } from "node:zlib";
+import { chromium } from "playwright-core";
+import { openRuntime } from "../src/runtime/open-runtime.ts";
+import { buildServer } from "../src/server/server.ts";
+
+const WEB = resolve(import.meta.dirname, "../dist/web");
+const ID = "agent-bench";
+const WORKERS = 50;
+const NODES = 200;
+const FACTS = 10_000;
+const PER_SECOND = 200;
+const SECONDS = 8;
+const TICK_MS = 50;
+
+const rows = [];
+const judge = (what, value, limit, unit, isFloor = false) =>
+  rows.push({ what, value: Math.round(value * 10) / 10, limit, unit, ok: isFloor ? value >= limit : value <= limit });
+
+weigh();
+const home = mkdtempSync(join(tmpdir(), "agiraph-bench-ui-"));
+const settings = { home, env: {}, config: {} };
+const runtime = await openRuntime(settings);
+await grow(runtime);
+const agent = await runtime.agent(ID);
+const app = await buildServer({ runtime, settings, token: "x".repeat(40), webDir: WEB });
+const url = await app.listen({ port: 0, host: "127.0.0.1" });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--enable-precise-memory-info",
+  ],
+});
+try {
+  await look();
+} finally {
+  await browser.close();
+  await app.close();
+  await runtime.close();
+  rmSync(home, { recursive: true, force: true });
+}
+report();
+
+/** What is downloaded, compressed. */
+function weigh() {
+  const html = readFileSync(join(WEB, "index.html"), "utf8");
+  const kb = (path) => gzipSync(readFileSync(path)).length / 1024;
+  const named = (pattern) => [...html.matchAll(pattern)].map(([, path]) => join(WEB, path));
+  const first = named(/(?:src|href)="(\/assets\/[^"]+\.js)"/g);
+  const all = readdirSync(join(WEB, "assets")).map((name) => join(WEB, "assets", name));
+  const lazy = all.filter((path) => path.endsWith(".js") && !first.includes(path));
+  judge(
+    "first JavaScript, gzip",
+    first.reduce((sum, path) => sum + kb(path), 0),
+    150,
+    "KB",
+  );
+  judge(
+    "CSS, gzip",
+    all.filter((path) => path.endsWith(".css")).reduce((sum, path) => sum + kb(path), 0),
+    10,
+    "KB",
+  );
+  judge("largest lazy chunk, gzip", Math.max(...lazy.map(kb)), 100, "KB");
+}
+
+/** A log as a long run leaves it. */
+async function grow({ store }) {
+  const log = await store.create(ID);
+  const worker = (n) => `worker${(n % WORKERS) + 1}`;
+  const facts = [
+    fact("agent.created", {
+      name: "Bench",
+      goal: "Grow",
+      mode: "finite",
+      model: "demo/surveyor",
+      worker_model: "demo/surveyor",
+      budget_usd: null,
+      project: null,
+      tools: null,
+    }),
+    fact("agent.started", { why: "created", pid: process.pid }),
+    fact("run.started", { run_id: "run-1", goal: "Grow" }),
+    spawned("coordinator", "Coordinator"),
+    ...Array.from({ length: WORKERS }, (_, n) => spawned(worker(n), `Worker ${n + 1}`)),
+  ];
+  for (const stage of [1, 2, 3, 4]) {
+    facts.push(
+      fact("stage.started", {
+        run_id: "run-1",
+        stage,
+        name: `Part ${stage}`,
+        contract: { max_iterations_per_node: 50, timeout_seconds: 600, checkpoint_policy: "all_must_complete" },
+      }),
+    );
+    for (let n = (stage - 1) * (NODES / 4); n < stage * (NODES / 4); n++)
+      facts.push(node(n + 1, stage), fact("node.assigned", { node_id: `node-${n + 1}`, worker_id: worker(n) }));
+  }
+  for (let n = 0; facts.length < FACTS; n++)
+    facts.push(...turn(n % 3 === 0 ? "coordinator" : worker(n), `call-${n}`, `file-${n}.md`));
+  for (let at = 0; at < FACTS; at += 500) await log.append({ facts: facts.slice(at, at + 500) }).durable;
+  await log.close();
+}
+
+async function look() {
+  const context = await browser.newContext({ baseURL: url, viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  const cdp = await context.newCDPSession(page);
+  // By the CPU it took, not by the clock: another program on the machine must not count.
+  await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+  const received = [];
+  await cdp.send("Network.enable");
+  cdp.on("Network.webSocketFrameReceived", ({ response }) => {
+    received.push(response.payloadData);
+  });
+  const metrics = async () =>
+    Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value]));
+  await page.goto(`/login?once=${app.keys.newLink().once}`);
+  await page.goto(`/ui/agents/${ID}`);
+  await page.getByRole("log").getByRole("button").first().waitFor();
+  judge("first data over the sockets, gzip", gzipSync(received.join("\n")).length / 1024, 15, "KB");
+  await page.evaluate(watch);
+
+  const before = await metrics();
+  const began = performance.now();
+  let n = FACTS;
+  for (let tick = 0; tick < (SECONDS * 1000) / TICK_MS; tick++) {
+    const wanted = began + tick * TICK_MS;
+    await new Promise((done) => setTimeout(done, Math.max(0, wanted - performance.now())));
+    const facts = [];
+    while (facts.length < (PER_SECOND * TICK_MS) / 1000)
+      facts.push(...turn("coordinator", `live-${n++}`, `at-${Date.now()}-${n}`));
+    await agent.log.append({ facts }).durable;
+  }
+  const seconds = (performance.now() - began) / 1000;
+  const after = await metrics();
+  const seen = await page.evaluate(() => globalThis.watched());
+  judge(
+    `main thread at ${PER_SECOND} facts/s`,
+    ((after.TaskDuration - before.TaskDuration) * 1000) / seconds,
+    300,
+    "ms/s",
+  );
+  judge("longest task", seen.longest, 100, "ms");
+  judge("frames a second", seen.frames / seconds, 50, "fps", true);
+  judge("event to paint, p95", seen.p95, 150, "ms");
+  await cdp.send("HeapProfiler.collectGarbage");
+  judge(`heap with ${FACTS} facts and more`, (await metrics()).JSHeapUsedSize / 1024 / 1024, 25, "MB");
+  judge("DOM elements, stream", await page.locator("*").count(), 3000, "");
+  await drift(page, n);
+  await page.goto(`/ui/agents/${ID}/board`);
+  await page.locator("[data-node]").first().waitFor();
+  judge(`DOM elements, board of ${NODES}`, await page.locator("*").count(), 3000, "");
+}
+
+/** Somebody reads further up: nothing may move, neither when facts come below nor when older ones are loaded above. */
+async function drift(page, first) {
+  const stream = page.getByRole("log");
+  const placeOf = (text) => stream.getByRole("button", { name: text }).evaluate((row) => row.getBoundingClientRect().y);
+  const settled = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 300))));
+  await stream.evaluate((log) => log.scrollBy(0, -3000));
+  await settled();
+  const rows = await stream.getByRole("button", { name: "write_file" }).allInnerTexts();
+  const read = /\S+-\d+(?:\.md)?/.exec(rows[Math.floor(rows.length / 2)].replace("write_file", ""))?.[0] ?? "";
+  const row = rows.filter((text) => text.includes(read)).length === 1 ? read : "";
+  if (row === "") return judge("scroll drift", Number.NaN, 0, "px");
+  const before = await placeOf(row);
+  for (let n = first; n < first + 100; n++)
+    await agent.log.append({ facts: turn("coordinator", `drift-${n}`, `drift-${n}`) }).durable;
+  await settled();
+  judge("scroll drift while 200 facts come below", Math.abs((await placeOf(row)) - before), 0, "px");
+}
+
+/** In the page: frames, long tasks, and how old what is painted is. */
+function watch() {
+  const ages = [];
+  let frames = 0;
+  let longest = 0;
+  let newest = 0;
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) longest = Math.max(longest, duration);
+  }).observe({ type: "longtask" });
+  const frame = () => {
+    frames += 1;
+    const shown = [...document.querySelectorAll('[role="log"] button[aria-expanded]')].at(-1)?.textContent ?? "";
+    const at = Number(/at-(\d+)/.exec(shown)?.[1] ?? 0);
+    if (at > newest) {
+      newest = at;
+      ages.push(Date.now() - at);
+    }
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+  globalThis.watched = () => ({
+    frames,
+    longest,
+    p95: ages.sort((a, b) => a - b)[Math.floor(ages.length * 0.95)] ?? Number.NaN,
+    samples: ages.length,
+  });
+}
+
+function fact(type, data) {
+  return { type, data };
+}
+
+function spawned(worker_id, name) {
+  return fact("worker.spawned", { run_id: "run-1", worker_id, name, kind: "harnessed", model: "demo/surveyor" });
+}
+
+function node(n, stage) {
+  const dependencies = stage > 1 ? [`node-${n - NODES / 4}`] : [];
+  return fact("node.created", {
+    run_id: "run-1",
+    node_id: `node-${n}`,
+    stage,
+    task: `Piece ${n} of the work`,
+    inference: "multi",
+    dependencies,
+    refs: {},
+    deliverables: [],
+    parent_node_id: null,
+    created_by: "coordinator",
+  });
+}
+
+function turn(worker_id, call_id, path) {
+  const who = { worker_id, node_id: null };
+  return [
+    fact("tool.called", { ...who, call_id, tool: "write_file", gist: path }),
+    fact("tool.result", { ...who, call_id, tool: "write_file", ok: true, ms: 3, gist: `Wrote 120 bytes to ${path}.` }),
+  ];
+}
+
+function report() {
+  console.log("| what | measured | budget | |\n|---|---|---|---|");
+  for (const { what, value, limit, unit, ok } of rows)
+    console.log(`| ${what} | ${value} ${unit} | ${limit} ${unit} | ${ok ? "✓" : "✗"} |`);
+  if (process.argv.includes("--check") && rows.some(({ ok }) => !ok)) process.exitCode = 1;
+}

@@ -1,0 +1,110 @@
+import { accessSync, constants, mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Agent } from "../../src/runtime/agent.ts";
+import { openRuntime } from "../../src/runtime/open-runtime.ts";
+import type { NewAgent, Runtime } from "../../src/runtime/runtime.ts";
+import { buildServer } from "../../src/server/server.ts";
+import {
+  type ProviderServer,
+  type ProviderServerOptions,
+  startProviderServer,
+  temporaryHome,
+} from "../../src/testing/index.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const CHROMIUM = "/usr/bin/chromium";
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"];
+const MORE_FLAGS = ["--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"];
+
+/** Where pictures of the screens are left, for people to look at. */
+export const PICTURES = resolve(ROOT, ".scratch/screens");
+
+/** Whether there is a browser to test with; `npm test` installs one where it may. */
+export const hasChromium = isThere(CHROMIUM);
+
+export const MODEL = "anthropic/claude-sonnet-4-5";
+
+/** The real server with a real home, the page as it is built, and models that say what a test wants. */
+export interface House extends AsyncDisposable {
+  readonly url: string;
+  readonly token: string;
+  readonly provider: ProviderServer;
+  readonly runtime: Runtime;
+  readonly app: FastifyInstance;
+  create(order: Partial<NewAgent> & { goal: string }): Promise<Agent>;
+  /** A browser of its own that is logged in. What goes wrong in it is kept. */
+  page(path?: string, options?: BrowserContextOptions): Promise<Page>;
+  /** What pages complained of, on their consoles or as errors. */
+  readonly complaints: string[];
+  /** Cuts every socket, as a network does. */
+  dropSockets(): void;
+}
+
+export async function openHouse(script: ProviderServerOptions): Promise<House> {
+  const home = await temporaryHome();
+  const provider = await startProviderServer(script);
+  const settings = { home: home.path, env: { ...provider.env, PATH: process.env.PATH ?? "" }, config: {} };
+  const runtime = await openRuntime(settings);
+  const token = "token-of-the-house-for-tests-only-0123456789";
+  const app = await buildServer({ runtime, settings, token, webDir: resolve(ROOT, "dist/web") });
+  const url = await app.listen({ port: 0, host: "127.0.0.1" });
+  const complaints: string[] = [];
+  let browser: Promise<Browser> | undefined;
+
+  async function page(path = "/ui/", options: BrowserContextOptions = {}): Promise<Page> {
+    browser ??= chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...MORE_FLAGS] });
+    const context = await (await browser).newContext({
+      baseURL: url,
+      viewport: { width: 1440, height: 900 },
+      reducedMotion: "reduce",
+      ...options,
+    });
+    context.setDefaultTimeout(15_000);
+    const tab = await context.newPage();
+    tab.on("pageerror", (error) => complaints.push(error.message));
+    tab.on("console", (message) => {
+      if (message.type() === "error") complaints.push(message.text());
+    });
+    await tab.goto(`/login?once=${app.keys.newLink().once}`);
+    if (path !== "/ui/") await tab.goto(path);
+    return tab;
+  }
+
+  return {
+    url,
+    token,
+    provider,
+    runtime,
+    app,
+    complaints,
+    page,
+    create: (order) => runtime.create({ model: MODEL, ...order }),
+    dropSockets: () => {
+      for (const client of app.websocketServer.clients) client.terminate();
+    },
+    [Symbol.asyncDispose]: async () => {
+      await (await browser)?.close();
+      await app.close();
+      await runtime.close();
+      await provider.close();
+      await home.remove();
+    },
+  };
+}
+
+/** A picture of the page for people, beside the test's verdict. */
+export async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync(PICTURES, { recursive: true });
+  await page.screenshot({ path: resolve(PICTURES, `${name}.png`) });
+}
+
+function isThere(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

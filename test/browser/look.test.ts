@@ -1,0 +1,111 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Agent } from "../../src/runtime/agent.ts";
+import { until } from "../../src/testing/index.ts";
+import { CHOICES, chipTeam, GOAL, NAME } from "./chip-team.ts";
+import { type House, hasChromium, openHouse } from "./house.ts";
+
+describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
+  let house: House;
+  let agent: Agent;
+  let page: Page;
+  beforeAll(async () => {
+    house = await openHouse(chipTeam);
+    agent = await house.create({ goal: GOAL, name: NAME });
+    await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);
+    page = await house.page(`/ui/agents/${agent.log.id}/board`);
+  });
+  afterAll(async () => {
+    expect(house.complaints).toEqual([]);
+    await house[Symbol.asyncDispose]();
+  });
+
+  const at = (screen: string) => `/ui/agents/${agent.log.id}/${screen}`;
+  const board = () => page.locator("[data-board]");
+  const places = () =>
+    board()
+      .locator("[data-node]")
+      .evaluateAll((cards) =>
+        cards.map((card) => {
+          const { x, y } = card.getBoundingClientRect();
+          return [card.getAttribute("data-node"), Math.round(x), Math.round(y)];
+        }),
+      );
+
+  test("the board grows and changes while one watches, and nothing that is there moves", async () => {
+    await board().locator('[data-node="node-3"]').waitFor();
+    const before = await places();
+    house.provider.release("alice");
+    await board().locator('[data-node="node-1"]').getByText("completed").waitFor();
+    await agent.respond(CHOICES[0] ?? "");
+    await board().locator('[data-node="node-3"]').getByText("completed").waitFor();
+    await agent.idle();
+    expect(before.map(([id]) => id)).toEqual(["node-1", "node-2", "node-3"]);
+    expect((await places()).slice(0, 3)).toEqual(before);
+  });
+
+  test("the arrow keys follow the edges, and a node's panel tells all about it", async () => {
+    await board().locator('[data-node="node-1"]').focus();
+    await page.keyboard.press("ArrowRight");
+    expect(await page.evaluate("document.activeElement.dataset.node")).toBe("node-3");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    const panel = page.getByRole("complementary", { name: "node-1" });
+    await panel.getByRole("heading", { name: "Why it exists" }).waitFor();
+    await panel.getByText(`For the goal: ${GOAL}`).waitFor();
+    await panel.getByText("Twice, with the method.").first().waitFor();
+    await panel.getByText("Chip A: 80 TOPS at 12 W.").first().waitFor();
+    for (const file of ["bench.ts", "report.md"]) await panel.getByRole("link", { name: file }).waitFor();
+    await panel.getByRole("heading", { name: "scratch/" }).waitFor();
+    await panel.getByText("node published").waitFor();
+    await board().locator('[data-node="node-3"]').click();
+    await page
+      .getByRole("complementary", { name: "node-3" })
+      .getByText("node-1/published/report.md", { exact: true })
+      .waitFor();
+  });
+
+  test("files are read: markdown as text, code in colours, whoever wrote it and when", async () => {
+    await page.goto(at("files/runs/run-1/nodes/node-1/published/report.md"));
+    await page.getByRole("heading", { name: "Chip A" }).waitFor();
+    await page.getByRole("cell", { name: "80" }).waitFor();
+    await page.getByText(/^by Alice at/).waitFor();
+    await page.getByRole("link", { name: /bench\.ts/ }).click();
+    const keyword = page.locator("pre span", { hasText: /^export$/ }).first();
+    await keyword.waitFor();
+    expect(await keyword.getAttribute("style")).toMatch(/light-dark/);
+  });
+
+  test("the memory is read and searched", async () => {
+    await page.goto(at("memory"));
+    await page.getByLabel("Search the memory").fill("compared");
+    await page.getByLabel("Search the memory").press("Enter");
+    await page.getByRole("region", { name: "Found" }).getByRole("link").first().click();
+    await page.getByText("A and B are compared.").last().waitFor();
+  });
+
+  test("replay moves every screen to a moment, and a reload stays there", async () => {
+    const facts = await agent.log.read({ after: 0, limit: 1000 });
+    const made = facts.findLast((fact) => fact.type === "node.created" && fact.data.node_id === "node-2")?.seq ?? 0;
+    await page.goto(at("timeline"));
+    await page.getByRole("slider").fill(String(made));
+    await page.getByRole("region", { name: "Replay" }).getByText(String(made)).first().waitFor();
+    expect(page.url()).toContain(`?at=${made}`);
+    for (const _ of ["as it is", "after a reload"]) {
+      await page.getByRole("navigation").getByRole("link", { name: "Board" }).click();
+      await board().locator('[data-node="node-2"]').waitFor();
+      expect((await places()).map(([id]) => id)).toEqual(["node-1", "node-2"]);
+      await page
+        .getByRole("navigation")
+        .getByRole("link", { name: /^Coordinator/ })
+        .click();
+      await page.getByText("You are looking at the past.").waitFor();
+      expect(await page.getByRole("log").getByText("Finished", { exact: true }).count()).toBe(0);
+      await page.reload();
+    }
+    await page.getByRole("button", { name: "Back to now" }).click();
+    await page.getByRole("log").getByText("Finished", { exact: true }).waitFor();
+    expect(page.url()).not.toContain("at=");
+  });
+});

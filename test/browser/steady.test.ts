@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../../src/testing/index.ts";
+import { chipTeam, GOAL } from "./chip-team.ts";
+import { type House, hasChromium, openHouse } from "./house.ts";
+
+const call = (name: string, args: unknown) => ({ name, args });
+const EVIL = '<img src="https://evil.example/a.png" onerror="document.body.dataset.broken=1">';
+const EVIL_MARKDOWN = `${EVIL} ![b](https://evil.example/b.png) [c](javascript:document.body.dataset.broken=1) <script>document.body.dataset.broken=1</script>`;
+const STEPS = 25;
+
+describe.skipIf(!hasChromium)("a page that keeps its word", () => {
+  let house: House;
+  beforeAll(async () => {
+    house = await openHouse({
+      turns: {
+        ...chipTeam.turns,
+        "Count to the end": Array.from({ length: STEPS }, (_, index) => ({
+          ...(index % 5 === 4 && { gate: `drop-${(index + 1) / 5}` }),
+          calls: [call("write_file", { path: `step-${index + 1}.md`, content: "x" })],
+        })),
+        "Say something evil": [
+          {
+            text: EVIL_MARKDOWN,
+            calls: [
+              call("send_message", { to: "human", content: EVIL_MARKDOWN }),
+              call("create_work_node", { task: EVIL }),
+              call("write_file", { path: `runs/run-1/${EVIL.replaceAll("/", "_")}.md`, content: EVIL_MARKDOWN }),
+              call("ask_human", { question: EVIL_MARKDOWN, choices: [EVIL, "no"] }),
+            ],
+          },
+        ],
+      },
+      respond: chipTeam.respond ?? (() => undefined),
+    });
+  });
+  afterAll(async () => {
+    await house[Symbol.asyncDispose]();
+  });
+
+  test("five lost connections leave no hole and no double, and nothing goes out of sight", async () => {
+    const agent = await house.create({ goal: "Count to the end" });
+    const page = await house.page(`/ui/agents/${agent.log.id}`, { viewport: { width: 1440, height: 3000 } });
+    for (const drop of [1, 2, 3, 4, 5]) {
+      await house.provider.reached(`drop-${drop}`);
+      house.dropSockets();
+      house.provider.release(`drop-${drop}`);
+      expect(await page.getByRole("status", { name: "Loading" }).count()).toBe(0);
+    }
+    const stream = page.getByRole("log");
+    await stream.getByRole("button", { name: `step-${STEPS}.md` }).waitFor();
+    const shown = await stream.getByRole("button", { name: "write_file" }).allInnerTexts();
+    expect(shown.map((text) => /step-(\d+)\.md/.exec(text)?.[1])).toEqual(
+      Array.from({ length: STEPS }, (_, index) => String(index + 1)),
+    );
+    await page.context().close();
+  });
+
+  test("an agent is stopped, goes on when it is written to, and is paused and resumed", async () => {
+    const agent = await house.create({ goal: GOAL });
+    await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);
+    const page = await house.page(`/ui/agents/${agent.log.id}`);
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Stopped. Write to go on.").waitFor();
+    expect(agent.now.agent.status).toBe("stopped");
+    const field = page.getByRole("textbox", { name: "Message to the coordinator" });
+    await field.fill("Go on, please.");
+    await field.press("Enter");
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+    await page.context().close();
+  });
+
+  test("an agent that is deleted can be had back", async () => {
+    const agent = await house.create({ goal: GOAL, name: "Put away" });
+    const page = await house.page(`/ui/agents/${agent.log.id}`);
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByText("Put away was stopped and put away.").waitFor();
+    const group = page.getByRole("navigation").getByRole("region", { name: "Put away" });
+    await group.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Undo" }).click();
+    await group.waitFor();
+    await page.context().close();
+  });
+
+  test("without the key nothing is shown, and the token opens the page", async () => {
+    const page = await house.page();
+    await page.context().clearCookies();
+    await page.goto("/ui/");
+    await page.getByRole("heading", { name: "This page needs its key" }).waitFor();
+    await page.getByLabel(/paste the token/).fill("wrong");
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.getByText("The token is wrong.").waitFor();
+    await page.getByLabel(/paste the token/).fill(house.token);
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.getByRole("navigation", { name: "Agents" }).waitFor();
+    await page.context().close();
+  });
+
+  test("what models say, files and names cannot become markup, script or pictures from elsewhere", async () => {
+    const agent = await house.create({ goal: "Say something evil", name: EVIL });
+    await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);
+    const page = await house.page(`/ui/agents/${agent.log.id}`);
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      if (!request.url().startsWith(house.url) && !request.url().startsWith("blob:")) asked.push(request.url());
+    });
+    const name = encodeURIComponent(`${EVIL.replaceAll("/", "_")}.md`);
+    for (const screen of [
+      "",
+      "/board",
+      "/board/node-1",
+      "/timeline",
+      "/files",
+      `/files/runs/run-1/${name}`,
+      "/memory",
+    ]) {
+      await page.goto(`/ui/agents/${agent.log.id}${screen}`);
+      await page.getByText("evil.example").first().waitFor();
+      const foreign = await page.locator('main img, main script, a[href^="javascript:"], [onerror]').count();
+      expect([screen, foreign, await page.evaluate("document.body.dataset.broken ?? null")]).toEqual([screen, 0, null]);
+    }
+    expect(asked).toEqual([]);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,69 @@
+import { lazy, type ReactNode, Suspense } from "react";
+import { EntityView, Loading } from "./entity/entity-view.tsx";
+import { useAgents } from "./live/use-live.ts";
+import { useAttention } from "./shell/attention.ts";
+import { ConnectionLine } from "./shell/connection-line.tsx";
+import { Drawer } from "./shell/drawer.tsx";
+import { Home } from "./shell/home.tsx";
+import { Locked, Unreachable } from "./shell/locked.tsx";
+import { useOverlay } from "./shell/overlay.ts";
+import { Palette } from "./shell/palette.tsx";
+import { ReplayBar } from "./shell/replay-bar.tsx";
+import { type Route, useRoute } from "./shell/route.ts";
+import { ShortcutSheet } from "./shell/shortcut-sheet.tsx";
+import { useShortcuts } from "./shell/shortcuts.ts";
+import { Toasts } from "./shell/toasts.tsx";
+import { NewAgent } from "./sidebar/new-agent.tsx";
+import { Sidebar } from "./sidebar/sidebar.tsx";
+
+const Board = lazy(() => import("./board/board-view.tsx"));
+const Timeline = lazy(() => import("./timeline/timeline-view.tsx"));
+const Files = lazy(() => import("./files/files-view.tsx"));
+
+export function App() {
+  const { state, problem } = useAgents();
+  const route = useRoute();
+  const overlay = useOverlay();
+  useShortcuts();
+  useAttention();
+  if (state === "locked") return <Locked />;
+  if (state === "unreachable") return <Unreachable problem={problem} />;
+  return (
+    <div className="flex h-dvh min-h-0">
+      <a href="#main" className="sr-only z-30 bg-page p-2 focus:not-sr-only focus:absolute">
+        Skip to the content
+      </a>
+      <div className="hidden w-64 shrink-0 border-r border-line md:block">
+        <Sidebar />
+      </div>
+      <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
+        <ConnectionLine route={route} />
+        {"agent" in route && route.at !== null && <ReplayBar agent={route.agent} at={route.at} />}
+        <div className="min-h-0 flex-1">
+          <Suspense fallback={<Loading />}>{screenOf(route)}</Suspense>
+        </div>
+      </main>
+      {overlay === "sidebar" && <Drawer />}
+      {overlay === "palette" && <Palette />}
+      {overlay === "new_agent" && <NewAgent />}
+      {overlay === "shortcuts" && <ShortcutSheet />}
+      <Toasts />
+    </div>
+  );
+}
+
+function screenOf(route: Route): ReactNode {
+  switch (route.screen) {
+    case "home":
+      return <Home />;
+    case "entity":
+      return <EntityView agent={route.agent} worker={route.worker} />;
+    case "board":
+      return <Board agent={route.agent} node={route.node} />;
+    case "timeline":
+      return <Timeline agent={route.agent} />;
+    case "files":
+    case "memory":
+      return <Files agent={route.agent} shelf={route.screen === "files" ? "workspace" : "memory"} path={route.path} />;
+  }
+}

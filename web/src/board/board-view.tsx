@@ -1,0 +1,169 @@
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import type { RunId } from "../../../src/protocol/index.ts";
+import { ScreenHeader } from "../entity/entity-header.tsx";
+import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
+import { useAgent } from "../live/use-live.ts";
+import { go } from "../shell/route.ts";
+import { count } from "../text/figures.ts";
+import { CARD, type Edge, type Layout, layoutOf, neighbourOf, pathOf } from "./lanes.ts";
+import { NodeCard } from "./node-card.tsx";
+import { NodePanel } from "./node-panel.tsx";
+
+/** The work as a picture that grows. */
+export default function BoardView({ agent, node }: { agent: string; node: string | null }) {
+  const view = useAgent(agent);
+  const { situation } = view;
+  const [chosen, setChosen] = useState<RunId | null>(null);
+  const runs = situation ? runsOf(Object.values(situation.board.nodes).map(({ spec }) => spec.run_id)) : [];
+  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
+  if (!situation) return <Loading />;
+  const selected = node ? situation.board.nodes[node as keyof typeof situation.board.nodes] : undefined;
+  const run = selected?.spec.run_id ?? chosen ?? runs.at(-1) ?? situation.agent.run?.id ?? "run-1";
+  const nodes = Object.values(situation.board.nodes).filter(({ spec }) => spec.run_id === run);
+  const done = nodes.filter(({ status }) => status === "completed").length;
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <ScreenHeader
+        title="Board"
+        detail={`${situation.agent.created.name} · ${done} of ${count(nodes.length, "node")} done`}
+      >
+        {runs.length > 1 && (
+          <select
+            aria-label="Run"
+            value={run}
+            onChange={(event) => {
+              setChosen(event.target.value as RunId);
+              go({ screen: "board", agent, node: null });
+            }}
+            className="min-h-11 rounded-md border border-line bg-page px-2 md:min-h-8"
+          >
+            {runs.map((each) => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </select>
+        )}
+      </ScreenHeader>
+      <div className="relative flex min-h-0 flex-1">
+        {nodes.length === 0 ? (
+          <Missing what="No work yet. Nodes appear here as the team makes them." />
+        ) : (
+          <Lanes agent={agent} layout={layoutOf(situation, run)} selected={node} names={situation.roster} />
+        )}
+        {selected && <NodePanel key={selected.id} view={view} situation={situation} node={selected} />}
+      </div>
+    </div>
+  );
+}
+
+function runsOf(all: readonly RunId[]): RunId[] {
+  return [...new Set(all)];
+}
+
+const STROKE: Record<Edge["kind"], { dash: string; label: string }> = {
+  depends: { dash: "", label: "needs" },
+  part: { dash: "2 4", label: "is part of" },
+  ref: { dash: "6 4", label: "reads" },
+};
+const BEYOND = 600;
+
+function Lanes({
+  agent,
+  layout,
+  selected,
+  names,
+}: {
+  agent: string;
+  layout: Layout;
+  selected: string | null;
+  names: Readonly<Record<string, { spawned: { name: string } }>>;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [sight, setSight] = useState({ top: 0, bottom: 1200 });
+  const look = () => {
+    const { scrollTop, clientHeight } = scroller.current ?? { scrollTop: 0, clientHeight: 1200 };
+    const top = Math.floor(scrollTop / 200) * 200;
+    setSight((before) =>
+      before.top === top && before.bottom === top + clientHeight ? before : { top, bottom: top + clientHeight },
+    );
+  };
+  useEffect(look, []);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when another node is opened
+  useEffect(() => {
+    const place = selected ? layout.places.get(selected) : undefined;
+    if (place && (place.y < sight.top || place.y > sight.bottom)) scroller.current?.scrollTo({ top: place.y - 100 });
+  }, [selected]);
+
+  const isNear = (y: number) => y > sight.top - BEYOND && y < sight.bottom + BEYOND;
+  const press = (event: KeyboardEvent) => {
+    const id = (event.target as HTMLElement).dataset.node;
+    const next = id ? neighbourOf(layout, id, event.key) : undefined;
+    if (!next) return;
+    event.preventDefault();
+    const card = () => scroller.current?.querySelector<HTMLElement>(`[data-node="${next}"]`);
+    const place = layout.places.get(next);
+    if (card()) card()?.focus();
+    else if (place) {
+      scroller.current?.scrollTo({ top: place.y - 100 });
+      // It is drawn once it is near.
+      requestAnimationFrame(() => requestAnimationFrame(() => card()?.focus()));
+    }
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys move between the links in it
+    <div
+      ref={scroller}
+      onScroll={look}
+      onKeyDown={press}
+      className="min-h-0 flex-1 overflow-auto overscroll-contain bg-raised"
+      data-board
+    >
+      <div className="relative" style={{ width: layout.width, height: layout.height }}>
+        {layout.lanes.map(({ key, title, status, x, nodes }) => (
+          <div key={key} className="absolute top-0 h-full" style={{ left: x - 16, width: CARD.width + 32 }}>
+            <h2 className="sticky top-0 z-10 flex h-10 items-center gap-2 bg-raised px-4 text-[13px] font-semibold">
+              <span className="truncate" title={title}>
+                {title}
+              </span>
+              <span className="ml-auto shrink-0 text-xs font-normal text-dim">
+                {status === "none" || status === "running" ? nodes.length : status}
+              </span>
+            </h2>
+          </div>
+        ))}
+        <svg aria-hidden width={layout.width} height={layout.height} className="pointer-events-none absolute inset-0">
+          {layout.edges
+            .filter(({ from, to }) => isNear(from.y) || isNear(to.y))
+            .map((edge) => (
+              <path
+                key={edge.key}
+                d={pathOf(edge)}
+                fill="none"
+                strokeDasharray={STROKE[edge.kind].dash}
+                className={
+                  selected === edge.from.node.id || selected === edge.to.node.id ? "stroke-accent" : "stroke-off"
+                }
+                strokeWidth={1.5}
+                opacity={selected === edge.from.node.id || selected === edge.to.node.id ? 1 : 0.55}
+              />
+            ))}
+        </svg>
+        {[...layout.places.values()]
+          .filter(({ y }) => isNear(y))
+          .map(({ node, x, y }) => (
+            <NodeCard
+              key={node.id}
+              agent={agent}
+              node={node}
+              x={x}
+              y={y}
+              isSelected={node.id === selected}
+              who={"worker_id" in node ? (names[node.worker_id]?.spawned.name ?? node.worker_id) : null}
+            />
+          ))}
+      </div>
+    </div>
+  );
+}

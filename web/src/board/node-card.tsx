@@ -1,0 +1,56 @@
+import { memo } from "react";
+import type { NodeState } from "../../../src/projections/index.ts";
+import { Link } from "../shell/link.tsx";
+import { colourOf, StatusDot, statusOfNode } from "../shell/status.tsx";
+import { firstLine, money } from "../text/figures.ts";
+import { CARD } from "./lanes.ts";
+
+export const NodeCard = memo(
+  function NodeCard({
+    agent,
+    node,
+    x,
+    y,
+    who,
+    isSelected,
+  }: {
+    agent: string;
+    node: NodeState;
+    x: number;
+    y: number;
+    who: string | null;
+    isSelected: boolean;
+  }) {
+    const status = statusOfNode(node.status);
+    return (
+      <div className="absolute" style={{ left: x, top: y, width: CARD.width, height: CARD.height }}>
+        <Link
+          to={{ screen: "board", agent, node: node.id }}
+          node={node.id}
+          current={isSelected}
+          className="flex h-full flex-col rounded-lg border border-line bg-page px-3 py-2 shadow-xs hover:border-accent aria-[current]:border-accent aria-[current]:ring-1 aria-[current]:ring-accent"
+        >
+          <span className="flex items-center gap-1.5 text-xs">
+            <StatusDot status={status} isBeside />
+            <span className={`font-medium ${colourOf(status)}`}>{node.status}</span>
+            <span className="ml-auto font-mono text-[11px] text-dim">{node.id}</span>
+          </span>
+          <span className="mt-1 line-clamp-2 text-[13px] leading-snug font-medium [overflow-wrap:anywhere]">
+            {firstLine(node.spec.task)}
+          </span>
+          <span className="mt-auto flex items-center gap-2 text-xs text-dim">
+            <span className="truncate">{who ?? (node.reserved_for ? `for ${node.reserved_for}` : "nobody yet")}</span>
+            {node.spent_usd > 0 && <span className="ml-auto shrink-0">{money(node.spent_usd)}</span>}
+          </span>
+        </Link>
+      </div>
+    );
+  },
+  (a, b) =>
+    a.node === b.node &&
+    a.node.status === b.node.status &&
+    a.isSelected === b.isSelected &&
+    a.x === b.x &&
+    a.y === b.y &&
+    a.who === b.who,
+);

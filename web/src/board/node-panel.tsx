@@ -1,0 +1,194 @@
+import { X } from "lucide-react";
+import type { ReactNode } from "react";
+import type { NodeState, Situation } from "../../../src/projections/index.ts";
+import type { Fact } from "../../../src/protocol/index.ts";
+import { type FileItem, nodeDetail } from "../live/api.ts";
+import { useLoaded } from "../live/use-live.ts";
+import type { AgentView } from "../live/view.ts";
+import { Link } from "../shell/link.tsx";
+import { goTo, useRoute } from "../shell/route.ts";
+import { colourOf, StatusDot, statusOfNode } from "../shell/status.tsx";
+import { clockTime, exactTime, firstLine, money, size } from "../text/figures.ts";
+import { Markdown } from "../text/markdown.tsx";
+import { factWords } from "../timeline/fact-words.ts";
+
+/** Everything about one node: why it exists, what was asked, what it reads, what it has made, what happened. */
+export function NodePanel({ view, situation, node }: { view: AgentView; situation: Situation; node: NodeState }) {
+  const { at } = useRoute();
+  // What is in its folder changes with its work; a few facts at a time are enough to look again.
+  const detail = useLoaded(`${view.id} ${node.id} ${node.status} ${Math.floor(node.facts / 8)}`, () =>
+    nodeDetail(view.id, node.id),
+  );
+  const status = statusOfNode(node.status);
+  const worker = "worker_id" in node ? node.worker_id : node.reserved_for;
+  const loaded = detail.state === "ready" ? detail.value : null;
+  const log = (loaded?.log.events ?? []).filter(({ seq }) => at === null || seq <= at) as Fact[];
+  const { run_id, task, created_by, parent_node_id, refs, dependencies } = node.spec;
+  const folder = `runs/${run_id}/nodes/${node.id}`;
+  return (
+    <aside
+      aria-label={node.id}
+      className="absolute inset-0 z-10 flex flex-col border-l border-line bg-page md:static md:w-[26rem] md:shrink-0"
+    >
+      <div className="flex min-h-12 shrink-0 items-center gap-2 border-b border-line pr-2 pl-4">
+        <StatusDot status={status} isBeside />
+        <h2 className="font-mono text-[13px] font-semibold">{node.id}</h2>
+        <span className={`text-xs font-medium ${colourOf(status)}`}>{node.status}</span>
+        <Link
+          to={{ screen: "board", agent: view.id, node: null }}
+          label="Close"
+          className="ml-auto grid size-11 place-items-center rounded-md hover:bg-hover md:size-8"
+        >
+          <X className="size-4" aria-hidden />
+        </Link>
+      </div>
+      <div className="min-h-0 flex-1 space-y-4 overflow-y-auto p-4">
+        <dl className="grid grid-cols-[auto_1fr] gap-x-3 gap-y-1 text-[13px]">
+          <Term name="Worker">
+            {worker ? (
+              <Link to={{ screen: "entity", agent: view.id, worker }} className="text-accent underline">
+                {situation.roster[worker]?.spawned.name ?? worker}
+              </Link>
+            ) : (
+              "nobody yet"
+            )}
+          </Term>
+          <Term name="Made by">{situation.roster[created_by]?.spawned.name ?? created_by}</Term>
+          <Term name="Spent">{money(node.spent_usd)}</Term>
+        </dl>
+        <Section title="Why it exists">
+          {parent_node_id ? (
+            <p className="text-[13px]">
+              Part of <NodeLink view={view} id={parent_node_id} />
+              {": "}
+              {firstLine(situation.board.nodes[parent_node_id]?.spec.task ?? "")}
+            </p>
+          ) : (
+            <p className="text-[13px]">
+              For the goal: {firstLine(loaded?.why.goal ?? situation.agent.run?.goal ?? "")}
+            </p>
+          )}
+          {dependencies.length > 0 && (
+            <p className="mt-1 text-[13px]">
+              After{" "}
+              {dependencies.map((id, index) => (
+                <span key={id}>
+                  {index > 0 && ", "}
+                  <NodeLink view={view} id={id} />
+                </span>
+              ))}
+            </p>
+          )}
+        </Section>
+        <Section title="Spec">
+          <Markdown text={loaded?.spec ?? task} />
+        </Section>
+        {Object.keys(refs).length > 0 && (
+          <Section title="Refs">
+            <ul className="space-y-0.5 text-[13px]">
+              {Object.entries(refs).map(([name, path]) => (
+                <li key={name} className="[overflow-wrap:anywhere]">
+                  <span className="font-semibold">{name}</span>{" "}
+                  <span className="font-mono text-xs text-dim">{path}</span>
+                </li>
+              ))}
+            </ul>
+          </Section>
+        )}
+        {node.status === "completed" && (
+          <Section title="Result">
+            <Markdown text={node.summary} />
+          </Section>
+        )}
+        {node.status === "failed" && (
+          <Section title="Why it failed">
+            <p className="text-bad [overflow-wrap:anywhere]">
+              {"error" in node.outcome ? node.outcome.error : node.outcome.kind}
+            </p>
+          </Section>
+        )}
+        <FileSection title="published/" view={view} folder={`${folder}/published`} files={loaded?.published} />
+        <FileSection title="scratch/" view={view} folder={`${folder}/scratch`} files={loaded?.scratch} />
+        <Section title="Log">
+          {detail.state === "failed" && <p className="text-bad">{detail.problem}</p>}
+          {detail.state === "loading" && <p className="text-dim">Loading…</p>}
+          <ol className="space-y-1 text-xs">
+            {log.map((fact) => (
+              <li key={fact.seq} className="flex gap-2">
+                <button
+                  type="button"
+                  onClick={() => goTo(fact.seq)}
+                  title={`${exactTime(fact.ts)}: see everything as it was at fact ${fact.seq}`}
+                  className="shrink-0 font-mono text-accent underline"
+                >
+                  {clockTime(fact.ts)}
+                </button>
+                <span className="[overflow-wrap:anywhere]">{factWords(fact)}</span>
+              </li>
+            ))}
+          </ol>
+        </Section>
+      </div>
+    </aside>
+  );
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section>
+      <h3 className="mb-1 text-xs font-semibold text-dim">{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+function Term({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt className="text-dim">{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+function NodeLink({ view, id }: { view: AgentView; id: string }) {
+  return (
+    <Link to={{ screen: "board", agent: view.id, node: id }} className="font-mono text-xs text-accent underline">
+      {id}
+    </Link>
+  );
+}
+
+function FileSection({
+  title,
+  view,
+  folder,
+  files,
+}: {
+  title: string;
+  view: AgentView;
+  folder: string;
+  files: readonly FileItem[] | undefined;
+}) {
+  const listed = (files ?? []).filter(({ kind }) => kind === "file");
+  return (
+    <Section title={title}>
+      {listed.length === 0 && <p className="text-[13px] text-dim">{files ? "empty" : "…"}</p>}
+      <ul>
+        {listed.map(({ path, bytes }) => (
+          <li key={path}>
+            <Link
+              to={{ screen: "files", agent: view.id, path: path.startsWith("runs/") ? path : `${folder}/${path}` }}
+              className="flex min-h-11 items-center gap-2 rounded-md px-2 hover:bg-hover md:min-h-7"
+            >
+              <span className="truncate text-[13px]">
+                {path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path}
+              </span>
+              <span className="ml-auto shrink-0 text-xs text-dim">{size(bytes)}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

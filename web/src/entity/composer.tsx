@@ -1,0 +1,93 @@
+import { SendHorizontal } from "lucide-react";
+import { useLayoutEffect, useRef, useState } from "react";
+import type { Situation } from "../../../src/projections/index.ts";
+import { COORDINATOR } from "../../../src/protocol/index.ts";
+import type { AgentView } from "../live/view.ts";
+import { keep, recall } from "../shell/memo.ts";
+import { goTo } from "../shell/route.ts";
+import { say } from "./live-rows.tsx";
+
+/** Where one types to this entity. The draft is kept; `@everyone` at the beginning goes to the whole team. */
+export function Composer({ view, situation, worker }: { view: AgentView; situation: Situation; worker: string }) {
+  const draft = `draft.${view.id}.${worker}`;
+  const [text, setText] = useState(() => recall(draft) ?? "");
+  const field = useRef<HTMLTextAreaElement>(null);
+  const name = worker === COORDINATOR ? "the coordinator" : (situation.roster[worker]?.spawned.name ?? worker);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it grows with its words
+  useLayoutEffect(() => {
+    const area = field.current;
+    if (!area) return;
+    area.style.height = "auto";
+    area.style.height = `${Math.min(area.scrollHeight, 200)}px`;
+  }, [text]);
+
+  const change = (next: string) => {
+    setText(next);
+    keep(draft, next === "" ? null : next);
+  };
+  const submit = () => {
+    const words = text.trim();
+    if (words === "") return;
+    const toAll = /^@(?:everyone|all)\s+/.exec(words);
+    say(view.id, toAll ? "*" : worker, toAll ? words.slice(toAll[0].length) : words);
+    change("");
+  };
+
+  if (view.standing === "replay") {
+    return (
+      <div className="flex shrink-0 items-center justify-between gap-3 border-t border-line bg-tint px-3 py-2 text-[13px] md:px-5">
+        <span>You are looking at the past.</span>
+        <button
+          type="button"
+          onClick={() => goTo(null)}
+          className="min-h-11 rounded-md px-3 font-semibold text-accent hover:bg-hover md:min-h-8"
+        >
+          Back to now
+        </button>
+      </div>
+    );
+  }
+  return (
+    <form
+      className="shrink-0 px-3 pt-1 pb-3 md:px-5"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <div className="flex items-end gap-1 rounded-lg border border-line bg-page p-1 focus-within:border-accent">
+        <textarea
+          ref={field}
+          data-composer
+          rows={1}
+          value={text}
+          onChange={(event) => change(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+            event.preventDefault();
+            submit();
+          }}
+          aria-label={`Message to ${name}`}
+          placeholder={placeholderFor(situation, worker, name)}
+          className="min-h-9 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 outline-none"
+        />
+        <button
+          type="submit"
+          disabled={text.trim() === ""}
+          aria-label="Send"
+          className="grid size-11 shrink-0 place-items-center rounded-md bg-accent text-on-accent disabled:bg-hover disabled:text-dim md:size-9"
+        >
+          <SendHorizontal className="size-4" aria-hidden />
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function placeholderFor({ agent }: Situation, worker: string, name: string): string {
+  if (worker !== COORDINATOR) return `Message ${name}…`;
+  if (agent.status === "completed") return "Give it another goal…";
+  if (agent.status === "stopped") return "Write to go on…";
+  return "Message the coordinator, or @everyone…";
+}

@@ -1,0 +1,91 @@
+import { Menu } from "lucide-react";
+import type { ReactNode } from "react";
+import type { Situation } from "../../../src/projections/index.ts";
+import { COORDINATOR } from "../../../src/protocol/index.ts";
+import type { AgentView } from "../live/view.ts";
+import { Link } from "../shell/link.tsx";
+import { open } from "../shell/overlay.ts";
+import { colourOf, labelOf, StatusDot, statusOfAgent, statusOfWorker } from "../shell/status.tsx";
+import { amount, costOf, firstLine, money } from "../text/figures.ts";
+import { Controls } from "./controls.tsx";
+
+/** The line on top of every screen: where one is, and on narrow pages the way to the sidebar. */
+export function ScreenHeader({
+  title,
+  detail,
+  children,
+}: {
+  title: ReactNode;
+  detail?: ReactNode;
+  children?: ReactNode;
+}) {
+  return (
+    <header className="flex min-h-12 shrink-0 items-center gap-3 border-b border-line px-3 py-1.5 md:px-5">
+      <button
+        type="button"
+        onClick={() => open("sidebar")}
+        className="-ml-2 grid size-11 shrink-0 place-items-center rounded-md hover:bg-hover md:hidden"
+        aria-label="Agents"
+      >
+        <Menu className="size-5" aria-hidden />
+      </button>
+      <div className="min-w-0 flex-1">
+        <h1 className="flex items-center gap-2 text-[15px] leading-tight font-semibold">{title}</h1>
+        {detail && <div className="mt-0.5 truncate text-xs text-dim">{detail}</div>}
+      </div>
+      {children}
+    </header>
+  );
+}
+
+export function EntityHeader({ view, situation, worker }: { view: AgentView; situation: Situation; worker: string }) {
+  const { roster, board, spending, agent } = situation;
+  const person = roster[worker];
+  const isCoordinator = worker === COORDINATOR;
+  const status = isCoordinator ? statusOfAgent(agent.status) : statusOfWorker(person);
+  const node = person && "node_id" in person && person.node_id ? board.nodes[person.node_id] : undefined;
+  const tally = isCoordinator ? spending.total : spending.by_worker[worker];
+  const tokens = tally ? tally.usage.input + tally.usage.output : 0;
+  const budget = isCoordinator && agent.created.budget_usd !== null ? ` of ${money(agent.created.budget_usd)}` : "";
+  const model = person?.spawned.model ?? agent.created.model;
+  return (
+    <>
+      <ScreenHeader
+        title={
+          <>
+            <span className="truncate">{isCoordinator ? agent.created.name : (person?.spawned.name ?? worker)}</span>
+            <span className={`flex shrink-0 items-center gap-1 text-xs font-medium ${colourOf(status)}`}>
+              <StatusDot status={status} isBeside />
+              {labelOf(status)}
+            </span>
+          </>
+        }
+        detail={
+          <>
+            <span title={`${tokens} tokens in ${tally?.calls ?? 0} calls`}>{amount(tokens)} tokens</span> ·{" "}
+            {costOf(tally)}
+            {budget} · <span className="font-mono">{model}</span>
+            {!isCoordinator && ` · ${agent.created.name}`}
+          </>
+        }
+      >
+        {view.standing !== "replay" && <Controls agent={view.id} name={agent.created.name} status={agent.status} />}
+      </ScreenHeader>
+      {model.startsWith("demo/") && (
+        <p className="shrink-0 border-b border-line bg-tint px-3 py-1.5 text-xs md:px-5">
+          <strong>Demo.</strong> {model} follows rules and is no language model. Set a key such as ANTHROPIC_API_KEY, or
+          run Ollama, for one that thinks.
+        </p>
+      )}
+      {node && (
+        <Link
+          to={{ screen: "board", agent: view.id, node: node.id }}
+          className="flex shrink-0 items-baseline gap-2 border-b border-line bg-raised px-3 py-1.5 text-[13px] hover:bg-hover md:px-5"
+        >
+          <span className="shrink-0 font-mono text-xs text-dim">{node.id}</span>
+          <span className="truncate">{firstLine(node.spec.task)}</span>
+        </Link>
+      )}
+    </>
+  );
+}

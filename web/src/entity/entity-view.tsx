@@ -1,0 +1,65 @@
+import { useEffect } from "react";
+import { COORDINATOR } from "../../../src/protocol/index.ts";
+import { useAgent } from "../live/use-live.ts";
+import { markRead } from "../shell/unread.ts";
+import { Composer } from "./composer.tsx";
+import { EntityHeader, ScreenHeader } from "./entity-header.tsx";
+import { Stream } from "./stream.tsx";
+
+/** One member of the team: what they do and say, and the line to talk to them. */
+export function EntityView({ agent, worker }: { agent: string; worker: string }) {
+  const view = useAgent(agent);
+  const { situation, version } = view;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the situation is changed in place; its version says so
+  useEffect(() => {
+    if (situation && view.standing !== "replay" && !document.hidden) markRead(situation, worker);
+  }, [situation, version, worker]);
+
+  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
+  if (!situation) return <Loading />;
+  const person = situation.roster[worker];
+  if (!person && worker !== COORDINATOR) return <Nowhere what={`Nobody named ${worker} is on this team.`} />;
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <EntityHeader view={view} situation={situation} worker={worker} />
+      <Stream key={`${agent} ${worker}`} view={view} worker={worker} />
+      <Composer key={`to ${agent} ${worker}`} view={view} situation={situation} worker={worker} />
+    </div>
+  );
+}
+
+/** What the address names is not there. */
+export function Nowhere({ what }: { what: string }) {
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <ScreenHeader title="Not here" />
+      <Missing what={what} />
+    </div>
+  );
+}
+
+export function Missing({ what }: { what: string }) {
+  return (
+    <div className="grid h-full flex-1 place-items-center p-8 text-center text-dim">
+      <p>{what}</p>
+    </div>
+  );
+}
+
+export function Loading() {
+  return (
+    <div className="h-full animate-pulse space-y-6 p-6" role="status" aria-label="Loading">
+      <div className="h-5 w-48 rounded bg-hover" />
+      {["w-3/5", "w-2/5", "w-1/2"].map((width) => (
+        <div key={width} className="flex gap-3">
+          <div className="size-8 shrink-0 rounded-md bg-hover" />
+          <div className="flex-1 space-y-2">
+            <div className="h-3 w-24 rounded bg-hover" />
+            <div className={`h-3 rounded bg-hover ${width}`} />
+          </div>
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+import { memo } from "react";
+import { agents } from "../live/agents.ts";
+import { send } from "../live/api.ts";
+import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
+import { Markdown } from "../text/markdown.tsx";
+import { Speech } from "./speech.tsx";
+
+/** Words as the model says them. They are not on record yet. */
+export const StreamedRow = memo(function StreamedRow({
+  agent,
+  worker,
+  words,
+}: {
+  agent: string;
+  worker: string;
+  words: StreamedWords;
+}) {
+  return (
+    <Speech agent={agent} from={worker} ts={null} note="saying">
+      {words.text ? (
+        <div className="caret">
+          <Markdown text={words.text} />
+        </div>
+      ) : (
+        <p className="caret line-clamp-3 text-dim italic [overflow-wrap:anywhere]">{words.reasoning.slice(-400)}</p>
+      )}
+    </Speech>
+  );
+});
+
+export function PendingRow({ view, pending }: { view: AgentView; pending: Pending }) {
+  const again = () => {
+    const feed = agents.feed(view.id);
+    feed.forget(pending);
+    say(view.id, pending.to, pending.text);
+  };
+  return (
+    <Speech agent={view.id} from="human" ts={null} note={pending.problem ? "not sent" : "sending…"}>
+      <Markdown text={pending.text} />
+      {pending.problem && (
+        <p role="alert" className="mt-1 flex flex-wrap items-center gap-2 text-bad">
+          {pending.problem}
+          <button type="button" onClick={again} className="min-h-8 rounded-md px-2 font-semibold underline">
+            Try again
+          </button>
+          <button
+            type="button"
+            onClick={() => agents.feed(view.id).forget(pending)}
+            className="min-h-8 rounded-md px-2 underline"
+          >
+            Drop it
+          </button>
+        </p>
+      )}
+    </Speech>
+  );
+}
+
+/** It shows at once, and stays until the log has it or the server refuses it. */
+export function say(agent: string, to: string, text: string): void {
+  const feed = agents.feed(agent);
+  const pending = feed.expect(to, text);
+  send(agent, to, text).catch((error: unknown) =>
+    feed.refused(pending, error instanceof Error ? error.message : String(error)),
+  );
+}

@@ -1,0 +1,147 @@
+import { useVirtualizer, type VirtualItem } from "@tanstack/react-virtual";
+import { ArrowDown } from "lucide-react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { HUMAN } from "../../../src/protocol/index.ts";
+import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
+import { PendingRow, StreamedRow } from "./live-rows.tsx";
+import { EntityStream, isShown, type StreamItem } from "./stream-items.ts";
+import { StreamRow } from "./stream-row.tsx";
+
+type Row =
+  | { kind: "item"; key: string; item: StreamItem; previous: StreamItem | undefined }
+  | { kind: "streamed"; key: string; words: StreamedWords }
+  | { kind: "pending"; key: string; pending: Pending };
+
+/** Where somebody was in a stream when they left it. Null is at its end. */
+const places = new Map<string, { offset: number; measured: VirtualItem[] } | null>();
+
+/**
+ * What an entity does and says, virtualised: only what is in sight is in the page. At its end it follows what comes;
+ * elsewhere nothing moves, also when older facts are loaded above.
+ */
+export function Stream({ view, worker }: { view: AgentView; worker: string }) {
+  const stream = useMemo(() => new EntityStream(worker), [worker]);
+  const items = stream.follow(view.facts);
+  const rows = rowsOf(items, view, worker);
+  const scroller = useRef<HTMLDivElement>(null);
+  const key = `${view.id} ${worker}`;
+  const place = places.get(key) ?? null;
+  const [isAtEnd, setAtEnd] = useState(place === null);
+  // The same functions for ever: others would have every row measured anew.
+  const latest = useRef(rows);
+  latest.current = rows;
+  const estimateSize = useCallback((index: number) => estimate(latest.current[index]), []);
+  const getItemKey = useCallback((index: number) => latest.current[index]?.key ?? index, []);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize,
+    getItemKey,
+    overscan: 8,
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: 60,
+    paddingStart: 12,
+    paddingEnd: 12,
+    ...(place && { initialOffset: place.offset, initialMeasurementsCache: place.measured }),
+  });
+
+  useEffect(() => {
+    if (!places.get(key)) virtual.scrollToEnd();
+    return () => {
+      const measured = virtual.takeSnapshot();
+      places.set(key, virtual.isAtEnd(60) ? null : { offset: virtual.scrollOffset ?? 0, measured });
+    };
+  }, [key, virtual]);
+
+  const look = () => {
+    setAtEnd(virtual.isAtEnd(60));
+    if ((scroller.current?.scrollTop ?? 0) < 400) void view.loadOlder();
+  };
+
+  const hasOlder = (view.facts[0]?.seq ?? 1) > 1;
+  // A stream that does not fill the page has no scrolling to load more by.
+  useEffect(() => {
+    if (hasOlder && rows.length < 30) void view.loadOlder();
+  }, [hasOlder, rows.length, view]);
+
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={scroller}
+        onScroll={look}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        role="log"
+        aria-label="Stream"
+        aria-live="off"
+        className="h-full overflow-y-auto overscroll-contain [overflow-anchor:none]"
+      >
+        {rows.length === 0 && !hasOlder && <p className="p-6 text-dim">Nothing has happened here yet.</p>}
+        <div className="relative w-full" style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map(({ index, start, key: itemKey }) => {
+            const row = rows[index];
+            return (
+              <div
+                key={itemKey}
+                data-index={index}
+                ref={virtual.measureElement}
+                className="absolute inset-x-0 top-0"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                {row && <RowOf row={row} view={view} worker={worker} />}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      {!isAtEnd && (
+        <button
+          type="button"
+          onClick={() => virtual.scrollToEnd()}
+          className="absolute right-4 bottom-3 flex min-h-11 items-center gap-1.5 rounded-full border border-line bg-page px-3 text-xs font-semibold shadow-md hover:bg-hover md:min-h-8"
+        >
+          <ArrowDown className="size-3.5" aria-hidden /> Newest
+        </button>
+      )}
+    </div>
+  );
+}
+
+function RowOf({ row, view, worker }: { row: Row; view: AgentView; worker: string }) {
+  switch (row.kind) {
+    case "item":
+      return <StreamRow agent={view.id} worker={worker} item={row.item} previous={row.previous} />;
+    case "streamed":
+      return <StreamedRow agent={view.id} worker={worker} words={row.words} />;
+    case "pending":
+      return <PendingRow view={view} pending={row.pending} />;
+  }
+}
+
+function rowsOf(items: readonly StreamItem[], view: AgentView, worker: string): Row[] {
+  const shown = items.filter(isShown);
+  const rows: Row[] = shown.map((item, index) => ({ kind: "item", key: item.key, item, previous: shown[index - 1] }));
+  const words = view.words.get(worker);
+  if (words && (words.text || words.reasoning)) rows.push({ kind: "streamed", key: "streamed", words });
+  for (const pending of view.pending)
+    if (pending.to === worker || pending.to === "*" || worker === HUMAN)
+      rows.push({ kind: "pending", key: pending.key, pending });
+  return rows;
+}
+
+function estimate(row: Row | undefined): number {
+  if (row?.kind !== "item") return 60;
+  switch (row.item.kind) {
+    case "tool":
+      return 34;
+    case "line":
+      return row.item.tone === "stage" ? 40 : 26;
+    case "words":
+      return 1;
+    case "question":
+      return 180;
+    default:
+      return 80;
+  }
+}

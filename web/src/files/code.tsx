@@ -1,0 +1,35 @@
+import { useLoaded } from "../live/use-live.ts";
+
+/** Longer texts are shown plain: colouring them would hold up the page. */
+const MOST_COLOURED = 60_000;
+
+/** Source with colours, once the colouring is loaded; readable before that. */
+export function Code({ text, kind }: { text: string; kind: string }) {
+  const isColoured = text.length <= MOST_COLOURED;
+  const lines = useLoaded(`${isColoured} ${kind} ${text}`, async () => {
+    if (!isColoured) return null;
+    const { coloured } = await import("./highlight.ts");
+    return coloured(text, kind);
+  });
+  const tokens = lines.state === "ready" ? lines.value : null;
+  return (
+    <pre className="font-mono text-xs leading-relaxed whitespace-pre">
+      <code>
+        {tokens
+          ? tokens.map((line, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a line has no identity but its place
+              <span key={at}>
+                {line.map(({ content, light, dark }, index) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: a token has no identity but its place
+                  <span key={index} style={{ color: `light-dark(${light}, ${dark})` }}>
+                    {content}
+                  </span>
+                ))}
+                {"\n"}
+              </span>
+            ))
+          : text}
+      </code>
+    </pre>
+  );
+}

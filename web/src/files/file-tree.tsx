@@ -1,0 +1,87 @@
+import { ChevronRight, FileText, Folder } from "lucide-react";
+import { useState } from "react";
+import { Link } from "../shell/link.tsx";
+import { size } from "../text/figures.ts";
+import type { Branch } from "./tree.ts";
+
+const ROW =
+  "flex min-h-11 w-full items-center gap-1.5 rounded-md pr-2 text-left text-[13px] hover:bg-hover md:min-h-7 aria-[current]:bg-tint aria-[current]:font-semibold";
+
+export function FileTree({
+  agent,
+  screen,
+  tree,
+  current,
+}: {
+  agent: string;
+  screen: "files" | "memory";
+  tree: readonly Branch[];
+  current: string;
+}) {
+  return (
+    <ul>
+      {tree.map((branch) => (
+        <BranchRow key={branch.path} agent={agent} screen={screen} branch={branch} current={current} depth={0} />
+      ))}
+    </ul>
+  );
+}
+
+function BranchRow({
+  agent,
+  screen,
+  branch,
+  current,
+  depth,
+}: {
+  agent: string;
+  screen: "files" | "memory";
+  branch: Branch;
+  current: string;
+  depth: number;
+}) {
+  const isOnTheWay = current.startsWith(`${branch.path}/`);
+  const [isOpen, setOpen] = useState(isOnTheWay || depth < 1);
+  const indent = { paddingLeft: `${0.25 + depth * 0.9}rem` };
+  if (branch.children === null) {
+    return (
+      <li>
+        <Link to={{ screen, agent, path: branch.path }} current={branch.path === current} className={ROW}>
+          <span style={indent} className="flex min-w-0 flex-1 items-center gap-1.5">
+            <FileText className="ml-4 size-3.5 shrink-0 text-dim" aria-hidden />
+            <span className="truncate">{branch.name}</span>
+            <span className="ml-auto shrink-0 text-xs font-normal text-dim">{size(branch.bytes)}</span>
+          </span>
+        </Link>
+      </li>
+    );
+  }
+  return (
+    <li>
+      <button type="button" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen} className={ROW}>
+        <span style={indent} className="flex min-w-0 items-center gap-1.5">
+          <ChevronRight
+            className={`size-3 shrink-0 text-dim transition-transform ${isOpen ? "rotate-90" : ""}`}
+            aria-hidden
+          />
+          <Folder className="size-3.5 shrink-0 text-dim" aria-hidden />
+          <span className="truncate">{branch.name}</span>
+        </span>
+      </button>
+      {isOpen && (
+        <ul>
+          {branch.children.map((child) => (
+            <BranchRow
+              key={child.path}
+              agent={agent}
+              screen={screen}
+              branch={child}
+              current={current}
+              depth={depth + 1}
+            />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}

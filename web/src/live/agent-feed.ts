@@ -1,0 +1,157 @@
+import { apply, type Situation } from "../../../src/projections/index.ts";
+import type { Fact } from "../../../src/protocol/index.ts";
+import { eventsAfter } from "./api.ts";
+import { entryBook } from "./entries.ts";
+import { coalesce } from "./frame.ts";
+import { type Frame, frameOf } from "./frames.ts";
+import { LiveSocket } from "./socket.ts";
+import type { AgentView, Pending, Standing, StreamedWords } from "./view.ts";
+
+const PAGE = 300;
+/** More would only fill memory; older facts are read again when somebody scrolls there. */
+const MOST_FACTS = 12_000;
+
+/**
+ * One agent, live.
+ *
+ * L1. Facts are applied once and in order of `seq`: what a reconnection repeats changes nothing, and where one is missing
+ *     the connection is made anew from there.
+ * L2. After a lost connection everything stays in sight; what was missed is merged in.
+ * L3. Listeners are told at most once a frame.
+ */
+export class AgentFeed implements AgentView {
+  readonly id: string;
+  version = 0;
+  standing: Standing = "loading";
+  situation: Situation | null = null;
+  facts: Fact[] = [];
+  readonly words = new Map<string, StreamedWords>();
+  pending: Pending[] = [];
+  readonly #socket: LiveSocket;
+  readonly #listeners = new Set<() => void>();
+  #older: Promise<void> | undefined;
+
+  constructor(id: string) {
+    this.id = id;
+    this.#socket = new LiveSocket({
+      address: () =>
+        this.situation
+          ? `/agents/${this.id}/events?after=${this.situation.seq}`
+          : `/agents/${this.id}/events?snapshot=1&recent=${PAGE}`,
+      heard: (frame) => this.#hear(frameOf(frame)),
+      changed: (state) => {
+        if (state === "open") this.standing = this.situation ? "live" : "loading";
+        if (state === "lost") this.standing = this.situation ? "lost" : "loading";
+        if (state === "refused") this.standing = "gone";
+        if (state !== "open") this.words.clear();
+        this.#changed();
+      },
+    });
+  }
+
+  get newest(): number {
+    return this.situation?.seq ?? 0;
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The facts before those at hand. */
+  loadOlder(): Promise<void> {
+    this.#older ??= this.#loadOlder().finally(() => {
+      this.#older = undefined;
+    });
+    return this.#older;
+  }
+
+  /** Shown at once; taken off when the log has it. */
+  expect(to: string, text: string): Pending {
+    const pending = { key: `pending-${crypto.randomUUID()}`, to, text, problem: null };
+    this.pending = [...this.pending, pending];
+    this.#changed();
+    return pending;
+  }
+
+  refused(pending: Pending, problem: string): void {
+    this.pending = this.pending.map((each) => (each.key === pending.key ? { ...each, problem } : each));
+    this.#changed();
+  }
+
+  forget(pending: Pending): void {
+    this.pending = this.pending.filter(({ key }) => key !== pending.key);
+    this.#changed();
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #hear(frame: Frame | undefined): void {
+    switch (frame?.kind) {
+      case "snapshot":
+        this.situation = frame.situation;
+        this.standing = "live";
+        this.facts = [];
+        break;
+      case "fact":
+        this.#take(frame.fact);
+        break;
+      case "delta": {
+        const words = this.words.get(frame.worker_id) ?? { text: "", reasoning: "" };
+        this.words.set(frame.worker_id, { ...words, [frame.of]: words[frame.of] + frame.text });
+        break;
+      }
+      case undefined:
+        return;
+    }
+    this.#changed();
+  }
+
+  #take(fact: Fact): void {
+    const { situation } = this;
+    if (!situation) return;
+    if (fact.seq <= situation.seq) {
+      // A snapshot has these in it already; they are only to be shown.
+      if (fact.seq === (this.facts.at(-1)?.seq ?? fact.seq - 1) + 1) this.facts.push(fact);
+      return;
+    }
+    if (fact.seq > situation.seq + 1) {
+      this.#socket.again();
+      return;
+    }
+    apply(situation, fact);
+    this.facts.push(fact);
+    if (this.facts.length > MOST_FACTS) this.facts = this.facts.slice(-PAGE * 10);
+    const streamed = fact.type === "model.responded" ? this.words.get(fact.data.worker_id)?.text : undefined;
+    if (fact.type === "model.responded" && streamed) entryBook(this.id, fact.data.worker_id).put(fact.ts, streamed);
+    // Not with `model.called`: words come at once, and that fact only when it is on disk.
+    if (fact.type === "model.responded" || fact.type === "model.failed") this.words.delete(fact.data.worker_id);
+    const said = saidByHuman(fact);
+    const first = said === undefined ? undefined : this.pending.find(({ text }) => text === said);
+    if (first) this.pending = this.pending.filter((each) => each !== first);
+  }
+
+  async #loadOlder(): Promise<void> {
+    const before = this.facts[0]?.seq ?? this.newest + 1;
+    if (before <= 1) return;
+    const after = Math.max(0, before - 1 - PAGE);
+    const page = await eventsAfter(this.id, after, before - 1 - after).catch(() => []);
+    const older = page.filter(({ seq }) => seq < before);
+    if (older.length === 0 || (this.facts[0]?.seq ?? before) !== before) return;
+    this.facts = [...older, ...this.facts];
+    this.#changed();
+  }
+
+  readonly #changed = coalesce(() => {
+    this.version += 1;
+    for (const listener of this.#listeners) listener();
+  });
+}
+
+function saidByHuman(fact: Fact): string | undefined {
+  if (fact.type === "message.sent" && fact.data.from === "human") return fact.data.text;
+  if (fact.type === "human.response" || fact.type === "human.nudge") return fact.data.text;
+  return fact.type === "run.started" ? fact.data.goal : undefined;
+}

@@ -1,0 +1,86 @@
+import { AgentFeed } from "./agent-feed.ts";
+import { type AgentSummary, ApiError, type InboxItem, listAgents, listInbox } from "./api.ts";
+import { coalesce } from "./frame.ts";
+import { LiveSocket } from "./socket.ts";
+
+/**
+ * All agents of the home: their summaries, what waits for the person, and the feeds of those that are looked at. One
+ * store for the page, outside React.
+ */
+class Agents {
+  version = 0;
+  state: "loading" | "ready" | "locked" | "unreachable" = "loading";
+  problem = "";
+  list: AgentSummary[] = [];
+  inbox: InboxItem[] = [];
+  readonly #feeds = new Map<string, AgentFeed>();
+  readonly #listeners = new Set<() => void>();
+  #isRefreshing = false;
+  #isStale = false;
+  #soon: ReturnType<typeof setTimeout> | undefined;
+  #socket: LiveSocket | undefined;
+
+  /** From now on the lists follow what happens. */
+  start(): void {
+    if (this.#socket) return;
+    this.#socket = new LiveSocket({
+      address: () => "/events",
+      heard: () => this.#refreshSoon(),
+      changed: (state) => {
+        if (state === "open" || this.state === "loading") void this.refresh();
+        if (state === "lost" && this.state === "ready") void this.refresh();
+      },
+    });
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  feed(id: string): AgentFeed {
+    let feed = this.#feeds.get(id);
+    if (!feed) {
+      feed = new AgentFeed(id);
+      this.#feeds.set(id, feed);
+    }
+    return feed;
+  }
+
+  /** Asked while it is asking, it asks once more. */
+  async refresh(): Promise<void> {
+    this.#isStale = true;
+    if (this.#isRefreshing) return;
+    this.#isRefreshing = true;
+    try {
+      while (this.#isStale) {
+        this.#isStale = false;
+        [this.list, this.inbox] = await Promise.all([listAgents(), listInbox()]);
+        this.state = "ready";
+      }
+    } catch (error) {
+      const isLocked = error instanceof ApiError && (error.status === 401 || error.status === 403);
+      if (isLocked) this.state = "locked";
+      else if (this.state !== "ready") this.state = "unreachable";
+      this.problem = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.#isRefreshing = false;
+      this.changed();
+    }
+  }
+
+  /** A busy home changes many times a second; a list need not. */
+  #refreshSoon(): void {
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      void this.refresh();
+    }, 300);
+  }
+
+  readonly changed = coalesce(() => {
+    this.version += 1;
+    for (const listener of this.#listeners) listener();
+  });
+}
+
+export const agents = new Agents();

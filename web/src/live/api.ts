@@ -1,0 +1,130 @@
+import type { z } from "zod";
+import type {
+  agentSummarySchema,
+  CreateAgent,
+  inboxItemSchema,
+  listedFileSchema,
+  memoryFoundSchema,
+  modelsPageSchema,
+  nodeDetailSchema,
+} from "../../../src/protocol/api.ts";
+import type { Fact, StoredEntry } from "../../../src/protocol/index.ts";
+
+/** A refusal in the server's own words. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export type AgentSummary = z.infer<typeof agentSummarySchema>;
+export type ListedModel = z.infer<typeof modelsPageSchema>["models"][number];
+export type InboxItem = z.infer<typeof inboxItemSchema>;
+export type FileItem = z.infer<typeof listedFileSchema>;
+export type NodeDetail = z.infer<typeof nodeDetailSchema>;
+export type MemoryHit = z.infer<typeof memoryFoundSchema>["results"][number];
+
+export const listAgents = async () => (await get<{ agents: AgentSummary[] }>("/agents?limit=1000")).agents;
+export const listInbox = async () => (await get<{ items: InboxItem[] }>("/inbox?limit=1000")).items;
+export const listModels = () => get<z.infer<typeof modelsPageSchema>>("/models?limit=1000");
+export const createAgent = (order: CreateAgent) => post<AgentSummary>("/agents", order);
+export const removeAgent = (id: string) => call<unknown>("DELETE", `/agents/${id}`);
+export const restoreAgent = (id: string) => post<unknown>(`/agents/${id}/restore`, {});
+export const steer = (id: string, how: "pause" | "resume" | "stop") => post<unknown>(`/agents/${id}/${how}`, {});
+export const send = (id: string, to: string, message: string) => post<unknown>(`/agents/${id}/send`, { message, to });
+export const nudge = (id: string, message: string) => post<unknown>(`/agents/${id}/nudge`, { message });
+export const respond = (id: string, question_id: string, response: string) =>
+  post<unknown>(`/agents/${id}/respond`, { response, question_id });
+export const markSeen = (id: string) => post<unknown>(`/agents/${id}/seen`, {});
+
+export async function eventsAfter(id: string, after: number, limit: number): Promise<Fact[]> {
+  const page = await get<{ events: Fact[] }>(`/agents/${id}/events?after=${after}&limit=${limit}`);
+  return page.events;
+}
+
+/** Newest last. */
+export async function entriesOf(id: string, worker: string, before?: number): Promise<StoredEntry[]> {
+  const query = before === undefined ? "" : `&before=${before}`;
+  const path = `/agents/${id}/workers/${encodeURIComponent(worker)}/conversation?limit=60${query}`;
+  return (await get<{ entries: StoredEntry[] }>(path)).entries;
+}
+
+export type Shelf = "workspace" | "memory";
+
+/** All files below, in one list. */
+export async function filesIn(id: string, shelf: Shelf): Promise<FileItem[]> {
+  const all: FileItem[] = [];
+  for (let after = ""; ; ) {
+    const query = `?recursive=true&limit=1000${after && `&after=${encodeURIComponent(after)}`}`;
+    const page = await get<{ entries: FileItem[]; next_after: string | null }>(`${fileAddress(id, shelf, "")}${query}`);
+    all.push(...page.entries);
+    if (page.next_after === null || all.length >= MOST_FILES) return all;
+    after = page.next_after;
+  }
+}
+
+const MOST_FILES = 20_000;
+
+export const nodeDetail = (id: string, node: string) => get<NodeDetail>(`/agents/${id}/board/${node}`);
+
+/** The first of a file, as text; null for one that is not text. */
+export async function textOfFile(id: string, shelf: Shelf, path: string, most: number): Promise<FileText> {
+  const response = await fetch(fileAddress(id, shelf, path), { headers: { range: `bytes=0-${most - 1}` } });
+  if (!response.ok) throw await errorIn(response);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const total = Number(response.headers.get("content-range")?.split("/")[1] ?? bytes.length);
+  const isText = !bytes.subarray(0, 8000).includes(0);
+  return { text: isText ? new TextDecoder().decode(bytes) : null, bytes: total, isCut: total > bytes.length };
+}
+
+export interface FileText {
+  text: string | null;
+  bytes: number;
+  isCut: boolean;
+}
+
+export async function searchMemory(id: string, query: string): Promise<MemoryHit[]> {
+  return (await post<{ results: MemoryHit[] }>(`/agents/${id}/memory/search`, { query })).results;
+}
+
+export function fileAddress(id: string, shelf: Shelf, path: string): string {
+  const tail = path.split("/").map(encodeURIComponent).join("/");
+  return `/agents/${id}/${shelf}${tail === "" ? "" : `/${tail}`}`;
+}
+
+const get = <T>(path: string) => call<T>("GET", path);
+const post = <T>(path: string, body: unknown) => call<T>("POST", path, body);
+
+async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const sent =
+    body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+  let response: Response;
+  try {
+    response = await fetch(path, { method, ...sent });
+  } catch {
+    throw new ApiError(0, "The server does not answer. Is agiraph serve still running?");
+  }
+  if (!response.ok) throw await errorIn(response);
+  return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
+}
+
+async function errorIn(response: Response): Promise<ApiError> {
+  const said: unknown = await response.json().catch(() => null);
+  const error = typeof said === "object" && said !== null && "error" in said ? said.error : null;
+  const message =
+    typeof error === "object" && error !== null && "message" in error
+      ? String(error.message)
+      : `The server answered ${response.status}.`;
+  return new ApiError(response.status, message);
+}
+
+/** The token buys a one-time link, and the link the page's cookie; the token itself is kept nowhere. */
+export async function logIn(token: string): Promise<void> {
+  const response = await fetch("/login", { method: "POST", headers: { authorization: `Bearer ${token}` } });
+  if (!response.ok) throw await errorIn(response);
+  const { url } = (await response.json()) as { url: string };
+  location.assign(url);
+}

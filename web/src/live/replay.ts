@@ -1,0 +1,131 @@
+import { apply, begin, type Situation } from "../../../src/projections/index.ts";
+import type { Fact } from "../../../src/protocol/index.ts";
+import { agents } from "./agents.ts";
+import { eventsAfter } from "./api.ts";
+import { coalesce } from "./frame.ts";
+import type { AgentView, Pending, Standing, StreamedWords } from "./view.ts";
+
+const PAGE = 1000;
+const CHECKPOINT_EVERY = 500;
+const SHOWN = 600;
+
+/** An agent's whole log, read once and in order: for the timeline and for replay. */
+class WholeLog {
+  readonly facts: Fact[] = [];
+  readonly #id: string;
+  readonly #checkpoints: Situation[] = [];
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(id: string) {
+    this.#id = id;
+  }
+
+  /** At least up to this fact. */
+  upTo(seq: number): Promise<void> {
+    this.#reading = this.#reading.then(async () => {
+      while (this.facts.length < seq) {
+        const page = await eventsAfter(this.#id, this.facts.length, PAGE);
+        if (page.length === 0) return;
+        this.facts.push(...page);
+      }
+    });
+    const reading = this.#reading;
+    this.#reading = reading.catch(() => {});
+    return reading;
+  }
+
+  /** What was true at this fact. Every few hundred facts a copy is kept, so that a scrubber need not begin at the first. */
+  situationAt(seq: number): Situation | null {
+    const first = this.facts[0];
+    if (!first || seq < 1) return null;
+    const kept = this.#checkpoints.findLast((each) => each.seq <= seq);
+    const now = kept ? structuredClone(kept) : begin(first);
+    for (const fact of this.facts.slice(now.seq, seq)) {
+      apply(now, fact);
+      const isNew = now.seq > (this.#checkpoints.at(-1)?.seq ?? 0);
+      if (now.seq % CHECKPOINT_EVERY === 0 && isNew) this.#checkpoints.push(structuredClone(now));
+    }
+    return now;
+  }
+}
+
+/** An agent as it was at a moment. */
+class Replay implements AgentView {
+  readonly id: string;
+  version = 0;
+  standing: Standing = "loading";
+  situation: Situation | null = null;
+  facts: readonly Fact[] = [];
+  readonly words: ReadonlyMap<string, StreamedWords> = new Map();
+  readonly pending: readonly Pending[] = [];
+  readonly #listeners = new Set<() => void>();
+  #at = 0;
+  #first = Number.POSITIVE_INFINITY;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  get newest(): number {
+    return agents.feed(this.id).newest;
+  }
+
+  moveTo(at: number): this {
+    if (at === this.#at) return this;
+    this.#at = at;
+    const log = wholeLog(this.id);
+    if (log.facts.length >= at) this.#show(at);
+    else
+      log.upTo(at).then(
+        () => this.#at === at && this.#show(at),
+        () => {
+          this.standing = "lost";
+          this.#changed();
+        },
+      );
+    return this;
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async loadOlder(): Promise<void> {
+    if (this.#first <= 1) return;
+    this.#first = Math.max(1, this.#first - SHOWN);
+    this.facts = wholeLog(this.id).facts.slice(this.#first - 1, this.#at);
+    this.#changed();
+  }
+
+  #show(at: number): void {
+    const log = wholeLog(this.id);
+    this.situation = log.situationAt(at);
+    this.#first = Math.max(1, at - SHOWN);
+    this.facts = log.facts.slice(this.#first - 1, at);
+    this.standing = "replay";
+    this.#changed();
+  }
+
+  readonly #changed = coalesce(() => {
+    this.version += 1;
+    for (const listener of this.#listeners) listener();
+  });
+}
+
+const logs = new Map<string, WholeLog>();
+const replays = new Map<string, Replay>();
+
+export function wholeLog(id: string): WholeLog {
+  return kept(logs, id, () => new WholeLog(id));
+}
+
+export function replayAt(id: string, at: number): AgentView {
+  return kept(replays, id, () => new Replay(id)).moveTo(at);
+}
+
+function kept<T>(map: Map<string, T>, id: string, make: () => T): T {
+  const value = map.get(id) ?? make();
+  map.set(id, value);
+  return value;
+}

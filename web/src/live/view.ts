@@ -1,0 +1,34 @@
+import type { Situation } from "../../../src/projections/index.ts";
+import type { Fact } from "../../../src/protocol/index.ts";
+
+/** Words of a model as they come, until the reply is on record. */
+export interface StreamedWords {
+  text: string;
+  reasoning: string;
+}
+
+/** What the person said and the log does not know yet. */
+export interface Pending {
+  key: string;
+  to: string;
+  text: string;
+  problem: string | null;
+}
+
+export type Standing = "loading" | "live" | "lost" | "gone" | "replay";
+
+/** What a screen shows of one agent: now, or as it was at a moment. Changed in place; `version` says that it was. */
+export interface AgentView {
+  readonly id: string;
+  readonly version: number;
+  readonly standing: Standing;
+  readonly situation: Situation | null;
+  /** Consecutive facts up to the moment shown, oldest first; there may be older ones. */
+  readonly facts: readonly Fact[];
+  readonly words: ReadonlyMap<string, StreamedWords>;
+  readonly pending: readonly Pending[];
+  /** The newest fact there is, also in replay. */
+  readonly newest: number;
+  subscribe(listener: () => void): () => void;
+  loadOlder(): Promise<void>;
+}

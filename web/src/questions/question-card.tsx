@@ -1,0 +1,113 @@
+import { type FormEvent, useState } from "react";
+import { DEADLINE } from "../../../src/protocol/index.ts";
+import { Speech } from "../entity/speech.tsx";
+import type { StreamItem } from "../entity/stream-items.ts";
+import { agents } from "../live/agents.ts";
+import { respond } from "../live/api.ts";
+import { useRoute } from "../shell/route.ts";
+import { clockTime } from "../text/figures.ts";
+import { Markdown } from "../text/markdown.tsx";
+
+/** Somebody wants to know something: the choices have keys 1–9, and free words always do. */
+export function QuestionCard({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "question" }> }) {
+  const { question, answer, isOver } = item;
+  const { at } = useRoute();
+  const [problem, setProblem] = useState("");
+  const [sent, setSent] = useState<string | null>(null);
+  const isOpen = answer === null && !isOver;
+  const choices = question.choices ?? [];
+
+  const give = (text: string) => {
+    if (text.trim() === "" || sent !== null) return;
+    setSent(text);
+    setProblem("");
+    respond(agent, question.question_id, text).then(
+      () => agents.refresh(),
+      (error: unknown) => {
+        setSent(null);
+        setProblem(error instanceof Error ? error.message : String(error));
+      },
+    );
+  };
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    give(String(new FormData(event.currentTarget).get("answer") ?? ""));
+  };
+
+  return (
+    <Speech agent={agent} from={question.worker_id} ts={item.ts} note="asks you" isForYou>
+      <section
+        aria-label="Question"
+        data-question={isOpen && at === null ? question.question_id : undefined}
+        className={`mt-1 rounded-lg border p-3 ${isOpen ? "border-wait/60 bg-wait-tint" : "border-line bg-raised"}`}
+      >
+        <Markdown text={question.text} />
+        {isOpen && at === null && sent === null && (
+          <>
+            {choices.length > 0 && (
+              <div className="mt-3 flex flex-wrap gap-2">
+                {choices.map((choice, index) => (
+                  <button
+                    type="button"
+                    key={choice}
+                    data-choice={index + 1}
+                    onClick={() => give(choice)}
+                    className="flex min-h-11 items-center gap-2 rounded-md border border-line bg-page px-3 text-left hover:bg-hover md:min-h-9"
+                  >
+                    {index < 9 && (
+                      <kbd className="rounded border border-line px-1.5 font-mono text-xs text-dim">{index + 1}</kbd>
+                    )}
+                    <span className="[overflow-wrap:anywhere]">{choice}</span>
+                  </button>
+                ))}
+              </div>
+            )}
+            <form onSubmit={submit} className="mt-3 flex gap-2">
+              <input
+                name="answer"
+                autoComplete="off"
+                aria-label="Your answer"
+                placeholder={choices.length > 0 ? "or in your own words" : "Your answer"}
+                className="min-h-11 min-w-0 flex-1 rounded-md border border-line bg-page px-2.5 md:min-h-9"
+              />
+              <button
+                type="submit"
+                className="min-h-11 rounded-md bg-accent px-3 font-semibold text-on-accent md:min-h-9"
+              >
+                Answer
+              </button>
+            </form>
+            <p className="mt-2 text-xs text-dim">{deadlineWords(question)}</p>
+          </>
+        )}
+        {isOpen && sent !== null && <p className="mt-2 text-[13px] text-dim">Answering: {sent}</p>}
+        {problem && (
+          <p role="alert" className="mt-2 text-bad">
+            {problem}
+          </p>
+        )}
+        {answer && (
+          <p className="mt-2 text-[13px] [overflow-wrap:anywhere]">
+            <span className="font-semibold text-ok">
+              {answer.channel === DEADLINE ? "By default" : "You answered"}:
+            </span>{" "}
+            {answer.text}
+          </p>
+        )}
+        {!answer && isOver && <p className="mt-2 text-[13px] text-dim">No longer waited for.</p>}
+      </section>
+    </Speech>
+  );
+}
+
+function deadlineWords({
+  deadline_ts,
+  default: fallback,
+}: {
+  deadline_ts?: number | undefined;
+  default?: string | undefined;
+}): string {
+  if (deadline_ts === undefined) return "";
+  const otherwise = fallback === undefined ? "" : `; then “${fallback}” counts`;
+  return `Until ${clockTime(deadline_ts)}${otherwise}.`;
+}

@@ -1,0 +1,29 @@
+import { useEffect, useRef } from "react";
+import { Sidebar } from "../sidebar/sidebar.tsx";
+import { close } from "./overlay.ts";
+import { useRoute } from "./route.ts";
+
+/** The sidebar on narrow pages. It goes away with the choice of something in it. */
+export function Drawer() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const route = useRoute();
+  const from = useRef(route);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  useEffect(() => {
+    if (route !== from.current) close();
+  }, [route]);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it by keyboard
+    <dialog
+      ref={dialog}
+      aria-label="Agents"
+      onClose={close}
+      onClick={(event) => event.target === dialog.current && close()}
+      className="m-0 h-dvh max-h-none w-[min(20rem,88vw)] border-r border-line bg-panel"
+    >
+      <Sidebar />
+    </dialog>
+  );
+}

@@ -1,0 +1,88 @@
+import { Plus } from "lucide-react";
+import { ScreenHeader } from "../entity/entity-header.tsx";
+import type { AgentSummary } from "../live/api.ts";
+import { useAgents } from "../live/use-live.ts";
+import { NeedsYou } from "../sidebar/needs-you.tsx";
+import { age, count, firstLine, money } from "../text/figures.ts";
+import { Link } from "./link.tsx";
+import { open } from "./overlay.ts";
+import { colourOf, labelOf, StatusDot, statusOfAgent } from "./status.tsx";
+
+/** All agents at a glance. */
+export function Home() {
+  const { list, inbox, state } = useAgents();
+  if (state === "ready" && list.length === 0) return <Welcome />;
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <ScreenHeader title="Agents" detail={state === "ready" ? count(list.length, "agent") : "Loading…"} />
+      <div className="min-h-0 flex-1 overflow-y-auto p-3 md:p-5">
+        <div className="mx-auto max-w-4xl">
+          <div className={inbox.length > 6 ? "" : "md:hidden"}>
+            <NeedsYou items={inbox} most={50} />
+          </div>
+          <ul className="grid gap-2 lg:grid-cols-2">
+            {list.map((summary) => (
+              <li key={summary.id}>
+                <AgentCard summary={summary} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function AgentCard({ summary }: { summary: AgentSummary }) {
+  const status = statusOfAgent(summary.status);
+  const facts = [
+    summary.current_stage,
+    summary.node_count > 0 ? `${summary.nodes_completed} of ${count(summary.node_count, "node")} done` : null,
+    money(summary.cost_usd),
+    `${age(Date.now() / 1000 - summary.updated_at)} ago`,
+  ];
+  return (
+    <Link
+      to={{ screen: "entity", agent: summary.id, worker: "coordinator" }}
+      className="block h-full rounded-lg border border-line bg-page p-3 hover:border-accent hover:bg-raised"
+    >
+      <span className="flex items-center gap-2">
+        <span className="truncate font-semibold">{summary.name}</span>
+        <span className={`ml-auto flex shrink-0 items-center gap-1 text-xs font-medium ${colourOf(status)}`}>
+          <StatusDot status={status} isBeside />
+          {labelOf(status)}
+        </span>
+      </span>
+      <span className="mt-1 line-clamp-2 text-[13px] [overflow-wrap:anywhere]">{firstLine(summary.goal)}</span>
+      <span className="mt-1.5 block truncate text-xs text-dim">{facts.filter(Boolean).join(" · ")}</span>
+    </Link>
+  );
+}
+
+function Welcome() {
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <ScreenHeader title="Agiraph" />
+      <div className="grid min-h-0 flex-1 place-items-center overflow-y-auto p-6">
+        <div className="max-w-md">
+          <img src="/favicon.svg" alt="" className="mb-4 size-10" />
+          <h2 className="text-xl font-semibold">Give an agent a goal</h2>
+          <p className="mt-2 text-dim">
+            It works alone or grows a team around the goal. You watch, talk to anyone in it, answer what they ask, and
+            find the results as files.
+          </p>
+          <button
+            type="button"
+            onClick={() => open("new_agent")}
+            className="mt-5 flex min-h-11 items-center gap-2 rounded-md bg-accent px-4 font-semibold text-on-accent hover:opacity-90"
+          >
+            <Plus className="size-4" aria-hidden /> New agent
+          </button>
+          <p className="mt-5 text-[13px] text-dim">
+            From a terminal: <code className="font-mono">agiraph run "your goal"</code>
+          </p>
+        </div>
+      </div>
+    </div>
+  );
+}

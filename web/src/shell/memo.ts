@@ -1,0 +1,37 @@
+/**
+ * Small things kept in the browser: drafts, what was read, what is folded. Read from storage once, since they are asked
+ * for in every frame; without storage they last as long as the page.
+ */
+const PREFIX = "agiraph.";
+const known = new Map<string, string | null>();
+
+export function recall(key: string): string | null {
+  const value = known.get(key);
+  if (value !== undefined) return value;
+  const stored = fromStorage(key);
+  known.set(key, stored);
+  return stored;
+}
+
+export function keep(key: string, value: string | null): void {
+  known.set(key, value);
+  try {
+    if (value === null) localStorage.removeItem(PREFIX + key);
+    else localStorage.setItem(PREFIX + key, value);
+  } catch {
+    // No storage, or none left: it lasts as long as the page.
+  }
+}
+
+function fromStorage(key: string): string | null {
+  try {
+    return localStorage.getItem(PREFIX + key);
+  } catch {
+    return null;
+  }
+}
+
+// Another tab has read something.
+window.addEventListener("storage", ({ key }) => {
+  if (key?.startsWith(PREFIX)) known.delete(key.slice(PREFIX.length));
+});

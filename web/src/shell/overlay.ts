@@ -1,0 +1,61 @@
+import { useSyncExternalStore } from "react";
+
+/** What lies over the page: one thing at a time, and toasts. */
+export type Overlay = "none" | "palette" | "shortcuts" | "new_agent" | "sidebar";
+
+export interface Toast {
+  key: number;
+  tone: "plain" | "wait" | "bad";
+  text: string;
+  action?: { label: string; run: () => void };
+}
+
+let overlay: Overlay = "none";
+let toasts: readonly Toast[] = [];
+let made = 0;
+const listeners = new Set<() => void>();
+
+export function open(next: Overlay): void {
+  overlay = next;
+  tell();
+}
+
+export const close = (): void => open("none");
+
+const SHOWN_MS = 8000;
+
+export function toast(tone: Toast["tone"], text: string, action?: Toast["action"]): void {
+  made += 1;
+  const key = made;
+  toasts = [...toasts.slice(-3), { key, tone, text, ...(action && { action }) }];
+  tell();
+  // What needs an answer stays until it is looked at.
+  if (tone !== "wait") setTimeout(() => dismiss(key), SHOWN_MS);
+}
+
+/** Says what went wrong, in the server's words. */
+export function complain(error: unknown): void {
+  toast("bad", error instanceof Error ? error.message : String(error));
+}
+
+export function dismiss(key: number): void {
+  toasts = toasts.filter((each) => each.key !== key);
+  tell();
+}
+
+export function useOverlay(): Overlay {
+  return useSyncExternalStore(subscribe, () => overlay);
+}
+
+export function useToasts(): readonly Toast[] {
+  return useSyncExternalStore(subscribe, () => toasts);
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function tell(): void {
+  for (const listener of listeners) listener();
+}

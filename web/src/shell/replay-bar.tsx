@@ -1,0 +1,52 @@
+import { ChevronLeft, ChevronRight, X } from "lucide-react";
+import { useAgent } from "../live/use-live.ts";
+import { exactTime } from "../text/figures.ts";
+import { goTo } from "./route.ts";
+
+const BUTTON = "grid size-11 shrink-0 place-items-center rounded-md hover:bg-hover md:size-8";
+
+/** In replay every screen shows the moment that is chosen here. */
+export function ReplayBar({ agent, at }: { agent: string; at: number }) {
+  const view = useAgent(agent);
+  const newest = Math.max(view.newest, at);
+  const moment = view.facts.at(-1);
+  const move = (to: number) => goTo(Math.min(newest, Math.max(1, to)));
+  return (
+    <section
+      aria-label="Replay"
+      className="flex shrink-0 items-center gap-x-1 md:gap-x-2 border-b border-line bg-tint px-3 py-1 text-[13px] md:px-5"
+    >
+      <strong className="hidden text-accent md:inline">Replay</strong>
+      <button type="button" className={BUTTON} onClick={() => move(at - 1)} aria-label="One fact back">
+        <ChevronLeft className="size-4" aria-hidden />
+      </button>
+      <input
+        type="range"
+        min={1}
+        max={newest}
+        value={at}
+        onChange={(event) => move(Number(event.target.value))}
+        aria-label="Moment"
+        aria-valuetext={`fact ${at} of ${newest}`}
+        className="h-8 min-w-24 flex-1 accent-(--accent)"
+      />
+      <button type="button" className={BUTTON} onClick={() => move(at + 1)} aria-label="One fact on">
+        <ChevronRight className="size-4" aria-hidden />
+      </button>
+      <span className="shrink-0 tabular-nums">
+        {at}
+        <span className="hidden sm:inline"> of {newest}</span>
+      </span>
+      <span className="hidden shrink-0 text-dim lg:inline">
+        {moment ? `${moment.type} · ${exactTime(moment.ts)}` : view.standing === "loading" ? "reading the log…" : ""}
+      </span>
+      <button
+        type="button"
+        onClick={() => goTo(null)}
+        className="flex min-h-11 shrink-0 items-center gap-1 rounded-md px-2 font-semibold text-accent hover:bg-hover md:min-h-8"
+      >
+        <X className="size-4" aria-hidden /> Now
+      </button>
+    </section>
+  );
+}

@@ -1,0 +1,103 @@
+import { useSyncExternalStore } from "react";
+
+/** Where the page is. `at` is the fact at which everything is shown; null is now. */
+export type Route = { at: number | null } & (
+  | { screen: "home" }
+  | { screen: "entity"; agent: string; worker: string }
+  | { screen: "board"; agent: string; node: string | null }
+  | { screen: "timeline"; agent: string }
+  | { screen: "files" | "memory"; agent: string; path: string }
+);
+export type Place = Route extends infer R ? (R extends Route ? Omit<R, "at"> : never) : never;
+
+const ROOT = "/ui";
+
+export function routeOf(pathname: string, search: string): Route {
+  const wanted = new URLSearchParams(search).get("at") ?? "";
+  const at = /^[1-9]\d{0,14}$/.test(wanted) ? Number(wanted) : null;
+  const [kind, agent, screen, ...rest] = pathname
+    .slice(ROOT.length)
+    .split("/")
+    .filter((part) => part !== "")
+    .map(decoded);
+  if (kind !== "agents" || !agent || !/^[\w-]+$/.test(agent)) return { screen: "home", at: null };
+  switch (screen) {
+    case "board":
+      return { screen, agent, node: rest[0] ?? null, at };
+    case "timeline":
+      return { screen, agent, at };
+    case "files":
+    case "memory":
+      return { screen, agent, path: rest.join("/"), at };
+    case "workers":
+      return { screen: "entity", agent, worker: rest[0] ?? "coordinator", at };
+    default:
+      return { screen: "entity", agent, worker: "coordinator", at };
+  }
+}
+
+export function addressOf(place: Place, at: number | null): string {
+  const query = at === null || place.screen === "home" ? "" : `?at=${at}`;
+  return `${ROOT}/${tailOf(place)}${query}`;
+}
+
+function tailOf(place: Place): string {
+  if (place.screen === "home") return "";
+  const agent = `agents/${place.agent}`;
+  switch (place.screen) {
+    case "entity":
+      return place.worker === "coordinator" ? agent : `${agent}/workers/${encodeURIComponent(place.worker)}`;
+    case "board":
+      return place.node ? `${agent}/board/${place.node}` : `${agent}/board`;
+    case "timeline":
+      return `${agent}/timeline`;
+    default:
+      return `${agent}/${place.screen}${place.path ? `/${place.path.split("/").map(encodeURIComponent).join("/")}` : ""}`;
+  }
+}
+
+let current = routeOf(location.pathname, location.search);
+const listeners = new Set<() => void>();
+
+/** At another moment if `at` is given, else at the moment shown now. */
+export function go(place: Place, { at = current.at, replace = false }: { at?: number | null; replace?: boolean } = {}) {
+  const sameAgent = "agent" in place && "agent" in current && place.agent === current.agent;
+  const address = addressOf(place, sameAgent ? at : null);
+  if (replace) history.replaceState(null, "", address);
+  else history.pushState(null, "", address);
+  changed();
+}
+
+/** The same screen at another moment. */
+export function goTo(at: number | null): void {
+  go(current, { at, replace: at !== null && current.at !== null });
+}
+
+export function routeNow(): Route {
+  return current;
+}
+
+export function useRoute(): Route {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => current,
+  );
+}
+
+function changed(): void {
+  current = routeOf(location.pathname, location.search);
+  for (const listener of listeners) listener();
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+window.addEventListener("popstate", changed);

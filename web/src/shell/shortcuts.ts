@@ -1,0 +1,98 @@
+import { useEffect } from "react";
+import { agents } from "../live/agents.ts";
+import { close, open, useOverlay } from "./overlay.ts";
+import { go, goTo, type Place, routeNow } from "./route.ts";
+
+export const SHORTCUTS: readonly { keys: string; does: string }[] = [
+  { keys: "Ctrl K", does: "find anything" },
+  { keys: "?", does: "this sheet" },
+  { keys: "n", does: "new agent" },
+  { keys: "1 – 9", does: "answer the question in sight" },
+  { keys: "/", does: "write" },
+  { keys: "Alt ↑ ↓", does: "previous, next member of the team" },
+  { keys: "c", does: "coordinator" },
+  { keys: "b", does: "board; arrows follow its edges" },
+  { keys: "t", does: "timeline" },
+  { keys: "f", does: "files" },
+  { keys: "m", does: "memory" },
+  { keys: "[ ]", does: "one fact back, one on: replay" },
+  { keys: "Esc", does: "close, leave the field, back to now" },
+];
+
+/** Keys for everything. Letters count only where nobody is typing. */
+export function useShortcuts(): void {
+  const overlay = useOverlay();
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        if (overlay === "palette") close();
+        else open("palette");
+        return;
+      }
+      if (overlay !== "none") return;
+      if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+        event.preventDefault();
+        neighbour(event.key === "ArrowDown" ? 1 : -1);
+        return;
+      }
+      if (event.key === "Escape") leave();
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (letter(event.key)) event.preventDefault();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, [overlay]);
+}
+
+function letter(key: string): boolean {
+  if (/^[1-9]$/.test(key)) return choose(key);
+  if (key === "?") open("shortcuts");
+  else if (key === "n") open("new_agent");
+  else if (key === "/") document.querySelector<HTMLElement>("[data-composer]")?.focus();
+  else {
+    const route = routeNow();
+    if (!("agent" in route)) return false;
+    const { agent } = route;
+    const places: Partial<Record<string, Place>> = {
+      c: { screen: "entity", agent, worker: "coordinator" },
+      b: { screen: "board", agent, node: null },
+      t: { screen: "timeline", agent },
+      f: { screen: "files", agent, path: "" },
+      m: { screen: "memory", agent, path: "" },
+    };
+    const place = places[key];
+    if (place) go(place);
+    else if (key === "[") goTo(Math.max(1, (route.at ?? agents.feed(agent).newest) - 1));
+    else if (key === "]" && route.at !== null) goTo(Math.min(agents.feed(agent).newest, route.at + 1));
+    else return false;
+  }
+  return true;
+}
+
+/** The newest open question in the page has the keys. */
+function choose(key: string): boolean {
+  const card = [...document.querySelectorAll<HTMLElement>("[data-question]")].at(-1);
+  const button = card?.querySelector<HTMLElement>(`[data-choice="${key}"]`);
+  button?.click();
+  return button !== undefined && button !== null;
+}
+
+function leave(): void {
+  if (isTyping(document.activeElement)) (document.activeElement as HTMLElement).blur();
+  else if (routeNow().at !== null) goTo(null);
+}
+
+function neighbour(step: number): void {
+  const links = [...document.querySelectorAll<HTMLAnchorElement>("nav a[href]")].filter(
+    ({ offsetParent }) => offsetParent !== null,
+  );
+  const here = links.findIndex((link) => link.getAttribute("aria-current") === "page");
+  links[(here + step + links.length) % links.length]?.click();
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLInputElement
+    ? target.type !== "range"
+    : target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
+}

@@ -1,0 +1,138 @@
+import type { WorkerState } from "../../../src/projections/index.ts";
+
+/** How somebody fares: told by shape as well as by colour. */
+export type Status =
+  | "idle"
+  | "working"
+  | "asking"
+  | "waiting"
+  | "done"
+  | "failed"
+  | "paused"
+  | "stopped"
+  | "retired"
+  | "pending";
+
+const LOOKS: Record<Status, { colour: string; label: string }> = {
+  idle: { colour: "text-ok", label: "idle" },
+  done: { colour: "text-ok", label: "done" },
+  working: { colour: "text-busy", label: "working" },
+  waiting: { colour: "text-busy", label: "waiting for the team" },
+  asking: { colour: "text-wait", label: "waiting for you" },
+  failed: { colour: "text-bad", label: "failed" },
+  paused: { colour: "text-wait", label: "paused" },
+  stopped: { colour: "text-dim", label: "stopped" },
+  retired: { colour: "text-off", label: "retired" },
+  pending: { colour: "text-dim", label: "pending" },
+};
+
+export function labelOf(status: Status): string {
+  return LOOKS[status].label;
+}
+
+export function colourOf(status: Status): string {
+  return LOOKS[status].colour;
+}
+
+/** With `isBeside` the status stands in words beside it, and is not told twice. */
+export function StatusDot({ status, title, isBeside = false }: { status: Status; title?: string; isBeside?: boolean }) {
+  // The whole picture turns: the compositor does that alone, and the page need not be painted for it.
+  const className = `size-3 shrink-0 ${colourOf(status)} ${status === "working" ? "spin" : ""}`;
+  if (isBeside) {
+    return (
+      <svg viewBox="0 0 12 12" className={className} aria-hidden="true">
+        {shapeOf(status)}
+      </svg>
+    );
+  }
+  return (
+    <svg viewBox="0 0 12 12" className={className} role="img" aria-label={title ?? labelOf(status)}>
+      <title>{title ?? labelOf(status)}</title>
+      {shapeOf(status)}
+    </svg>
+  );
+}
+
+function shapeOf(status: Status) {
+  switch (status) {
+    case "idle":
+      return <circle cx="6" cy="6" r="4" fill="currentColor" />;
+    case "done":
+      return <path d="M2 6.4 4.8 9 10 3.2" fill="none" stroke="currentColor" strokeWidth="2" />;
+    case "working":
+      return (
+        <>
+          <circle cx="6" cy="6" r="4.2" fill="none" stroke="currentColor" strokeWidth="1.6" opacity="0.35" />
+          <path d="M6 1.8A4.2 4.2 0 0 1 10.2 6" fill="none" stroke="currentColor" strokeWidth="1.8" />
+        </>
+      );
+    case "waiting":
+      return (
+        <>
+          <circle cx="6" cy="6" r="4.2" fill="none" stroke="currentColor" strokeWidth="1.6" />
+          <circle cx="6" cy="6" r="1.6" fill="currentColor" />
+        </>
+      );
+    case "asking":
+      return <path d="M6 .8 11.2 6 6 11.2.8 6Z" fill="currentColor" />;
+    case "failed":
+      return <path d="m2.5 2.5 7 7m0-7-7 7" fill="none" stroke="currentColor" strokeWidth="2" />;
+    case "paused":
+      return <path d="M3 2h2.2v8H3zM6.8 2H9v8H6.8z" fill="currentColor" />;
+    case "stopped":
+      return <rect x="2.5" y="2.5" width="7" height="7" rx="1" fill="currentColor" />;
+    case "retired":
+    case "pending":
+      return <circle cx="6" cy="6" r="3.7" fill="none" stroke="currentColor" strokeWidth="1.5" />;
+  }
+}
+
+export function statusOfWorker(worker: WorkerState | undefined): Status {
+  switch (worker?.status) {
+    case "busy":
+      return "working";
+    case "waiting":
+      return worker.for === "human" ? "asking" : "waiting";
+    case "retired":
+      return "retired";
+    case "stopped":
+      return "stopped";
+    default:
+      return "idle";
+  }
+}
+
+export function statusOfAgent(status: string): Status {
+  switch (status) {
+    case "working":
+      return "working";
+    case "waiting_for_human":
+      return "asking";
+    case "completed":
+      return "done";
+    case "failed":
+      return "failed";
+    case "paused":
+      return "paused";
+    case "stopped":
+      return "stopped";
+    default:
+      return "idle";
+  }
+}
+
+export function statusOfNode(status: string): Status {
+  switch (status) {
+    case "completed":
+      return "done";
+    case "failed":
+      return "failed";
+    case "running":
+    case "publishing":
+      return "working";
+    case "assigned":
+      return "waiting";
+    default:
+      return "pending";
+  }
+}

@@ -1,0 +1,149 @@
+import { ChevronRight, Columns3, Files, History, NotebookText, Star } from "lucide-react";
+import { type ReactNode, useMemo, useState } from "react";
+import type { Situation } from "../../../src/projections/index.ts";
+import { COORDINATOR } from "../../../src/protocol/index.ts";
+import type { AgentSummary } from "../live/api.ts";
+import { useOfAgent } from "../live/use-live.ts";
+import { Link } from "../shell/link.tsx";
+import { keep, recall } from "../shell/memo.ts";
+import { type Place, useRoute } from "../shell/route.ts";
+import { type Status, StatusDot, statusOfAgent, statusOfWorker } from "../shell/status.tsx";
+import { unreadByWorker } from "../shell/unread.ts";
+
+const ROW =
+  "flex min-h-11 items-center gap-2 rounded-md pr-2 pl-7 text-[13px] hover:bg-hover md:min-h-7 aria-[current]:bg-tint aria-[current]:font-semibold";
+
+/** One agent: who is in its team, and its other screens. Folded unless it is looked at or at work. */
+export function AgentGroup({ summary }: { summary: AgentSummary }) {
+  const route = useRoute();
+  const isHere = "agent" in route && route.agent === summary.id;
+  const [isOpen, setOpen] = useState(() => recall(`open.${summary.id}`) === "yes");
+  const isUnfolded = isHere || isOpen;
+  const toggle = () => {
+    keep(`open.${summary.id}`, isOpen ? null : "yes");
+    setOpen(!isOpen);
+  };
+  const waiting = summary.open_questions + summary.unread;
+  return (
+    <section className="mb-1" aria-label={summary.name}>
+      <div className="flex items-center">
+        <button
+          type="button"
+          onClick={toggle}
+          aria-expanded={isUnfolded}
+          aria-label={`Team of ${summary.name}`}
+          className="grid size-11 shrink-0 place-items-center rounded-md text-dim hover:bg-hover md:size-6"
+        >
+          <ChevronRight className={`size-3.5 transition-transform ${isUnfolded ? "rotate-90" : ""}`} aria-hidden />
+        </button>
+        <Link
+          to={{ screen: "entity", agent: summary.id, worker: COORDINATOR }}
+          className="flex min-h-11 min-w-0 flex-1 items-center gap-2 rounded-md px-1 font-semibold hover:bg-hover md:min-h-8"
+        >
+          <span className="truncate">{summary.name}</span>
+          <span className="ml-auto flex items-center gap-1.5 pr-1">
+            {!isUnfolded && <Badge count={waiting} isUrgent={summary.open_questions > 0} />}
+            <StatusDot status={statusOfAgent(summary.status)} />
+          </span>
+        </Link>
+      </div>
+      {isUnfolded && <Team id={summary.id} />}
+    </section>
+  );
+}
+
+interface Member {
+  id: string;
+  name: string;
+  status: Status;
+  asked: number;
+  unread: number;
+}
+
+function Team({ id }: { id: string }) {
+  const [coordinator, ...workers] = useMembers(id);
+  const route = useRoute();
+  const isAt = (screen: Place["screen"]) => "agent" in route && route.agent === id && route.screen === screen;
+  const isWith = (worker: string) => isAt("entity") && "worker" in route && route.worker === worker;
+  const tab = (screen: "board" | "timeline" | "files" | "memory", icon: ReactNode, label: string) => (
+    <Link to={placeOf(screen, id)} current={isAt(screen)} className={`${ROW} text-dim`}>
+      {icon}
+      {label}
+    </Link>
+  );
+  return (
+    <div className="mb-2">
+      <Link to={{ screen: "entity", agent: id, worker: COORDINATOR }} current={isWith(COORDINATOR)} className={ROW}>
+        <Star className="size-3 shrink-0 fill-current text-accent" aria-hidden />
+        <span className="truncate">Coordinator</span>
+        <span className="ml-auto flex items-center gap-1.5">
+          {coordinator && <MemberBadge {...coordinator} />}
+          <StatusDot status={coordinator?.status ?? "idle"} />
+        </span>
+      </Link>
+      {workers.map((member) => (
+        <Link
+          key={member.id}
+          to={{ screen: "entity", agent: id, worker: member.id }}
+          current={isWith(member.id)}
+          className={ROW}
+        >
+          <StatusDot status={member.status} />
+          <span className={`truncate ${member.status === "retired" ? "text-dim" : ""}`}>{member.name}</span>
+          <span className="ml-auto">
+            <MemberBadge {...member} />
+          </span>
+        </Link>
+      ))}
+      <div className="my-1 ml-7 border-t border-line" />
+      {tab("board", <Columns3 className="size-3.5 shrink-0" aria-hidden />, "Board")}
+      {tab("timeline", <History className="size-3.5 shrink-0" aria-hidden />, "Timeline")}
+      {tab("files", <Files className="size-3.5 shrink-0" aria-hidden />, "Files")}
+      {tab("memory", <NotebookText className="size-3.5 shrink-0" aria-hidden />, "Memory")}
+    </div>
+  );
+}
+
+/** Drawn again only when one of these few things changes, not with every fact. */
+function useMembers(id: string): Member[] {
+  const told = useOfAgent(id, ({ situation }) => (situation ? JSON.stringify(membersOf(situation)) : "[]"));
+  return useMemo(() => JSON.parse(told) as Member[], [told]);
+}
+
+/** The coordinator, then those who wait for the person; those who are gone come last, the others as they came. */
+function membersOf(now: Situation): Member[] {
+  const unread = unreadByWorker(now);
+  const asked = new Map<string, number>();
+  for (const { worker_id } of Object.values(now.questions.open)) asked.set(worker_id, (asked.get(worker_id) ?? 0) + 1);
+  const members = Object.values(now.roster).map((worker) => ({
+    id: worker.id,
+    name: worker.spawned.name,
+    status: statusOfWorker(worker),
+    asked: asked.get(worker.id) ?? 0,
+    unread: unread.get(worker.id) ?? 0,
+  }));
+  const rank = ({ id, status }: Member) =>
+    id === COORDINATOR ? 0 : status === "asking" ? 1 : status === "retired" ? 3 : 2;
+  return members.sort((a, b) => rank(a) - rank(b));
+}
+
+function MemberBadge({ asked, unread }: Member) {
+  return <Badge count={Math.max(asked, unread)} isUrgent={asked > 0} />;
+}
+
+function Badge({ count, isUrgent }: { count: number; isUrgent: boolean }) {
+  if (count === 0) return null;
+  return (
+    <span
+      className={`rounded-full px-1.5 text-[11px] leading-4 font-semibold ${isUrgent ? "bg-wait text-page" : "bg-accent text-on-accent"}`}
+    >
+      {count}
+      <span className="sr-only">{isUrgent ? " waiting for you" : " new"}</span>
+    </span>
+  );
+}
+
+export function placeOf(screen: "board" | "timeline" | "files" | "memory", agent: string): Place {
+  if (screen === "board") return { screen, agent, node: null };
+  return screen === "timeline" ? { screen, agent } : { screen, agent, path: "" };
+}

@@ -1,0 +1,89 @@
+import { Bell, Moon, Plus, Search } from "lucide-react";
+import { useState } from "react";
+import { useAgents } from "../live/use-live.ts";
+import { Link } from "../shell/link.tsx";
+import { open } from "../shell/overlay.ts";
+import { switchTheme } from "../shell/theme.ts";
+import { AgentGroup } from "./agent-group.tsx";
+import { NeedsYou } from "./needs-you.tsx";
+
+const ICON = "grid size-11 place-items-center rounded-md text-dim hover:bg-hover hover:text-ink md:size-8";
+
+export function Sidebar() {
+  const { list, inbox, state } = useAgents();
+  return (
+    <nav aria-label="Agents" className="flex h-full min-h-0 flex-col bg-panel">
+      <div className="flex h-12 shrink-0 items-center gap-1 border-b border-line pr-2 pl-3">
+        <Link
+          to={{ screen: "home" }}
+          className="mr-auto flex items-center gap-2 rounded-md py-1 font-semibold tracking-tight"
+        >
+          <img src="/favicon.svg" alt="" className="size-5" />
+          Agiraph
+        </Link>
+        <button
+          type="button"
+          className={ICON}
+          onClick={() => open("palette")}
+          aria-label="Find (Ctrl+K)"
+          title="Find (Ctrl+K)"
+        >
+          <Search className="size-4" aria-hidden />
+        </button>
+        <NotifyButton />
+        <button type="button" className={ICON} onClick={switchTheme} aria-label="Light or dark" title="Light or dark">
+          <Moon className="size-4" aria-hidden />
+        </button>
+      </div>
+      <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-2 py-2">
+        <NeedsYou items={inbox} />
+        {state === "loading" && <SidebarSkeleton />}
+        {list.map((summary) => (
+          <AgentGroup key={summary.id} summary={summary} />
+        ))}
+        {state === "ready" && list.length === 0 && (
+          <p className="px-2 py-3 text-dim">No agents yet. Give one a goal, and its team appears here.</p>
+        )}
+      </div>
+      <div className="shrink-0 border-t border-line p-2">
+        <button
+          type="button"
+          onClick={() => open("new_agent")}
+          className="flex min-h-11 w-full items-center justify-center gap-2 rounded-md bg-accent font-semibold text-on-accent hover:opacity-90 md:min-h-9"
+        >
+          <Plus className="size-4" aria-hidden /> New agent
+        </button>
+      </div>
+    </nav>
+  );
+}
+
+/** Browsers ask for it only after a click. */
+function NotifyButton() {
+  const [permission, setPermission] = useState(() =>
+    typeof Notification === "undefined" ? "denied" : Notification.permission,
+  );
+  if (permission !== "default") return null;
+  const ask = () => void Notification.requestPermission().then(setPermission, () => setPermission("denied"));
+  return (
+    <button
+      type="button"
+      className={ICON}
+      onClick={ask}
+      aria-label="Notify me of questions"
+      title="Notify me of questions"
+    >
+      <Bell className="size-4" aria-hidden />
+    </button>
+  );
+}
+
+function SidebarSkeleton() {
+  return (
+    <div className="animate-pulse space-y-2 p-2" aria-hidden>
+      {["w-2/3", "w-1/2", "w-3/5", "w-1/3"].map((width) => (
+        <div key={width} className={`h-4 rounded bg-hover ${width}`} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,165 @@
+import { useEffect, useState } from "react";
+import type { Fact } from "../../../src/protocol/index.ts";
+import { ScreenHeader } from "../entity/entity-header.tsx";
+import { Loading, Nowhere } from "../entity/entity-view.tsx";
+import { nameOf } from "../entity/speech.tsx";
+import { agents } from "../live/agents.ts";
+import { wholeLog } from "../live/replay.ts";
+import { useAgent } from "../live/use-live.ts";
+import { goTo, useRoute } from "../shell/route.ts";
+import { age, clockTime, count, exactTime } from "../text/figures.ts";
+import { factWords } from "./fact-words.ts";
+import { axisOf, type Span, spansOf } from "./spans.ts";
+
+/** A bar for each worker, and every fact: a click goes to that moment, on this and on every other screen. */
+export default function TimelineView({ agent }: { agent: string }) {
+  const view = useAgent(agent);
+  const { at } = useRoute();
+  const newest = agents.feed(agent).newest;
+  const facts = useWholeLog(agent, newest);
+  const { situation } = view;
+  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
+  if (!situation || !facts) return <Loading />;
+  const last = facts.at(-1)?.ts ?? 0;
+  const spans = spansOf(facts, last);
+  const moment = at === null ? undefined : facts[at - 1];
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <ScreenHeader title="Timeline" detail={`${situation.agent.created.name} · ${count(facts.length, "fact")}`} />
+      <Scrubber newest={Math.max(newest, facts.length)} at={at} moment={moment} />
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        <Bars agent={agent} spans={spans} moment={moment} />
+        <FactList facts={facts} at={at ?? facts.length} />
+      </div>
+    </div>
+  );
+}
+
+/** Read once; what comes later is added. */
+function useWholeLog(agent: string, newest: number): readonly Fact[] | null {
+  const [length, setLength] = useState(0);
+  // A busy log is read on in steps, not fact by fact.
+  const wanted = newest - (newest % 10) || newest;
+  const goal = agents.feed(agent).situation && newest - length < 10 ? wanted : newest;
+  useEffect(() => {
+    let isWanted = true;
+    void wholeLog(agent)
+      .upTo(goal)
+      .then(() => isWanted && setLength(wholeLog(agent).facts.length))
+      .catch(() => {});
+    return () => {
+      isWanted = false;
+    };
+  }, [agent, goal]);
+  return length === 0 ? null : wholeLog(agent).facts;
+}
+
+function Scrubber({ newest, at, moment }: { newest: number; at: number | null; moment: Fact | undefined }) {
+  return (
+    <div className="flex shrink-0 items-center gap-3 border-b border-line px-3 py-2 md:px-5">
+      <label className="flex min-w-0 flex-1 items-center gap-3 text-[13px]">
+        <span className="shrink-0 font-semibold">Moment</span>
+        <input
+          type="range"
+          min={1}
+          max={newest}
+          value={at ?? newest}
+          onChange={(event) => goTo(Number(event.target.value))}
+          aria-valuetext={`fact ${at ?? newest} of ${newest}`}
+          className="h-8 min-w-0 flex-1 accent-(--accent)"
+        />
+      </label>
+      <span className="shrink-0 text-xs text-dim tabular-nums">{moment ? exactTime(moment.ts) : "now"}</span>
+    </div>
+  );
+}
+
+const COLOURS: Record<Span["kind"], string> = { busy: "bg-busy", waiting: "bg-off/50", asking: "bg-wait" };
+const WORDS: Record<Span["kind"], string> = {
+  busy: "working",
+  waiting: "waiting for the team",
+  asking: "waiting for you",
+};
+
+function Bars({ agent, spans, moment }: { agent: string; spans: readonly Span[]; moment: Fact | undefined }) {
+  const axis = axisOf(spans);
+  const workers = [...new Set(spans.map(({ worker }) => worker))];
+  if (workers.length === 0) return <p className="p-5 text-dim">Nobody has worked yet.</p>;
+  const percent = (ts: number) => axis.place(ts) * 100;
+  return (
+    <section aria-label="Who worked when" className="border-b border-line px-3 py-3 md:px-5">
+      <div className="grid grid-cols-[minmax(5rem,9rem)_1fr] items-center gap-x-3">
+        {workers.map((worker) => (
+          <div key={worker} className="contents">
+            <span className="truncate text-[13px]">{nameOf(agent, worker)}</span>
+            <div className="relative h-7 border-l border-line">
+              {axis.folds.map(({ at, seconds }) => (
+                <span
+                  key={at}
+                  title={`nobody worked for ${age(seconds)}`}
+                  className="absolute inset-y-0 w-px border-l border-dashed border-off"
+                  style={{ left: `${at * 100}%` }}
+                />
+              ))}
+              {spans
+                .filter((span) => span.worker === worker)
+                .map((span) => (
+                  <button
+                    type="button"
+                    key={span.seq}
+                    onClick={() => goTo(span.seq)}
+                    aria-label={`${nameOf(agent, worker)} ${WORDS[span.kind]}${span.node ? ` on ${span.node}` : ""} from ${clockTime(span.from)}`}
+                    title={`${WORDS[span.kind]}${span.node ? ` · ${span.node}` : ""} · ${exactTime(span.from)}`}
+                    className={`absolute top-1.5 h-4 min-w-[3px] rounded-sm hover:opacity-80 ${COLOURS[span.kind]}`}
+                    style={{
+                      left: `${percent(span.from)}%`,
+                      width: `${Math.max(0, percent(span.to) - percent(span.from))}%`,
+                    }}
+                  />
+                ))}
+              {moment && (
+                <span
+                  className="pointer-events-none absolute inset-y-0 w-0.5 bg-accent"
+                  style={{ left: `${percent(moment.ts)}%` }}
+                />
+              )}
+            </div>
+          </div>
+        ))}
+      </div>
+      <p className="mt-2 flex flex-wrap gap-x-4 text-xs text-dim">
+        {(["busy", "waiting", "asking"] as const).map((kind) => (
+          <span key={kind} className="flex items-center gap-1.5">
+            <span aria-hidden className={`size-2.5 rounded-sm ${COLOURS[kind]}`} />
+            {WORDS[kind]}
+          </span>
+        ))}
+        <span>┊ idle time, folded</span>
+      </p>
+    </section>
+  );
+}
+
+const AROUND = 100;
+
+/** The facts up to the moment, newest first. */
+function FactList({ facts, at }: { facts: readonly Fact[]; at: number }) {
+  const shown = facts.slice(Math.max(0, at - AROUND), at).reverse();
+  return (
+    <ol className="px-3 py-2 md:px-5" aria-label="Facts">
+      {shown.map((fact) => (
+        <li key={fact.seq}>
+          <button
+            type="button"
+            onClick={() => goTo(fact.seq)}
+            className={`flex min-h-11 w-full items-baseline gap-3 rounded-md px-2 py-1 text-left text-xs hover:bg-hover md:min-h-0 ${fact.seq === at ? "font-semibold" : ""}`}
+          >
+            <span className="w-10 shrink-0 text-right font-mono text-dim tabular-nums">{fact.seq}</span>
+            <time className="hidden shrink-0 text-dim tabular-nums sm:inline">{clockTime(fact.ts)}</time>
+            <span className="line-clamp-1 min-w-0 [overflow-wrap:anywhere]">{factWords(fact)}</span>
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}
