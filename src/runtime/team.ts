@@ -44,15 +44,21 @@ interface TeamPorts {
 export class Team {
   readonly #run: RunId;
   readonly #ports: TeamPorts;
-  #nodes: number;
-  #messages: number;
+  #nodes = 0;
+  #messages = 0;
 
   constructor(run: RunId, ports: TeamPorts) {
     this.#run = run;
     this.#ports = ports;
+    this.recount();
+  }
+
+  /** Numbers that were given out and refused by the disk are given out again. */
+  recount(): void {
+    const { board, letters } = this.#ports.soon();
     // The highest, not how many: a damaged record may have cost one of them.
-    this.#nodes = Math.max(0, ...Object.keys(ports.soon().board.nodes).map((id) => Number(id.slice("node-".length))));
-    this.#messages = ports.soon().letters.sent;
+    this.#nodes = Math.max(0, ...Object.keys(board.nodes).map((id) => Number(id.slice("node-".length))));
+    this.#messages = letters.sent;
   }
 
   async createNode(by: { worker_id: WorkerId; node_id: NodeId | null }, order: NewWork): Promise<ToolOutput> {
