@@ -1,5 +1,6 @@
 import { apply, isAtWork, type NodeState, type Situation, summarise } from "../projections/index.ts";
 import {
+  type AgentId,
   COORDINATOR,
   type Fact,
   type FactOf,
@@ -9,6 +10,7 @@ import {
   type Outcome,
   type RunId,
 } from "../protocol/index.ts";
+import { isForWantOfRoom } from "../store/disk.ts";
 import { StoreError } from "../store/errors.ts";
 import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
 import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
@@ -56,6 +58,8 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse" | 
   /** Where else the human is reached. */
   channels: readonly OpenChannel[];
   random(): number;
+  /** The record of this agent had no room: it is to go on when there is some. */
+  hadNoRoom(agent: AgentId): void;
 };
 
 const SNAPSHOT_EVERY = 1000;
@@ -118,7 +122,11 @@ export class Agent {
   #broken: unknown;
 
   private constructor(log: AgentLog, now: Situation, house: House) {
-    this.log = foreseen(log, (fact) => apply(this.#soon, fact), this.#recent);
+    const refused = (error: unknown) => {
+      this.#forget();
+      this.#fail(error);
+    };
+    this.log = foreseen(log, { hear: (fact) => apply(this.#soon, fact), refused }, this.#recent);
     this.#now = now;
     this.#soon = structuredClone(now);
     this.#purse = new Purse(() => this.#soon);
@@ -178,15 +186,29 @@ export class Agent {
     // A trigger or a word may come just then: nobody begins what would have to be stopped at once.
     if (this.#isClosed) return Promise.reject(new Error(`${this.log.id} is being closed.`));
     if (this.#tasks.size > 0 || this.#starting) return Promise.reject(new Error(`${this.log.id} is at work already.`));
-    this.#starting = this.#start(why, order).finally(() => {
-      this.#starting = undefined;
-    });
+    this.#starting = this.#start(why, order)
+      .catch((error: unknown) => {
+        if (isForWantOfRoom(error)) this.#fail(error);
+        throw error;
+      })
+      .finally(() => {
+        this.#starting = undefined;
+      });
     return this.#starting;
+  }
+
+  /** There is room again: whoever stopped for want of it goes on, and what is due happens. */
+  async recover(): Promise<void> {
+    await this.#putAway();
+    const { status, run, archived_ts } = this.#soon.agent;
+    if (this.#isClosed || this.isWorking || archived_ts !== null) return;
+    if (isAtWork(status) || run === null) await this.start("recovered");
+    else this.keepTime();
   }
 
   async #start(why: WhyStarted, order: Start): Promise<void> {
     checkNotArchived(this.#soon);
-    if (this.#broken !== undefined) this.#forget();
+    this.#broken = undefined;
     const refusal = why === "created" ? null : whyTooLittle(this.#now, order, why);
     if (refusal) throw new TooLittleMoney(refusal);
     if (why !== "created") await this.#checkPrices(order.budget_usd);
@@ -250,9 +272,16 @@ export class Agent {
     // Those who were stopped may still be putting their things away.
     if (!isAtWork(this.#soon.agent.status)) await this.#putAway();
     const isOpen = this.#soon.agent.run?.finished === null; // it may have ended meanwhile, and another begun
-    if (isOpen && this.#tasks.size === 0 && !this.#starting)
-      await this.start(isAtWork(this.#soon.agent.status) ? "recovered" : "resumed");
-    return "";
+    if (!isOpen || this.#tasks.size > 0 || this.#starting) return "";
+    const why = isAtWork(this.#soon.agent.status) ? "recovered" : "resumed";
+    return this.start(why).then(
+      () => "",
+      (error: unknown) => {
+        // What was said is recorded: to have it said again would be to have it twice.
+        if (isForWantOfRoom(error)) return ` ${created.name} goes on when there is room on the disk again.`;
+        throw error;
+      },
+    );
   }
 
   /** A budget can only be kept where the prices of all who go on are known: said before anything goes on. */
@@ -300,7 +329,10 @@ export class Agent {
       // Who is just beginning would not hear it.
       await this.#starting?.catch(() => {});
       this.#work.abort(new Error("stopped"));
-      await this.idle();
+      // That the record could not be kept was told when it happened; all have ended.
+      await this.idle().catch((error: unknown) => {
+        if (!(error instanceof StoreError)) throw error;
+      });
     } finally {
       this.#resting = false;
     }
@@ -508,15 +540,15 @@ export class Agent {
 
   /** What was appended and refused was never decided. */
   #forget(): void {
-    this.#broken = undefined;
     this.#soon = structuredClone(this.#now);
-    this.#teamOf = undefined;
+    this.#teamOf?.team.recount();
   }
 
   /** The record could not be kept, or we have a bug: stop everything, lose nothing, say so. */
   #fail(error: unknown): void {
     this.#broken ??= error;
     this.#work.abort(error);
+    if (isForWantOfRoom(error) && !this.#isClosed) this.#house.hadNoRoom(this.log.id);
   }
 }
 

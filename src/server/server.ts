@@ -51,7 +51,10 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     // Believed of the one proxy that is named, and of nobody else.
     trustProxy: config.proxy ? [config.proxy.address] : false,
     routerOptions: { maxParamLength: 5000 },
-    requestTimeout: 60_000,
+    // Who opens connections and says nothing, or says it a byte at a time, does not hold them for long.
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
+    requestTimeout: 30_000,
+    connectionTimeout: 120_000,
     // What was asked is answered; `stopOnSignals` sees to it that nobody takes too long.
     forceCloseConnections: "idle",
     genReqId: requestId,
@@ -78,6 +81,10 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   await registerEvents(app, { runtime });
   registerMetrics(app, { runtime });
   if (webDir !== undefined) pageRoutes(api, webDir);
+  runtime.store.onTrouble((trouble) => {
+    if (trouble) app.log.error({ err: trouble }, "nothing can be recorded");
+    else app.log.info("there is room again: what is said and done is recorded");
+  });
   return app;
 }
 
