@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -71,6 +71,22 @@ test("a team's coordinator hands out the work, waits and finishes; workers write
     "Aab",
   ]);
   expect(await seen("crew")).toEqual({ first_ns: expect.any(String), requests: 3, last_turn: 3, coordinator: 3 });
+});
+
+test("a worker of a team without turns asks its human again and again; when those came who may have been spoken to is told", async () => {
+  const tool = (name) => ({ type: "function", function: { name } });
+  const said = { role: "assistant", content: "…" };
+  const asks = (...messages) => ask("askers", { messages, tools: [tool("publish")] }, "0x2");
+  const replies = [await asks(), await asks(said)];
+  await ask("crew-2", { messages: [], tools: [tool("publish")] }, "3x2");
+  await ask("crew-2", { messages: [], tools: [tool("finish")] }, "3x2");
+
+  expect(replies.map(({ tool_calls }) => tool_calls.map((call) => call.function.arguments))).toEqual([
+    ['{"question":"1. What do you think?"}'],
+    ['{"question":"2. What do you think?"}'],
+  ]);
+  const arrivals = [await seen("askers/arrivals"), await seen("crew-2/arrivals"), await seen("nobody/arrivals")];
+  expect(arrivals.map((each) => each.length)).toEqual([2, 1, 0]);
 });
 
 test.each(["floor-streamed", "floor-json"])("%s does the work and keeps all of it", async (contestant) => {
@@ -152,3 +168,31 @@ test("a memory is indexed and searched, and every search finds something", async
 async function seen(run) {
   return (await fetch(`${url}/${run}`)).json();
 }
+
+test("a home is opened again, and a server is looked at and asked", async () => {
+  const run = async (scenario, job) => {
+    const told = { contestant: "agiraph", scenario, home: join(home, scenario), ...job };
+    await mkdir(told.home);
+    const { stdout } = await promisify(execFile)(process.execPath, [here("./contestant.mjs"), JSON.stringify(told)]);
+    return Object.keys(JSON.parse(stdout));
+  };
+  expect(await run("restart", { agents: 2, facts: 4_000 })).toEqual([
+    "ready_ms",
+    "again_ms",
+    "idle_kb",
+    "open_kb",
+    "rss_mb",
+  ]);
+  const job = { idle: 3, working: 2, facts: 200, clients: 4, seconds: 1, asks: 50, turnMs: 50 };
+  expect(await run("server", job)).toEqual([
+    "get_ms",
+    "get_p99_ms",
+    "fact_ms",
+    "fact_p99_ms",
+    "append_p99_ms",
+    "facts_a_second",
+    "idle_kb",
+    "grown_mb",
+    "rss_mb",
+  ]);
+});

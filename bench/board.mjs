@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { setTimeout as after } from "node:timers/promises";
-import { apply, begin, isStageDone, openRuntime } from "../dist/bundle/index.js";
+import { openRuntime } from "../dist/bundle/index.js";
+// Of one copy with the scheduler: what waits is known beside the board, not in it.
+import { apply, begin, isStageDone } from "../src/projections/index.ts";
 import { assignments } from "../src/runtime/scheduler.ts";
 
 /**

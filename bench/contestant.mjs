@@ -16,7 +16,7 @@ const sockets = [];
 if (job.scenario === "growth") subscribe("net.client.socket", ({ socket }) => sockets.push(socket));
 const { open } = await import(`./contestants/${job.contestant}.mjs`);
 
-const figures = await { turn, team, growth, cold, board, memory, restart }[job.scenario]();
+const figures = await { turn, team, growth, cold, board, memory, restart, server, human, answer }[job.scenario]();
 process.stdout.write(`${JSON.stringify({ ...figures, rss_mb: process.resourceUsage().maxRSS / 1024 })}\n`, () =>
   process.exit(0),
 );
@@ -102,6 +102,21 @@ async function memory() {
 async function restart() {
   const { restartCost } = await import("./restart.mjs");
   return restartCost(`${job.home}/long`, job);
+}
+
+async function server() {
+  const { serverCost } = await import("./server.mjs");
+  return serverCost(`${job.home}/home`, job);
+}
+
+async function human() {
+  const { wordsToCoordinator } = await import("./human.mjs");
+  return inHome("measured", job.measured, (contestant) => wordsToCoordinator(contestant, job));
+}
+
+async function answer() {
+  const { answersToWorkers } = await import("./human.mjs");
+  return inHome("measured", job.measured, (contestant) => answersToWorkers(contestant, job));
 }
 
 async function warmUp() {

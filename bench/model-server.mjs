@@ -14,6 +14,8 @@ import { createServer } from "node:http";
  * M5. A team's coordinator (it has `finish`) hires the workers and gives each a node in its first turn, waits for the news, and
  *     finishes when all are completed; its calls are counted apart. A worker (it has `publish`) does the same n turns as
  *     everyone, the last but one of which writes the file that the last one publishes.
+ * M6. A worker of a team with 0 turns asks its human in every turn. `GET /<run>/arrivals` tells when the requests came
+ *     that a human's word can have led to: the coordinator's, and those of workers who ask.
  */
 const WORDS =
   "The next thing worth keeping is written down before anything else happens to it, so nothing is lost here.";
@@ -25,11 +27,13 @@ const STREAM = Buffer.from('"stream":true');
 const PIECES = 22;
 
 const runs = new Map();
+const arrivals = new Map();
 const replies = new Map();
 
 const server = createServer((request, response) => {
   const [, run, work, latency] = request.url.split("/");
-  if (request.method === "GET") return sendJson(response, runs.get(run) ?? UNSEEN);
+  if (request.method === "GET")
+    return sendJson(response, work === "arrivals" ? (arrivals.get(run) ?? []) : (runs.get(run) ?? UNSEEN));
   const [turns, workers = 0] = work.split("x").map(Number);
   const arrived = process.hrtime.bigint();
   const chunks = [];
@@ -40,6 +44,7 @@ const server = createServer((request, response) => {
     const finish = body.includes(FINISH);
     const leads = workers > 0 && finish;
     record(run, turn, arrived, leads);
+    if (leads || turns === 0) arrivals.set(run, [...(arrivals.get(run) ?? []), String(arrived)]);
     const part = leads
       ? leadershipFor(turn, workers, count(body, COMPLETED))
       : partFor(turn, turns, finish ? "finish" : body.includes(PUBLISH) ? "publish" : undefined);
@@ -68,6 +73,7 @@ function record(run, turn, arrived, leads) {
 
 /** What a worker does in its turn k of n: a note, and at the end whatever it has to end with. */
 function partFor(turn, turns, ending) {
+  if (turns === 0) return { words: "I ask.", calls: [["ask_human", { question: `${turn}. What do you think?` }]] };
   if (turn >= turns) return ending ? endings[ending] : { words: `Done. ${WORDS}` };
   if (turn === turns - 1 && ending === "publish")
     return { words: "I write it down.", calls: [["write_file", { path: "scratch/notes.md", content: WORDS }]] };

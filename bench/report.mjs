@@ -69,6 +69,20 @@ const tables = [
     ["restart.again_ms", "once more, ms", 0],
     ["restart.idle_kb", "KB of an agent that rests", 1],
     ["restart.open_kb", "KB of one that is open", 0],
+    ["human.p50_ms", "a human's word to the coordinator's request, ms", 1],
+    ["human.p99_ms", "99th of 100, ms", 1],
+    ["answer.p50_ms", "an answer to the worker's request, ms", 1],
+    ["answer.p99_ms", "99th of 100, ms", 1],
+  ],
+  [
+    ["server.get_p99_ms", "GET /agents/{id}, 99th of 100, ms", 1],
+    ["server.get_ms", "median", 1],
+    ["server.fact_p99_ms", "fact to client, 99th of 100, ms", 0],
+    ["server.fact_ms", "median", 0],
+    ["server.append_p99_ms", "of which to the disk, at most", 0],
+    ["server.facts_a_second", "facts delivered a second", 0],
+    ["server.idle_kb", "KB of an agent that rests", 1],
+    ["server.grown_mb", "MB grown over the run", 1],
   ],
 ];
 

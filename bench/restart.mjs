@@ -79,6 +79,20 @@ async function makeHome(root, agents, facts) {
   await store.close();
 }
 
+/** So many agents that ended in peace, each with so many facts. */
+export async function restHome(root, agents, facts) {
+  const { openStore } = await import("../src/store/open-store.ts");
+  const { saveSituation, situationOf } = await import("../src/runtime/inspect.ts");
+  const store = await openStore({ root, clock: { now: Date.now } });
+  for (let i = 0; i < agents; i++) {
+    const log = await store.create(`agent-${String(i).padStart(4, "0")}`);
+    await write(log, facts - ENDING.length);
+    await log.append({ facts: ENDING }).durable;
+    await saveSituation(log, await situationOf(log));
+  }
+  await store.close();
+}
+
 const UNKEPT = 900;
 
 async function write(log, until) {

@@ -22,7 +22,7 @@ import { judge } from "./targets.mjs";
  *     in the last minutes, so that removing one contestant's home would slow whoever comes next.
  * B5. Time never fails a run. Only `--check` turns missed targets into exit code 1.
  */
-const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,memory,restart,bytes] [--contestants floor-streamed,agiraph,…]
+const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,memory,restart,server,human,answer,bytes] [--contestants floor-streamed,agiraph,…]
                 [--quick] [--no-peers] [--check]`;
 const CHILD_LIMIT_MS = 120_000;
 
@@ -85,7 +85,8 @@ async function measure(contestant, scenario, { job, conversations }) {
   };
   const started = process.hrtime.bigint();
   const figures = await runChild(told);
-  if (!measured) return figures;
+  // How many calls a team makes while somebody talks to it depends on how long that takes.
+  if (!measured || conversations === undefined) return figures;
   const { coordinator, ...seen } = await (await fetch(`${server.url}/${run}-measured`)).json();
   // A coordinator is woken by news that comes one by one or together: its calls cannot be told beforehand.
   const expected = conversations * job.measured.turns;
@@ -133,7 +134,7 @@ function readOptions() {
   try {
     const { values } = parseArgs({
       options: {
-        only: { type: "string", default: "turn,team,growth,cold,board,memory,restart" },
+        only: { type: "string", default: "turn,team,growth,cold,board,memory,restart,server,human,answer" },
         contestants: { type: "string" },
         quick: { type: "boolean", default: false },
         peers: { type: "boolean", default: true },

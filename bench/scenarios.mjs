@@ -64,5 +64,27 @@ export function scenarios({ quick }) {
       budgetMs: 60_000,
       only: "ours",
     },
+    server: {
+      title: "the server with 450 agents at rest and 50 at work; 100 clients look on, one asks 100 times a second",
+      job: { idle: 450, working: 50, facts: 1_000, clients: 100, seconds: quick ? 5 : 20, asks: 100, turnMs: 500 },
+      conversations: 0,
+      repetitions: quick ? 1 : 3,
+      budgetMs: 90_000,
+      only: "ours",
+    },
+    human: {
+      title: "a human's word to the coordinator, who waits while 50 workers work at 20 ms; 300 words to 6 teams",
+      job: { teams: 6, words: 50, warmUpWords: 10, measured: { turns: 100_000, latency: 200, workers: 50 } },
+      repetitions: quick ? 1 : 3,
+      budgetMs: 90_000,
+      only: "ours",
+    },
+    answer: {
+      title: "50 workers wait for their human; 300 answers in 6 teams, now to one, now to another",
+      job: { teams: 6, words: 50, warmUpWords: 10, measured: { turns: 0, latency: 20, workers: 50 } },
+      repetitions: quick ? 1 : 3,
+      budgetMs: 90_000,
+      only: "ours",
+    },
   };
 }

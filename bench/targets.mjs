@@ -40,6 +40,10 @@ export function judge(table) {
     target("a search among 100,000 remembered sections", figure(OURS, "memory.query_ms"), 50, " ms"),
     target("ready with 1,000,000 facts over 100 agents", figure(OURS, "restart.ready_ms"), 3_000, " ms"),
     target("memory of an agent that rests", figure(OURS, "restart.idle_kb"), 200, " KB"),
+    target("GET /agents/{id} under load, 99th of 100", figure(OURS, "server.get_p99_ms"), 50, " ms"),
+    target("fact to client under load, 99th of 100", figure(OURS, "server.fact_p99_ms"), 50, " ms"),
+    target("a human's word to the coordinator's next request, p99", figure(OURS, "human.p99_ms"), 20, " ms"),
+    target("a human's answer to the worker's next request, p99", figure(OURS, "answer.p99_ms"), 20, " ms"),
     target("start to first request, to the floor's", toFloor("cold.first_request_ms"), 3),
   ].filter(({ ratio }) => Number.isFinite(ratio) && ratio > 0);
 }

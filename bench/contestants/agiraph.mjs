@@ -23,14 +23,19 @@ export async function open({ baseUrl, home }) {
   });
   const equipment = equip(settings);
   const runtime = await openRuntime(settings, { tools: (...bound) => [...equipment.tools(...bound), note] });
-  const completed = async (name) => {
+  const begin = async (name) => {
     const agent = await runtime.create({ goal: GOAL, name, model: `openai-compatible/bench/${MODEL}` });
     agent.onDelta(() => {});
+    return agent;
+  };
+  const completed = async (name) => {
+    const agent = await begin(name);
     await agent.idle();
     if (agent.now.agent.status !== "completed") throw new Error(`The agent is ${agent.now.agent.status}.`);
     return agent.now;
   };
   return {
+    begin,
     async converse(worker, onTurn) {
       heard = onTurn;
       await completed(worker);

@@ -1,9 +1,8 @@
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR } from "../protocol/index.ts";
 import type { Activity } from "./activity.ts";
-import { asleepWords } from "./asleep.ts";
 import { LiveRegion } from "./live-region.ts";
-import { standingWords } from "./look.ts";
+import { type Standing, standingWords } from "./look.ts";
 import type { StoryLine } from "./story.ts";
 import { storyText } from "./story-text.ts";
 import type { Terminal } from "./terminal.ts";
@@ -21,19 +20,32 @@ export interface ChatView {
 export function liveChat(
   { stderr, errPaint: paint }: Terminal,
   now: () => Situation,
+  standing: () => Standing,
   activity: Activity,
   prompt: (columns: number) => string[],
 ): ChatView {
-  const region = new LiveRegion(stderr, { after }, (columns) => [
-    paint.dim(cut(headOf(now(), activity), columns)),
-    ...prompt(columns),
-  ]);
+  // Asked when something happens and once a second: a process that was killed says nothing more.
+  let stands = standing();
+  let isStale = false;
+  const region = new LiveRegion(stderr, { after }, (columns) => {
+    if (isStale) stands = standing();
+    isStale = false;
+    return [paint.dim(cut(headOf(now(), stands, activity), columns)), ...prompt(columns)];
+  });
+  const refresh = () => {
+    isStale = true;
+    region.refresh();
+  };
+  const ticking = setInterval(refresh, 1000);
   return {
     tell: (lines) => region.print(...lines.flatMap((line) => storyText(line, stderr.columns ?? 80, paint))),
     note: (...lines) => region.print(...lines),
-    refresh: () => region.refresh(),
+    refresh,
     echo: () => region.echo(),
-    close: () => region.close(),
+    close() {
+      clearInterval(ticking);
+      region.close();
+    },
   };
 }
 
@@ -50,12 +62,20 @@ export function plainChat(terminal: Terminal): ChatView {
   };
 }
 
-function headOf(now: Situation, activity: Activity): string {
-  const { created, status } = now.agent;
-  const asleep = () => asleepWords(now, Date.now() / 1000);
-  const doing = status === "working" ? (asleep() ?? activity.get(COORDINATOR)) : undefined;
-  return plain([created.name, standingWords(status, now), ...(doing ? [`coordinator: ${doing}`] : [])].join(" · "));
+function headOf(now: Situation, standing: Standing, activity: Activity): string {
+  const words = standingWords(standing, now, Date.now() / 1000);
+  const doing = words === "working" ? activity.get(COORDINATOR) : undefined;
+  const next = doing ? `coordinator: ${doing}` : IF_SPOKEN_TO[standing];
+  return plain([now.agent.created.name, words, ...(next ? [next] : [])].join(" · "));
 }
+
+/** What comes of a line that is typed while nobody works. */
+const IF_SPOKEN_TO: Partial<Record<Standing, string>> = {
+  completed: "what you say is its next goal",
+  stopped: "goes on when you speak to it",
+  failed: "goes on when you speak to it",
+  interrupted: "goes on when you speak to it",
+};
 
 function after(ms: number, then: () => void): () => void {
   const timer = setTimeout(then, ms);

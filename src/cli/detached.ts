@@ -53,7 +53,7 @@ export async function detach(call: Invocation, words: readonly string[], input: 
   else await terminal.printLines([born.id]);
   terminal.say(`${born.name} works in the background (pid ${child.pid}).`);
   terminal.say(
-    `Look: ${commandLine(call, "show", born.id)} · follow: ${commandLine(call, "logs", born.id, "-f")} · stop: ${commandLine(call, "stop", born.id)}`,
+    `Look: ${commandLine(call, "show", born.id)} · follow: ${commandLine(call, "logs", born.id, "-f")} · talk: ${commandLine(call, "chat", born.id)} · stop: ${commandLine(call, "stop", born.id)}`,
   );
   return EXIT.done;
 }

@@ -2,6 +2,8 @@ import { execFile } from "node:child_process";
 import { access, constants, statfs } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { keyState } from "../models/key.ts";
+import { channelsOf } from "../runtime/channels.ts";
+import type { Settings } from "../runtime/settings.ts";
 import { openSandbox } from "../sandbox/index.ts";
 import { bytes } from "./format.ts";
 import { liveHolder } from "./look.ts";
@@ -70,6 +72,18 @@ export function checkKeys(env: Environment): Check[] {
       });
     return found.length > 0 ? found : [{ name, state: "missing", detail: `none of ${keys.join(", ")}`, costs }];
   });
+}
+
+/** Nothing is posted: somebody would be disturbed by it. */
+export function checkChannels(settings: Settings): Check[] {
+  const name = "channels";
+  try {
+    const channels = channelsOf(settings).map((channel) => `${channel.name} (${channel.to.join(", ")})`);
+    return channels.length === 0 ? [] : [{ name, state: "ok", detail: channels.join(", ") }];
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    return [{ name, state: "broken", detail, costs: "nothing runs until it is mended" }];
+  }
 }
 
 const OLLAMA = "http://127.0.0.1:11434";

@@ -2,9 +2,10 @@ import type { Fact, Outcome } from "../protocol/index.ts";
 import { waitingWords } from "./activity.ts";
 import { amount, milliseconds, money, spentOf } from "./format.ts";
 import { POLICY, stageTitle } from "./stage-words.ts";
+import { triggerWords } from "./trigger-words.ts";
 import { headline, plain } from "./width.ts";
 
-/** A fact in one readable line, without its number and time. Facts of a kind not named here are shown as they are. */
+/** A fact in one readable line, without its number and time. A test holds that there are words for every kind. */
 export function factLine(fact: Fact): string {
   return plain(wordsOf(fact));
 }
@@ -32,7 +33,13 @@ function wordsOf(fact: Fact): string {
     case "run.finished":
       return `${fact.data.run_id}: ${headline(outcomeWords(fact.data.outcome))}`;
     default:
-      return workWordsOf(fact) ?? peopleWordsOf(fact) ?? thoughtWordsOf(fact) ?? JSON.stringify(fact.data);
+      return (
+        workWordsOf(fact) ??
+        peopleWordsOf(fact) ??
+        thoughtWordsOf(fact) ??
+        triggerWords(fact) ??
+        JSON.stringify(fact.data)
+      );
   }
 }
 
@@ -55,6 +62,8 @@ function workWordsOf(fact: Fact): string | undefined {
       const after = dependencies.length > 0 ? ` after ${dependencies.join(", ")}` : "";
       return `${node_id}${part}${after}: ${headline(task)}`;
     }
+    case "node.released":
+      return fact.data.node_id;
     case "node.reserved":
       return `${fact.data.node_id} for ${fact.data.worker_id}`;
     case "node.assigned":
@@ -92,7 +101,8 @@ function peopleWordsOf(fact: Fact): string | undefined {
     case "worker.retired":
       return fact.data.worker_id;
     case "worker.waiting":
-      return `${onNode(fact.data)} ${waitingWords(fact.data)}`;
+      // Alone, it does not tell a team that works from the sleep between two cycles.
+      return `${onNode(fact.data)} ${fact.data.for === "news" ? "waits for news" : waitingWords(fact.data)}`;
     case "worker.checkpointed":
       return `${onNode(fact.data)}: ${headline(fact.data.summary)}`;
     case "message.sent": {

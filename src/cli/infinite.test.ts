@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { CliProcess } from "./testing/cli-process.ts";
 import { lines, scriptedAgent } from "./testing/scripted-agent.ts";
 
@@ -36,6 +36,23 @@ test("run --mode infinite works in cycles; Ctrl-C stops it, resume goes on with 
   expect((await call("stop", "paint")).code).toBe(0);
   const ended = await second.ended;
   expect({ code: ended.code, cycles: checkpoints(lines(ended)) }).toEqual({ code: 130, cycles: told(3, 4) });
+});
+
+test("between the cycles of an infinite agent ls, show and workers say that it sleeps", async () => {
+  await scripted([cycle(1)]);
+  const working = start("--mode", "infinite", "--every", "1h");
+  await working.saw("Cycle 1");
+  const asleep = /asleep until (\d{4}-\d\d-\d\d )?\d\d:\d\d/;
+  const said = async (command: string, line: string) => {
+    const words = command === "ls" ? ["ls"] : [command, "paint"];
+    const shown = (await call(...words)).stdout.split("\n").find((each) => each.startsWith(line)) ?? "";
+    return asleep.test(shown) ? "asleep" : shown;
+  };
+  await vi.waitFor(async () => expect(await said("workers", "coordinator")).toBe("asleep"), 10_000);
+  expect([await said("ls", "paint-house"), await said("show", "Status")]).toEqual(["asleep", "asleep"]);
+  expect(await standing()).toEqual(["working"]);
+  working.signal("SIGINT");
+  await working.ended;
 });
 
 test("how long it sleeps is said by --every or config.json, and only to an infinite agent", async () => {

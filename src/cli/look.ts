@@ -7,6 +7,7 @@ import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
 import { lockFile } from "../store/paths.ts";
 import type { AgentLog, Store } from "../store/store.ts";
+import { asleepWords } from "./asleep.ts";
 import { UsageError } from "./exit-code.ts";
 import type { Invocation } from "./invocation.ts";
 
@@ -60,10 +61,11 @@ export function whileWorking(status: string, standing: Standing): string {
   return standing === "failed" || standing === "idle" ? "stopped" : standing;
 }
 
-/** A status as people read it. */
-export function standingWords(status: Standing, { questions }: Pick<Situation, "questions">): string {
+/** A status as people read it, at a time in seconds. */
+export function standingWords(status: Standing, now: Situation, at: number): string {
+  if (status === "working") return asleepWords(now, at) ?? status;
   if (status !== "waiting_for_human") return status;
-  const open = Object.keys(questions.open).length;
+  const open = Object.keys(now.questions.open).length;
   return open > 1 ? `needs you (${open} questions)` : "needs you";
 }
 

@@ -1,10 +1,11 @@
+import { isAtWork } from "../projections/index.ts";
 import { allSituations } from "../runtime/inspect.ts";
 import { openRuntime } from "../runtime/open-runtime.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Settings } from "../runtime/settings.ts";
 import { HomeInUse } from "./exit-code.ts";
 import { commandLine, type Invocation } from "./invocation.ts";
-import { lookAt, standingOf } from "./look.ts";
+import { lookAt } from "./look.ts";
 
 /** The home, to work in. When another process works there already, says on what, and what to do about it. */
 export async function openHome(call: Invocation, settings: Settings): Promise<Runtime> {
@@ -20,8 +21,15 @@ export async function openHome(call: Invocation, settings: Settings): Promise<Ru
 async function whoIsThere(call: Invocation): Promise<string | undefined> {
   const { store, holder, settings } = await lookAt(call);
   const { situations } = await allSituations(store);
-  const working = situations.find((now) => standingOf(now, holder) === "working");
-  if (!holder || !working) return undefined;
+  if (!holder) return undefined;
+  // Also one that waits for its human; of those that are done, the record does not tell whose time is kept.
+  const working = situations.find(({ agent }) => isAtWork(agent.status) && agent.updated_ts >= holder.started_ts);
+  if (!working)
+    return (
+      `The home ${settings.home} is in use by pid ${holder.pid}, which works on no agent now: ` +
+      "it keeps time for one that is done, or is about to end. Ctrl-C in its terminal ends it; " +
+      "or give this one a home of its own with --home DIR."
+    );
   const { id, created } = working.agent;
   return (
     `The home ${settings.home} is in use by pid ${holder.pid}, which works on ${created.name} (${id}). ` +

@@ -37,7 +37,7 @@ async function exitCodeOf(words: string[], terminal: Terminal): Promise<ExitCode
     // `npm start` alone is the whole thing: API and page. The program's own name alone asks what it can do.
     const isNpmStart = words.length === 0 && terminal.env.npm_lifecycle_event === "start";
     if (words.length === 0 && !isNpmStart) program.outputHelp();
-    else await program.parseAsync(isNpmStart ? ["serve"] : words, { from: "user" });
+    else await program.parseAsync(isNpmStart ? ["serve"] : withHelp(words), { from: "user" });
     return code;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportFailure(error, terminal, words.includes("--json"));
@@ -243,6 +243,8 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
       does(async (call, shell: string) => (await import("./commands/completion.ts")).completion(call, shell, program)),
     );
 
+  for (const command of program.commands)
+    command.showHelpAfterError(`\`agiraph ${command.name()} --help\` shows how it is meant.`);
   return program;
 }
 
@@ -305,4 +307,9 @@ function tokens(text: string): number {
 function sequence(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("It must be the number of a fact, e.g. 120.");
   return Number(text);
+}
+
+/** `agiraph help run` asks what `agiraph run --help` asks. */
+function withHelp(words: string[]): string[] {
+  return words[0] === "help" ? [...words.slice(1), "--help"] : words;
 }

@@ -25,7 +25,7 @@ export async function runServed(
     tellParent({ id: made.id, name: made.name });
     return EXIT.done;
   }
-  return watch(call, settings.home, made, 0);
+  return watch(call, server, settings.home, made, 0);
 }
 
 export async function resumeServed(
@@ -40,12 +40,18 @@ export async function resumeServed(
   terminal.say(
     terminal.errPaint.dim(`Agent: ${resumed.name} (${resumed.id}) goes on with ${resumed.model}, in the server`),
   );
-  return watch(call, settings.home, resumed, now.seq);
+  return watch(call, server, settings.home, resumed, now.seq);
 }
 
-async function watch(call: Invocation, home: string, { id }: AgentSummary, after: number): Promise<ExitCode> {
+async function watch(
+  call: Invocation,
+  server: ApiClient,
+  home: string,
+  { id }: AgentSummary,
+  after: number,
+): Promise<ExitCode> {
   const store = await lookAtHome(home);
-  const agent = await ServedAgent.open(home, await store.open(id as AgentId));
+  const agent = await ServedAgent.open(home, server, await store.open(id as AgentId));
   try {
     return await watchTeam(agent, after, call);
   } finally {

@@ -3,24 +3,28 @@ import type { Fact } from "../protocol/index.ts";
 import { askControl } from "../runtime/control.ts";
 import { controlPath } from "../runtime/control-path.ts";
 import { situationOf } from "../runtime/inspect.ts";
+import type { ApiClient } from "../server/client.ts";
 import type { AgentLog } from "../store/store.ts";
+import type { Delta } from "../workers/carry-out.ts";
 import { sayElsewhere } from "./speaker.ts";
 import type { Watched } from "./watch-team.ts";
 
 /**
- * An agent that works in the server's process, as a terminal sees it: what happens is read from its log, what the person
- * says goes to the server. So a terminal that closes takes nothing with it.
+ * An agent that works in the server's process, as a terminal sees it: what happens is read from its log, streamed words
+ * come by its socket, what the person says goes to the server. So a terminal that closes takes nothing with it.
  */
 export class ServedAgent implements Watched {
   readonly now: Situation;
   readonly log: Watched["log"];
   readonly #home: string;
+  readonly #server: ApiClient;
   readonly #listeners = new Set<(fact: Fact) => void>();
   readonly #leaving = new AbortController();
   readonly #following: Promise<void>;
 
-  private constructor(home: string, log: AgentLog, now: Situation, keepAlive: NodeJS.Timeout) {
+  private constructor(home: string, server: ApiClient, log: AgentLog, now: Situation, keepAlive: NodeJS.Timeout) {
     this.#home = home;
+    this.#server = server;
     this.now = now;
     const { dir, read } = log;
     const self = this;
@@ -39,20 +43,20 @@ export class ServedAgent implements Watched {
   }
 
   /** The log as another process writes it. */
-  static async open(home: string, log: AgentLog): Promise<ServedAgent> {
+  static async open(home: string, server: ApiClient, log: AgentLog): Promise<ServedAgent> {
     const now = await situationOf(log);
     // Waiting for another process' file keeps nobody alive by itself.
     return new ServedAgent(
       home,
+      server,
       log,
       now,
       setInterval(() => {}, 60_000),
     );
   }
 
-  /** Words are streamed to whoever follows the server's own socket; here they come with the facts. */
-  onDelta(): () => void {
-    return () => {};
+  onDelta(listener: (delta: Delta) => void): () => void {
+    return this.#server.onDelta(this.now.agent.id, this.now.seq, listener);
   }
 
   send(text: string, to?: string): Promise<string> {

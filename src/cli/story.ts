@@ -7,14 +7,11 @@ import { nameOf } from "./names.ts";
 import { questionText } from "./question-text.ts";
 import { Speech } from "./speech.ts";
 import { isTold, POLICY } from "./stage-words.ts";
+import { laterLines } from "./story-later.ts";
+import { line, type StoryLine } from "./story-line.ts";
 import { headline, plain, plainLines } from "./width.ts";
 
-/** One line of what a person sees happen: who, with which mark, what. */
-export interface StoryLine {
-  who: string;
-  mark: "says" | "tells" | "asks" | "to_you" | "done" | "failed" | "begins" | "new" | "leaves" | "stage" | "warning";
-  text: string;
-}
+export type { StoryLine } from "./story-line.ts";
 
 /** What these do is a fact of its own, and that is told; only when they fail is there something to tell of the call. */
 const TOLD_BY_FACTS = new Set([
@@ -29,6 +26,12 @@ const TOLD_BY_FACTS = new Set([
   "reconvene",
   "finish",
   "conclude",
+  "schedule",
+  "cancel_trigger",
+  "offer_insight",
+  "accept_insight",
+  "decline_insight",
+  "memory_write",
 ]);
 
 /** Tells what a team does as it happens: what is said, each tool call with how it ended, work made and done, its cost. */
@@ -80,7 +83,13 @@ export class Story {
       case "model.warned":
         return this.#once(`${fact.data.model}: ${fact.data.message}`) ? asideOf(fact, named) : [];
       default:
-        return workLines(fact, named) ?? peopleLines(fact, named) ?? humanLines(fact, named) ?? asideOf(fact, named);
+        return (
+          workLines(fact, named) ??
+          peopleLines(fact, named) ??
+          humanLines(fact, named) ??
+          laterLines(fact, named) ??
+          asideOf(fact, named)
+        );
     }
   }
 
@@ -138,6 +147,8 @@ function workLines(fact: Fact, named: Named): StoryLine[] | undefined {
     }
     case "node.started":
       return [line(fact.data.node_id, "begins", named(fact.data.worker_id))];
+    case "node.released":
+      return [line(fact.data.node_id, "new", "may begin")];
     case "node.reopened":
       return [line(fact.data.node_id, "new", "goes on where it was")];
     case "node.retried":
@@ -238,9 +249,4 @@ function asideOf(fact: Fact, named: Named): StoryLine[] {
     default:
       return [];
   }
-}
-
-function line(who: string, mark: StoryLine["mark"], text: string): StoryLine {
-  // Indentation tells something in what is said; elsewhere it is only noise.
-  return { who, mark, text: mark === "says" || mark === "tells" ? plainLines(text).join(" ").trimEnd() : plain(text) };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { table } from "./table.ts";
+import { table, tableWidth } from "./table.ts";
 
 const rows = [
   [{ text: "NAME" }, { text: "STATUS" }, { text: "GOAL" }],
@@ -15,4 +15,15 @@ test("without a width nothing is cut", () => {
     "NAME  STATUS     GOAL",
     "日本  <completed>  Survey everything",
   ]);
+});
+
+test("what has no room is left out, its colour and gap too: nothing is torn", () => {
+  const paint = (text: string) => `<${text}>`;
+  const painted = rows.map((row) => row.map(({ text }) => ({ text, paint })));
+  expect([17, 15, 5].map((width) => table(painted, width))).toEqual([
+    ["<NAME>  <STATUS>", "<日本>  <completed>"],
+    ["<NAME>  <STATUS>", "<日本>  <completed>"],
+    ["<NAME>", "<日本>"],
+  ]);
+  expect(tableWidth(rows)).toBe(34);
 });

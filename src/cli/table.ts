@@ -14,15 +14,24 @@ export function table(rows: readonly (readonly Cell[])[], width: number): string
     let line = "";
     let used = 0;
     row.forEach((cell, i) => {
+      // Not even a gap: what is wider than the terminal is torn there.
+      if (used >= width) return;
       const isLast = i === columns - 1;
       const room = Math.max(0, Math.min(widths[i] ?? 0, width - used));
       const text = cut(cell.text, isLast ? width - used : room);
       const painted = cell.paint ? cell.paint(text) : text;
-      line += isLast ? painted : painted + pad("", room - widthOf(text)) + GAP;
+      const gap = Math.min(GAP.length, width - used - room);
+      line += isLast ? painted : painted + pad("", room - widthOf(text) + gap);
       used += room + GAP.length;
     });
     return line.trimEnd();
   });
+}
+
+/** How wide the table is where nothing has to be cut. */
+export function tableWidth(rows: readonly (readonly Cell[])[]): number {
+  const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => widthOf(row[i]?.text ?? "")))) ?? [];
+  return widths.reduce((sum, width) => sum + width, (widths.length - 1) * GAP.length);
 }
 
 const GAP = "  ";

@@ -28,6 +28,9 @@ test("where nobody can answer, the question and the command to answer it are sai
     standing: ["waiting_for_human"],
   });
 
+  const slip = await call("answer", "paint", "7");
+  expect([slip.code, lines(slip)]).toEqual([1, ["✗ question-1 has no choice 7: give 1 to 2, or your own words."]]);
+
   const answered = await call("answer", "paint", "1");
   expect({ code: answered.code, result: answered.stdout.split("\n")[0], words: lines(answered).slice(0, 2) }).toEqual({
     code: 0,
@@ -36,6 +39,26 @@ test("where nobody can answer, the question and the command to answer it are sai
   });
   expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("Your human answers: Blue");
   provider.assertDone();
+});
+
+test("a home whose agent waits for its human is in use too, and says by whom; a number may be what was asked for", async () => {
+  await scripted([
+    ask({ question: "How many doors?", choices: ["1 door", "3 doors"], deadline_seconds: 600, default: "1" }),
+    finish("Painted."),
+  ]);
+  const waiting = start();
+  await waiting.saw("How many doors?");
+  const second = await run();
+  expect([second.code, lines(second)]).toEqual([
+    1,
+    [
+      expect.stringContaining(
+        `is in use by pid ${waiting.pid}, which works on paint-house (ID). Watch it: agiraph logs`,
+      ),
+    ],
+  ]);
+  expect((await call("answer", "paint", "7")).code).toBe(0);
+  expect(lines(await waiting.ended)).toContain("you         → coordinator: 7");
 });
 
 test("what cannot be answered or sent is refused in words, and nothing changes", async () => {

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type ProviderServer, startProviderServer } from "../testing/provider-server.ts";
 import { type TemporaryHome, temporaryHome } from "../testing/temporary-home.ts";
-import { mainFile, surroundings } from "./testing/cli-process.ts";
+import { agiraph, CliProcess, mainFile, surroundings } from "./testing/cli-process.ts";
 
 const exec = promisify(execFile);
 const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
@@ -265,6 +265,27 @@ describe.skipIf(!hasTmux)(
         "exit code 0",
       ]);
       expect(await pane.tmux("display-message", "-p", "#{cursor_flag}")).toBe("1\n");
+    });
+
+    test("chat beside a process that is killed says that the agent was interrupted, and what a line will do", async () => {
+      const env = { ...provider.env, AGIRAPH_HOME: join(folder.path, "home") };
+      const words = ["run", "Deep question", "--model", "ollama/test"];
+      const working = new CliProcess(words, { folder: folder.path, env });
+      await provider.reached("thought");
+      await pane.open(100, 40, `'${process.execPath}' '${mainFile}' chat deep`);
+      const head = async () => (await pane.screen()).find((line) => line.startsWith("deep-question ·"));
+      await vi.waitFor(async () => expect(await head()).toBe("deep-question · working"), 15_000);
+      // The last thing that this chat has done there; from now on nothing happens that it could notice.
+      const logs = () => agiraph(["logs", "deep"], { folder: folder.path, env });
+      await vi.waitFor(async () => expect((await logs()).stdout).toMatch(/message\.received .* by human/), 15_000);
+      working.signal("SIGKILL");
+      await working.ended;
+      await vi.waitFor(
+        async () => expect(await head()).toBe("deep-question · interrupted · goes on when you speak to it"),
+        15_000,
+      );
+      await pane.tmux("send-keys", "/quit", "Enter");
+      await pane.ended();
     });
   },
 );

@@ -123,6 +123,13 @@ test("resume of an agent that is done keeps time for its triggers, wakes it, and
   await run();
   const keeping = new CliProcess(["resume", "paint"], options());
   await keeping.saw("paint-house is done (It is dry.); asleep until ");
+  const [second, stop] = await Promise.all([run(), call("stop", "paint")]);
+  expect([second.code, lines(second), stop.code, lines(stop)]).toEqual([
+    1,
+    [expect.stringMatching(/is in use by pid \d+, which works on no agent now: it keeps time for one that is done/)],
+    0,
+    [`paint-house (ID) is not at work: it is completed. If pid ${keeping.pid} keeps its time, Ctrl-C there ends that.`],
+  ]);
   keeping.signal("SIGINT");
   const ended = await keeping.ended;
   const words = lines(ended);

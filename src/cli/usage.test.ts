@@ -20,7 +20,10 @@ test("alone it prints help, and every command that help names has its own", asyn
   const names = [...help.stdout.matchAll(/^ {2}([a-z]+) [^\n]*? {2,}\S/gm)].map((match) => match[1]);
   expect(names).toEqual([
     "run",
+    "serve",
+    "token",
     "ls",
+    "rm",
     "inbox",
     "show",
     "board",
@@ -49,6 +52,16 @@ test("alone it prints help, and every command that help names has its own", asyn
     });
 });
 
+test("help is also a word, as in many programs", async () => {
+  const [whole, one, asked, asOption] = await Promise.all([
+    call("help"),
+    call("help", "run"),
+    call("--help"),
+    call("run", "--help"),
+  ]);
+  expect([whole, one]).toEqual([asked, asOption]);
+});
+
 test("the version is the package's", async () => {
   expect(await call("--version")).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" });
 });
@@ -60,6 +73,9 @@ test("wrong usage ends with 2 and says what was meant", async () => {
     stdout: "",
     stderr: "✗ unknown command 'shwo'\n(Did you mean show?)\n`agiraph --help` shows how it is meant.\n",
   });
+  expect((await call("run")).stderr).toBe(
+    "✗ missing required argument 'goal'\n`agiraph run --help` shows how it is meant.\n",
+  );
   const wrong = [
     ["run"],
     ["run", "goal", "--mode", "sometimes"],
@@ -169,6 +185,33 @@ test("a damaged config.json is named with its line, and nothing else is done", a
   });
   const doctor = await call("doctor", "--home", home);
   expect({ code: doctor.code, told: doctor.stdout.includes("config.json:2") }).toEqual({ code: 1, told: true });
+});
+
+test("doctor names the channels, and the one whose secret is missing", async () => {
+  const home = join(folder.path, "home");
+  await mkdir(home, { recursive: true });
+  const channel = { type: "webhook", url: "https://example.org/x", secret_env: "PAGER_SECRET", to: ["ends"] };
+  await writeFile(join(home, "config.json"), JSON.stringify({ channels: { pager: channel } }));
+  const seen = async (env: Record<string, string>) => {
+    const { code, stdout } = await agiraph(["doctor", "--json", "--home", home], { folder: folder.path, env });
+    const { checks }: { checks: { name: string }[] } = JSON.parse(stdout);
+    return { code, channels: checks.filter(({ name }) => name === "channels") };
+  };
+  expect([await seen({}), await seen({ PAGER_SECRET: "0123456789abcdef" })]).toEqual([
+    {
+      code: 1,
+      channels: [
+        {
+          name: "channels",
+          state: "broken",
+          detail:
+            "The channel pager takes its secret from PAGER_SECRET, which is not set. Set it, or remove the channel from config.json.",
+          costs: "nothing runs until it is mended",
+        },
+      ],
+    },
+    { code: 0, channels: [{ name: "channels", state: "ok", detail: "pager (ends)" }] },
+  ]);
 });
 
 test("doctor names keys, never shows them, and ends with 0 when only optional things are missing", async () => {

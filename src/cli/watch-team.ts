@@ -1,5 +1,5 @@
 import { isAtWork } from "../projections/index.ts";
-import { type Fact, HUMAN, type Outcome } from "../protocol/index.ts";
+import { type Fact, HUMAN } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { isAttended, isLive } from "./attended.ts";
 import { boardTable } from "./commands/board.ts";
@@ -10,6 +10,7 @@ import { commandLine, type Invocation } from "./invocation.ts";
 import { listenToKeys, listenToLines } from "./keyboard.ts";
 import { whenParked } from "./parked.ts";
 import { waitingLines } from "./question-text.ts";
+import { raisingWords } from "./raising.ts";
 import { restingWords, somethingElse, triggersLeft, waitsForTriggers } from "./resting.ts";
 import { resultLines } from "./result.ts";
 import { sayTo } from "./speaker.ts";
@@ -168,7 +169,6 @@ async function tellEnding({ now, log }: Watched, call: Invocation, seconds: numb
   if (!json) await terminal.printLines(await resultLines(now, log.dir, terminal.columns));
   const figures = `${count(spending.total.calls, "model call")}, ${costOf(spending.total)}, ${clockTime(seconds)}`;
   const undone = undoneWords(now);
-  const more = agent.outcome?.kind === "budget_exhausted" ? raising(agent.outcome, costOf(spending.total)) : "";
   switch (agent.status) {
     case "completed": {
       const mark = undone === "" ? paint.green("✓") : paint.yellow("✓");
@@ -192,17 +192,11 @@ async function tellEnding({ now, log }: Watched, call: Invocation, seconds: numb
       terminal.say(`${paint.red("✗")} ${agent.created.name} failed: ${plain(agent.error ?? "no reason was given")}`);
       if (undone !== "") terminal.say(`  ${undone}.`);
       terminal.say(
-        `  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}${more}`,
+        `  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}${raisingWords(now)}`,
       );
       return EXIT.failed;
     default:
       terminal.say(`${agent.created.name} is ${agent.status}. Go on with: ${commandLine(call, "resume", id)}`);
       return EXIT.failed;
   }
-}
-
-function raising({ spent_tokens }: Extract<Outcome, { kind: "budget_exhausted" }>, cost: string): string {
-  return spent_tokens
-    ? ` --budget-tokens N (in all: more than ${spent_tokens})`
-    : ` --budget USD (in all: more than ${cost})`;
 }

@@ -114,6 +114,20 @@ test.each<[Outcome, string]>([
   ]);
 });
 
+test("why a node that had ended is open again is said", () => {
+  const failed: NewFact = { type: "node.failed", data: { ...WHO, outcome: { kind: "failed", error: "no" } } };
+  const reopened = (why?: "trigger"): NewFact => ({
+    type: "node.reopened",
+    data: { node_id: "node-1", reserved_for: null, ...(why && { why }) },
+  });
+  expect([undefined, "trigger" as const].map((why) => newsOf("coordinator", reopened(why), [created, failed]))).toEqual(
+    [
+      { text: "node-1 had run out of money and goes on where it was." },
+      { text: "node-1 had failed and is tried again, as a trigger asks." },
+    ],
+  );
+});
+
 test("who is resumed is told the board as it is, not as it is remembered", () => {
   const resumed: NewFact = { type: "agent.resumed", data: {} };
   expect([newsOf("coordinator", resumed, [created]), newsOf("alice", resumed, [created])]).toEqual([

@@ -1,13 +1,23 @@
 import {
   currentStage,
   describePage,
+  hasEnded,
   isStageDone,
   type Letter,
   type NodeState,
   type Situation,
   triggerNamed,
 } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type FactOf, HUMAN, isMadeByTrigger, type NodeId } from "../protocol/index.ts";
+import {
+  COORDINATOR,
+  type Fact,
+  type FactOf,
+  HEARTBEAT_OK,
+  HUMAN,
+  isMadeByTrigger,
+  type NodeId,
+  triggerIn,
+} from "../protocol/index.ts";
 
 export interface News {
   text: string;
@@ -51,15 +61,13 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
 
 /** What a trigger has to say. */
 function reminder(message_id: string, text: string, { triggers }: Situation): News {
-  const [id = ""] = message_id.split(/[@#]/);
+  const id = triggerIn(message_id);
   const isBeat = triggerNamed(triggers, id)?.when.type === "heartbeat";
   const news = { text: `[${id} is due]: ${text}`, message_id };
   return isBeat
-    ? { ...news, text: `${news.text}\nIf nothing needs you, answer ${QUIET} and nothing else.`, beat: true }
+    ? { ...news, text: `${news.text}\nIf nothing needs you, answer ${HEARTBEAT_OK} and nothing else.`, beat: true }
     : news;
 }
-
-const QUIET = "HEARTBEAT_OK";
 
 /** A message to this reader itself. */
 export function newsOfLetter({ id, from, text }: Letter, now: Situation): News {
@@ -92,7 +100,7 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
         ? undefined
         : `${nameOf(fact.data.worker_id, now)} reports: ${fact.data.summary}`;
     case "node.reopened":
-      return parentWhen(fact, now) ? undefined : reopeningOf(fact.data.node_id);
+      return parentWhen(fact, now) ? undefined : reopeningOf(fact);
     case "budget.set":
       return budgetNews(fact, now);
     // Told the state of the board, so that it does not go by what it remembers of it.
@@ -109,7 +117,7 @@ function newsOfChildren(reader: string, fact: Fact, now: Situation, on?: NodeId)
   const parent = parentWhen(fact, now);
   const mine = parent && "worker_id" in parent && parent.worker_id === reader && (on ?? parent.id) === parent.id;
   if (!mine) return undefined;
-  return fact.type === "node.reopened" ? reopeningOf(fact.data.node_id) : endOf(fact.data.node_id, now);
+  return fact.type === "node.reopened" ? reopeningOf(fact) : endOf(fact.data.node_id, now);
 }
 
 /** Whoever answers for it: the nearest node above that was still open when it happened, however late it is read. */
@@ -125,14 +133,16 @@ function parentWhen(
   return undefined;
 }
 
-function reopeningOf(id: NodeId): string {
-  return `${id} had run out of money and goes on where it was.`;
+function reopeningOf({ data: { node_id, why } }: FactOf<"node.reopened">): string {
+  return why === "trigger"
+    ? `${node_id} had failed and is tried again, as a trigger asks.`
+    : `${node_id} had run out of money and goes on where it was.`;
 }
 
 /** An end that was taken back is no news; there will be another. */
 function stands(fact: FactOf<"node.completed" | "node.failed">, { board }: Situation): boolean {
   const node = board.nodes[fact.data.node_id];
-  return node !== undefined && hasEnded(node) && node.ended_seq === fact.seq;
+  return hasEnded(node) && node.ended_seq === fact.seq;
 }
 
 function budgetNews({ data }: FactOf<"budget.set">, { board, agent, spending }: Situation): string {
@@ -155,10 +165,6 @@ function budgetNews({ data }: FactOf<"budget.set">, { board, agent, spending }: 
   return `The budget is now ${limits.join(" and ")}; ${spent.join(" and ")} is spent.${rest}`;
 }
 
-function hasEnded(node: NodeState): node is Extract<NodeState, { status: "completed" | "failed" }> {
-  return node.status === "completed" || node.status === "failed";
-}
-
 const MOST_BELOW = 20;
 const MOST_FILES = 50;
 const LONGEST_BELOW = 600;
@@ -174,7 +180,7 @@ function endOf(id: NodeId, now: Situation): string {
 
 function unheardBelow(id: NodeId, { board }: Pick<Situation, "board">): NodeId[] {
   const node = board.nodes[id];
-  const unheard = node && hasEnded(node) ? node.unheard : [];
+  const unheard = hasEnded(node) ? node.unheard : [];
   return unheard.flatMap((each) => [each, ...unheardBelow(each, { board })]);
 }
 

@@ -12,6 +12,8 @@ export interface AgentSummaryData {
   goal: string;
   mode: "finite" | "infinite";
   status: AgentStatus;
+  /** Out of sight until it is restored. */
+  archived: boolean;
   model: string;
   worker_model: string;
   created_ts: number;
@@ -34,7 +36,7 @@ export interface AgentSummaryData {
 }
 
 /** Raise it when the shape or the meaning changes: what was kept before is then made again. */
-export const AGENT_SUMMARY_VERSION = 1;
+export const AGENT_SUMMARY_VERSION = 2;
 
 export function summarise(now: Situation): AgentSummaryData {
   const { agent, board, roster, questions, letters, spending, triggers, outbox, stages } = now;
@@ -47,6 +49,7 @@ export function summarise(now: Situation): AgentSummaryData {
     goal,
     mode,
     status: agent.status,
+    archived: agent.archived_ts !== null,
     model,
     worker_model,
     created_ts: agent.created_ts,

@@ -14,6 +14,7 @@ export interface AgentState {
     id: RunId;
     goal: string;
     started_ts: number;
+    started_seq: number;
     finished: FactOf<"run.finished">["data"]["outcome"] | null;
     /** The occurrence of a trigger that began it. */
     trigger: string | null;
@@ -87,6 +88,7 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
         id: fact.data.run_id,
         goal: fact.data.goal,
         started_ts: fact.ts,
+        started_seq: fact.seq,
         finished: null,
         trigger: fact.data.trigger ?? null,
       };

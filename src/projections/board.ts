@@ -53,6 +53,11 @@ export type NodeState = NodeBase &
     | (Ended & { status: "failed"; outcome: Outcome })
   );
 
+/** Ended by whoever works on it, or from outside, with the run. */
+export function hasEnded(node: NodeState | undefined): node is Extract<NodeState, { status: "completed" | "failed" }> {
+  return node?.status === "completed" || node?.status === "failed";
+}
+
 /** All work of an agent, by node id, in the order it was made. */
 export interface Board {
   nodes: Record<NodeId, NodeState>;
@@ -200,8 +205,7 @@ export function describePage(board: Board, run: RunId | undefined, from?: number
       ? [...after.slice(0, PAGE).map(lineFor), ...more].join("\n")
       : `There is no node-${from} or later.`;
   }
-  const isOpen = (node: NodeState) => node.status !== "completed" && node.status !== "failed";
-  const telling = [...nodes.filter(isOpen), ...nodes.filter((node) => !isOpen(node)).reverse()].slice(0, PAGE);
+  const telling = [...nodes.filter((node) => !hasEnded(node)), ...nodes.filter(hasEnded).reverse()].slice(0, PAGE);
   const shown = telling.sort((a, b) => numberOf(a.id) - numberOf(b.id)).map(lineFor);
   return [...shown, `… ${nodes.length - PAGE} more: check_board with from: 1 shows them from the first on.`].join("\n");
 }

@@ -1,4 +1,4 @@
-import type { Fact } from "../protocol/index.ts";
+import { COORDINATOR, type Fact } from "../protocol/index.ts";
 
 /** A message and its receipt. */
 export interface Letter {
@@ -18,7 +18,10 @@ export interface Letters {
   sent: number;
   queued: Record<string, Letter>;
   settled: Letter[];
-  /** The last message between two, either way, by their names in order: what the next one answers. */
+  /**
+   * The last message between two, either way, by their names in order: what the next one answers. It begins anew with a
+   * run, whose people are others, and with each cycle of an agent that works for ever: old words are no ping-pong.
+   */
   lastBetween: Record<string, { from: string; hops: number; count: number }>;
 }
 
@@ -57,6 +60,12 @@ export function applyToLetters(letters: Letters, fact: Fact): void {
       return;
     case "message.expired":
       settle(letters, fact.data.message_id, "expired");
+      return;
+    case "worker.checkpointed":
+      if (fact.data.worker_id === COORDINATOR) letters.lastBetween = {};
+      return;
+    case "run.started":
+      letters.lastBetween = {};
       return;
   }
 }

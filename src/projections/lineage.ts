@@ -1,5 +1,5 @@
 import type { NodeId } from "../protocol/index.ts";
-import type { Board, NodeState } from "./board.ts";
+import { type Board, hasEnded, type NodeState } from "./board.ts";
 
 /** Whether a node is, or builds on, one of those that are open because they wait for the work in hand. */
 export function waitsForAny(node: NodeState, above: ReadonlySet<NodeId>, board: Board): boolean {
@@ -39,4 +39,10 @@ export function ancestorsOf(board: Board, node: NodeState | undefined): Set<Node
     above.add(each.id);
   }
   return above;
+}
+
+/** Nodes whose results this one waits for: what it handed out, and what those who have ended left behind. */
+export function openBelow({ id }: Pick<NodeState, "id">, board: Board): NodeId[] {
+  const children = board.nodes[id]?.children ?? [];
+  return children.flatMap((child) => (hasEnded(board.nodes[child]) ? openBelow({ id: child }, board) : [child]));
 }

@@ -1,4 +1,4 @@
-import { type ChannelTopic, COORDINATOR, type Fact, HUMAN } from "../protocol/index.ts";
+import { type ChannelTopic, COORDINATOR, type Fact, HEARTBEAT_OK, HUMAN } from "../protocol/index.ts";
 import type { Letters } from "./letters.ts";
 import type { Question, Questions } from "./questions.ts";
 
@@ -75,6 +75,7 @@ export function applyToOutbox(
       return;
     }
     case "agent.completed":
+      if (fact.data.summary === HEARTBEAT_OK) return; // there was nothing to say
       put(outbox, fact, endOf(fact, now.run, fact.data.summary, "completed"));
       return;
     case "agent.failed":

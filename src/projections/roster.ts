@@ -1,4 +1,4 @@
-import type { Fact, FactOf, NodeId, WorkerId } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, type FactOf, type NodeId, type RunId, type WorkerId } from "../protocol/index.ts";
 
 interface WorkerBase {
   id: WorkerId;
@@ -64,6 +64,12 @@ export function applyToRoster(roster: Roster, fact: Fact): void {
 
 export function idleWorkers(roster: Roster): WorkerState[] {
   return Object.values(roster).filter((worker) => worker.status === "idle");
+}
+
+/** Who is in a run: the coordinator is in every one, the others are hired for theirs. */
+export function rosterOf(roster: Roster, run: RunId): Roster {
+  const isIn = (worker: WorkerState) => worker.id === COORDINATOR || worker.spawned.run_id === run;
+  return Object.fromEntries(Object.entries(roster).filter(([, worker]) => isIn(worker)));
 }
 
 /** The people in words. Where there are too many, those at work come before those who are free or gone. */

@@ -138,7 +138,7 @@ test("an agent is what was last said of it; a run that ended late does not end t
     status: "working",
     error: null,
     runs: 2,
-    run: { id: "run-2", goal: "Go", started_ts: 5, finished: null, trigger: null },
+    run: { id: "run-2", goal: "Go", started_ts: 5, started_seq: 5, finished: null, trigger: null },
   });
 });
 

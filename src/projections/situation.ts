@@ -33,7 +33,7 @@ export interface Situation {
   triggers: Triggers;
 }
 
-export const SITUATION_VERSION = 12;
+export const SITUATION_VERSION = 13;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -70,7 +70,7 @@ export function apply(now: Situation, fact: Fact): void {
   applyToThread(now.thread, fact);
   applyToSpending(now.spending, fact);
   applyToAttention(now.attention, fact);
-  applyToTriggers(now.triggers, fact);
+  applyToTriggers(now.triggers, fact, now.agent.run?.trigger ?? null);
   if (isAtWork(now.agent.status)) now.agent.status = isAsking(now.questions) ? "waiting_for_human" : "working";
 }
 

@@ -1,4 +1,4 @@
-import { COORDINATOR, DEADLINE, type Fact, HUMAN } from "../protocol/index.ts";
+import { COORDINATOR, DEADLINE, type Fact, HEARTBEAT_OK, HUMAN } from "../protocol/index.ts";
 
 /** One utterance between people, by whoever spoke. The words in full are in the file the fact points at. */
 export interface Utterance {
@@ -37,7 +37,7 @@ export function utteranceIn(fact: Fact): Omit<Utterance, "seq" | "ts"> | undefin
     case "human.nudge":
       return { from: HUMAN, to: COORDINATOR, text: fact.data.text };
     case "agent.completed":
-      if (fact.data.summary === "HEARTBEAT_OK") return undefined; // there was nothing to say
+      if (fact.data.summary === HEARTBEAT_OK) return undefined; // there was nothing to say
       return { from: COORDINATOR, to: HUMAN, text: fact.data.summary };
     case "agent.failed":
       return { from: COORDINATOR, to: HUMAN, text: fact.data.error };

@@ -1,4 +1,5 @@
 import {
+  COORDINATOR,
   type Condition,
   type Fact,
   type FactOf,
@@ -7,6 +8,7 @@ import {
   occurrenceKey,
   type TriggerAction,
   type TriggerId,
+  triggerIn,
 } from "../protocol/index.ts";
 import { isAwaited } from "./event-match.ts";
 
@@ -46,6 +48,8 @@ export interface Match {
  * G2. An `on_event` trigger takes each fact at most once, and that it waits is part of the fold: a crash loses none.
  * G3. It takes at most STORM_FACTS facts in STORM_SECONDS. What comes beyond is taken together, for the newest of them,
  *     as soon as there is room: a storm costs little, and its last word is heard.
+ * G4. Nothing wakes an agent for what that waking set off: neither for what happens in the run it began, nor for what
+ *     the coordinator does in its own turns.
  */
 export interface Triggers {
   /** The highest number given out. */
@@ -66,7 +70,8 @@ export function noTriggers(): Triggers {
   return { made: 0, open: {}, settled: [], undone: {}, matches: {} };
 }
 
-export function applyToTriggers(triggers: Triggers, fact: Fact): void {
+/** `begunBy` is the occurrence that began the run under way, where that was a trigger. */
+export function applyToTriggers(triggers: Triggers, fact: Fact, begunBy: string | null): void {
   switch (fact.type) {
     case "trigger.created":
       create(triggers, fact);
@@ -96,7 +101,7 @@ export function applyToTriggers(triggers: Triggers, fact: Fact): void {
       settle(triggers, fact.data.trigger_id, "expired", fact.ts);
       return;
     default:
-      match(triggers, fact);
+      match(triggers, fact, begunBy);
       return;
   }
 }
@@ -155,14 +160,24 @@ function settle(triggers: Triggers, id: TriggerId, status: "fired" | "expired" |
   if (triggers.settled.length > KEPT) triggers.settled.shift();
 }
 
-function match(triggers: Triggers, fact: Fact): void {
+function match(triggers: Triggers, fact: Fact, begunBy: string | null): void {
   for (const id of Object.keys(triggers.matches) as TriggerId[]) {
     const trigger = triggers.open[id];
     const matches = triggers.matches[id];
     if (trigger?.status !== "active" || trigger.when.type !== "on_event" || !matches) continue;
-    if (isAwaited(trigger.when.config, fact)) take(matches, fact);
+    if (!isAwaited(trigger.when.config, fact) || isOwnDoing(trigger, fact, begunBy)) continue;
+    take(matches, fact);
   }
 }
+
+/** Otherwise each waking would be the reason for the next one. */
+function isOwnDoing({ id, action }: OpenTrigger, fact: Fact, begunBy: string | null): boolean {
+  if (action.type !== "wake_agent") return false;
+  if (begunBy !== null && triggerIn(begunBy) === id) return true;
+  return "worker_id" in fact.data && fact.data.worker_id === COORDINATOR && OF_A_TURN.test(fact.type);
+}
+
+const OF_A_TURN = /^(?:model|tool|worker|memory|process)\./;
 
 function take(matches: { recent: number[]; waiting: Match[] }, { seq, ts }: Fact): void {
   // A clock that was set back must not make a storm of what is long over.

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { storedEntrySchema } from "./entry.ts";
 import { factTypes, publishedFileSchema } from "./fact.ts";
+import { nodeIdSchema } from "./ids.ts";
 import { outcomeSchema } from "./outcome.ts";
 import { missedPolicySchema } from "./trigger.ts";
 
@@ -198,6 +199,17 @@ export const eventsPageSchema = z.object({
   events: z.array(eventSchema),
   next_after: z.int().nullable(),
 });
+
+/** Words of a model as they come, over the WebSocket: no fact, and gone when nobody listens. */
+export const deltaFrameSchema = z.object({
+  type: z.literal("delta"),
+  agent_id: z.string(),
+  worker_id: z.string(),
+  node_id: nodeIdSchema.nullable(),
+  kind: z.enum(["text", "reasoning"]),
+  text: z.string(),
+});
+export type DeltaFrame = z.infer<typeof deltaFrameSchema>;
 
 export const nodeDetailSchema = z.object({
   ...nodeViewSchema.shape,

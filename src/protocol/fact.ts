@@ -113,8 +113,15 @@ export const factData = {
   /** A try failed and the same worker tries once more. */
   "node.retried": z.object({ ...node, ...worker, error: z.string() }),
   "node.failed": z.object({ ...node, ...worker, outcome: outcomeSchema, ...unheard }),
-  /** It had ended for want of money, and there is more: it waits again, for whoever was on it if somebody is named. */
-  "node.reopened": z.object({ ...node, reserved_for: workerIdSchema.nullable() }),
+  /**
+   * It had ended for want of money, and there is more, or had failed and a trigger runs it: it waits again, for whoever
+   * was on it if somebody is named.
+   */
+  "node.reopened": z.object({
+    ...node,
+    reserved_for: workerIdSchema.nullable(),
+    why: z.enum(["more_money", "trigger"]).optional(),
+  }),
 
   "worker.spawned": z.object({
     run_id: runIdSchema,

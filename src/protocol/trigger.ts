@@ -120,3 +120,11 @@ export function occurrenceKey({ trigger_id, due, cause }: Occurrence): string {
 export function isMadeByTrigger(id: string): boolean {
   return id.startsWith("trigger-");
 }
+
+/** Whose occurrence it is, by its name. */
+export function triggerIn(key: string): string {
+  return key.split(/[@#]/, 1)[0] ?? "";
+}
+
+/** What somebody says who was woken by a heartbeat and has nothing to do (seed 002 §9.5). Nobody else is told. */
+export const HEARTBEAT_OK = "HEARTBEAT_OK";

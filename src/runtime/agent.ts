@@ -1,5 +1,14 @@
 import { apply, isAtWork, type NodeState, type Situation, summarise } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type FactOf, type NodeId, type RunId } from "../protocol/index.ts";
+import {
+  COORDINATOR,
+  type Fact,
+  type FactOf,
+  HEARTBEAT_OK,
+  type NewFact,
+  type NodeId,
+  type Outcome,
+  type RunId,
+} from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
 import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
 import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
@@ -9,9 +18,10 @@ import { writeGoal, writeOutput } from "../store/run-files.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { coordinate } from "../workers/coordinator.ts";
-import type { Workplace } from "../workers/harnessed.ts";
+import { nextCycle } from "../workers/cycles.ts";
 import { noteRun } from "../workers/memories.ts";
 import { BudgetExhausted, Purse } from "../workers/purse.ts";
+import type { Workplace } from "../workers/workplace.ts";
 import { type OpenChannel, Postman } from "./channels.ts";
 import { endOf, unheardGoal } from "./ending.ts";
 import { foreseen } from "./foreseen-log.ts";
@@ -96,6 +106,9 @@ export class Agent {
   #purse: Purse;
   #work = new AbortController();
   #scheduling = false;
+  /** Somebody wants it to rest: no next life begins by itself. */
+  #resting = false;
+  #isClosed = false;
   readonly #plan: PlanFile;
   readonly #postman: Postman;
   readonly #time: ReturnType<typeof timekeeper>;
@@ -162,6 +175,8 @@ export class Agent {
 
   /** Begins a run, or goes on with the one that was under way. */
   start(why: WhyStarted, order: Start = {}): Promise<void> {
+    // A trigger or a word may come just then: nobody begins what would have to be stopped at once.
+    if (this.#isClosed) return Promise.reject(new Error(`${this.log.id} is being closed.`));
     if (this.#tasks.size > 0 || this.#starting) return Promise.reject(new Error(`${this.log.id} is at work already.`));
     this.#starting = this.#start(why, order).finally(() => {
       this.#starting = undefined;
@@ -172,7 +187,7 @@ export class Agent {
   async #start(why: WhyStarted, order: Start): Promise<void> {
     checkNotArchived(this.#soon);
     if (this.#broken !== undefined) this.#forget();
-    const refusal = why === "created" ? null : whyTooLittle(this.#now, order.budget_usd, why);
+    const refusal = why === "created" ? null : whyTooLittle(this.#now, order, why);
     if (refusal) throw new TooLittleMoney(refusal);
     if (why !== "created") await this.#checkPrices(order.budget_usd);
     const { facts, goingOn } = startOf(this.#now, why, order, this.#house.pid);
@@ -185,7 +200,8 @@ export class Agent {
     if (!current) throw new Error("A started agent has a run.");
     if (why !== "created")
       await createAgentFolder(this.log.dir, { soul: await this.#house.prompts("soul"), goal: current.goal });
-    if (why === "new_goal") derived(() => writeGoal(this.log.dir, current.goal));
+    // What a trigger asks for is a task; the goal is still what the human wants.
+    if (why === "new_goal" && !current.trigger) derived(() => writeGoal(this.log.dir, current.goal));
     await createRunFolder(runDir(this.log.dir, current.id));
     this.#plan.changed(); // not before its folder is there
     if (why !== "created") await writeMissingMessages(this.log, this.#now.letters.sent, this.#now.agent.runs);
@@ -212,9 +228,13 @@ export class Agent {
     return this.#voice.seen();
   }
 
-  /** From now on what is due happens: with the first start, or for an agent that only waits for its triggers. */
+  /**
+   * From now on what is due happens: with the first start, or for an agent that only waits for its triggers, or has
+   * finished without hearing the last word of its human.
+   */
   keepTime(): void {
     this.#time.alarms.start();
+    void this.#nextLife();
   }
 
   /** What the agent is to do later, as its human may see and change it. */
@@ -228,7 +248,7 @@ export class Agent {
     if (status === "paused") return ` ${created.name} is paused and hears it when resumed.`;
     await this.#starting;
     // Those who were stopped may still be putting their things away.
-    if (!isAtWork(this.#soon.agent.status)) await this.idle();
+    if (!isAtWork(this.#soon.agent.status)) await this.#putAway();
     const isOpen = this.#soon.agent.run?.finished === null; // it may have ended meanwhile, and another begun
     if (isOpen && this.#tasks.size === 0 && !this.#starting)
       await this.start(isAtWork(this.#soon.agent.status) ? "recovered" : "resumed");
@@ -275,8 +295,15 @@ export class Agent {
 
   /** Ends the work in this process; the log says who stopped, and the run stays open for the next start. */
   async halt(): Promise<void> {
-    this.#work.abort(new Error("stopped"));
-    await this.idle();
+    this.#resting = true;
+    try {
+      // Who is just beginning would not hear it.
+      await this.#starting?.catch(() => {});
+      this.#work.abort(new Error("stopped"));
+      await this.idle();
+    } finally {
+      this.#resting = false;
+    }
   }
 
   /** Resolves when nobody works any more. Rejects when the record could not be kept. */
@@ -290,6 +317,7 @@ export class Agent {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#time.alarms.stop();
     await this.halt().catch(() => {});
     await this.#postman.close();
@@ -369,18 +397,29 @@ export class Agent {
 
   async #coordinate(run: { id: RunId; goal: string }, signal: AbortSignal): Promise<void> {
     const outcome = await coordinate(run, this.#team(run.id), this.#workplace(run.id), signal).catch(asOutcome(signal));
-    if (outcome.kind === "stopped") {
+    const { status } = this.#soon.agent;
+    // What goes wrong in the moment of a stop or a pause changes nothing about it.
+    const isResting = status === "stopped" || status === "paused";
+    if (outcome.kind === "stopped" || (isResting && outcome.kind !== "finished")) {
       await this.log.append({ facts: [{ type: "worker.stopped", data: { worker_id: COORDINATOR } }] }).durable;
       return;
     }
     if (outcome.kind === "budget_exhausted") await this.#endNodesForWantOfMoney(outcome);
     // Before the facts, and safe to repeat: once the run has ended nobody comes back to it.
-    if (outcome.kind === "finished") await noteRun(run, outcome, this.#workplace(run.id)).catch(() => {});
-    await this.log.append({ facts: endOf(this.#soon, run.id, outcome) }).durable;
-    derived(() => writeOutput(runDir(this.log.dir, run.id), run.goal, outcome, this.#now.board));
+    if (outcome.kind === "finished" && outcome.summary !== HEARTBEAT_OK)
+      await noteRun(run, outcome, this.#workplace(run.id)).catch(() => {});
+    await this.log.append({ facts: [...endOf(this.#soon, run.id, outcome), ...this.#nextTry(outcome)] }).durable;
+    derived(() => writeOutput(runDir(this.log.dir, run.id), run, outcome, this.#now.board));
     this.#plan.write();
     // Nobody works for a run that has ended.
     this.#work.abort(new Error("the run has ended"));
+  }
+
+  /** An infinite agent that failed (its provider was away, say) tries again with its next cycle; without money it rests. */
+  #nextTry({ kind }: Outcome): NewFact[] {
+    const isEndless = this.#soon.agent.created.mode === "infinite";
+    if (!isEndless || kind === "finished" || kind === "budget_exhausted") return [];
+    return nextCycle(this.#soon, this.#house.clock.now(), this.#house.timeZone);
   }
 
   /** Nobody can think any more: each hands over what it has, before the run ends. */
@@ -391,21 +430,31 @@ export class Agent {
 
   /** What the human said in the moment of the end is the next goal. */
   async #nextLife(): Promise<void> {
-    const next = this.#starting ? undefined : unheardGoal(this.#soon);
-    if (next) await this.start("new_goal", next).catch((error: unknown) => this.#fail(error));
+    if (!unheardGoal(this.#soon)) return;
+    // Those who were stopped with the run may still be putting their things away.
+    await this.#putAway();
+    const next = this.#starting || this.#resting ? undefined : unheardGoal(this.#soon);
+    if (!next) return;
+    await this.start("new_goal", next).catch((error: unknown) => {
+      // Without money, say, it waits: whoever begins the next run hears it there.
+      if (error instanceof StoreError) this.#fail(error);
+    });
   }
 
   /** The next run, once those of the last have put their things away; false: another has begun meanwhile. */
   async #beginAnother(order: Start): Promise<boolean> {
-    // What could not be kept is told by whoever starts next.
-    await this.idle().catch(() => {});
-    const { run } = this.#soon.agent;
-    if (this.#starting || (run && !run.finished)) {
-      await this.#starting?.catch(() => {});
-      return false;
+    while (this.#tasks.size > 0 || this.#starting) {
+      if (this.#soon.agent.run?.finished === null) return false;
+      await this.#putAway();
     }
+    if (this.#soon.agent.run?.finished === null) return false;
     await this.start("new_goal", order);
     return true;
+  }
+
+  /** Those who work now have ended, whoever begins after them. */
+  async #putAway(): Promise<void> {
+    await Promise.allSettled([...this.#tasks.values(), this.#starting]);
   }
 
   /** One for each run: it counts nodes and messages. */

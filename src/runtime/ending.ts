@@ -1,5 +1,6 @@
 import { currentStage, type Letter, openNodes, type Situation } from "../projections/index.ts";
 import { COORDINATOR, HUMAN, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
+import { endOfCycles } from "../workers/cycles.ts";
 import { explain } from "./node-run.ts";
 
 /** How the coordinator's work ends. Only the goal ends a run: one that failed (a wrong key, no turns left) goes on with resume. */
@@ -9,6 +10,7 @@ export function endOf(now: Situation, run_id: RunId, outcome: Outcome): NewFact[
   return [
     idle,
     ...closing(now, run_id),
+    ...endOfCycles(now),
     { type: "run.finished", data: { run_id, outcome } },
     { type: "agent.completed", data: { summary: outcome.summary } },
   ];

@@ -39,7 +39,7 @@ export function checkNewGoal({ agent }: Situation, to: string): void {
   if (to === "*" || idOf(to) === COORDINATOR) return;
   throw new HumanRefusal(
     "conflict",
-    `${agent.created.name} has finished, and ${to} with it. Write to the coordinator.`,
+    `${agent.created.name} has finished, and its team with it: there is no ${to} to write to. Write to the coordinator.`,
   );
 }
 
@@ -61,9 +61,15 @@ function namedQuestion({ questions }: Situation, id: string): Question {
   throw new HumanRefusal("conflict", `${id} ${how}`);
 }
 
-/** The number of a choice stands for it. */
-function chosen({ choices }: Question, text: string): string {
-  return choices?.[/^[1-9]$/.test(text.trim()) ? Number(text) - 1 : -1] ?? text;
+/** The number of a choice stands for it. One that none has is a slip, unless numbers are what was asked for. */
+function chosen({ id, choices }: Question, text: string): string {
+  if (!choices || !/^\d$/.test(text.trim())) return text;
+  const choice = choices[Number(text) - 1];
+  if (choice !== undefined || choices.some((each) => /\d/.test(each))) return choice ?? text;
+  throw new HumanRefusal(
+    "conflict",
+    `${id} has no choice ${text.trim()}: give 1 to ${choices.length}, or your own words.`,
+  );
 }
 
 function firstLine(text: string): string {

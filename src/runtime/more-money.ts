@@ -6,20 +6,40 @@ export class TooLittleMoney extends Error {
   override readonly name = "TooLittleMoney";
 }
 
-/** Why nobody could think if the agent went on with this budget, or null. */
+/** Why nobody could think if the agent went on with these budgets, or null. */
 export function whyTooLittle(
   { agent, spending }: Situation,
-  allowed: number | undefined,
+  allowed: { budget_usd?: number | undefined; budget_tokens?: number | undefined },
   why: "resumed" | "recovered" | "new_goal",
 ): string | null {
-  const spent = spending.total.cost_usd;
-  const budget = allowed ?? agent.created.budget_usd;
+  const { cost_usd, usage } = spending.total;
+  const { budget_usd, budget_tokens } = agent.created;
+  const money = { budget: allowed.budget_usd ?? budget_usd, spent: cost_usd, isNew: allowed.budget_usd !== undefined };
+  const tokens = {
+    budget: allowed.budget_tokens ?? budget_tokens ?? null,
+    spent: usage.input + usage.output,
+    isNew: allowed.budget_tokens !== undefined,
+  };
+  return (
+    tooLittle(money, (usd) => `$${usd}`, `$${cost_usd.toFixed(4)}`, "--budget", why) ??
+    tooLittle(tokens, (count) => `${count} tokens`, `${tokens.spent} tokens`, "--budget-tokens", why)
+  );
+}
+
+function tooLittle(
+  { budget, spent, isNew }: { budget: number | null; spent: number; isNew: boolean },
+  inWords: (amount: number) => string,
+  used: string,
+  flag: string,
+  why: "resumed" | "recovered" | "new_goal",
+): string | null {
   if (budget === null || spent < budget) return null;
-  const figures = `$${spent.toFixed(4)} is spent`;
-  if (allowed !== undefined)
-    return `A budget of $${allowed} is too little: $${spent.toFixed(4)} is spent already. --budget is what may be spent in all, from the beginning.`;
+  const isAre = flag === "--budget" ? "is" : "are";
+  if (isNew)
+    return `A budget of ${inWords(budget)} is too little: ${used} ${isAre} spent already. ${flag} is what may be spent in all, from the beginning.`;
   // Killed while it was ending for want of money: it ends now, and its people hand over what they have.
-  return why === "recovered" ? null : `The budget of $${budget} is used up: ${figures}. Go on with more: --budget USD.`;
+  if (why === "recovered") return null;
+  return `The budget of ${inWords(budget)} is used up: ${used} ${isAre} spent. Go on with more: ${flag} ${flag === "--budget" ? "USD" : "N"}.`;
 }
 
 /**

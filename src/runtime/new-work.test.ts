@@ -129,6 +129,23 @@ test("work does not build on another run's, nor wait for what is waiting for it"
   });
 });
 
+test("what is held only the coordinator can run: nobody else holds work, or waits for what is held", () => {
+  const now = situation(
+    created("node-1"),
+    created("node-2", { held: true }),
+    created("node-3", { dependencies: ["node-2"] }),
+  );
+  expect([
+    checked({ hold: true, dependencies: ["node-3"] }, now),
+    checked({ hold: true }, now, "node-1"),
+    checked({ dependencies: ["node-3"] }, now, "node-1"),
+  ]).toEqual([
+    { ok: true, dependencies: ["node-3"], refs: {} },
+    { ok: false, reason: "only the coordinator can run what is held. Leave hold out." },
+    { ok: false, reason: "node-3 is held until the coordinator runs it. Do it without, or suggest it." },
+  ]);
+});
+
 test("work goes only so deep and so broad", () => {
   const deep = situation(
     created("node-1"),

@@ -1,6 +1,7 @@
 import {
   ancestorsOf,
   type Board,
+  hasEnded,
   holderOf,
   isHeldUp,
   type NodeState,
@@ -50,12 +51,12 @@ export function checkedOrder(
         reason: `ref "${name}" must point at the published files of another node, e.g. node-1/published/report.md; it is "${target}".`,
       };
     }
-    if (!isOpen(node) && !holds(node, path))
+    if (hasEnded(node) && !holds(node, path))
       return { ok: false, reason: `ref "${name}" is "${target}", but ${publishedBy(node)}` };
     // One way to write it, whatever the order says: everybody puts `nodes/` before it.
     refs[name] = `${id}/published${path === "" ? "" : `/${path}`}`;
     // What a ref points at exists only once that node is completed.
-    if (isOpen(node) && !dependencies.includes(node.id)) dependencies.push(node.id);
+    if (!hasEnded(node) && !dependencies.includes(node.id)) dependencies.push(node.id);
   }
   const waiting = dependencies.find((id) => board.nodes[id] && isHeldUp(board.nodes[id], board));
   // Nobody but the coordinator can run what is held: whoever is above would wait for it, perhaps for ever.
@@ -115,10 +116,6 @@ function overTheShare(
 
 function reservedIn(shares: readonly NodeState[]): number {
   return shares.reduce((sum, { spec, spent_usd }) => sum + Math.max(0, (spec.budget_usd ?? 0) - spent_usd), 0);
-}
-
-function isOpen(node: NodeState): boolean {
-  return node.status !== "completed" && node.status !== "failed";
 }
 
 function knownNodes(board: Board, run: RunId): string {

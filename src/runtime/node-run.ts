@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { NodeState, Situation, WorkerState } from "../projections/index.ts";
+import { hasEnded, type NodeState, type Situation, type WorkerState } from "../projections/index.ts";
 import {
   COORDINATOR,
   callsOf,
@@ -25,9 +25,10 @@ import {
 import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
 import { writeHistory, writeRefs } from "../store/run-files.ts";
 import type { Batch } from "../store/store.ts";
-import { type Colleagues, isOver, type Workplace, workOnNode } from "../workers/harnessed.ts";
+import { workOnNode } from "../workers/harnessed.ts";
 import { pastOf, wordsOn } from "../workers/past.ts";
 import { BudgetExhausted } from "../workers/purse.ts";
+import type { Colleagues, Workplace } from "../workers/workplace.ts";
 import { pinnedRefs } from "./pinned-refs.ts";
 import { cannotWork, ringAfter } from "./working-time.ts";
 
@@ -53,7 +54,7 @@ export async function runNode(
   signal: AbortSignal,
 ): Promise<void> {
   const { log, now, soon } = place;
-  const over = () => isOver(soon().board.nodes[node.id]);
+  const over = () => hasEnded(soon().board.nodes[node.id]);
   const who: Who = { node_id: node.id, worker_id: worker.id };
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   const home = workerDir(log.dir, node.spec.run_id, worker.id);
@@ -161,7 +162,7 @@ async function handOver(
   const current = now().board.nodes[node.id];
   if (current?.status === "publishing") return recoverPublish(dir, current.files);
   const prepared = await preparePublish(dir, []);
-  if (!prepared.ok || isOver(soon().board.nodes[node.id])) return;
+  if (!prepared.ok || hasEnded(soon().board.nodes[node.id])) return;
   const intent = { ...who, summary: `Partial: ${explain(outcome)}`, files: prepared.files, partial: outcome };
   await log.append({ facts: [{ type: "node.published", data: intent }] }).durable;
   await finishPublish(dir, prepared.files);

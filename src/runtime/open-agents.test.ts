@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { apply, type Situation } from "../projections/index.ts";
+import { AGENT_SUMMARY_VERSION, apply, type Situation } from "../projections/index.ts";
 import type { AgentId, NewFact } from "../protocol/index.ts";
 import { openStore } from "../store/open-store.ts";
 import type { AgentLog } from "../store/store.ts";
@@ -57,14 +57,14 @@ test("what was kept of an agent counts only where nothing has happened since", a
   await agents.close();
   const log = await store.open("agent-bbbb");
   await new OpenAgents({ store, now: () => 0 }).summaries();
-  expect(await log.snapshot("summary", 1)).toMatchObject({ seq: 1 });
+  expect(await log.snapshot("summary", AGENT_SUMMARY_VERSION)).toMatchObject({ seq: 1 });
   await log.append({ facts: [STARTED] }).durable;
   const anew = new OpenAgents({ store, now: () => 0 });
   expect((await anew.summaries()).map(({ id, status, seq }) => [id, status, seq])).toEqual([
     ["agent-bbbb", "working", 2],
     ["agent-aaaa", "idle", 1],
   ]);
-  expect(await log.snapshot("summary", 1)).toMatchObject({ seq: 2 });
+  expect(await log.snapshot("summary", AGENT_SUMMARY_VERSION)).toMatchObject({ seq: 2 });
 });
 
 test("every fact of every agent is heard, the first one too", async () => {

@@ -1,14 +1,15 @@
 import { type OpenTrigger, type Situation, type TriggerState, triggerNamed } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
-import { COORDINATOR, HUMAN, type NewFact, type TriggerAction } from "../protocol/index.ts";
+import { COORDINATOR, HUMAN, type NewFact } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { SchedulePort } from "../tools/schedule.ts";
-import type { ToolOutput } from "../tools/tool.ts";
+import { refusal, type ToolOutput } from "../tools/tool.ts";
 import { nextOccurrence } from "../triggers/cron.ts";
 import { nextDue } from "../triggers/due.ts";
 import { checkedTrigger, type TriggerOrder } from "../triggers/order.ts";
 import { asWritten } from "../triggers/wall-clock.ts";
 import { idOf } from "./people.ts";
+import { actionIn, conditionIn } from "./trigger-text.ts";
 
 export interface SchedulePorts {
   log: Pick<AgentLog, "append">;
@@ -46,7 +47,7 @@ export class Schedule {
     const { timeZone, callbacks } = this.#ports;
     const addressProblem = (name: string) => this.#addressProblem(name);
     const checked = checkedTrigger(order, { now, at: this.#at(), timeZone, callbacks, addressProblem });
-    if (!checked.ok) return refused(`Not scheduled: ${checked.reason}`);
+    if (!checked.ok) return refusal(`Not scheduled: ${checked.reason}`);
     const trigger_id = `trigger-${now.triggers.made + 1}` as const;
     await this.#append({ type: "trigger.created", data: { trigger_id, ...checked.value, created_by: by } });
     const made = triggerNamed(this.#ports.soon().triggers, trigger_id);
@@ -55,17 +56,17 @@ export class Schedule {
 
   async cancel(by: string, id: string): Promise<ToolOutput> {
     const trigger = this.#named(id);
-    if (typeof trigger === "string") return refused(trigger);
+    if (typeof trigger === "string") return refusal(trigger);
     if (trigger.status === "cancelled") return `${trigger.id} is cancelled.`;
-    if (isOver(trigger)) return refused(`${trigger.id} is over (${trigger.status}); there is nothing to cancel.`);
+    if (isOver(trigger)) return refusal(`${trigger.id} is over (${trigger.status}); there is nothing to cancel.`);
     await this.#append({ type: "trigger.cancelled", data: { trigger_id: trigger.id, by } });
     return `${trigger.id} is cancelled.`;
   }
 
   async pause(by: string, id: string): Promise<ToolOutput> {
     const trigger = this.#named(id);
-    if (typeof trigger === "string") return refused(trigger);
-    if (trigger.status !== "active") return refused(`${trigger.id} is ${trigger.status}, not active.`);
+    if (typeof trigger === "string") return refusal(trigger);
+    if (trigger.status !== "active") return refusal(`${trigger.id} is ${trigger.status}, not active.`);
     await this.#append({ type: "trigger.paused", data: { trigger_id: trigger.id, by } });
     return `${trigger.id} is paused.`;
   }
@@ -73,8 +74,8 @@ export class Schedule {
   /** It goes on from now: what would have been due meanwhile is not made up for. A time that has passed is due now. */
   async resume(by: string, id: string): Promise<ToolOutput> {
     const trigger = this.#named(id);
-    if (typeof trigger === "string") return refused(trigger);
-    if (trigger.status !== "paused") return refused(`${trigger.id} is ${trigger.status}, not paused.`);
+    if (typeof trigger === "string") return refusal(trigger);
+    if (trigger.status !== "paused") return refusal(`${trigger.id} is ${trigger.status}, not paused.`);
     await this.#append({ type: "trigger.resumed", data: { trigger_id: trigger.id, by, due: this.#dueAgain(trigger) } });
     return `${trigger.id} goes on.`;
   }
@@ -135,40 +136,4 @@ export class Schedule {
 
 function isOver({ status }: TriggerState): boolean {
   return status !== "active" && status !== "paused";
-}
-
-/** When it fires, in words. */
-export function conditionIn({ when }: Pick<TriggerState, "when">): string {
-  switch (when.type) {
-    case "scheduled":
-      return `scheduled "${when.config.cron}" (${when.config.time_zone})`;
-    case "delayed":
-      return `delayed by ${when.config.delay_seconds} s`;
-    case "at_time":
-      return `at_time ${when.config.at} (${when.config.time_zone})`;
-    case "heartbeat":
-      return `heartbeat every ${when.config.interval_seconds} s`;
-    case "on_event":
-      return `on_event ${when.config.event_pattern}${when.config.filter ? ` ${JSON.stringify(when.config.filter)}` : ""}`;
-    case "on_idle":
-      return `on_idle for ${when.config.idle_seconds} s`;
-  }
-}
-
-/** What happens then, in words. */
-export function actionIn({ type, payload }: TriggerAction): string {
-  switch (type) {
-    case "wake_agent":
-      return `wake up with "${payload.task}"`;
-    case "run_node":
-      return `run ${payload.node_id}`;
-    case "send_message":
-      return `write to ${payload.to}: "${payload.content}"`;
-    case "run_callback":
-      return `call ${payload.name}`;
-  }
-}
-
-function refused(content: string): ToolOutput {
-  return { ok: false, content };
 }

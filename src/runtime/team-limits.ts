@@ -6,7 +6,7 @@ export interface TeamLimits {
   maxStages: number;
   /** Messages between two that only answer each other. */
   maxHops: number;
-  /** Messages between two in a run. */
+  /** Messages between two in a run, or in a cycle of one that has no end. */
   maxThread: number;
   contract: StageContract;
 }

@@ -1,10 +1,12 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { call, fail, hang, script, startTeam } from "../testing/index.ts";
+import { call, fail, hang, script, startTeam, temporaryHome } from "../testing/index.ts";
 import { tracesUrl } from "./telemetry.ts";
 
 test("a run is a trace: run, nodes, turns, model calls and tool calls, by the GenAI conventions", async () => {
@@ -106,6 +108,20 @@ test("a collector that is not there costs the run nothing", async () => {
   });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
   await team[Symbol.asyncDispose]();
+});
+
+test("whoever wants no traces loads nothing for them", async () => {
+  const home = await temporaryHome();
+  onTestFinished(() => home.remove());
+  const watching = `
+    import { registerHooks } from "node:module";
+    const loaded = [];
+    registerHooks({ resolve(name, context, next) { loaded.push(name); return next(name, context); } });
+    const { openRuntime } = await import(${JSON.stringify(new URL("./open-runtime.ts", import.meta.url).href)});
+    await (await openRuntime({ home: process.argv[1], env: {}, config: {} })).close();
+    console.log(JSON.stringify({ any: loaded.length > 50, ours: loaded.filter((name) => /opentelemetry|spans/.test(name)) }));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", watching, home.path]);
+  expect(JSON.parse(stdout)).toEqual({ any: true, ours: [] });
 });
 
 test("where traces go is said by OpenTelemetry's own variables, and nowhere by default", () => {

@@ -1,5 +1,5 @@
 import type { Situation } from "../projections/index.ts";
-import { COORDINATOR, HUMAN, type NodeId, type RunId } from "../protocol/index.ts";
+import { COORDINATOR, HUMAN, type NodeId, type RunId, triggerIn } from "../protocol/index.ts";
 import type { TriggerActions } from "./alarms.ts";
 import { idOf } from "./people.ts";
 import type { Team } from "./team.ts";
@@ -36,8 +36,10 @@ export function triggerActions({ soon, team, begin, goOn, callbacks }: Ports): T
         if (run?.trigger === key) return;
         const open = openRun();
         if (open !== undefined) {
-          await team(open).remind(key, "agiraph", COORDINATOR, task);
+          const isUnheard = isWaiting(soon(), key);
+          if (!isUnheard) await team(open).remind(key, "agiraph", COORDINATOR, task);
           await goOn();
+          if (isUnheard) throw new Error("It said so before, and nobody has heard it yet.");
           return;
         }
         if (await begin(task, key)) return;
@@ -63,4 +65,9 @@ export function triggerActions({ soon, team, begin, goOn, callbacks }: Ports): T
       await registered(args, key);
     },
   };
+}
+
+/** Whether an earlier occurrence of the same trigger waits to be heard: saying it again would only pile up words. */
+function isWaiting({ letters }: Situation, key: string): boolean {
+  return Object.keys(letters.queued).some((id) => id !== key && triggerIn(id) === triggerIn(key));
 }

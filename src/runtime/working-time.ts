@@ -42,20 +42,23 @@ export function ringAfter(
 }
 
 /**
- * Parked by a rate limit, or waiting for others. Where nobody is at work any more, nothing will come of the waiting: then
- * the clock runs, and ends what would otherwise wait for ever.
+ * Parked by a rate limit, waiting for the human, or waiting for others. Where nobody is at work any more, nothing will come of the waiting: then
+ * the clock runs, and ends what would otherwise wait for ever. The human may take as long as they like.
  */
 export function cannotWork(id: WorkerId, run: RunId, now: Situation): boolean {
   const work = workOf(now.roster[id]);
   if (work?.status !== "waiting") return false;
-  if (work.for === "rate_limit") return true;
+  if (GOES_ON_BY_ITSELF.has(work.for)) return true;
   if (work.for !== "children" && work.for !== "budget") return false;
   return Object.values(now.roster).some((other) => other.id !== id && isWorking(other, run, now));
 }
 
+/** What comes to an end without anybody in the team. */
+const GOES_ON_BY_ITSELF = new Set(["rate_limit", "human"]);
+
 function isWorking(worker: WorkerState, run: RunId, { board }: Situation): boolean {
   const work = workOf(worker);
-  if (!work || (work.status === "waiting" && work.for !== "rate_limit")) return false;
+  if (!work || (work.status === "waiting" && !GOES_ON_BY_ITSELF.has(work.for))) return false;
   const node = work.node_id === null ? undefined : board.nodes[work.node_id];
   return node?.spec.run_id === run && node.status !== "completed" && node.status !== "failed";
 }

@@ -6,7 +6,9 @@ import {
   boardPageSchema,
   type CreateAgent,
   conversationPageSchema,
+  type DeltaFrame,
   deliveredSchema,
+  deltaFrameSchema,
   errorBodySchema,
   eventsPageSchema,
   filesPageSchema,
@@ -133,6 +135,25 @@ export class ApiClient {
 
   events(id: string, query: Query = {}) {
     return this.#ask("GET", `${at(id)}/events`, eventsPageSchema, query);
+  }
+
+  /** Streamed words from now on, for as long as the connection holds. Returns what ends it. */
+  onDelta(id: string, after: number, listener: (delta: DeltaFrame) => void): () => void {
+    // A page that has logged in is known by its cookie.
+    const key = this.#token === undefined ? [] : [`bearer.${this.#token}`];
+    const socket = new WebSocket(`${this.url.replace(/^http/, "ws")}${at(id)}/events?after=${after}`, [
+      "agiraph",
+      ...key,
+    ]);
+    socket.addEventListener("message", ({ data }) => {
+      // Most frames are facts, which are had elsewhere.
+      if (typeof data !== "string" || !data.startsWith('{"type":"delta"')) return;
+      const frame = deltaFrameSchema.safeParse(JSON.parse(data));
+      if (frame.success) listener(frame.data);
+    });
+    // Without them only the streaming is missing.
+    socket.addEventListener("error", () => {});
+    return () => socket.close();
   }
 
   inbox(query: Query = {}) {

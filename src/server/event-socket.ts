@@ -59,6 +59,10 @@ export async function registerEvents(
         done();
       },
     });
+  // Whoever is refused before the upgrade is answered and let go: nobody else would ever close that connection.
+  app.addHook("onResponse", async ({ raw }) => {
+    if (raw.headers.upgrade !== undefined) raw.socket.destroySoon();
+  });
   const constraints = { upgrade: "websocket" };
   app.get("/agents/:id/events", { websocket: true, constraints }, (socket, request) =>
     sockets.watchAgent(socket, request),

@@ -38,6 +38,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body?: object])[
   ["GET", "/inbox"],
   ["GET", "/models"],
   ["GET", "/openapi.json"],
+  ["GET", "/metrics"],
   ["POST", "/login"],
   ["POST", "/agents/ID/restore"],
   ["DELETE", "/agents/ID"],
@@ -91,6 +92,28 @@ test("every route refuses every stranger, changes nothing, and takes the owner's
   expect(refused).toEqual([]);
 });
 
+test("no stranger hears what happens: WebSockets have the same guard", async () => {
+  await using house = await startServer({ coordinator: script(call("ask_human", { question: "Which?" })) });
+  const { log } = await house.runtime.create({ goal: "Ask", model: "scripted/coordinator" });
+  await house.until(log.id, ({ questions }) => "question-1" in questions.open);
+  const heard: unknown[] = [];
+  for (const path of [`/agents/${log.id}/events`, "/events"]) {
+    for (const [attack, { headers, status, bodies }] of Object.entries(ATTACKS)) {
+      if (bodies) continue;
+      const answer = await upgrade(house, path, headers);
+      if (answer !== status) heard.push([path, attack, answer]);
+    }
+    const subprotocol = (token: string) => ({ "sec-websocket-protocol": `agiraph, bearer.${token}` });
+    expect([
+      await upgrade(house, path, GOOD),
+      await upgrade(house, path, subprotocol(TOKEN)),
+      await upgrade(house, path, subprotocol("wrong")),
+      await upgrade(house, path, { ...subprotocol(TOKEN), origin: "https://evil.example" }),
+    ]).toEqual([101, 101, 401, 403]);
+  }
+  expect(heard).toEqual([]);
+});
+
 test("the server is there for whoever asks, but not for strangers", async () => {
   await using house = await startServer({ coordinator: script() });
   const answers = {
@@ -123,7 +146,7 @@ test("who guesses tokens has to wait; who has the right one never", async () => 
 });
 
 test("a link logs a browser in, once; its cookie is good for that origin alone", async () => {
-  await using house = await startServer({ coordinator: script() });
+  await using house = await startServer({ coordinator: script(call("ask_human", { question: "Which?" })) });
   const origin = `http://localhost:${house.port}`;
   const localhost = { host: `localhost:${house.port}` };
   const made = await ask(house, "POST", "/login", { ...GOOD, ...localhost });
@@ -138,6 +161,14 @@ test("a link logs a browser in, once; its cookie is good for that origin alone",
   expect((await ask(house, "GET", path, localhost)).status).toBe(401);
 
   const cookie = set.split(";")[0] ?? "";
+  const { log } = await house.runtime.create({ goal: "Ask", model: "scripted/coordinator" });
+  const socket = (headers: OutgoingHttpHeaders) =>
+    upgrade(house, `/agents/${log.id}/events`, { ...localhost, cookie, ...headers });
+  expect([
+    await socket({ origin }),
+    await socket({}),
+    await socket({ origin: `http://127.0.0.1:${house.port}` }),
+  ]).toEqual([101, 401, 401]);
   const forged = cookie.replace(/=\d/, "=9");
   const asks = {
     page: await ask(house, "GET", "/agents", { ...localhost, cookie }),
@@ -273,6 +304,34 @@ function ask(
   // A server that has answered need not read the rest.
   sent.on("error", (error) => isAnswered || reject(error));
   sent.end(body?.text);
+  return promise;
+}
+
+/** How the server answers to whoever wants a WebSocket. */
+function upgrade(house: TestServer, path: string, headers: OutgoingHttpHeaders): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const wanted = {
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
+  };
+  const sent = httpRequest({
+    host: "127.0.0.1",
+    port: house.port,
+    path,
+    headers: { ...wanted, ...headers },
+    agent: false,
+  });
+  sent.on("upgrade", (response, socket) => {
+    socket.destroy();
+    resolve(response.statusCode ?? 0);
+  });
+  sent.on("response", (response) => {
+    response.resume();
+    resolve(response.statusCode ?? 0);
+  });
+  sent.on("error", reject).end();
   return promise;
 }
 

@@ -25,7 +25,7 @@ export interface GuardPorts {
  * G2. The token, or the page's cookie, whose origin must be the one that is asked; else 401.
  * G3. Who guesses tokens is told to wait after TRIES a minute. Whoever has the right one is never locked out.
  * G4. A body is JSON, or it is not taken.
- * G5. Who asked for a WebSocket and gets an answer instead is hung up on: nobody else would ever close that connection.
+ * G5. A WebSocket that is refused leaves no open connection behind.
  */
 export function registerGuard(app: FastifyInstance, { keys, config, now }: GuardPorts): void {
   let reach: Reach | undefined;
@@ -42,10 +42,9 @@ export function registerGuard(app: FastifyInstance, { keys, config, now }: Guard
     checkJson(request);
   });
 
-  app.addHook("onSend", async (request, reply) => {
-    if (request.headers.upgrade === undefined) return;
-    reply.header("connection", "close");
-    reply.raw.once("finish", () => request.raw.socket.destroySoon());
+  // Who wanted a WebSocket and got an answer instead has a connection that the HTTP server no longer looks after.
+  app.addHook("onResponse", async ({ headers, raw }) => {
+    if (headers.upgrade !== undefined) raw.socket.destroySoon();
   });
 }
 

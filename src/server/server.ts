@@ -15,6 +15,7 @@ import type { ServerDeps } from "./deps.ts";
 import { registerEvents } from "./event-socket.ts";
 import { registerGuard } from "./guard.ts";
 import { Keys } from "./keys.ts";
+import { requestId } from "./logs.ts";
 import { registerMetrics } from "./metrics.ts";
 import { answerError, notFound } from "./refusal.ts";
 import { agentRoutes } from "./routes/agents.ts";
@@ -51,7 +52,9 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     trustProxy: config.proxy ? [config.proxy.address] : false,
     routerOptions: { maxParamLength: 5000 },
     requestTimeout: 60_000,
-    forceCloseConnections: true,
+    // What was asked is answered; `stopOnSignals` sees to it that nobody takes too long.
+    forceCloseConnections: "idle",
+    genReqId: requestId,
     ...(logger && { loggerInstance: logger }),
   } as const;
   const app = (tls ? fastify({ ...options, https: tls }) : fastify(options)) as unknown as FastifyInstance;

@@ -65,6 +65,9 @@ export function stopOnSignals({
   };
 
   const stop = async () => {
+    // Who has been answered does not keep a connection for the next question.
+    app.server.keepAliveTimeout = 1;
+    app.server.keepAliveTimeoutBuffer = 0;
     // Whoever is still downloading does not keep the others waiting.
     const cut = setTimeout(() => app.server.closeAllConnections(), answersWithinMs);
     await app.close().finally(() => clearTimeout(cut));

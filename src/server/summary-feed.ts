@@ -1,6 +1,7 @@
 import type { WebSocket } from "ws";
 import { type Fact, HUMAN } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { asSummary } from "./agents.ts";
 import type { FeedLimits } from "./event-feed.ts";
 
 /**
@@ -29,7 +30,7 @@ export function followAll(
       (agents) => {
         if (socket.readyState !== socket.OPEN) return;
         const known = new Map(agents.map(({ id, seq }) => [id, seq]));
-        send({ type: "summaries", agents });
+        send({ type: "summaries", agents: agents.map(asSummary) });
         mode = "live";
         for (const fact of meanwhile.splice(0)) if (fact.seq > (known.get(fact.agent_id) ?? 0)) tell(fact);
       },

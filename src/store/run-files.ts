@@ -7,7 +7,8 @@ import { rewrite } from "./node-folder.ts";
 /** `_plan.md`: the goal and the board, for everyone in the run. Rewritten whenever the plan changes. */
 export function writePlan(dir: string, now: Situation): void {
   const goal = now.agent.run?.goal ?? now.agent.created.goal;
-  replaceFile(join(dir, "_plan.md"), `# Plan\n\nGoal: ${goal}\n\n${describeBoard(now.board)}\n`);
+  const board = describeBoard(now.board, now.agent.run?.id);
+  replaceFile(join(dir, "_plan.md"), `# Plan\n\nGoal: ${goal}\n\n${board}\n`);
 }
 
 /** `GOAL.md`: what the agent is at now. */
@@ -16,13 +17,18 @@ export function writeGoal(agentDir: string, goal: string): void {
 }
 
 /** `_output.md`: how the run ended, and where its results are. */
-export function writeOutput(dir: string, goal: string, outcome: Outcome, board: Board): void {
+export function writeOutput(dir: string, run: { id: RunId; goal: string }, outcome: Outcome, board: Board): void {
   const words = outcome.kind === "finished" ? outcome.summary : "error" in outcome ? outcome.error : outcome.kind;
   const files = Object.values(board.nodes).flatMap((node) =>
-    node.status === "completed" ? node.files.map((file) => `- nodes/${node.id}/published/${file.path}`) : [],
+    node.status === "completed" && node.spec.run_id === run.id
+      ? node.files.map((file) => `- nodes/${node.id}/published/${file.path}`)
+      : [],
   );
   const list = files.length > 0 ? `\n## Published files\n\n${files.join("\n")}\n` : "";
-  replaceFile(join(dir, "_output.md"), `# Output\n\nGoal: ${goal}\n\nOutcome: ${outcome.kind}\n\n${words}\n${list}`);
+  replaceFile(
+    join(dir, "_output.md"),
+    `# Output\n\nGoal: ${run.goal}\n\nOutcome: ${outcome.kind}\n\n${words}\n${list}`,
+  );
 }
 
 /** `_refs.json`: where each ref points, and the hash it had when the node began. */

@@ -19,7 +19,7 @@ const documentSchema = z.object({
 
 /**
  * From now on every answer in JSON is held against what `/openapi.json` promises: a route, a status or a field that it
- * does not know fails the test. What could not be held against anything is listed in `unknown`.
+ * does not know fails the test. `routes` collects what was held against it.
  */
 export async function checkAnswers(house: TestServer): Promise<{ routes: Set<string> }> {
   const { paths } = documentSchema.parse((await house.get("/openapi.json")).body);

@@ -6,7 +6,7 @@ import { startProviderServer } from "./provider-server.ts";
 
 /**
  * The scripted provider as a process of its own:
- * `node dist/testing/provider-server-main.js --turns turns.json [--latency MS] [--port N]`.
+ * `node src/testing/provider-server-main.ts --turns turns.json [--latency MS] [--port N]`.
  * Prints one line, `{"port":N}`, when it listens, and ends by SIGINT or SIGTERM.
  */
 const { values } = parseArgs({

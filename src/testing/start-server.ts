@@ -12,7 +12,8 @@ import { scriptedCatalog, until } from "./start-team.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
 
 export interface ServerPlan {
-  coordinator: ScriptedModel;
+  /** Without one, the models are the real ones: of those only the demo can be used. */
+  coordinator?: ScriptedModel;
   workers?: Record<string, ScriptedModel>;
   config?: Config;
   webDir?: string;
@@ -29,9 +30,13 @@ export const TOKEN = "a-token-for-tests-that-nobody-else-has-0001";
 
 /** A server on a real port, over a home of its own, with scripted minds. */
 export async function startServer(plan: ServerPlan): Promise<TestServer> {
+  const { coordinator, workers = {} } = plan;
   const temporary = plan.home === undefined ? await temporaryHome() : undefined;
   const settings = { home: plan.home ?? temporary?.path ?? "", env: {}, config: plan.config ?? {} };
-  const runtime = await openRuntime(settings, { catalog: scriptedCatalog(plan) });
+  const runtime = await openRuntime(
+    settings,
+    coordinator ? { catalog: scriptedCatalog({ coordinator, workers }) } : {},
+  );
   const app = await buildServer({
     runtime,
     settings,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ListedFile, Scope } from "../store/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import { MAX_LINES, textWindow } from "./text-window.ts";
-import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
+import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 /** Reading, writing and listing within one participant's scope. A refusal is a result that says what to do instead. */
 export function fileTools(scope: Scope): Tool[] {
@@ -162,8 +162,4 @@ async function refusalsAsResults(run: () => Promise<ToolOutput>): Promise<ToolOu
     // A full disk or a bad sector: nothing the model did, yet it should know that the call did not do its work.
     return refusal(`The file could not be used: ${error instanceof Error ? error.message : String(error)}`);
   }
-}
-
-function refusal(content: string): ToolOutput {
-  return { ok: false, content };
 }

@@ -5,7 +5,7 @@ import { type Found, searchMemory, textOf } from "../memory/search.ts";
 import type { Insight } from "../projections/index.ts";
 import type { NewFact } from "../protocol/index.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
-import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
+import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 /** One participant's memory and where its deeds are recorded. */
 export interface MemoryPort {
@@ -211,8 +211,4 @@ async function refusalsAsResults(run: () => Promise<ToolOutput>): Promise<ToolOu
     if (error instanceof ScopeRefusal || error instanceof FileNotFound) return refusal(error.message);
     throw error;
   }
-}
-
-function refusal(words: string): ToolOutput {
-  return { ok: false, content: words };
 }

@@ -5,6 +5,11 @@ import type { CallPart, Outcome } from "../protocol/index.ts";
 /** What a tool gives back to the model. A plain string is a success. */
 export type ToolOutput = string | { content: string; ok?: boolean; ending?: Outcome };
 
+/** The call changed nothing; the words say why, and what the model can do about it. */
+export function refusal(content: string): ToolOutput {
+  return { ok: false, content };
+}
+
 /**
  * A tool is bound to its ports when it is made (`fileTools(scope)`, `shellTool(sandbox)`), so running one needs only
  * the arguments and the signal. What the model can fix is an output with `ok: false`; what nobody can fix is thrown,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
+import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 import { foreignText, withoutControls } from "./web-foreign.ts";
 import { type SearchHit, type SearchProvider, searchProvider } from "./web-search-providers.ts";
 
@@ -71,8 +71,4 @@ function oneLine(text: string, longest: number): string {
 function maxUses({ AGIRAPH_SEARCH_MAX_USES: value }: SearchPorts["env"]): number {
   const parsed = someTimes.safeParse(value);
   return value && parsed.success ? parsed.data : 5;
-}
-
-function refusal(content: string): ToolOutput {
-  return { ok: false, content };
 }

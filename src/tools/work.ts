@@ -20,10 +20,14 @@ export interface DelegationPort {
   createNode(order: NewWork): Promise<ToolOutput>;
 }
 
+/** More than this belongs into a file that the task refers to. */
+const LONGEST_TASK = 32_000;
+
 const newWork = z.object({
   task: z
     .string()
     .min(1)
+    .max(LONGEST_TASK)
     .describe("What to do: the whole brief, with acceptance criteria. The worker sees nothing else."),
   deliverables: z
     .array(z.string().min(1))

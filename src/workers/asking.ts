@@ -24,7 +24,8 @@ export function asking({ worker_id, node_id }: Actor, { log, now, soon, clock }:
     if (!before) await log.append({ facts: [asked(id, order, call), waiting] }).durable;
     else if (!before.answer) await log.append({ facts: [waiting] }).durable;
     const answer = await answerTo(id, signal);
-    await log.append({ facts: [{ type: "worker.busy", data: who }] }).durable;
+    // Whoever was answered is not kept waiting by the disk for this: the next entry will say if it could not be kept.
+    log.append({ facts: [{ type: "worker.busy", data: who }] }).durable.catch(() => {});
     return answer;
   }
 

@@ -21,16 +21,19 @@ import type { Tool } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../tools/work.ts";
 import { asking } from "./asking.ts";
+import { textIn } from "./assignment.ts";
 import { type Actor, carryOut } from "./carry-out.ts";
 import { nextCycle } from "./cycles.ts";
-import { type Colleagues, onlyThese, textIn, type Workplace, waitForMail } from "./harnessed.ts";
+import { onlyThese } from "./harnessed.ts";
 import { isQuiet } from "./heartbeat.ts";
 import { recalled } from "./memories.ts";
 import { pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
-import { noticingRepeats } from "./repeats.ts";
+import { noticingRepeats, PATIENT_IN_CYCLES } from "./repeats.ts";
 import { coordinatorStanding } from "./restate.ts";
+import { waitForMail } from "./waiting.ts";
 import type { Silence } from "./work-loop.ts";
+import type { Colleagues, Workplace } from "./workplace.ts";
 
 const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs
 const ACTOR: Actor = { worker_id: COORDINATOR, node_id: null, conversation: CONVERSATION };
@@ -55,11 +58,13 @@ export async function coordinate(
 
   const stored = await log.conversation(CONVERSATION);
   const begun = pastOf(stored, "beginning", (entry) => entry.role === "user" && entry.run_id === run.id);
-  const cursor = begun?.cursor ?? now().seq;
+  // What was said since the run began is its first news.
+  const cursor = begun?.cursor ?? now().agent.run?.started_seq ?? now().seq;
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
   const cycles = new Cycles(mailbox, place);
   const hands = toolsFor(team, scope, mailbox, cycles, model, place);
-  const toolbox = noticingRepeats(new Toolbox(onlyThese(hands, allowed, ["finish"])));
+  const tools = new Toolbox(onlyThese(hands, allowed, cycles.isEndless ? ["checkpoint", "finish"] : ["finish"]));
+  const toolbox = cycles.isEndless ? noticingRepeats(tools, PATIENT_IN_CYCLES) : noticingRepeats(tools);
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {
     // Taken up again, it may take as many turns again.
@@ -173,9 +178,11 @@ function waitOrEnd(
       await cycles.sleep(signal);
       return mailbox.take();
     }
-    if (isQuiet(reply)) return finished(reply);
+    // It says of a look that there was nothing to do; of a goal it says nothing.
+    const isBeat = isQuiet(reply);
+    if (isBeat && place.now().agent.run?.trigger) return finished(reply);
     const failed = failedIn(run, place.now());
-    if (inARow > 1 && reply.finish === "stop") return failed ? notMet(failed, reply) : finished(reply);
+    if (!isBeat && inARow > 1 && reply.finish === "stop") return failed ? notMet(failed, reply) : finished(reply);
     if (inARow > PATIENCE)
       return { kind: "failed", error: "The coordinator stopped calling tools and never finished." };
     const next = failed

@@ -19,13 +19,24 @@ const HOUSE = "agiraph";
  */
 export function nextCycle(now: Situation, at: number, timeZone: string): NewFact[] {
   const { open, settled } = now.triggers;
-  const ofHouse = (trigger: TriggerState) => trigger.created_by === HOUSE;
-  const isCycle = ({ action }: TriggerState) => action.type === "wake_agent";
-  const hasCycle = Object.values(open).filter(ofHouse).some(isCycle);
-  const hasUpkeep = [...Object.values(open), ...settled].filter(ofHouse).some((trigger) => !isCycle(trigger));
+  const hasCycle = Object.values(open).some(isCycle);
+  // Both were made before the first sleep. Of those that are over only the newest are known: among them is a cycle, but
+  // not for ever the upkeep that somebody cancelled.
+  const hasUpkeep = [...Object.values(open), ...settled].some(({ created_by }) => created_by === HOUSE);
   const first = now.triggers.made + 1;
   const cycle = hasCycle ? [] : [cycleOf(now, first, at)];
   return [...cycle, ...(hasUpkeep ? [] : [upkeepAt(first + cycle.length, at, timeZone)])];
+}
+
+/** Whoever has met its goal has no further cycle. */
+export function endOfCycles({ triggers }: Situation): NewFact[] {
+  return Object.values(triggers.open)
+    .filter(isCycle)
+    .map(({ id }) => ({ type: "trigger.cancelled", data: { trigger_id: id, by: HOUSE } }));
+}
+
+function isCycle({ created_by, action }: TriggerState): boolean {
+  return created_by === HOUSE && action.type === "wake_agent";
 }
 
 function upkeepAt(number: number, at: number, time_zone: string): NewFact {

@@ -1,7 +1,4 @@
-import { callsOf, type Entry, type ReplyEntry, textOf } from "../protocol/index.ts";
-
-/** What somebody says who was woken by a heartbeat and has nothing to do (seed 002 §9.5). */
-export const HEARTBEAT_OK = "HEARTBEAT_OK";
+import { callsOf, type Entry, HEARTBEAT_OK, type ReplyEntry, textOf } from "../protocol/index.ts";
 
 export function isQuiet(reply: ReplyEntry): boolean {
   return callsOf(reply).length === 0 && textOf(reply).trim() === HEARTBEAT_OK;

@@ -5,11 +5,16 @@ import type { Tools } from "../tools/toolbox.ts";
 const TOLD_AT = 3;
 const ENDED_AT = 6;
 
+/** Waiting says the same words each time, and is no circle. */
+const PATIENT: ReadonlySet<string> = new Set(["check_messages"]);
+/** Whoever works in cycles sleeps by a checkpoint, and may have the same to say after each. */
+export const PATIENT_IN_CYCLES: ReadonlySet<string> = new Set([...PATIENT, "checkpoint"]);
+
 /**
  * Whoever makes the same call again and again and gets the same answer is told so, and then stopped: it would go on
  * until its turns or the money run out.
  */
-export function noticingRepeats(tools: Tools): Tools {
+export function noticingRepeats(tools: Tools, patient: ReadonlySet<string> = PATIENT): Tools {
   let last = "";
   let times = 0;
   return {
@@ -17,8 +22,7 @@ export function noticingRepeats(tools: Tools): Tools {
     settle: (call, signal) => tools.settle(call, signal),
     async run(call, signal) {
       const result = await tools.run(call, signal);
-      // Waiting for news says the same words each time, and is no circle.
-      if (call.name === "check_messages") return result;
+      if (patient.has(call.name)) return result;
       const key = JSON.stringify([call.name, call.args, result.content]);
       times = key === last ? times + 1 : 1;
       last = key;

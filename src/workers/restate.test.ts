@@ -23,6 +23,25 @@ test("what the human said is restated as far as it was told; the rest comes by m
   expect(await between(Number.POSITIVE_INFINITY)).toBe("- Your human: One.\n- Your human: Three.");
 });
 
+test("insights nobody has decided about outlast a compaction; those still to be told come by mail", async () => {
+  await using home = await temporaryHome();
+  const scope = coordinatorScope({ agentDir: home.path, runId: run.id, project: null });
+  const offered = (title: string): NewFact => ({
+    type: "insight.offered",
+    data: { worker_id: "alice", node_id: "node-1", title, content: "Measured\ntwice." },
+  });
+  const now = situationAfter(
+    offered("Chips throttle"),
+    offered("Water is wet"),
+    { type: "insight.declined", data: { insight_id: "insight-2", why: "" } },
+    offered("Ice is cold"),
+  );
+  const sections = await coordinatorStanding(run, scope, now, 5);
+  expect(sections.find(({ title }) => title === "Insights that wait for your decision")?.text).toBe(
+    "- insight-1 from alice: Chips throttle\n  Measured twice.",
+  );
+});
+
 function said(from: string, to: string, text: string): NewFact {
   return { type: "message.sent", data: { message_id: text, from, to, text, file: "f", hops: 1 } };
 }

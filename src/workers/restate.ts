@@ -3,8 +3,10 @@ import {
   currentStage,
   describeBoard,
   describeRoster,
+  hasEnded,
   isStageDone,
   type NodeState,
+  rosterOf,
   type Situation,
 } from "../projections/index.ts";
 import { COORDINATOR, HUMAN, type RunId, type WorkerId } from "../protocol/index.ts";
@@ -29,10 +31,11 @@ export async function coordinatorStanding(
     { title: `Your goal (${run.id})`, text: run.goal },
     { title: "Between you and your human", text: dialogue(COORDINATOR, now, untoldFrom) },
     { title: "The stage", text: stageWords(run.id, now) },
-    { title: "The board: what is still open", text: boardOf(run.id, now, isOpen) },
-    { title: "The board: what has ended", text: boardOf(run.id, now, (node) => !isOpen(node)) },
-    { title: "The people", text: describeRoster(now.roster, MOST_PEOPLE) },
+    { title: "The board: what is still open", text: boardOf(run.id, now, (node) => !hasEnded(node)) },
+    { title: "The board: what has ended", text: boardOf(run.id, now, hasEnded) },
+    { title: "The people", text: describeRoster(rosterOf(now.roster, run.id), MOST_PEOPLE) },
     { title: "Open questions to your human", text: openQuestions(now) },
+    { title: "Insights that wait for your decision", text: openInsights(now, untoldFrom) },
     { title: "Messages you sent that nobody has read yet", text: unread(COORDINATOR, now) },
     { title: "Your files in this run", text: await fileLines(scope, files) },
     { title: "What your team published", text: publishedLines(run.id, now.board) },
@@ -49,7 +52,7 @@ export async function workerStanding(
   untoldFrom: number,
 ): Promise<Section[]> {
   const children = new Set(now.board.nodes[node.id]?.children ?? []);
-  const colleagues = Object.fromEntries(Object.entries(now.roster).filter(([id]) => id !== worker));
+  const { [worker]: _, ...colleagues } = rosterOf(now.roster, node.spec.run_id);
   return [
     { title: `Your assignment (${node.id})`, text: node.spec.task },
     { title: "Between you and your human", text: dialogue(worker, now, untoldFrom) },
@@ -90,13 +93,19 @@ function boardOf(run: RunId, { board }: Situation, isShown: (node: NodeState) =>
   return describeBoard({ nodes: Object.fromEntries(nodes.map((node) => [node.id, node])) });
 }
 
-function isOpen({ status }: NodeState): boolean {
-  return status !== "completed" && status !== "failed";
-}
-
 function openQuestions({ questions }: Situation): string {
   return Object.values(questions.open)
     .map(({ id, worker_id, text }) => `- ${id}, asked by ${worker_id}: ${text}`)
+    .join("\n");
+}
+
+/** What is still to be told comes by mail, and is not told twice. */
+function openInsights({ insights }: Situation, untoldFrom: number): string {
+  return Object.values(insights.open)
+    .filter(({ seq }) => seq < untoldFrom)
+    .map(
+      ({ id, worker_id, title, content }) => `- ${id} from ${worker_id}: ${title}\n  ${content.replace(/\s+/g, " ")}`,
+    )
     .join("\n");
 }
 

@@ -96,7 +96,7 @@ function coordinatorTurn({ messages, turn }: ProviderRequest, goOn: boolean): Pr
 
 const COLLEAGUES = "Alice Bob Carol David Erin Frank Grace Henry Iris Jack Kate Leo Mona Nina Oscar Paula".split(" ");
 
-function workerTurn({ turn, system }: ProviderRequest): ProviderTurn {
+function workerTurn({ turn, system, messages }: ProviderRequest): ProviderTurn {
   const piece = /(?:Part of )?Piece [\d.]+/.exec(system)?.[0] ?? "";
   const number = Number(piece.replaceAll(/\D/g, ""));
   const to = COLLEAGUES[number % COLLEAGUES.length] ?? "coordinator";
@@ -110,6 +110,8 @@ function workerTurn({ turn, system }: ProviderRequest): ProviderTurn {
   const call = plan.filter((step) => step !== undefined)[turn];
   if (call) return { calls: [call] };
   if (plan[3] && turn === plan.filter(Boolean).length) return { text: "I wait for my part." };
+  // Woken by a colleague's word while the part still runs.
+  if (messages.at(-1)?.text.includes("Not published")) return { text: "I wait for my part." };
   return { calls: [{ name: "publish", args: { summary: `${piece} is done.` } }] };
 }
 

@@ -2,12 +2,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { StoredEntry } from "../../src/protocol/index.ts";
-import { call, manualClock, script, startTeam } from "../../src/testing/index.ts";
+import { openRuntime } from "../../src/runtime/open-runtime.ts";
+import { call, manualClock, script, startProviderServer, startTeam, temporaryHome } from "../../src/testing/index.ts";
+import { configFor, PROVIDERS } from "./over-the-wire.ts";
 
-/**
- * Seed 002 §11, test 6: what the first run learned, the second one uses. The second goal is begun by its fact, as
- * whatever gives an agent a new goal begins it.
- */
+/** Seed 002 §11, test 6: what the first run learned, the second one uses. */
 const NOTES = `# Python async patterns
 
 ## Bounding concurrency
@@ -18,41 +17,66 @@ Use asyncio.Semaphore(10) around each request; gather without it opens every soc
 
 TaskGroup cancels the others when one fails; gather does not.`;
 
-test("an agent remembers in its second run what it learned in its first, and does not research it again", async () => {
-  const coordinator = script(
-    call("memory_write", { path: "knowledge/python-asyncio.md", content: NOTES }),
-    call("memory_write", { path: "MEMORY.md", content: "Python async notes: knowledge/python-asyncio.md" }).after(
-      "Remembered in memory/knowledge/python-asyncio.md",
-    ),
-    call("finish", { summary: "Async patterns are in my memory." }),
-    call("memory_search", { query: "python async" }),
-    call("write_file", { path: "scraper.py", content: "sem = asyncio.Semaphore(10)\n" }).after(
-      "Use asyncio.Semaphore(10) around each request",
-    ),
-    call("finish", { summary: "scraper.py bounds its requests with a semaphore." }),
-  );
-  await using team = await startTeam({
-    goal: "Research Python async patterns. Write what you learn to memory.",
-    coordinator,
-    clock: manualClock(Date.UTC(2026, 1, 11, 9, 30)),
-  });
-  const { agent } = team;
-  await agent.idle();
-  const kept = await readFile(join(agent.log.dir, "memory/knowledge/python-asyncio.md"), "utf8");
-  const firstRun = agent.log.seq;
-  const secondGoal = "Write an async web scraper in Python.";
-  await agent.log.append({ facts: [{ type: "run.started", data: { run_id: "run-2", goal: secondGoal } }] }).durable;
-  await agent.start("recovered");
+const GOAL = "Research Python async patterns. Write what you learn to memory.";
+const SECOND_GOAL = "Write an async web scraper in Python.";
 
-  expect(await team.outcome()).toEqual({
-    kind: "finished",
-    summary: "scraper.py bounds its requests with a semaphore.",
-  });
-  expect(kept).toBe(`${NOTES}\n`);
-  const [system, notes] = coordinator.requests.flatMap(({ system, history }, at) =>
-    at === 3 ? [system] : at === 4 ? [history.at(-1)?.content] : [],
-  );
-  expect(memoryIn(String(system))).toBe(`## MEMORY.md
+test.each(PROVIDERS)(
+  "an agent remembers in its second run what it learned in its first, over $name",
+  async ({ model }) => {
+    await using provider = await startProviderServer({
+      turns: [
+        { calls: [{ name: "memory_write", args: { path: "knowledge/python-asyncio.md", content: NOTES } }] },
+        {
+          calls: [
+            {
+              name: "memory_write",
+              args: { path: "MEMORY.md", content: "Python async notes: knowledge/python-asyncio.md" },
+            },
+          ],
+        },
+        { calls: [{ name: "finish", args: { summary: "Async patterns are in my memory." } }] },
+        { calls: [{ name: "memory_search", args: { query: "python async" } }] },
+        { calls: [{ name: "write_file", args: { path: "scraper.py", content: "sem = asyncio.Semaphore(10)\n" } }] },
+        { calls: [{ name: "finish", args: { summary: "scraper.py bounds its requests with a semaphore." } }] },
+      ],
+    });
+    await using home = await temporaryHome();
+    const clock = manualClock(Date.UTC(2026, 1, 11, 9, 30));
+    const settings = { home: home.path, env: provider.env, config: configFor(provider) };
+    const runtime = await openRuntime(settings, { clock });
+    await using _closing = { [Symbol.asyncDispose]: () => runtime.close() };
+    const agent = await runtime.create({ goal: GOAL, model });
+    await agent.idle();
+    const firstRun = agent.log.seq;
+    expect(await agent.send(SECOND_GOAL)).toMatch(/takes it as its next goal\.$/);
+    await agent.idle();
+    provider.assertDone();
+    const { status, runs, summary } = agent.now.agent;
+    expect({ status, runs, summary }).toEqual({
+      status: "completed",
+      runs: 2,
+      summary: "scraper.py bounds its requests with a semaphore.",
+    });
+
+    // memory/knowledge/ contains notes after run 1
+    expect(await readFile(join(agent.log.dir, "memory/knowledge/python-asyncio.md"), "utf8")).toBe(`${NOTES}\n`);
+    // MEMORY.md, the index and the daily log are loaded into the second run's prompt, said once
+    const conversation = await agent.log.conversation("conversation.jsonl");
+    const prompts = conversation.flatMap((entry) => (entry.role === "system" ? [entry.content] : []));
+    expect(prompts.map(memoryIn)).toEqual([expect.not.stringContaining("Python"), REMEMBERED]);
+    // Run 2's memory_search found them: no web_search repeated for the same topic
+    const found = results(conversation, "memory_search");
+    expect(found).toEqual([[true, expect.stringContaining(NOTES)]]);
+    const later = (await agent.log.read({ after: firstRun, limit: 10_000 })).flatMap((fact) =>
+      fact.type === "tool.called" ? fact.data.tool : [],
+    );
+    expect(later).toEqual(["memory_search", "write_file", "finish"]);
+    // The agent in run 2 was told what run 1 learned before it wrote
+    expect(JSON.stringify(provider.requests.at(-2)?.body)).toContain("Use asyncio.Semaphore(10) around each request");
+  },
+);
+
+const REMEMBERED = `## MEMORY.md
 
 Python async notes: knowledge/python-asyncio.md
 
@@ -68,17 +92,7 @@ Python async notes: knowledge/python-asyncio.md
 
 ## 09:30
 
-Finished "Research Python async patterns. Write what you learn to memory." (run-1): Async patterns are in my memory. The output is in runs/run-1/_output.md.`);
-  expect(notes).toContain(NOTES);
-  const later = (await team.facts()).filter((fact) => fact.seq > firstRun);
-  expect(later.flatMap((fact) => (fact.type === "tool.called" ? fact.data.tool : []))).toEqual([
-    "memory_search",
-    "write_file",
-    "finish",
-  ]);
-  // The whole run is said under one prompt, so that a provider's cache holds.
-  expect(new Set(coordinator.requests.slice(3).map((request) => request.system)).size).toBe(1);
-});
+Finished "Research Python async patterns. Write what you learn to memory." (run-1): Async patterns are in my memory. The output is in runs/run-1/_output.md.`;
 
 test("what a worker learned for good is offered, decided about by the coordinator, and kept", async () => {
   const coordinator = script(

@@ -285,6 +285,19 @@ test("a pause rests the whole team, and resume goes on where everyone was", asyn
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
 });
 
+test.each(["pause", "stop"] as const)("a %s stands, also when the model fails in the same moment", async (what) => {
+  const down = Promise.withResolvers<void>();
+  const coordinator = script(fail("server").until(down.promise), call("finish", { summary: "done" }));
+  await using team = await startTeam({ goal: "Go", coordinator });
+  await team.until(() => coordinator.requests.length === 1);
+  const resting = team.agent[what]("human");
+  down.resolve(); // before the word is on disk
+  await resting;
+  expect(team.agent.now.agent.status).toBe(what === "pause" ? "paused" : "stopped");
+  await team.agent.start("resumed");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+});
+
 test("where a person approves stages, reconvening waits for their resume and is done once", async () => {
   await using team = await startTeam({
     goal: "Go",

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Situation } from "../../src/projections/index.ts";
 import { both, call, hang, manualClock, say, script, startTeam, type Team } from "../../src/testing/index.ts";
 
 const write = call("write_file", { path: "scratch/a.md", content: "…" });
@@ -31,6 +32,33 @@ describe("a question", () => {
     expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
     // Waiting cost no call: Alice had asked, Bob had written and published, the coordinator had heard of it.
     expect(calls).toBeLessThanOrEqual(5);
+  });
+
+  test("may take longer than the contract allows the work: waiting for people is not work", async () => {
+    const clock = manualClock();
+    const coordinator = script(
+      call("create_work_node", { task: "Paint it" }),
+      call("finish", { summary: "painted" }).after("node-1 completed"),
+    );
+    // She waits for Bob, and Bob for the human.
+    const alice = script(
+      call("create_work_node", { task: "Choose the paint" }),
+      write.after("node-2 completed"),
+      publish,
+    );
+    const bob = script(
+      call("ask_human", { question: "Which colour?" }),
+      write.after("Your human answers: Blue"),
+      publish,
+    );
+    const config = { contract: { timeout_seconds: 1800 } };
+    await using team = await startTeam({ goal: "Go", clock, coordinator, workers: { Alice: alice, Bob: bob }, config });
+    const isWaiting = ({ roster }: Situation) =>
+      ["coordinator", "alice", "bob"].every((id) => roster[id]?.status === "waiting");
+    await team.until(isWaiting);
+    await clock.advance(24 * 3_600_000);
+    await team.agent.respond("Blue");
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "painted" });
   });
 
   test("is answered by whatever is said first; who comes later is told what was said", async () => {
@@ -210,6 +238,26 @@ describe("what the human says", () => {
     expect(await team.outcome()).toEqual({ kind: "finished", summary: "again" });
     expect(team.agent.now.agent.runs).toBe(2);
     expect(team.agent.now.letters.queued).toEqual({});
+  });
+
+  test("in the very moment of finishing waits for those who still put their things away", async () => {
+    const coordinator = script(
+      call("create_work_node", { task: "Perhaps later", hold: true }),
+      finish,
+      call("finish", { summary: "again" }).after("One more thing."),
+    );
+    await using team = await startTeam({ goal: "Go", coordinator, workers: { Alice: script(hang()) } });
+    const said = Promise.withResolvers<void>();
+    team.agent.log.subscribe((fact) => {
+      if (fact.type !== "tool.result" || fact.data.tool !== "finish" || team.agent.now.agent.runs > 1) return;
+      // Somebody begins what was held just when the run ends: stopping them takes a moment.
+      team.agent.log.append({ facts: [{ type: "node.released", data: { node_id: "node-1" } }] });
+      team.agent.send("One more thing.").then(() => said.resolve(), said.reject);
+    });
+    await said.promise;
+    await team.until(({ agent }) => agent.runs === 2 && agent.status === "completed");
+    await team.agent.idle();
+    expect(team.agent.now.agent.run).toMatchObject({ id: "run-2", goal: "One more thing." });
   });
 
   test("as a hint reaches the coordinator while it works, and is refused when it does not", async () => {

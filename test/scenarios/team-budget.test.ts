@@ -402,14 +402,16 @@ test("tokens that are spent are said so, and more of them may be allowed", async
   const coordinator = script(call("list_files").with({ usage }), call("finish", { summary: "more" }).with({ usage }));
   await using team = await startTeam({ goal: "Spend", budget_tokens: 1000, coordinator });
   await team.agent.idle();
-  await team.agent.start("resumed");
-  await team.agent.idle();
   expect(team.agent.now.agent.outcome).toEqual({ kind: "budget_exhausted", spent_usd: 0, spent_tokens: 1000 });
+  await expect(team.agent.start("resumed")).rejects.toThrow(
+    "The budget of 1000 tokens is used up: 1000 tokens are spent. Go on with more: --budget-tokens N.",
+  );
+  await expect(team.agent.start("resumed", { budget_tokens: 1000 })).rejects.toThrow("1000 tokens are spent already");
   await team.agent.start("resumed", { budget_tokens: 1001 });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "more" });
   const told = (await team.facts()).flatMap((fact) =>
     fact.type.startsWith("budget.") ? [[fact.type, fact.data]] : [],
   );
   const exceeded = ["budget.exceeded", { spent_usd: 0, spent_tokens: 1000, budget_tokens: 1000 }];
-  expect(told).toEqual([exceeded, exceeded, ["budget.set", { budget_tokens: 1001 }]]);
+  expect(told).toEqual([exceeded, ["budget.set", { budget_tokens: 1001 }]]);
 });

@@ -28,6 +28,24 @@ describe("a trigger", () => {
     expect(team.agent.now.triggers.undone).toEqual({});
   });
 
+  test("leaves an agent alone that was put away, and comes once it is back", async () => {
+    const clock = manualClock();
+    const coordinator = script(
+      wake("delayed", { delay_seconds: 3600 }, "Look at the build."),
+      finish.after("Scheduled trigger-1"),
+      call("finish", { summary: "looked" }).after("Look at the build."),
+    );
+    await using team = await startTeam({ goal: "Go", clock, coordinator });
+    await team.agent.idle();
+    await team.agent.archive("human");
+    const before = team.agent.log.seq;
+    await clock.advance(100 * HOUR);
+    expect(team.agent.log.seq).toBe(before);
+    await team.agent.restore("human");
+    await team.until(({ agent }) => agent.runs === 2 && agent.status === "completed");
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "looked" });
+  });
+
   test("tells an agent at work, between its turns", async () => {
     const clock = manualClock();
     await using team = await startTeam({
@@ -115,6 +133,65 @@ describe("a trigger", () => {
     await clock.advance(60_000);
     await team.until(({ triggers }) => triggers.settled.length === 1 && Object.keys(triggers.undone).length === 0);
     expect(called).toEqual([{ deep: true }]);
+  });
+
+  test("is not set off by the end of the run that it began, but by the next one's", async () => {
+    const clock = manualClock();
+    const coordinator = script(
+      wake("on_event", { event_pattern: "agent.completed" }, "What is next?"),
+      finish,
+      call("finish", { summary: "nothing" }).after("What is next?"),
+      call("finish", { summary: "that" }).after("And now?"),
+      call("finish", { summary: "still nothing" }),
+    );
+    await using team = await startTeam({ goal: "Go", clock, coordinator });
+    await team.until(({ agent }) => agent.runs === 2 && agent.status === "completed");
+    const { triggers } = team.agent.now;
+    expect([triggers.open["trigger-1"]?.fired, triggers.matches["trigger-1"]?.waiting]).toEqual([1, []]);
+    await team.agent.send("And now?");
+    await team.until(({ agent }) => agent.runs === 4 && agent.status === "completed");
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "still nothing" });
+  });
+
+  test("is not set off by the turns of whom it wakes", async () => {
+    const clock = manualClock();
+    const coordinator = script(
+      wake("on_event", { event_pattern: "model.responded" }, "Was that all?"),
+      call("create_work_node", { task: "Think" }),
+      call("list_files", {}).after("[trigger-1 is due]: Was that all?"),
+      finish.after("node-1 completed"),
+    );
+    const write = call("write_file", { path: "scratch/a.md", content: "…" });
+    const alice = script(write, call("publish", { summary: "thought" }));
+    await using team = await startTeam({ goal: "Go", clock, coordinator, workers: { Alice: alice } });
+    await team.agent.idle();
+    const causes = (await team.facts()).flatMap((fact) => (fact.type === "trigger.fired" ? [fact.data.cause] : []));
+    const turns = (await team.facts()).filter((fact) => fact.type === "model.responded");
+    const hers = turns.filter(({ data }) => data.worker_id === "alice").map(({ seq }) => seq);
+    expect(causes).toEqual(hers);
+  });
+
+  test("that is due again before anybody heard of it is said once: its words do not pile up", async () => {
+    const clock = manualClock();
+    const thinking = Promise.withResolvers<void>();
+    const coordinator = script(
+      wake("scheduled", { cron: "* * * * *" }, "Look."),
+      call("list_files", {}).until(thinking.promise),
+      call("cancel_trigger", { trigger_id: "trigger-1" }).after("[trigger-1 is due]: Look."),
+      finish,
+    );
+    await using team = await startTeam({ goal: "Go", clock, coordinator });
+    await team.until(() => coordinator.requests.length === 2);
+    for (let minute = 1; minute <= 5; minute++) {
+      await clock.advance(60_000);
+      const isDone = ({ triggers }: Situation) => Object.keys(triggers.undone).length === 0;
+      await team.until((now) => now.triggers.open["trigger-1"]?.fired === minute && isDone(now));
+    }
+    thinking.resolve();
+    await team.outcome();
+    expect(team.agent.now.letters.settled.map(({ id }) => id.slice(0, 9))).toEqual(["trigger-1"]);
+    const problems = (await team.facts()).flatMap((fact) => (fact.type === "trigger.done" ? [fact.data.problem] : []));
+    expect(problems).toEqual([undefined, ...Array(4).fill("It said so before, and nobody has heard it yet.")]);
   });
 
   test("that was missed while the process was away happens when it is back", async () => {

@@ -105,8 +105,8 @@ function filesIn(dir: string, under = ""): string[] {
 /** I7. */
 function callProblems({ facts, conversations, now }: History): string[] {
   const cutShort = endedFromOutside(facts);
-  // People had enough while it was paused or stopped: whoever was interrupted may have a call open.
-  const left = now.agent.status === "paused" || now.agent.status === "stopped";
+  // People had enough while it was paused or stopped, or had failed: whoever was interrupted may have a call open.
+  const left = ["paused", "stopped", "failed"].includes(now.agent.status);
   return conversations.flatMap(({ worker, entries }) => {
     const problems = entries.flatMap((entry, at) =>
       entry.seq === at + 1 ? [] : [`I7: entry ${at + 1} of ${worker} has the number ${entry.seq}`],

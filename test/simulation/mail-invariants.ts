@@ -58,9 +58,13 @@ function delivered(facts: readonly Fact[]): { letters: Letter[]; problems: strin
   return { letters: [...letters.values()], problems };
 }
 
-/** Once the run is over nothing waits any more. */
-function fateProblems({ sent, reader, seenBy, expired }: Letter, { now }: History): string[] {
+/** Once the run is over nothing waits any more, but for the next goal of somebody who lacks money, or whom people stopped. */
+function fateProblems({ sent, reader, seenBy, expired }: Letter, { now, facts }: History): string[] {
   if (!now.agent.run?.finished || seenBy.length > 0 || expired || reader === HUMAN) return [];
+  const { budget_usd } = now.agent.created;
+  const isPoor = budget_usd !== null && now.spending.total.cost_usd >= budget_usd;
+  const isToRest = facts.slice(sent.seq).some(({ type }) => type === "agent.paused" || type === "agent.stopped");
+  if (sent.data.from === HUMAN && (isPoor || isToRest)) return [];
   return [`I6: ${sent.data.message_id} to ${sent.data.to} still waits for ${reader}`];
 }
 

@@ -79,12 +79,6 @@ export const mutants: Mutant[] = [
     "return false;",
   ),
   mutant(
-    "what ended below one node is told again on another of the same worker",
-    "mail/news.ts",
-    " && (on ?? parent.id) === parent.id;",
-    ";",
-  ),
-  mutant(
     "what was published of a node that is reopened stays published",
     "runtime/node-run.ts",
     '    if (node.status === "assigned" && node.reopened) await reopenPublish(dir);\n',
@@ -134,11 +128,11 @@ export const mutants: Mutant[] = [
       'node.status === "publishing" ? node.partial : null',
       "null as Outcome | null",
     ),
-    from: 1500,
+    from: 1250,
   },
   mutant(
     "publish does not look for the deliverables",
-    "workers/harnessed.ts",
+    "workers/publishing.ts",
     "preparePublish(dir, node.spec.deliverables)",
     "preparePublish(dir, [])",
   ),
@@ -165,6 +159,73 @@ export const mutants: Mutant[] = [
     "runtime/scheduler.ts",
     "NAMES.find((candidate) => !",
     "NAMES.find((candidate) => Math.random() < 0.5 && !",
+  ),
+  {
+    ...mutant(
+      "the last word of the human is lost with the process that was ending the run",
+      "runtime/agent.ts",
+      "    void this.#nextLife();\n",
+      "",
+    ),
+    from: 1130,
+  },
+  mutant(
+    "whoever speaks while a run is ending is refused",
+    "runtime/agent.ts",
+    "      await this.#putAway();\n    }\n",
+    "      break;\n    }\n",
+  ),
+  {
+    ...mutant(
+      "a hint before the first words of a run is lost",
+      "workers/coordinator.ts",
+      "now().agent.run?.started_seq ?? now().seq",
+      "now().seq",
+    ),
+    from: 1140,
+  },
+  mutant(
+    "a question is asked again after a crash",
+    "workers/asking.ts",
+    "const before = questionOf(soon().questions, worker_id, call.id);",
+    "const before = undefined as Question | undefined;",
+  ),
+  mutant(
+    "an answer that came while nobody was there is not heard",
+    "workers/asking.ts",
+    "if (open) await Promise.race",
+    "await Promise.race",
+  ),
+  mutant(
+    "what fired before a crash is never done",
+    "runtime/alarms.ts",
+    "    this.#doWhatIsUndone();\n    this.#watching",
+    "    this.#watching",
+  ),
+  mutant(
+    "a reminder is sent again after a crash",
+    "runtime/team-mail.ts",
+    "    if (letters.queued[key] || letters.settled.some(({ id }) => id === key)) return;\n",
+    "",
+  ),
+  mutant(
+    "a run that a trigger began is begun for it again after a crash",
+    "runtime/trigger-actions.ts",
+    "        if (run?.trigger === key) return;\n",
+    "",
+  ),
+  mutant("what is held begins at once", "projections/waiting-work.ts", "  if (node.held) return;\n", ""),
+  mutant(
+    "what builds on held work keeps the run from ending",
+    "runtime/team.ts",
+    ".filter((node) => !isHeldUp(node, soon().board))",
+    ".filter(({ held }) => !held)",
+  ),
+  mutant(
+    "the share of held work keeps everybody waiting",
+    "workers/purse.ts",
+    "!(waitsForAny(share, callers, board) || isHeldUp(share, board))",
+    "!waitsForAny(share, callers, board)",
   ),
 ];
 

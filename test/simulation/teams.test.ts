@@ -35,6 +35,10 @@ import type { BrokenSeed, Tally } from "./main.ts";
  *      than a share and one call; nobody takes
  *      more turns than allowed.
  * I11. The same seed gives the same home, byte for byte.
+ * I12. What the human says and is told was taken is there once: a message (I6), an answer, a hint, or the next goal; what
+ *      was said as a run ended is the next goal, also after a crash. A call asks once, and its first answer is its result.
+ * I13. Each occurrence of a trigger fires once and is done once, with one message or one run, or says why not; none is
+ *      missed while nobody rests. What is held begins only when it is released.
  */
 const SEEDS = Number(process.env.AGIRAPH_SEEDS ?? 2000);
 const FIRST = Number(process.env.AGIRAPH_SEED ?? 1);

@@ -1,6 +1,7 @@
 import { apply, isAtWork, type Situation } from "../../projections/index.ts";
 import { COORDINATOR, type Fact, HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
+import type { HomeHolder } from "../../store/home.ts";
 import type { AgentLog } from "../../store/store.ts";
 import { type Activity, applyToActivity } from "../activity.ts";
 import { isAttended, isLive } from "../attended.ts";
@@ -11,7 +12,7 @@ import { failureOf } from "../failure.ts";
 import { onInterrupt } from "../interrupts.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { listenToKeys, listenToLines } from "../keyboard.ts";
-import { lookAtAgent } from "../look.ts";
+import { liveHolder, lookAtAgent, standingOf } from "../look.ts";
 import { whenParked } from "../parked.ts";
 import { waitingLines } from "../question-text.ts";
 import { Speech } from "../speech.ts";
@@ -22,7 +23,8 @@ import { boardTable } from "./board.ts";
 
 export async function chat(call: Invocation, word: string, options: { all?: boolean }): Promise<ExitCode> {
   const { settings, now, log } = await lookAtAgent(call, word);
-  return new Chat(call, now, log, (onOpen) => new TalkPartner(settings, now.agent.id, onOpen)).run(options);
+  const partner = (onOpen: OnOpen) => new TalkPartner(settings, now.agent.id, onOpen);
+  return new Chat(call, now, log, partner, () => liveHolder(settings.home)).run(options);
 }
 
 type OnOpen = (agent: Agent) => Promise<() => void>;
@@ -48,7 +50,13 @@ class Chat {
   readonly #interrupted = new AbortController();
   readonly #isPerson: boolean;
 
-  constructor(call: Invocation, now: Situation, log: AgentLog, partner: (onOpen: OnOpen) => TalkPartner) {
+  constructor(
+    call: Invocation,
+    now: Situation,
+    log: AgentLog,
+    partner: (onOpen: OnOpen) => TalkPartner,
+    holder: () => HomeHolder | undefined,
+  ) {
     const { terminal } = call;
     this.#call = call;
     this.#now = now;
@@ -71,6 +79,7 @@ class Chat {
       ? liveChat(
           terminal,
           () => now,
+          () => (this.#partner.here ? now.agent.status : standingOf(now, holder())),
           this.#activity,
           (columns) => this.#talk.draw(columns),
         )

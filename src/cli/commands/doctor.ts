@@ -1,6 +1,7 @@
 import type { Settings } from "../../runtime/settings.ts";
 import {
   type Check,
+  checkChannels,
   checkDisk,
   checkHome,
   checkKeys,
@@ -39,11 +40,13 @@ async function examine(call: Invocation): Promise<Check[]> {
   return [node, ...(await examineWith(read.settings))];
 }
 
-async function examineWith({ home, env, config }: Settings): Promise<Check[]> {
+async function examineWith(settings: Settings): Promise<Check[]> {
+  const { home, env, config } = settings;
   const found = await Promise.all([
     checkHome(home),
     checkDisk(home),
     checkKeys(env),
+    checkChannels(settings),
     checkOllama(env, SERVER_CAP_MS),
     checkPrograms(env, PROGRAM_CAP_MS),
     checkSandbox(config.sandbox?.unsafe ?? false),

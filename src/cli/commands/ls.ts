@@ -24,12 +24,13 @@ export async function ls(call: Invocation, { all = false }: { all?: boolean } = 
   if (standings.length === 0) return nothingYet(call, `nobody lives in ${look.settings.home}`);
   const { paint } = terminal;
   const head = ["NAME", "ID", "STATUS", "AGE", "COST", "GOAL"].map((text) => ({ text, paint: paint.dim }));
-  const rows = standings.map(({ now: { agent, spending, questions }, status }): Cell[] => [
+  const at = Date.now() / 1000;
+  const rows = standings.map(({ now, now: { agent }, status }): Cell[] => [
     { text: agent.created.name, paint: paint.bold },
     { text: agent.id },
-    { text: standingWords(status, { questions }), paint: standingPaint(status, paint) },
-    { text: age(Date.now() / 1000 - agent.created_ts) },
-    { text: costOf(spending.total) },
+    { text: standingWords(status, now, at), paint: standingPaint(status, paint) },
+    { text: age(at - agent.created_ts) },
+    { text: costOf(now.spending.total) },
     { text: headline(agent.created.goal) },
   ]);
   await terminal.printLines(table([head, ...rows], terminal.columns));

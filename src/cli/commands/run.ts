@@ -14,7 +14,7 @@ import { openHome } from "../open-home.ts";
 import { runningServer } from "../running-server.ts";
 import type { Environment, Terminal } from "../terminal.ts";
 import { type Remark, watchTeam } from "../watch-team.ts";
-import { plain } from "../width.ts";
+import { plain, wrap } from "../width.ts";
 
 export interface RunOptions {
   model?: string;
@@ -50,9 +50,9 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   try {
     tellRepairs(runtime, settings.home, terminal);
     const chosen = await chooseModel(options, settings, runtime.catalog);
-    terminal.say(terminal.errPaint.dim(`Model: ${chosen.model} (${chosen.why})`));
+    sayWrapped(terminal, terminal.errPaint.dim, `Model: ${chosen.model} (${chosen.why})`);
     const listening = listenForOthers(runtime);
-    if (chosen.note) terminal.say(chosen.note);
+    if (chosen.note) sayWrapped(terminal, String, chosen.note);
     const agent = await runtime.create(orderFor(goal, chosen, options, settings, terminal));
     const { id, created } = agent.now.agent;
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id})`));
@@ -121,6 +121,12 @@ function servedOrder(goal: string, options: RunOptions, place: { env: Environmen
 /** Where the person stood: npm runs its scripts in the package's folder and says where it was called. */
 export function projectFolder({ env, cwd }: { env: Environment; cwd: string }): string {
   return env.npm_lifecycle_event && env.INIT_CWD ? env.INIT_CWD : cwd;
+}
+
+/** Prose, broken at spaces; commands are better left to the terminal, where they can be copied whole. */
+function sayWrapped(terminal: Terminal, paint: (text: string) => string, words: string): void {
+  const { stderr } = terminal;
+  for (const line of stderr.isTTY ? wrap(words, stderr.columns ?? 80) : [words]) terminal.say(paint(line));
 }
 
 /** A damaged home works on; what was damaged, and where the damaged bytes are kept, is said before anything else. */

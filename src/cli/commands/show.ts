@@ -6,6 +6,7 @@ import { amount, costOf, count, money, timestamp } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { type Look, lookAtAgent, type Standing, standingOf, standingWords } from "../look.ts";
 import { waitingLines } from "../question-text.ts";
+import { raisingWords } from "../raising.ts";
 import { resultFiles } from "../result.ts";
 import { standingPaint } from "../standing-paint.ts";
 import { undoneWords } from "../undone.ts";
@@ -36,6 +37,7 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
   await terminal.printLines([
     ...headLines(call, now, status, log.dir),
     ...triggerLine(call, now),
+    ...unsentLine(call, now),
     ...section(call, "Needs you", waitingLines(call, now)),
     ...teamLines(call, now, status),
     ...endLines(call, now, status),
@@ -53,7 +55,7 @@ function headLines({ terminal: { paint } }: Invocation, now: Situation, status: 
   const failures = total.failures > 0 ? `, ${count(total.failures, "failed attempt")}` : "";
   const rows: [string, string][] = [
     ["Goal", plain(run?.goal ?? created.goal)],
-    ["Status", standingPaint(status, paint)(standingWords(status, now))],
+    ["Status", standingPaint(status, paint)(standingWords(status, now, Date.now() / 1000))],
     [
       "Model",
       created.model === created.worker_model ? created.model : `${created.model}, workers ${created.worker_model}`,
@@ -74,6 +76,15 @@ function triggerLine(call: Invocation, { agent, triggers }: Situation): string[]
   const number = Object.keys(triggers.open).length;
   const look = commandLine(call, "triggers", agent.id);
   return number === 0 ? [] : [`${call.terminal.paint.dim("Triggers")} ${number} set: ${look}`];
+}
+
+/** A channel that is down is tried for a day, and fails without a fact until then. */
+function unsentLine({ terminal: { paint } }: Invocation, { outbox: { waiting } }: Situation): string[] {
+  const byChannel = new Map<string, number>();
+  for (const channel of waiting.flatMap(({ channels }) => channels))
+    byChannel.set(channel, (byChannel.get(channel) ?? 0) + 1);
+  const words = [...byChannel].map(([channel, number]) => `${number} by ${channel}`).join(", ");
+  return words === "" ? [] : [`${paint.dim("Unsent  ")} ${words}; tried again while a process works in this home`];
 }
 
 function teamLines(call: Invocation, now: Situation, status: Standing): string[] {
@@ -97,7 +108,7 @@ function endLines(call: Invocation, now: Situation, status: Standing): string[] 
       plainLines(summary ?? "").flatMap((line) => wrap(line, call.terminal.columns)),
     );
   const goOn = `Go on with: ${commandLine(call, "resume", id)}`;
-  if (status === "failed") return section(call, "Failed", [...plainLines(error ?? ""), goOn]);
+  if (status === "failed") return section(call, "Failed", [...plainLines(error ?? ""), goOn + raisingWords(now)]);
   if (status === "interrupted") return section(call, "Interrupted", ["Its process ended without a word.", goOn]);
   if (status === "paused") return section(call, "Paused", [goOn]);
   return status === "stopped" ? section(call, "Stopped", [goOn]) : [];

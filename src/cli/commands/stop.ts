@@ -4,6 +4,7 @@ import { controlPath } from "../../runtime/control-path.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 import { lookAtAgent, standingOf } from "../look.ts";
+import { waitsForTriggers } from "../resting.ts";
 
 export function stop(call: Invocation, word: string): Promise<ExitCode> {
   return steer("stop", "stopped", call, word);
@@ -27,7 +28,11 @@ async function steer(
     call.terminal.say(`${created.name} (${id}) ${words}`);
     return EXIT.done;
   };
-  if (!isAtWork(status)) return say(`is not at work: it is ${status}.`, false);
+  if (!isAtWork(status)) {
+    const keeper =
+      holder && waitsForTriggers(now) ? ` If pid ${holder.pid} keeps its time, Ctrl-C there ends that.` : "";
+    return say(`is not at work: it is ${status}.${keeper}`, false);
+  }
   const answer = await askControl(controlPath(settings.home), { do: what, agent: id });
   if (answer?.ok) return say(`is ${done}.`, true);
   if (answer && standingOf(now, holder) === "interrupted")

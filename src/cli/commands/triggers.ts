@@ -1,20 +1,17 @@
 import { z } from "zod";
-import { type Situation, type TriggerState, triggerRecords } from "../../projections/index.ts";
+import { type Situation, triggerRecords } from "../../projections/index.ts";
 import { askControl, type ControlAnswer } from "../../runtime/control.ts";
 import { controlPath } from "../../runtime/control-path.ts";
 import { HumanRefusal } from "../../runtime/human-refusal.ts";
-import { actionIn, conditionIn } from "../../runtime/schedule.ts";
 import { changeTriggers, type TriggerChange } from "../../runtime/trigger-changes.ts";
 import { triggerOrderSchema } from "../../tools/schedule.ts";
 import { nextDue } from "../../triggers/due.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { timestamp } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { type Look, lookAtAgent } from "../look.ts";
-import { nameOf } from "../names.ts";
 import { whileHandsChange } from "../speaker.ts";
-import { type Cell, table } from "../table.ts";
-import { headline, plain } from "../width.ts";
+import { triggerTable } from "../trigger-table.ts";
+import { plain } from "../width.ts";
 
 export interface TriggersOptions {
   all?: boolean;
@@ -47,32 +44,13 @@ async function list(call: Invocation, { now, holder }: Listed, { all }: Triggers
     terminal.say(`${now.agent.created.name} has no triggers.${more}`);
     return EXIT.done;
   }
-  const { paint } = terminal;
-  const head = ["TRIGGER", "STATUS", "NEXT", "FIRED", "BY", "WHEN", "THEN"].map((text) => ({ text, paint: paint.dim }));
-  const rows = shown.map((trigger): Cell[] => [
-    { text: trigger.id, paint: paint.bold },
-    { text: trigger.status, ...(trigger.status !== "active" && { paint: paint.dim }) },
-    { text: nextWords(trigger, now, at) },
-    { text: String(trigger.fired) },
-    { text: nameOf(now.roster, trigger.created_by) },
-    { text: plain(conditionIn(trigger)) },
-    { text: headline(actionIn(trigger.action)) },
-  ]);
-  await terminal.printLines(table([head, ...rows], terminal.columns));
+  await terminal.printLines(triggerTable(shown, now, at, terminal.columns, terminal.paint));
   const hint = whyNone(call, now, holder);
   if (hint) terminal.say(terminal.errPaint.dim(hint));
   return EXIT.done;
 }
 
 type Listed = Pick<Look, "holder"> & { now: Situation };
-
-/** As the clock on the wall here will show it. */
-function nextWords(trigger: TriggerState, now: Situation, at: number): string {
-  const next = nextDue(trigger, now, at);
-  if (next === null) return "-";
-  const zone = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }).formatToParts(next * 1000);
-  return `${timestamp(next)} ${zone.find(({ type }) => type === "timeZoneName")?.value ?? ""}`;
-}
 
 /** Nothing fires by itself. */
 function whyNone(

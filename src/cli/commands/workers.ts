@@ -1,5 +1,7 @@
 import type { Situation, WorkerState } from "../../projections/index.ts";
+import { COORDINATOR } from "../../protocol/index.ts";
 import { waitingWords } from "../activity.ts";
+import { asleepWords } from "../asleep.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { amount, costOf } from "../format.ts";
 import type { Invocation } from "../invocation.ts";
@@ -52,7 +54,9 @@ function statusOf(worker: WorkerState, now: Situation, standing: Standing): stri
   // Who was sent away from work by a pause or a stop rests as the agent does.
   const isAtWork = worker.status === "busy" || worker.status === "waiting" || worker.status === "stopped";
   if (isAtWork && standing !== "working") return whileWorking(worker.status, standing);
-  return worker.status === "waiting" ? waitingWords(worker) : worker.status;
+  if (worker.status !== "waiting") return worker.status;
+  const asleep = worker.id === COORDINATOR ? asleepWords(now, Date.now() / 1000) : undefined;
+  return asleep ?? waitingWords(worker);
 }
 
 /** Asked, and not answered: also while nobody works. */

@@ -47,6 +47,10 @@ export class CliProcess {
     return this.#child.pid ?? 0;
   }
 
+  get stdout(): string {
+    return this.#stdout;
+  }
+
   get isRunning(): boolean {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }

@@ -1,0 +1,107 @@
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { agiraph, CliProcess } from "./testing/cli-process.ts";
+import { ask, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
+
+const { scripted, options, call, run, standing } = scriptedAgent();
+
+test("where a server holds the home, every command goes through it, and the server goes on without the terminal", {
+  timeout: 90_000,
+}, async () => {
+  const provider = await scripted([
+    ask({ question: "Which colour?" }),
+    finish("The house is blue."),
+    ask({ question: "Which now?" }),
+    finish("And now red."),
+  ]);
+  const server = await serving();
+  const asked = await run();
+  expect({ code: asked.code, standing: await standing() }).toEqual({ code: 3, standing: ["waiting_for_human"] });
+  expect(asked.stderr).toMatch(
+    new RegExp(`^Agent: paint-house \\(agent-\\w{8}\\), in the server at ${server.url}$`, "m"),
+  );
+  const facts = new CliProcess(["logs", "paint", "-f", "--json"], options());
+  onTestFinished(() => facts.signal("SIGKILL"));
+  expect(lines(await call("answer", "paint", "Blue"))).toEqual(["paint-house: Answered."]);
+  await facts.saw('"summary":"The house is blue."');
+
+  expect(lines(await call("send", "paint", "Now in red"))).toEqual([
+    "paint-house: paint-house takes it as its next goal.",
+  ]);
+  await facts.saw("Which now?");
+  expect(lines(await call("pause", "paint"))).toEqual(["paint-house (ID) is paused."]);
+  expect((await call("resume", "paint")).code).toBe(3);
+  expect(lines(await call("answer", "paint", "Red"))).toEqual(["paint-house: Answered."]);
+  await facts.saw('"summary":"And now red."');
+  provider.assertDone();
+
+  expect(lines(await call("rm", "paint"))).toEqual([
+    "paint-house (ID) is put away; nothing was erased. Bring it back: agiraph rm ID --undo",
+  ]);
+  expect(await standing()).toEqual([]);
+  await call("rm", "paint", "--undo");
+  expect(await standing()).toEqual(["completed"]);
+  server.signal("SIGTERM");
+  expect((await server.ended).code).toBe(0);
+});
+
+test("the token is made at the first start, for its owner's eyes; a link made with it logs a browser in", async () => {
+  await scripted([]);
+  const server = await serving();
+  const { folder } = options();
+  const file = join(folder, "home", "token");
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const token = (await call("token")).stdout.trim();
+  expect(token).toMatch(/^[\w-]{43}$/);
+  expect(await readFile(file, "utf8")).toBe(`${token}\n`);
+  const link = (await call("token", "--link")).stdout.trim();
+  for (const url of [link, server.link]) {
+    expect(url.startsWith(`${server.url}/login?once=`)).toBe(true);
+    expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
+  }
+  server.signal("SIGTERM");
+  expect((await server.ended).code).toBe(0);
+  expect((await call("token")).stdout.trim()).toBe(token);
+  expect(await call("token", "--link")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("No server runs on"),
+  });
+});
+
+test("npm start alone serves; the program's name alone says what it can do", async () => {
+  await scripted([]);
+  const { folder, env } = options();
+  expect((await agiraph([], { folder, ...(env && { env }) })).stdout).toContain("Usage: agiraph");
+  const server = new CliProcess([], { folder, env: { ...env, AGIRAPH_PORT: "0", npm_lifecycle_event: "start" } });
+  await server.saw("Another link: npm start -- token --link");
+  server.signal("SIGTERM");
+  expect((await server.ended).stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/login\?once=[\w-]{43}\n$/);
+});
+
+test("what cannot be served is refused in words", async () => {
+  await scripted([]);
+  const server = await serving();
+  const { folder, env } = options();
+  const port = new URL(server.url).port;
+  const second = { folder, env: { ...env, AGIRAPH_HOME: join(folder, "other") } };
+  expect(lines(await agiraph(["serve", "--port", port], second))).toEqual([
+    `✗ Port ${port} on 127.0.0.1 is taken. Stop whoever holds it, or pass --port.`,
+  ]);
+  expect(await agiraph(["serve", "--port", "0", "--host", "0.0.0.0"], second)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("wants TLS or a proxy"),
+  });
+  expect(await agiraph(["serve", "--port", "99999"], second)).toMatchObject({ code: 2 });
+  server.signal("SIGTERM");
+  await server.ended;
+});
+
+async function serving() {
+  const child = new CliProcess(["serve", "--port", "0", "--json"], options());
+  onTestFinished(() => child.signal("SIGKILL"));
+  await child.saw("Ctrl-C ends it.");
+  const { stdout } = child;
+  const { url, link } = JSON.parse(stdout) as { url: string; link: string };
+  return { url, link, signal: child.signal.bind(child), ended: child.ended };
+}

@@ -1,0 +1,460 @@
+import { expect, test } from "vitest";
+import { checkAnswers } from "../testing/checked-answers.ts";
+import { both, call, hang, script } from "../testing/index.ts";
+import { type Answer, startServer, type TestServer } from "../testing/start-server.ts";
+
+const ORDER = { goal: "Which chip is faster?", name: "Chips", worker_model: "scripted/worker" };
+const ASK = call("ask_human", { question: "Which one?", choices: ["A", "B"] });
+const DONE = call("finish", { summary: "B is faster" });
+
+test("an agent is made, does its work, and everything about it can be looked at", async () => {
+  await using house = await startServer({
+    coordinator: script(
+      call("create_work_node", { task: "Measure chip A", deliverables: ["a.md"] }),
+      DONE.after("node-1 completed"),
+    ),
+    workers: {
+      Alice: script(
+        call("write_file", { path: "scratch/a.md", content: "A: 80\n" }),
+        call("publish", { summary: "A: 80" }),
+      ),
+    },
+  });
+  const { routes } = await checkAnswers(house);
+  const id = await made(house);
+  await house.until(id, ({ agent }) => agent.status === "completed");
+
+  const { body } = await house.get(`/agents/${id}`);
+  expect(body).toEqual({
+    id,
+    name: "Chips",
+    goal: ORDER.goal,
+    mode: "finite",
+    status: "completed",
+    archived: false,
+    model: "scripted/coordinator",
+    worker_model: "scripted/worker",
+    run_id: "run-1",
+    current_stage: null,
+    node_count: 1,
+    nodes_completed: 1,
+    nodes_failed: 0,
+    worker_count: 2,
+    open_questions: 0,
+    unread: 0,
+    cost_usd: 0,
+    unpriced_calls: 0,
+    budget_usd: null,
+    summary: "B is faster",
+    error: null,
+    created_at: expect.any(Number),
+    updated_at: expect.any(Number),
+    seq: expect.any(Number),
+  });
+  expect((await house.get("/agents")).body).toEqual({ agents: [body], unreadable: [], next_after: null });
+
+  const node = {
+    id: "node-1",
+    run_id: "run-1",
+    stage: expect.any(Number),
+    task: "Measure chip A",
+    status: "completed",
+    assigned_worker: "alice",
+    parent_node: null,
+    children: [],
+    dependencies: [],
+    deliverables: ["a.md"],
+    created_by: "coordinator",
+    created_at: expect.any(Number),
+    ended_at: expect.any(Number),
+    result_preview: "A: 80",
+    cost_usd: 0,
+  };
+  expect((await house.get(`/agents/${id}/board`)).body).toMatchObject({ nodes: [node], next_after: null });
+  const detail = (await house.get(`/agents/${id}/board/node-1`)).body as { log: { events: { type: string }[] } };
+  expect(detail).toEqual({
+    ...node,
+    spec: expect.stringContaining("Measure chip A"),
+    refs: {},
+    summary: "A: 80",
+    outcome: null,
+    manifest: [{ path: "a.md", sha256: expect.stringMatching(/^[0-9a-f]{64}$/), bytes: 6 }],
+    folder: "runs/run-1/nodes/node-1",
+    scratch: [],
+    published: [{ path: "runs/run-1/nodes/node-1/published/a.md", kind: "file", bytes: 6 }],
+    why: { created_by: "coordinator", parent_node: null, parent_task: null, goal: ORDER.goal, seq: expect.any(Number) },
+    log: { events: expect.any(Array), next_after: null },
+  });
+  expect(detail.log.events.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(["node.created", "node.assigned", "node.started", "node.published", "node.completed"]),
+  );
+  const firstOfLog = (await house.get(`/agents/${id}/board/node-1?limit=1`)).body as typeof detail;
+  expect(firstOfLog.log).toMatchObject({ events: [{ type: "node.created" }], next_after: expect.any(Number) });
+
+  expect((await house.get(`/agents/${id}/workers`)).body).toMatchObject({
+    workers: [
+      { id: "coordinator", name: "Coordinator", status: "idle", node_id: null },
+      { id: "alice", name: "Alice", status: "idle", node_id: null, calls: 2 },
+    ],
+  });
+  const said = (await house.get(`/agents/${id}/workers/alice/conversation`)).body as { entries: { role: string }[] };
+  expect(said.entries.map(({ role }) => role)).toEqual(["system", "user", "assistant", "tool", "assistant", "tool"]);
+  expect((await house.get(`/agents/${id}/workers/alice/conversation?limit=2`)).body).toMatchObject({
+    entries: [
+      { role: "assistant", seq: 5 },
+      { role: "tool", seq: 6 },
+    ],
+    next_before: 5,
+  });
+  expect((await house.get(`/agents/${id}/conversation`)).body).toMatchObject({
+    messages: [
+      { from: "human", to: "coordinator", text: ORDER.goal },
+      { from: "coordinator", to: "human", text: "B is faster" },
+    ],
+    next_before: null,
+  });
+  const newest = (await house.get(`/agents/${id}/conversation?limit=1`)).body as { next_before: number };
+  expect(newest).toMatchObject({ messages: [{ text: "B is faster" }], next_before: expect.any(Number) });
+  expect((await house.get(`/agents/${id}/conversation?before=${newest.next_before}`)).body).toMatchObject({
+    messages: [{ text: ORDER.goal }],
+    next_before: null,
+  });
+  expect((await house.get(`/agents/${id}/questions`)).body).toEqual({ questions: [], next_after: null });
+  expect((await house.get("/inbox")).body).toEqual({ items: [], next_after: null });
+  expect((await house.get("/models")).body).toEqual({
+    models: [],
+    default: { model: "scripted/coordinator", why: "scripted" },
+    next_after: null,
+  });
+  expect(await allEvents(house, id, 7)).toEqual(
+    Array.from({ length: (body as { seq: number }).seq }, (_, index) => index + 1),
+  );
+  expect(routes.size).toBe(12);
+});
+
+test("what waits for the human is in one inbox, and an answer lets the work go on", async () => {
+  await using house = await startServer({
+    coordinator: script(
+      both(call("send_message", { to: "human", content: "I begin." }), ASK),
+      DONE.after("answers: B"),
+    ),
+  });
+  await checkAnswers(house);
+  const id = await made(house);
+  const { body } = await asked(house, id);
+  expect(body).toEqual({
+    questions: [
+      {
+        id: "question-1",
+        worker_id: "coordinator",
+        worker_name: "Coordinator",
+        node_id: null,
+        text: "Which one?",
+        choices: ["A", "B"],
+        asked_at: expect.any(Number),
+        deadline: null,
+        default: null,
+      },
+    ],
+    next_after: null,
+  });
+  const whose = { agent: { id, name: "Chips" }, from: { id: "coordinator", name: "Coordinator" } };
+  expect((await house.get("/inbox")).body).toMatchObject({
+    items: [
+      { kind: "message", text: "I begin.", ...whose },
+      { kind: "question", id: "question-1", ...whose },
+    ],
+  });
+  const first = (await house.get("/inbox?limit=1")).body as { items: { kind: string }[]; next_after: string };
+  const rest = (await house.get(`/inbox?after=${encodeURIComponent(first.next_after)}`)).body as typeof first;
+  expect([first, rest].map(({ items }) => items.map(({ kind }) => kind))).toEqual([["message"], ["question"]]);
+  expect(await house.post(`/agents/${id}/seen`)).toEqual({
+    status: 200,
+    body: { status: "delivered", detail: "Seen." },
+  });
+  expect((await house.get("/inbox")).body).toMatchObject({ items: [{ kind: "question" }] });
+
+  expect(await house.post(`/agents/${id}/respond`, { response: "2", question_id: "question-1" })).toEqual({
+    status: 200,
+    body: { status: "delivered", detail: "Answered." },
+  });
+  await house.until(id, ({ agent }) => agent.status === "completed");
+  const again = await house.post(`/agents/${id}/respond`, { response: "2", question_id: "question-1" });
+  expect(refusal(again)).toEqual([409, "conflict"]);
+});
+
+test("an agent is paused, resumed, stopped, put away and brought back; what is not the time for it is refused", async () => {
+  await using house = await startServer({ coordinator: script(ASK) });
+  await checkAnswers(house);
+  const id = await made(house);
+  await asked(house, id);
+  const steps: [string, string, Answer][] = [];
+  const step = async (method: "POST" | "DELETE", path: string, body?: object) =>
+    steps.push([method, path, await house.ask(method, `/agents/${id}${path}`, body)]);
+  await step("POST", "/restore");
+  await step("POST", "/resume");
+  await step("POST", "/pause");
+  await step("POST", "/pause");
+  await step("POST", "/nudge", { message: "hurry" });
+  await step("POST", "/stop");
+  await step("POST", "/resume", { budget_tokens: 1_000_000 });
+  await step("POST", "/stop");
+  await step("DELETE", "");
+  await step("DELETE", "");
+  await step("POST", "/send", { message: "hello" });
+  await step("POST", "/respond", { response: "B" });
+  await step("POST", "/resume");
+  await step("POST", "/triggers", { type: "delayed", config: { delay_seconds: 60 }, action: "Look" });
+  await step("POST", "/restore");
+  expect(steps.map(([method, path, answer]) => [method, path, ...standing(answer)])).toEqual([
+    ["POST", "/restore", 200, "waiting_for_human", false],
+    ["POST", "/resume", 409, "conflict"],
+    ["POST", "/pause", 200, "paused", false],
+    ["POST", "/pause", 200, "paused", false],
+    ["POST", "/nudge", 409, "conflict"],
+    ["POST", "/stop", 409, "conflict"],
+    ["POST", "/resume", 200, "waiting_for_human", false],
+    ["POST", "/stop", 200, "stopped", false],
+    ["DELETE", "", 200, "stopped", true],
+    ["DELETE", "", 200, "stopped", true],
+    ["POST", "/send", 409, "conflict"],
+    ["POST", "/respond", 409, "conflict"],
+    ["POST", "/resume", 409, "conflict"],
+    ["POST", "/triggers", 409, "conflict"],
+    ["POST", "/restore", 200, "stopped", false],
+  ]);
+});
+
+test("an agent that was put away is out of sight, not gone", async () => {
+  await using house = await startServer({ coordinator: script(ASK) });
+  await checkAnswers(house);
+  const id = await made(house);
+  await asked(house, id);
+  expect((await house.delete(`/agents/${id}`)).status).toBe(200);
+  const shown = async (query: string) => {
+    const { agents } = (await house.get(`/agents${query}`)).body as { agents: { id: string }[] };
+    return agents.map((each) => each.id);
+  };
+  expect([await shown(""), await shown("?archived=true"), await shown("?archived=all")]).toEqual([[], [id], [id]]);
+  expect((await house.get("/inbox")).body).toEqual({ items: [], next_after: null });
+  expect((await house.get(`/agents/${id}/board`)).status).toBe(200);
+});
+
+test("nothing is said to an agent that was put away, and nothing of it is on record", async () => {
+  await using house = await startServer({ coordinator: script(hang()) });
+  const id = await made(house);
+  const agent = await house.until(
+    id,
+    ({ spending, agent: { status } }) => status === "working" && spending.total.calls === 0,
+  );
+  await house.delete(`/agents/${id}`);
+  const before = agent.log.seq;
+  expect(refusal(await house.post(`/agents/${id}/send`, { message: "hello" }))).toEqual([409, "conflict"]);
+  expect(refusal(await house.post(`/agents/${id}/resume`))).toEqual([409, "conflict"]);
+  expect(agent.log.seq).toBe(before);
+});
+
+test("something is made to happen later, seen, and cancelled", async () => {
+  await using house = await startServer({ coordinator: script(ASK) });
+  await checkAnswers(house);
+  const id = await made(house);
+  await asked(house, id);
+  const order = { type: "at_time", config: { at: "2099-01-01T09:00:00", time_zone: "UTC" }, action: "Look again" };
+  const record = {
+    id: "trigger-1",
+    agent_id: id,
+    type: "at_time",
+    action: { type: "wake_agent", payload: { task: "Look again" } },
+    status: "active",
+    created_at: expect.any(Number),
+    created_by: "human",
+    metadata: order.config,
+    missed: "once",
+    due: 4_070_941_200,
+    fired: 0,
+  };
+  expect(await house.post(`/agents/${id}/triggers`, order)).toEqual({ status: 201, body: record });
+  expect((await house.get(`/agents/${id}/triggers`)).body).toEqual({ triggers: [record], next_after: null });
+  const past = { ...order, config: { at: "1999-01-01T09:00:00" } };
+  expect(refusal(await house.post(`/agents/${id}/triggers`, past))).toEqual([400, "bad_request"]);
+  expect(await house.delete(`/agents/${id}/triggers/trigger-1`)).toEqual({
+    status: 200,
+    body: { ...record, status: "cancelled", due: null },
+  });
+  expect(refusal(await house.delete(`/agents/${id}/triggers/trigger-9`))).toEqual([404, "not_found"]);
+});
+
+test("who was interrupted goes on when the server starts again, and who rests is only looked at", async () => {
+  const first = await startServer({ coordinator: script(ASK) });
+  const id = await made(first);
+  await asked(first, id);
+  const home = first.runtime.store.root;
+  const summary = (await first.get(`/agents/${id}`)).body;
+  await first.app.close();
+  await first.runtime.close();
+  try {
+    await using second = await startServer({ home, coordinator: script(DONE.after("answers: B")) });
+    expect((await second.get(`/agents/${id}`)).body).toMatchObject({
+      ...(summary as object),
+      seq: expect.any(Number),
+      updated_at: expect.any(Number),
+    });
+    expect(second.runtime.opened(id)).toBeUndefined();
+    const failed: unknown[] = [];
+    await second.app.agents.takeUp((...failure) => failed.push(failure));
+    expect(failed).toEqual([]);
+    expect((await second.post(`/agents/${id}/respond`, { response: "B" })).status).toBe(200);
+    await second.until(id, ({ agent }) => agent.status === "completed");
+  } finally {
+    await first[Symbol.asyncDispose]();
+  }
+});
+
+test("every bad field is named, every unknown id is not found, and nothing changes", async () => {
+  await using house = await startServer({ coordinator: script(ASK) });
+  await checkAnswers(house);
+  const id = await made(house);
+  const agent = await house.until(id, ({ questions }) => "question-1" in questions.open);
+  const before = agent.log.seq;
+  const bad: [string, string, unknown, string | undefined][] = [
+    ["POST", "/agents", {}, "goal"],
+    ["POST", "/agents", { goal: "  " }, "goal"],
+    ["POST", "/agents", { goal: "x".repeat(32_001) }, "goal"],
+    ["POST", "/agents", { goal: 5 }, "goal"],
+    ["POST", "/agents", { goal: "Go", name: "" }, "name"],
+    ["POST", "/agents", { goal: "Go", model: "" }, "model"],
+    ["POST", "/agents", { goal: "Go", worker_model: 1 }, "worker_model"],
+    ["POST", "/agents", { goal: "Go", mode: "eternal" }, "mode"],
+    ["POST", "/agents", { goal: "Go", tools: "all" }, "tools"],
+    ["POST", "/agents", { goal: "Go", tools: [""] }, "tools.0"],
+    ["POST", "/agents", { goal: "Go", budget_usd: 0 }, "budget_usd"],
+    ["POST", "/agents", { goal: "Go", budget_tokens: 1.5 }, "budget_tokens"],
+    ["POST", "/agents", { goal: "Go", cycle_seconds: 0 }, "cycle_seconds"],
+    ["POST", "/agents", { goal: "Go", command: "rm" }, "command"],
+    ["POST", "/agents", { goal: "Go", project: "docs" }, undefined],
+    ["POST", "/agents", { goal: "Go", project: "/nowhere/at/all" }, undefined],
+    ["POST", "/agents", [], "body"],
+    ["POST", "/agents/ID/resume", { budget_usd: -1 }, "budget_usd"],
+    ["POST", "/agents/ID/send", {}, "message"],
+    ["POST", "/agents/ID/send", { message: "hi", to: "" }, "to"],
+    ["POST", "/agents/ID/nudge", { message: "" }, "message"],
+    ["POST", "/agents/ID/respond", { answer: "B" }, "response"],
+    ["POST", "/agents/ID/respond", { response: "B", question_id: 1 }, "question_id"],
+    ["POST", "/agents/ID/memory/search", { query: " " }, "query"],
+    ["POST", "/agents/ID/memory/search", { query: "x", limit: 0 }, "limit"],
+    ["POST", "/agents/ID/triggers", { type: "never", config: {}, action: "x" }, "type"],
+    ["POST", "/agents/ID/triggers", { type: "delayed", config: 5, action: "x" }, "config"],
+    ["POST", "/agents/ID/triggers", { type: "delayed", config: {}, action: 7 }, "action"],
+    ["POST", "/agents/ID/triggers", { type: "delayed", config: { delay_seconds: -1 }, action: "x" }, undefined],
+    ["GET", "/agents?limit=0", undefined, "querystring.limit"],
+    ["GET", "/agents?limit=1001", undefined, "querystring.limit"],
+    ["GET", "/agents?archived=maybe", undefined, "querystring.archived"],
+    ["GET", "/agents?after=agent-zzzz", undefined, undefined],
+    ["GET", "/agents/ID/events?after=-1", undefined, "querystring.after"],
+    ["GET", "/agents/ID/events?after=x", undefined, "querystring.after"],
+    ["GET", "/agents/ID/conversation?before=0", undefined, "querystring.before"],
+    ["GET", "/agents/ID/workspace?archive=tar", undefined, "querystring.archive"],
+  ];
+  const wrong: unknown[] = [];
+  for (const [method, path, body, field] of bad) {
+    const answer = await house.ask(method, path.replace("ID", id), body);
+    const { error } = answer.body as { error: { code: string; details?: { field: string }[] } };
+    const isNamed = field === undefined || error.details?.some((detail) => detail.field === field);
+    if (answer.status !== 400 || error.code !== "bad_request" || !isNamed) wrong.push([method, path, body, answer]);
+  }
+  expect(wrong).toEqual([]);
+
+  const nowhere: [string, string, object?][] = [
+    ...[
+      "",
+      "/questions",
+      "/conversation",
+      "/board",
+      "/workers",
+      "/workspace",
+      "/workspace/GOAL.md",
+      "/memory",
+      "/memory/a.md",
+      "/triggers",
+      "/events",
+    ].flatMap((path): [string, string][] => [
+      ["GET", `/agents/agent-zzzz${path}`],
+      ["GET", `/agents/constructor${path}`],
+    ]),
+    ...["pause", "stop", "resume", "restore", "seen"].map((deed): [string, string] => [
+      "POST",
+      `/agents/agent-zzzz/${deed}`,
+    ]),
+    ["POST", "/agents/agent-zzzz/send", { message: "hi" }],
+    ["POST", "/agents/agent-zzzz/memory/search", { query: "hi" }],
+    ["DELETE", "/agents/agent-zzzz"],
+    ["DELETE", "/agents/agent-zzzz/triggers/trigger-1"],
+    ["GET", "/agents/ID/board/node-9"],
+    ["GET", "/agents/ID/board/constructor"],
+    ["GET", "/agents/ID/workers/nobody/conversation"],
+    ["GET", "/agents/ID/workers/__proto__/conversation"],
+    ["GET", "/agents/ID/workspace/nothing.md"],
+    ["GET", "/agents/ID/memory/nothing.md"],
+    ["POST", "/agents/ID/respond", { response: "B", question_id: "question-9" }],
+    ["POST", "/agents/ID/send", { message: "hi", to: "Nobody" }],
+    ["PUT", "/agents/ID"],
+  ];
+  const found: unknown[] = [];
+  for (const [method, path, body] of nowhere) {
+    const answer = await house.ask(method, path.replace("ID", id), body);
+    if (refusal(answer).join() !== "404,not_found") found.push([method, path, answer]);
+  }
+  expect(found).toEqual([]);
+  expect(agent.log.seq).toBe(before);
+});
+
+test("a model that cannot be used here is refused before anything is made, with what to do", async () => {
+  await using house = await startServer({});
+  await checkAnswers(house);
+  const answer = await house.post("/agents", { goal: "Go", model: "anthropic/claude-sonnet-5" });
+  expect(refusal(answer)).toEqual([400, "unusable_model"]);
+  expect(JSON.stringify(answer.body)).toContain("ANTHROPIC_API_KEY");
+  expect(refusal(await house.post("/agents", { goal: "Go", worker_model: "nobody/nothing" }))).toEqual([
+    400,
+    "unusable_model",
+  ]);
+  expect((await house.get("/agents")).body).toMatchObject({ agents: [] });
+  const { models, default: chosen } = (await house.get("/models?limit=5")).body as {
+    models: object[];
+    default: object;
+  };
+  expect(models.length).toBe(5);
+  expect(chosen).toMatchObject({ model: "demo/surveyor" });
+});
+
+async function made(house: TestServer): Promise<`agent-${string}`> {
+  const answer = await house.post("/agents", ORDER);
+  expect(answer).toMatchObject({ status: 201, body: { name: "Chips", goal: ORDER.goal } });
+  return (answer.body as { id: `agent-${string}` }).id;
+}
+
+async function asked(house: TestServer, id: string): Promise<Answer> {
+  await house.until(id, ({ questions }) => "question-1" in questions.open);
+  return house.get(`/agents/${id}/questions`);
+}
+
+/** The numbers of all events, page by page. */
+async function allEvents(house: TestServer, id: string, limit: number): Promise<number[]> {
+  const all: number[] = [];
+  for (let after: number | null = 0; after !== null; ) {
+    const { body } = await house.get(`/agents/${id}/events?after=${after}&limit=${limit}`);
+    const page = body as { events: { seq: number }[]; next_after: number | null };
+    all.push(...page.events.map(({ seq }) => seq));
+    after = page.next_after;
+  }
+  return all;
+}
+
+function refusal({ status, body }: Answer): [number, unknown] {
+  return [status, (body as { error?: { code?: string } }).error?.code];
+}
+
+function standing(answer: Answer): unknown[] {
+  const { status, archived } = answer.body as { status?: string; archived?: boolean };
+  return answer.status === 200 ? [200, status, archived] : refusal(answer);
+}

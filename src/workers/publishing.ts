@@ -1,0 +1,84 @@
+import { hasEnded, type NodeState, openBelow, type WorkerState } from "../projections/index.ts";
+import { type NodeId, type Outcome, textOf } from "../protocol/index.ts";
+import { finishPublish, preparePublish, recoverPublish } from "../store/node-folder.ts";
+import { nodeDir } from "../store/paths.ts";
+import type { Scope } from "../store/scope.ts";
+import type { NodePort } from "../tools/work.ts";
+import type { Silence } from "./work-loop.ts";
+import type { Workplace } from "./workplace.ts";
+
+/**
+ * Publishing: check, record the intent with its manifest, rename once. Safe to repeat after a crash at any point; the
+ * node is completed by whoever sees the outcome.
+ */
+export function publisher(
+  node: NodeState,
+  worker: WorkerState,
+  scope: Scope,
+  place: Workplace,
+  signal: AbortSignal,
+): NodePort {
+  const { log, now } = place;
+  const dir = nodeDir(log.dir, node.spec.run_id, node.id);
+  return {
+    async publish(summary, learned, below) {
+      const current = now().board.nodes[node.id];
+      if (current?.status === "completed") return { ok: true, files: current.files };
+      if (current?.status === "publishing") {
+        await recoverPublish(dir, current.files);
+        return { ok: true, files: current.files };
+      }
+      const open = openBelow(node, place.soon().board);
+      if (below === "must have ended" && open.length > 0) return { ok: false, reason: stillOpen(open) };
+      for (const command of node.spec.checks ?? []) {
+        const problem = await place.check(command, scope, signal);
+        if (problem !== null) return { ok: false, reason: `the check \`${command}\` did not pass.\n${problem}` };
+      }
+      const prepared = await preparePublish(dir, node.spec.deliverables);
+      if (!prepared.ok) return prepared;
+      if (learned.trim()) await remember(scope, node, learned);
+      if (hasEnded(place.soon().board.nodes[node.id])) return { ok: false, reason: "the node has been ended." };
+      const intent = { node_id: node.id, worker_id: worker.id, summary, files: prepared.files };
+      await log.append({ facts: [{ type: "node.published", data: intent }] }).durable;
+      await finishPublish(dir, prepared.files);
+      return { ok: true, files: prepared.files };
+    },
+  };
+}
+
+/** One shot, no tools: the answer is the deliverable, when it is whole. */
+export function publishAnswer(node: NodeState, scope: Scope, port: NodePort) {
+  return async ({ reply }: Silence): Promise<Outcome> => {
+    if (reply.finish === "length")
+      return { kind: "abandoned", error: "The answer was cut off: it is too long for one reply." };
+    const answer = textOf(reply);
+    const summary = answer.trim().split("\n", 1)[0]?.slice(0, 300) || "(no words)";
+    await scope.writeFile(`scratch/${answerFile(node)}`, answer);
+    const published = await port.publish(summary, "", "must have ended");
+    return published.ok ? { kind: "published", summary } : { kind: "failed", error: published.reason };
+  };
+}
+
+/** Where one answer goes: what the spec asks for, when that is one file. */
+function answerFile({ spec }: NodeState): string {
+  const [only, ...more] = spec.deliverables;
+  return only !== undefined && more.length === 0 && !only.endsWith("/") ? only : "answer.md";
+}
+
+const MAX_MEMORY_BYTES = 8 * 1024 * 1024;
+
+/** What a worker learned goes with it to its next node. */
+async function remember(scope: Scope, node: NodeState, learned: string): Promise<void> {
+  // The whole of it: what is shown in a prompt may be cut, what is kept must not be.
+  const { bytes } = await scope.readFile("memory.md", { maxBytes: MAX_MEMORY_BYTES });
+  const memory = bytes.toString("utf8");
+  const heading = `## ${node.id}: ${node.spec.task.split("\n", 1)[0]?.slice(0, 80)}`;
+  if (!memory.includes(heading))
+    await scope.writeFile("memory.md", `${memory.trimEnd()}\n\n${heading}\n\n${learned.trim()}\n`.trimStart());
+}
+
+function stillOpen(open: readonly NodeId[]): string {
+  const [they, them, their] =
+    open.length > 1 ? ["run", "them", "their results then reach"] : ["runs", "it", "its result then reaches"];
+  return `${open.join(", ")}, which you handed out, still ${they}. Say nothing and wait for ${them}, or publish with leave: true; ${their} whoever is above you.`;
+}

@@ -1,0 +1,34 @@
+import type { Model } from "../models/model.ts";
+import type { Situation } from "../projections/index.ts";
+import type { WorkerId } from "../protocol/index.ts";
+import type { Scope } from "../store/scope.ts";
+import type { SchedulePort } from "../tools/schedule.ts";
+import type { Tool, ToolOutput } from "../tools/tool.ts";
+import type { NewWork } from "../tools/work.ts";
+import type { Actor, Recorder } from "./carry-out.ts";
+import type { Prompts } from "./prompt.ts";
+
+/** What every kind of worker is given by the runtime. */
+export interface Workplace extends Recorder {
+  /** With what is appended and not yet on disk: decisions are made by it. */
+  soon(): Situation;
+  prompts: Prompts;
+  today(): string;
+  model(id: string): Promise<Model>;
+  /** Files, shell and web, bound to what this actor may touch. */
+  tools(scope: Scope, actor: Actor, model: Model, record: Recorder): Tool[];
+  /** Runs a command that a spec wants to succeed; resolves with what went wrong, or null. */
+  check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
+  maxTurns: number;
+  /** The zone that holds for triggers where none is named. */
+  timeZone: string;
+  /** What the coordinator may have happen later. */
+  schedule: SchedulePort;
+}
+
+/** What a worker on a node may ask of the rest of its team. */
+export interface Colleagues {
+  createNode(actor: Actor, order: NewWork): Promise<ToolOutput>;
+  send(from: WorkerId, to: string, content: string): Promise<ToolOutput>;
+  suggest(actor: Actor, suggestion: string): Promise<ToolOutput>;
+}

@@ -1,0 +1,71 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { both, call, script, startTeam } from "../../src/testing/index.ts";
+
+const write = call("write_file", { path: "scratch/a.md", content: "…" });
+
+test("a second run has a board, a plan, an output and people of its own", async () => {
+  const coordinator = script(
+    call("create_work_node", { task: "Measure chip A" }),
+    call("finish", { summary: "A: 80" }).after("node-1 completed"),
+    call("check_board", {}).after("Now chip B."),
+    call("launch_roles", { name: "Again", roles: [{ name: "Alice", title: "Tester", prompt: "Measure chip B" }] }),
+    call("finish", { summary: "B: 95" }).after("node-2 completed"),
+  );
+  const alice = script(
+    write,
+    call("publish", { summary: "A: 80", learned: "A is slow" }),
+    write.after("Measure chip B"),
+    call("publish", { summary: "B: 95" }),
+  );
+  await using team = await startTeam({ goal: "How fast is chip A?", coordinator, workers: { Alice: alice } });
+  await team.agent.idle();
+  await team.agent.send("Now chip B.");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "B: 95" });
+
+  const told = coordinator.requests
+    .at(-1)
+    ?.history.find((entry) => entry.role === "tool" && entry.tool === "check_board");
+  expect(told).toMatchObject({
+    tool: "check_board",
+    content: "The board is empty.\n\nPeople:\n- Coordinator: busy (scripted/coordinator)",
+  });
+  const fileOf = (name: string) => readFile(join(team.agent.log.dir, "runs/run-2", name), "utf8");
+  expect(await fileOf("_plan.md")).toBe(
+    "# Plan\n\nGoal: Now chip B.\n\n- node-2 [completed] Measure chip B — alice: B: 95\n",
+  );
+  expect(await fileOf("_output.md")).toBe(
+    "# Output\n\nGoal: Now chip B.\n\nOutcome: finished\n\nB: 95\n\n## Published files\n\n- nodes/node-2/published/a.md\n",
+  );
+  // She is somebody new who has the same name.
+  expect(alice.requests[2]?.system).not.toContain("A is slow");
+});
+
+test("how often two have written to each other counts within a run", async () => {
+  const talk = both(
+    ...Array.from({ length: 60 }, (_, at) => call("send_message", { to: "coordinator", content: `Word ${at + 1}.` })),
+  );
+  const finish = (words: string) => call("finish", { summary: "done" }).after(words);
+  const coordinator = script(
+    call("create_work_node", { task: "Talk" }),
+    finish("node-1 completed"),
+    call("launch_roles", { name: "Again", roles: [{ name: "Alice", title: "Talker", prompt: "Say hello" }] }),
+    finish("node-2 completed"),
+  );
+  const alice = script(
+    talk,
+    call("send_message", { to: "coordinator", content: "One too many." }),
+    write.after("have written to each other 60 times"),
+    call("publish", { summary: "talked" }),
+    call("send_message", { to: "coordinator", content: "Hello." }).after("Say hello"),
+    write.after("Sent to coordinator."),
+    call("publish", { summary: "said" }),
+  );
+  await using team = await startTeam({ goal: "Go", coordinator, workers: { Alice: alice } });
+  await team.agent.idle();
+  await team.agent.send("Once more.");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  const last = (await team.facts()).findLast((fact) => fact.type === "message.sent" && fact.data.from === "alice");
+  expect(last?.data).toMatchObject({ text: "Hello.", hops: 1 });
+});
