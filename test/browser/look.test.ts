@@ -48,8 +48,7 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     await board().locator('[data-node="node-1"]').focus();
     await page.keyboard.press("ArrowRight");
     expect(await page.evaluate("document.activeElement.dataset.node")).toBe("node-3");
-    await page.keyboard.press("ArrowUp");
-    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("Enter");
     const panel = page.getByRole("complementary", { name: "node-1" });
     await panel.getByRole("heading", { name: "Why it exists" }).waitFor();

@@ -5,7 +5,7 @@ import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
 import { useAgent } from "../live/use-live.ts";
 import { go } from "../shell/route.ts";
 import { count } from "../text/figures.ts";
-import { CARD, type Edge, type Layout, layoutOf, neighbourOf, pathOf } from "./lanes.ts";
+import { type Edge, type Layout, layoutOf, neighbourOf, pathOf } from "./lanes.ts";
 import { NodeCard } from "./node-card.tsx";
 import { NodePanel } from "./node-panel.tsx";
 
@@ -121,8 +121,8 @@ function Lanes({
       data-board
     >
       <div className="relative" style={{ width: layout.width, height: layout.height }}>
-        {layout.lanes.map(({ key, title, status, x, nodes }) => (
-          <div key={key} className="absolute top-0 h-full" style={{ left: x - 16, width: CARD.width + 32 }}>
+        {layout.lanes.map(({ key, title, status, x, width, nodes }) => (
+          <div key={key} className="absolute top-0 h-full" style={{ left: x - 16, width: width + 32 }}>
             <h2 className="sticky top-0 z-10 flex h-10 items-center gap-2 bg-raised px-4 text-[13px] font-semibold">
               <span className="truncate" title={title}>
                 {title}

@@ -1,11 +1,11 @@
-import type { NodeState, Situation } from "../../../src/projections/index.ts";
+import type { NodeState, Situation, Stage } from "../../../src/projections/index.ts";
 import type { RunId } from "../../../src/protocol/index.ts";
 import { stageTitle } from "../text/figures.ts";
 
 /**
- * Where every node of a run lies: a lane for each stage, side by side in the order they began, and in each lane the
- * nodes in the order they were made. So a new node comes at the end of its lane and a new stage at the right, and
- * nothing that is in sight ever moves.
+ * Where every node of a run lies: a lane for each stage, side by side in the order they began; within a lane a column
+ * for each step of what needs what, and in each column the nodes in the order they were made. So a new node comes at the
+ * end of its column and a new stage at the right, and what is in sight stays where it is.
  */
 export interface Layout {
   lanes: Lane[];
@@ -20,6 +20,7 @@ export interface Lane {
   title: string;
   status: "running" | "reconvening" | "completed" | "none";
   x: number;
+  width: number;
   nodes: NodeState[];
 }
 
@@ -41,33 +42,56 @@ const GAP = { x: 72, y: 16 };
 const TOP = 44;
 const MARGIN = 24;
 
+const STEP = CARD.width + GAP.x;
+
 export function layoutOf({ board, stages }: Pick<Situation, "board" | "stages">, run: RunId): Layout {
-  const lanes = new Map<string, Lane>();
-  const laneAt = (key: string, title: string, status: Lane["status"]): Lane => {
-    const known = lanes.get(key);
-    if (known) return known;
-    const lane = { key, title, status, x: MARGIN + lanes.size * (CARD.width + GAP.x), nodes: [] };
+  const lanes = new Map<string, Lane & { columns: NodeState[][] }>();
+  const steps = new Map<string, number>();
+  const laneOf = (stage: Stage | undefined) => {
+    const key = stage ? String(stage.number) : "none";
+    const title = stage ? stageTitle(stage.number, stage.name) : "Work";
+    const lane = lanes.get(key) ?? {
+      key,
+      title,
+      status: stage?.status ?? "none",
+      x: 0,
+      width: 0,
+      nodes: [],
+      columns: [],
+    };
     lanes.set(key, lane);
     return lane;
   };
-  const places = new Map<string, Place>();
   for (const node of Object.values(board.nodes)) {
     if (node.spec.run_id !== run) continue;
-    const stage = stages.find((each) => each.run_id === run && each.number === node.spec.stage);
-    const title = stage ? stageTitle(stage.number, stage.name) : "Work";
-    const lane = laneAt(stage ? String(stage.number) : "none", title, stage?.status ?? "none");
-    places.set(node.id, { node, x: lane.x, y: TOP + lane.nodes.length * (CARD.height + GAP.y) });
+    const lane = laneOf(stages.find((each) => each.run_id === run && each.number === node.spec.stage));
+    const before = [...node.spec.dependencies, node.spec.parent_node_id].filter((id) =>
+      lane.nodes.some((each) => each.id === id),
+    );
+    const step = Math.max(0, ...before.map((id) => (steps.get(id ?? "") ?? 0) + 1));
+    steps.set(node.id, step);
     lane.nodes.push(node);
+    while (lane.columns.length <= step) lane.columns.push([]);
+    lane.columns[step]?.push(node);
   }
-  for (const stage of stages)
-    if (stage.run_id === run) laneAt(String(stage.number), stageTitle(stage.number, stage.name), stage.status);
-  const all = [...lanes.values()];
-  const longest = Math.max(1, ...all.map(({ nodes }) => nodes.length));
+  for (const stage of stages) if (stage.run_id === run) laneOf(stage);
+  const places = new Map<string, Place>();
+  let [x, longest] = [MARGIN, 1];
+  for (const lane of lanes.values()) {
+    lane.x = x;
+    lane.width = Math.max(1, lane.columns.length) * STEP - GAP.x;
+    lane.columns.forEach((nodes, step) => {
+      longest = Math.max(longest, nodes.length);
+      for (const [row, node] of nodes.entries())
+        places.set(node.id, { node, x: lane.x + step * STEP, y: TOP + row * (CARD.height + GAP.y) });
+    });
+    x += lane.width + GAP.x;
+  }
   return {
-    lanes: all,
+    lanes: [...lanes.values()],
     places,
     edges: edgesOf(places),
-    width: MARGIN + all.length * (CARD.width + GAP.x),
+    width: x,
     height: TOP + longest * (CARD.height + GAP.y) + MARGIN,
   };
 }
@@ -105,17 +129,18 @@ export function pathOf({ from, to }: Edge): string {
   return `M${x1} ${fromY}C${x1 + bend} ${fromY} ${x2 - bend} ${toY} ${x2} ${toY}`;
 }
 
-/** Where an arrow key leads from a node: up and down in its lane, left and right along its edges. */
+/** Where an arrow key leads from a node: up and down in its column, left and right along its edges. */
 export function neighbourOf(layout: Layout, id: string, key: string): string | undefined {
   const here = layout.places.get(id);
   if (!here) return undefined;
-  const lane = layout.lanes.find(({ x }) => x === here.x)?.nodes ?? [];
-  const index = lane.findIndex((node) => node.id === id);
+  const beside = (step: number) =>
+    [...layout.places.values()].find(({ x, y }) => x === here.x && y === here.y + step * (CARD.height + GAP.y))?.node
+      .id;
   switch (key) {
     case "ArrowUp":
-      return lane[index - 1]?.id;
+      return beside(-1);
     case "ArrowDown":
-      return lane[index + 1]?.id;
+      return beside(1);
     case "ArrowRight":
       return layout.edges.find(({ from }) => from.node.id === id)?.to.node.id;
     case "ArrowLeft":

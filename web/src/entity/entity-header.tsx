@@ -56,7 +56,7 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
             <span className="truncate">{isCoordinator ? agent.created.name : (person?.spawned.name ?? worker)}</span>
             <span className={`flex shrink-0 items-center gap-1 text-xs font-medium ${colourOf(status)}`}>
               <StatusDot status={status} isBeside />
-              {labelOf(status)}
+              <span className="sr-only sm:not-sr-only">{labelOf(status)}</span>
             </span>
           </>
         }

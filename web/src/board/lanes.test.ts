@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { apply, begin, type Situation } from "../../../src/projections/index.ts";
+import type { Fact, NewFact } from "../../../src/protocol/index.ts";
+import { CARD, layoutOf, neighbourOf } from "./lanes.ts";
+
+test("what needs something lies to its right, and each column in the order of making", () => {
+  const { places, lanes } = layoutOf(
+    grown([stage(1), node(1), node(2), node(3, [1, 2]), stage(2), node(4, [3], 2)]),
+    "run-1",
+  );
+  const column = (id: string) => Math.round(((places.get(id)?.x ?? 0) - 24) / (CARD.width + 72));
+  expect([...places.keys()].map((id) => [id, column(id), places.get(id)?.y])).toEqual([
+    ["node-1", 0, 44],
+    ["node-2", 0, 152],
+    ["node-3", 1, 44],
+    ["node-4", 2, 44],
+  ]);
+  expect(lanes.map(({ title, nodes }) => [title, nodes.length])).toEqual([
+    ["Stage 1 · Part 1", 3],
+    ["Stage 2 · Part 2", 1],
+  ]);
+});
+
+test("nothing moves when a node or a stage is added", () => {
+  const facts = [stage(1), node(1), node(2, [1]), node(3), stage(2), node(4, [2], 2)];
+  const before = layoutOf(grown(facts), "run-1").places;
+  const after = layoutOf(grown([...facts, node(5, [], 2), stage(3), node(6, [4], 3)]), "run-1").places;
+  for (const [id, { x, y }] of before) expect([id, after.get(id)?.x, after.get(id)?.y]).toEqual([id, x, y]);
+});
+
+test("the arrow keys lead along the edges and the columns, and nowhere from the rim", () => {
+  const layout = layoutOf(grown([stage(1), node(1), node(2), node(3, [1, 2])]), "run-1");
+  const lead = (id: string) =>
+    ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].map((key) => neighbourOf(layout, id, key));
+  expect(lead("node-1")).toEqual([undefined, "node-2", undefined, "node-3"]);
+  expect(lead("node-2")).toEqual(["node-1", undefined, undefined, "node-3"]);
+  expect(lead("node-3")).toEqual([undefined, undefined, "node-1", undefined]);
+});
+
+const CONTRACT = { max_iterations_per_node: 9, timeout_seconds: 9, checkpoint_policy: "any" } as const;
+
+function stage(number: number): NewFact {
+  return {
+    type: "stage.started",
+    data: { run_id: "run-1", stage: number, name: `Part ${number}`, contract: CONTRACT },
+  };
+}
+
+function node(number: number, needs: number[] = [], inStage = 1): NewFact {
+  return {
+    type: "node.created",
+    data: {
+      run_id: "run-1",
+      node_id: `node-${number}`,
+      stage: inStage,
+      task: "Work",
+      inference: "multi",
+      dependencies: needs.map((each) => `node-${each}` as const),
+      refs: {},
+      deliverables: [],
+      parent_node_id: null,
+      created_by: "coordinator",
+    },
+  };
+}
+
+function grown(facts: readonly NewFact[]): Situation {
+  const created: NewFact = {
+    type: "agent.created",
+    data: {
+      name: "A",
+      goal: "G",
+      mode: "finite",
+      model: "m",
+      worker_model: "m",
+      budget_usd: null,
+      project: null,
+      tools: null,
+    },
+  };
+  const numbered = [created, ...facts].map(
+    (fact, index) => ({ ...fact, seq: index + 1, ts: index, agent_id: "agent-test" }) as Fact,
+  );
+  const [first, ...rest] = numbered;
+  if (!first) throw new Error("There is always a first fact.");
+  const now = begin(first);
+  for (const fact of rest) apply(now, fact);
+  return now;
+}
