@@ -1,6 +1,9 @@
-import { expect, test } from "vitest";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
 import type { Fact } from "../../src/protocol/index.ts";
 import { startProviderServer, temporaryHome } from "../../src/testing/index.ts";
+import { smallDisk } from "./full-disk.ts";
 import { configure, factsOf, mulberry32 } from "./killing.ts";
 import { Crowd, completed, expectKept, mindOf, ServedHome } from "./server-load.ts";
 
@@ -51,9 +54,66 @@ test(`SIGKILL under load, ${KILLS} times (seed ${SEED}): the same`, { timeout: 6
   console.log(figuresOf(crowd, logs));
 });
 
+const canMount = await smallDisk(1).then(async (disk) => {
+  if ("why" in disk) return disk.why;
+  await disk[Symbol.asyncDispose]();
+  return undefined;
+});
+
+test.skipIf(canMount !== undefined)(
+  `a full disk under load: said and refused, nothing acknowledged is lost, and all go on when there is room${canMount ? ` (skipped: ${canMount})` : ""}`,
+  { timeout: 120_000 },
+  async () => {
+    const disk = await smallDisk(48);
+    if ("why" in disk) throw new Error(disk.why);
+    await using _ = disk;
+    await using house = await underLoad(disk.path);
+    const { served, crowd, teams } = house;
+    crowd.come(teams);
+    await crowd.answered(30);
+    expect(await served.health()).toEqual({ code: 200, status: "ok" });
+
+    disk.fill();
+    await crowd.answered(60);
+    expect(await served.health()).toEqual({ code: 503, status: "disk_full" });
+    expect(new Set(crowd.said.slice(-30).map(({ answer }) => answer))).toEqual(new Set(["507 disk_full"]));
+    // Whoever looks is answered as ever.
+    expect((await served.client.agents()).agents.map(({ id }) => id)).toEqual(expect.arrayContaining(teams));
+    await crowd.leave();
+
+    disk.free();
+    await house.finish();
+    expectNodesOnce(await expectKept(house.home, crowd), teams);
+    expect(served.log()).toContain("nothing can be recorded");
+    expect(served.log()).toContain("there is room again");
+  },
+);
+
+test("a thousand connections that say nothing, or a byte at a time, stop nobody and are let go", {
+  timeout: 60_000,
+}, async () => {
+  await using house = await underLoad();
+  const { served, crowd, teams } = house;
+  const port = Number(new URL(served.url).port);
+  const pests = Array.from({ length: 1000 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+  const ended = Promise.all(pests.map((pest) => once(pest.resume(), "close")));
+  await Promise.all(pests.map((pest) => once(pest, "connect")));
+  const trickle = setInterval(() => {
+    for (const pest of pests.slice(0, 500))
+      pest.write(pest.bytesWritten === 0 ? "POST /agents HTTP/1.1\r\nX-Slow: " : "x");
+  }, 500);
+  onTestFinished(() => clearInterval(trickle));
+
+  crowd.come(teams);
+  await crowd.answered(30);
+  expect(crowd.said.filter(({ answer }) => answer !== "taken")).toEqual([]);
+  await ended;
+  await crowd.leave();
+});
+
 /** A home with teams at work, served. */
-async function underLoad() {
-  const home = await temporaryHome();
+async function underLoad(at?: string) {
+  const home = at === undefined ? await temporaryHome() : { path: at, remove: async () => {} };
   let goOn = true;
   const provider = await startProviderServer({
     respond: (request) => mindOf(request, goOn),

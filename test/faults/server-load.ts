@@ -128,6 +128,7 @@ export class Crowd {
       resolve();
     };
     this.#waiting.add(look);
+    look();
     return promise;
   }
 
