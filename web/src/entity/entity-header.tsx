@@ -69,7 +69,7 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
           </>
         }
       >
-        {view.standing !== "replay" && <Controls agent={view.id} name={agent.created.name} status={agent.status} />}
+        {view.standing !== "replay" && <Controls agent={agent} />}
       </ScreenHeader>
       {model.startsWith("demo/") && (
         <p className="shrink-0 border-b border-line bg-tint px-3 py-1.5 text-xs md:px-5">

@@ -33,7 +33,9 @@ export const listModels = () => get<z.infer<typeof modelsPageSchema>>("/models?l
 export const createAgent = (order: CreateAgent) => post<AgentSummary>("/agents", order);
 export const removeAgent = (id: string) => call<unknown>("DELETE", `/agents/${id}`);
 export const restoreAgent = (id: string) => post<unknown>(`/agents/${id}/restore`, {});
-export const steer = (id: string, how: "pause" | "resume" | "stop") => post<unknown>(`/agents/${id}/${how}`, {});
+export const steer = (id: string, how: "pause" | "stop") => post<unknown>(`/agents/${id}/${how}`, {});
+export const resume = (id: string, budget_usd?: number) =>
+  post<unknown>(`/agents/${id}/resume`, budget_usd === undefined ? {} : { budget_usd });
 export const send = (id: string, to: string, message: string) => post<unknown>(`/agents/${id}/send`, { message, to });
 export const nudge = (id: string, message: string) => post<unknown>(`/agents/${id}/nudge`, { message });
 export const respond = (id: string, question_id: string, response: string) =>
