@@ -6,10 +6,11 @@ import { type AgentId, type Fact, type NewFact, NO_USAGE } from "../protocol/ind
 import { createAgentFolder } from "../store/node-folder.ts";
 import type { Store } from "../store/store.ts";
 import { promptsOf } from "../workers/prompt.ts";
-import { Agent, type House } from "./agent.ts";
+import { Agent } from "./agent.ts";
 import { channelsOf, type OpenChannel } from "./channels.ts";
 import { type ControlRequest, listenForControl, NotHere } from "./control.ts";
 import { controlPath } from "./control-path.ts";
+import type { House } from "./house.ts";
 import { nameFrom, newAgentId } from "./names.ts";
 import { OpenAgents } from "./open-agents.ts";
 import type { Settings } from "./settings.ts";
