@@ -10,9 +10,10 @@ const states = (team: Team) => team.board().map((node) => [node.id, node.status]
 const published = (team: Team, path: string) => readFile(join(team.agent.log.dir, `runs/run-1/nodes/${path}`), "utf8");
 
 test("with more money everyone goes on where they were, with their words and files, and what was given up with them comes back", async () => {
+  const bobWaits = Promise.withResolvers<void>();
   const alice = script(
     costing(written("a.md", "a beginning"), 0.01),
-    costing(written("b.md", "more"), 0.2),
+    costing(written("b.md", "more"), 0.2).until(bobWaits.promise),
     call("publish", { summary: "Alice's part" }),
   );
   await using team = await startTeam({
@@ -38,6 +39,8 @@ test("with more money everyone goes on where they were, with their words and fil
       ),
     },
   });
+  await team.until(({ roster }) => roster.bob?.status === "waiting");
+  bobWaits.resolve();
   await team.agent.idle();
   expect(team.agent.now.agent.outcome).toEqual({ kind: "budget_exhausted", spent_usd: expect.closeTo(0.21, 6) });
   expect(states(team)).toEqual([

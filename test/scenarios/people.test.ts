@@ -260,6 +260,20 @@ describe("what the human says", () => {
     expect(team.agent.now.agent.run).toMatchObject({ id: "run-2", goal: "One more thing." });
   });
 
+  test("and nobody heard before the process died is the next goal of whoever opens the home again", async () => {
+    const coordinator = script(finish, call("finish", { summary: "again" }).after("One more thing."));
+    await using team = await startTeam({ goal: "Go", coordinator });
+    await team.agent.idle();
+    // Said when the run was ending: on disk, and then the process was gone.
+    const data = { message_id: "msg-9", from: "human", to: "coordinator", text: "One more thing.", file: "f", hops: 1 };
+    await team.agent.log.append({ facts: [{ type: "message.sent", data }] }).durable;
+    await using later = await team.restart();
+    expect(later.agent.now.agent.runs).toBe(1);
+    later.agent.keepTime();
+    await later.until(({ agent }) => agent.runs === 2 && agent.status === "completed");
+    expect([later.agent.now.agent.run?.goal, later.agent.now.letters.queued]).toEqual(["One more thing.", {}]);
+  });
+
   test("as a hint reaches the coordinator while it works, and is refused when it does not", async () => {
     const thinking = Promise.withResolvers<void>();
     const hinted = Promise.withResolvers<void>();

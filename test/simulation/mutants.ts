@@ -160,15 +160,6 @@ export const mutants: Mutant[] = [
     "NAMES.find((candidate) => !",
     "NAMES.find((candidate) => Math.random() < 0.5 && !",
   ),
-  {
-    ...mutant(
-      "the last word of the human is lost with the process that was ending the run",
-      "runtime/agent.ts",
-      "    void this.#nextLife();\n",
-      "",
-    ),
-    from: 1130,
-  },
   mutant(
     "whoever speaks while a run is ending is refused",
     "runtime/agent.ts",

@@ -303,7 +303,11 @@ class Simulation {
       conversations.push({ worker: worker_id, entries: await this.#drive("reading", log.conversation(file)) });
     }
     const now = await this.#drive("folding", situationOf(log));
-    const bytes = JSON.stringify([this.world.disk.files(this.#root), treeOf(this.#root)]);
+    // What a crash left half written is named by process and number, so that two never meet: the name is chance.
+    const bytes = JSON.stringify([this.world.disk.files(this.#root), treeOf(this.#root)]).replaceAll(
+      /(\.agiraph-unfinished)-\d+-\d+/g,
+      "$1",
+    );
     const counts = { ...this.#counts, facts: facts.length };
     const { dir: agentDir } = log;
     const [seed, plan, told, problems] = [this.#seed, this.#plan, this.#told, this.#problems];
