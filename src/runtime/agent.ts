@@ -15,7 +15,7 @@ import { noteRun } from "../workers/memories.ts";
 import { BudgetExhausted, Purse } from "../workers/purse.ts";
 import { type OpenChannel, Postman } from "./channels.ts";
 import { endOf, unheardGoal } from "./ending.ts";
-import { foreseen } from "./foreseen-log.ts";
+import { type ForeseenLog, foreseen } from "./foreseen-log.ts";
 import { type Channel, checkNotArchived } from "./human.ts";
 import { saveSituation, situationOf } from "./inspect.ts";
 import { TooLittleMoney, whyTooLittle } from "./more-money.ts";
@@ -85,7 +85,7 @@ const WAKES_THE_SCHEDULER = new Set<Fact["type"]>([
  * A2. Acting is idempotent by id: a node is worked on by one task in this process.
  */
 export class Agent {
-  readonly log: AgentLog;
+  readonly log: ForeseenLog;
   #now: Situation;
   #soon: Situation;
   readonly #house: House;
@@ -284,14 +284,14 @@ export class Agent {
 
   /** Workers and coordinator are cancelled at once; everything said so far is kept. */
   async stop(by: string): Promise<void> {
-    if (!isAtWork(this.#soon.agent.status)) return;
+    if (!isAtWork(this.#soon.agent.status)) return this.log.settled();
     await this.log.append({ facts: [{ type: "agent.stopped", data: { by } }] }).durable;
     await this.halt();
   }
 
   /** As `stop`, with the promise that it goes on: by `agiraph resume`. */
   async pause(why: string): Promise<void> {
-    if (!isAtWork(this.#soon.agent.status)) return;
+    if (!isAtWork(this.#soon.agent.status)) return this.log.settled();
     await this.log.append({ facts: [{ type: "agent.paused", data: { why } }] }).durable;
     await this.halt();
   }
@@ -299,14 +299,14 @@ export class Agent {
   /** Stops it and puts it out of sight; nothing is erased, and until it is restored nothing happens by itself. */
   async archive(by: string): Promise<void> {
     await this.#starting;
-    if (this.#soon.agent.archived_ts !== null) return;
+    if (this.#soon.agent.archived_ts !== null) return this.log.settled();
     await this.stop(by);
     await this.log.append({ facts: [{ type: "agent.archived", data: { by } }] }).durable;
     await this.halt();
   }
 
   async restore(by: string): Promise<void> {
-    if (this.#soon.agent.archived_ts === null) return;
+    if (this.#soon.agent.archived_ts === null) return this.log.settled();
     await this.log.append({ facts: [{ type: "agent.restored", data: { by } }] }).durable;
     this.keepTime();
   }
