@@ -313,14 +313,15 @@ export class Agent {
 
   /** Ends the work in this process; the log says who stopped, and the run stays open for the next start. */
   async halt(): Promise<void> {
+    const before = this.#broken;
     this.#resting = true;
     try {
       // Who is just beginning would not hear it.
       await this.#starting?.catch(() => {});
       this.#work.abort(new Error("stopped"));
-      // That the record could not be kept was told when it happened; all have ended.
       await this.idle().catch((error: unknown) => {
-        if (!(error instanceof StoreError)) throw error;
+        // What had gone wrong before was told when it happened.
+        if (error !== before) throw error;
       });
     } finally {
       this.#resting = false;

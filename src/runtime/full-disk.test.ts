@@ -33,6 +33,17 @@ test("whoever stopped for want of room goes on when there is some; until then it
   expect(runtime.trouble).toBe(undefined);
 });
 
+test("whoever stopped for want of room can be stopped for good, and stays so", async () => {
+  const { agent, disk } = await asking();
+  disk.isFull = true;
+  await expect(agent.send("Make it a light one.")).rejects.toThrow("No space left");
+  await expect(agent.idle()).rejects.toThrow("No space left");
+  disk.isFull = false;
+  await agent.stop("human");
+  await agent.recover();
+  expect([agent.now.agent.status, agent.isWorking]).toEqual(["stopped", false]);
+});
+
 /** An agent that waits for an answer, on a disk that can be full. */
 async function asking() {
   const home = await temporaryHome();
