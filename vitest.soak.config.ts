@@ -7,7 +7,12 @@ process.env.AGIRAPH_DECADES ??= "100";
 
 export default defineConfig({
   test: {
-    include: ["test/faults/kill-*.test.ts", "test/faults/store-crash*.test.ts", "test/simulation/*.test.ts"],
+    include: [
+      "test/faults/kill-*.test.ts",
+      "test/faults/server-faults.test.ts",
+      "test/faults/store-crash*.test.ts",
+      "test/simulation/*.test.ts",
+    ],
     globalSetup: ["test/global-setup.ts"],
     reporters: ["default", "./test/closing-line.ts"],
     testTimeout: 3_600_000,

@@ -8,7 +8,7 @@ import { AgentFiles } from "./agent-files.ts";
 import { Assigning } from "./assigning.ts";
 import { Postman } from "./channels.ts";
 import { unheardGoal } from "./ending.ts";
-import { foreseen } from "./foreseen-log.ts";
+import { type ForeseenLog, foreseen } from "./foreseen-log.ts";
 import type { House } from "./house.ts";
 import { type Channel, checkNotArchived } from "./human.ts";
 import { situationOf } from "./inspect.ts";
@@ -31,7 +31,7 @@ import { Workforce } from "./workforce.ts";
  * A2. Acting is idempotent by id: a node is worked on by one task in this process.
  */
 export class Agent {
-  readonly log: AgentLog;
+  readonly log: ForeseenLog;
   #now: Situation;
   #soon: Situation;
   readonly #house: House;
@@ -218,45 +218,44 @@ export class Agent {
 
   /** Workers and coordinator are cancelled at once; everything said so far is kept. */
   async stop(by: string): Promise<void> {
-    if (!isAtWork(this.#soon.agent.status)) return;
+    if (!isAtWork(this.#soon.agent.status)) return this.log.settled();
     await this.log.append({ facts: [{ type: "agent.stopped", data: { by } }] }).durable;
     await this.halt();
-    if (this.#broken) throw this.#broken;
   }
 
   /** As `stop`, with the promise that it goes on: by `agiraph resume`. */
   async pause(why: string): Promise<void> {
-    if (!isAtWork(this.#soon.agent.status)) return;
+    if (!isAtWork(this.#soon.agent.status)) return this.log.settled();
     await this.log.append({ facts: [{ type: "agent.paused", data: { why } }] }).durable;
     await this.halt();
-    if (this.#broken) throw this.#broken;
   }
 
   /** Stops it and puts it out of sight; nothing is erased, and until it is restored nothing happens by itself. */
   async archive(by: string): Promise<void> {
     await this.#starting;
-    if (this.#soon.agent.archived_ts !== null) return;
+    if (this.#soon.agent.archived_ts !== null) return this.log.settled();
     await this.stop(by);
     await this.log.append({ facts: [{ type: "agent.archived", data: { by } }] }).durable;
     await this.halt();
   }
 
   async restore(by: string): Promise<void> {
-    if (this.#soon.agent.archived_ts === null) return;
+    if (this.#soon.agent.archived_ts === null) return this.log.settled();
     await this.log.append({ facts: [{ type: "agent.restored", data: { by } }] }).durable;
     this.keepTime();
   }
 
   /** Ends the work in this process; the log says who stopped, and the run stays open for the next start. */
   async halt(): Promise<void> {
+    const before = this.#broken;
     this.#resting = true;
     try {
       // Who is just beginning would not hear it.
       await this.#starting?.catch(() => {});
       this.#tasks.abort(new Error("stopped"));
-      // That the record could not be kept was told when it happened; all have ended.
       await this.idle().catch((error: unknown) => {
-        if (!(error instanceof StoreError)) throw error;
+        // What had gone wrong before was told when it happened.
+        if (error !== before) throw error;
       });
     } finally {
       this.#resting = false;

@@ -2,6 +2,11 @@ import type { Fact } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { RecentFacts } from "./recent-facts.ts";
 
+export interface ForeseenLog extends AgentLog {
+  /** Resolves when everything appended so far is on disk: for whoever is told that something was decided before. */
+  settled(): Promise<void>;
+}
+
 /**
  * The same log; whoever decides hears of each fact as soon as it has its number, before it is on disk. So decisions do
  * not contradict each other; what follows from a fact still waits for `subscribe`. What is still in memory is read there.
@@ -11,10 +16,12 @@ export function foreseen(
   log: AgentLog,
   { hear, refused }: { hear(fact: Fact): void; refused(error: unknown): void },
   recent: Pick<RecentFacts, "read">,
-): AgentLog {
+): ForeseenLog {
   /** What is refused together was appended between two refusals. */
   let refusals = 0;
+  let latest = Promise.resolve();
   return {
+    settled: () => latest,
     id: log.id,
     dir: log.dir,
     get seq() {
@@ -23,6 +30,7 @@ export function foreseen(
     append(batch) {
       const appended = log.append(batch);
       for (const fact of appended.facts) hear(fact);
+      latest = appended.durable;
       const before = refusals;
       appended.durable.catch((error: unknown) => {
         if (before !== refusals) return;

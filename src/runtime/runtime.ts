@@ -102,9 +102,11 @@ export class Runtime {
   get trouble(): "disk_full" | "read_only" | undefined {
     const { trouble } = this.#ports.store;
     if (trouble !== undefined && !(trouble instanceof DiskFullError)) return "read_only";
-    if (this.#caretaker.isWaiting) return "disk_full";
-    // Nobody may have tried since.
-    return trouble !== undefined && this.#ports.store.room() < ENOUGH_ROOM ? "disk_full" : undefined;
+    const { isWaiting } = this.#caretaker;
+    if (trouble === undefined && !isWaiting) return undefined;
+    // Where there is room, nobody may have tried since; where somebody did and failed, it only seems to be there.
+    const isFull = (trouble !== undefined && isWaiting) || this.#ports.store.room() < ENOUGH_ROOM;
+    return isFull ? "disk_full" : undefined;
   }
 
   /** The agent, if it is open in this process already. */

@@ -1,18 +1,18 @@
 import { type OpenTrigger, type Situation, type TriggerState, triggerNamed } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import { COORDINATOR, HUMAN, type NewFact } from "../protocol/index.ts";
-import type { AgentLog } from "../store/store.ts";
 import type { SchedulePort } from "../tools/schedule.ts";
 import { refusal, type ToolOutput } from "../tools/tool.ts";
 import { nextOccurrence } from "../triggers/cron.ts";
 import { nextDue } from "../triggers/due.ts";
 import { checkedTrigger, type TriggerOrder } from "../triggers/order.ts";
 import { asWritten } from "../triggers/wall-clock.ts";
+import type { ForeseenLog } from "./foreseen-log.ts";
 import { idOf } from "./people.ts";
 import { actionIn, conditionIn } from "./trigger-text.ts";
 
 export interface SchedulePorts {
-  log: Pick<AgentLog, "append">;
+  log: Pick<ForeseenLog, "append" | "settled">;
   /** With what is appended and not yet on disk: everything is decided by it. */
   soon(): Situation;
   clock: Pick<Clock, "now">;
@@ -57,6 +57,7 @@ export class Schedule {
   async cancel(by: string, id: string): Promise<ToolOutput> {
     const trigger = this.#named(id);
     if (typeof trigger === "string") return refusal(trigger);
+    if (trigger.status === "cancelled") await this.#ports.log.settled();
     if (trigger.status === "cancelled") return `${trigger.id} is cancelled.`;
     if (isOver(trigger)) return refusal(`${trigger.id} is over (${trigger.status}); there is nothing to cancel.`);
     await this.#append({ type: "trigger.cancelled", data: { trigger_id: trigger.id, by } });

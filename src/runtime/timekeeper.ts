@@ -1,17 +1,17 @@
 import type { Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { RunId } from "../protocol/index.ts";
-import type { AgentLog } from "../store/store.ts";
 import { writeTriggers } from "../store/triggers-file.ts";
 import { MEMORY_UPKEEP } from "../workers/cycles.ts";
 import { upkeepOf } from "../workers/memories.ts";
 import { Alarms } from "./alarms.ts";
+import type { ForeseenLog } from "./foreseen-log.ts";
 import { Schedule } from "./schedule.ts";
 import type { Team } from "./team.ts";
 import { type Callbacks, triggerActions } from "./trigger-actions.ts";
 
 interface TimePorts {
-  log: AgentLog;
+  log: ForeseenLog;
   now(): Situation;
   soon(): Situation;
   clock: Clock;

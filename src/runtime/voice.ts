@@ -1,6 +1,6 @@
 import type { Situation } from "../projections/index.ts";
 import { HUMAN, type NewFact, type RunId } from "../protocol/index.ts";
-import type { AgentLog } from "../store/store.ts";
+import type { ForeseenLog } from "./foreseen-log.ts";
 import {
   type Channel,
   checkNewGoal,
@@ -14,7 +14,7 @@ import type { Start } from "./starting.ts";
 import type { Team } from "./team.ts";
 
 interface VoicePorts {
-  log: AgentLog;
+  log: Pick<ForeseenLog, "append" | "settled">;
   /** With what is appended and not yet on disk: everything is decided by it. */
   soon(): Situation;
   team(run: RunId): Team;
@@ -78,6 +78,6 @@ export class Voice {
   }
 
   async #append(...facts: NewFact[]): Promise<void> {
-    if (facts.length > 0) await this.#ports.log.append({ facts }).durable;
+    await (facts.length > 0 ? this.#ports.log.append({ facts }).durable : this.#ports.log.settled());
   }
 }

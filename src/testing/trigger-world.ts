@@ -53,7 +53,7 @@ export class TriggerWorld {
       },
     });
     this.now = begin(first);
-    const log = { append: (batch: Batch) => this.append(batch) };
+    const log = { append: (batch: Batch) => this.append(batch), settled: async () => {} };
     this.schedule = new Schedule({ log, soon: () => this.now, clock: this.clock, timeZone, callbacks });
   }
 

@@ -1,0 +1,80 @@
+import { expect, onTestFinished, test } from "vitest";
+import type { Disk } from "../store/disk.ts";
+import { nodeDisk } from "../store/node-disk.ts";
+import { openStore } from "../store/open-store.ts";
+import { call, script, temporaryHome } from "../testing/index.ts";
+import { scriptedCatalog, until } from "../testing/start-team.ts";
+import { systemClock } from "./clock.ts";
+import { openRuntime } from "./open-runtime.ts";
+
+test("an answer that found no room can be given again, and is then taken once", async () => {
+  const { agent, disk } = await asking();
+  disk.isFull = true;
+  await expect(agent.respond("Blue.")).rejects.toThrow("No space left");
+  disk.isFull = false;
+  expect(await agent.respond("Blue.")).toBe("Answered.");
+  await until(agent, (now) => now.agent.status === "completed");
+  expect(Object.values(agent.now.questions.settled).map(({ answer }) => answer?.text)).toEqual(["Blue."]);
+});
+
+test("whoever stopped for want of room goes on when there is some; until then it is said", async () => {
+  const { agent, disk, runtime } = await asking();
+  expect(runtime.trouble).toBe(undefined);
+  disk.isFull = true;
+  await expect(agent.send("Make it a light one.")).rejects.toThrow("No space left");
+  await expect(runtime.create({ goal: "Another", model: "scripted/coordinator" })).rejects.toThrow("No space left");
+  expect(runtime.trouble).toBe("disk_full");
+  expect((await runtime.summaries()).map(({ id }) => id)).toEqual([agent.log.id]);
+  await expect(agent.idle()).rejects.toThrow("No space left");
+  disk.isFull = false;
+  await until(agent, () => agent.isWorking);
+  expect(await agent.respond("Blue.")).toBe("Answered.");
+  await until(agent, (now) => now.agent.status === "completed");
+  expect(runtime.trouble).toBe(undefined);
+});
+
+test("whoever stopped for want of room can be stopped for good, and stays so", async () => {
+  const { agent, disk } = await asking();
+  disk.isFull = true;
+  await expect(agent.send("Make it a light one.")).rejects.toThrow("No space left");
+  await expect(agent.idle()).rejects.toThrow("No space left");
+  disk.isFull = false;
+  await agent.stop("human");
+  await agent.recover();
+  expect([agent.now.agent.status, agent.isWorking]).toEqual(["stopped", false]);
+});
+
+/** An agent that waits for an answer, on a disk that can be full. */
+async function asking() {
+  const home = await temporaryHome();
+  const disk = { isFull: false };
+  const store = await openStore({ root: home.path, clock: systemClock, disk: fillable(disk) });
+  const coordinator = script(
+    call("ask_human", { question: "Which colour?" }),
+    call("finish", { summary: "It is blue." }).after("Blue."),
+  );
+  const settings = { home: home.path, env: {}, config: {} };
+  const runtime = await openRuntime(settings, { store, catalog: scriptedCatalog({ coordinator, workers: {} }) });
+  onTestFinished(async () => {
+    await runtime.close();
+    await home.remove();
+  });
+  const agent = await runtime.create({ goal: "Choose a colour", model: "scripted/coordinator" });
+  await until(agent, (now) => now.agent.status === "waiting_for_human");
+  return { agent, disk, runtime };
+}
+
+function fillable(state: { isFull: boolean }): Disk {
+  const full = () => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+  return {
+    ...nodeDisk,
+    room: () => (state.isFull ? 0 : Number.POSITIVE_INFINITY),
+    open(path, how) {
+      const file = nodeDisk.open(path, how);
+      if (how !== "journal") return file;
+      const writeThrough = file.writeThrough.bind(file);
+      file.writeThrough = (bytes, at, done) => (state.isFull ? done(full()) : writeThrough(bytes, at, done));
+      return file;
+    },
+  };
+}
