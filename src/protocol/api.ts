@@ -342,5 +342,6 @@ export const modelsPageSchema = z.object({
   next_after: z.string().nullable(),
 });
 
-export const healthSchema = z.object({ status: z.literal("ok"), version: z.string() });
+/** `disk_full`: nothing is recorded until there is room. `read_only`: a write failed; nothing is, until a restart. */
+export const healthSchema = z.object({ status: z.enum(["ok", "disk_full", "read_only"]), version: z.string() });
 export const loginLinkSchema = z.object({ url: z.string(), expires_at: z.number() });

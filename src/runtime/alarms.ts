@@ -62,7 +62,11 @@ export class Alarms {
     if (this.#ports.now().triggers.made > 0) this.#ports.changed();
     this.#doWhatIsUndone();
     this.#watching = this.#watch(this.#stopped.signal).catch((error: unknown) => {
-      if (!this.#stopped.signal.aborted) this.#ports.failed(error);
+      if (this.#stopped.signal.aborted) return;
+      // Whoever starts them again, when there is room on the disk say, has them watch again.
+      this.#watching = undefined;
+      this.#unsubscribe();
+      this.#ports.failed(error);
     });
   }
 

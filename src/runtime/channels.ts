@@ -3,6 +3,7 @@ import { post, type Sent, type Webhook } from "../mail/channels/webhook.ts";
 import { nextOutgoing, type Outgoing, type Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import { CHANNEL_TOPICS, type ChannelTopic, type NewFact } from "../protocol/index.ts";
+import { isForWantOfRoom } from "../store/disk.ts";
 import type { AgentLog } from "../store/store.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 
@@ -36,6 +37,8 @@ interface PostmanPorts {
 const TRY_MS = 10_000;
 const FAREWELL_MS = 5_000;
 const FIRST_WAIT_MS = 2_000;
+/** Until the next look whether the disk has room again. */
+const NO_ROOM_MS = 5_000;
 const LONGEST_WAIT_MS = 60 * 60_000;
 /** How long it is tried, from when it was said or from when this process began. */
 const PATIENCE_MS = 24 * 60 * 60_000;
@@ -93,7 +96,7 @@ export class Postman {
   }
 
   async #carry(channel: OpenChannel): Promise<void> {
-    const { log, now, clock } = this.#ports;
+    const { now, clock } = this.#ports;
     const begun = clock.now();
     /** In a row, whatever was carried: it is the other side that fails. */
     let failures = 0;
@@ -115,11 +118,25 @@ export class Postman {
         const wait = sent.kind === "failed" ? this.#waitAfter(sent, failures) : 0;
         const until = Math.max(begun, next.ts * 1000) + PATIENCE_MS;
         if (sent.kind !== "failed" || clock.now() + wait > until)
-          await log.append({ facts: [factOf(channel.name, next, sent, attempts)] }).durable;
+          await this.#record(factOf(channel.name, next, sent, attempts));
         if (wait > 0) await clock.sleep(wait, this.#closing.signal);
       }
     } catch {
       // Closing; or a log that cannot be kept, of which whoever appends next tells. The outbox keeps the rest.
+    }
+  }
+
+  /** What has left has left: on a full disk it is not sent again, but recorded when there is room. */
+  async #record(fact: NewFact): Promise<void> {
+    const { log, clock } = this.#ports;
+    for (;;) {
+      try {
+        await log.append({ facts: [fact] }).durable;
+        return;
+      } catch (error) {
+        if (!isForWantOfRoom(error)) throw error;
+        await clock.sleep(NO_ROOM_MS, this.#closing.signal);
+      }
     }
   }
 

@@ -5,8 +5,15 @@ import type { RecentFacts } from "./recent-facts.ts";
 /**
  * The same log; whoever decides hears of each fact as soon as it has its number, before it is on disk. So decisions do
  * not contradict each other; what follows from a fact still waits for `subscribe`. What is still in memory is read there.
+ * When the disk refuses, everything that was foreseen is void: that is told once, before anybody who waits hears of it.
  */
-export function foreseen(log: AgentLog, hear: (fact: Fact) => void, recent: Pick<RecentFacts, "read">): AgentLog {
+export function foreseen(
+  log: AgentLog,
+  { hear, refused }: { hear(fact: Fact): void; refused(error: unknown): void },
+  recent: Pick<RecentFacts, "read">,
+): AgentLog {
+  /** What is refused together was appended between two refusals. */
+  let refusals = 0;
   return {
     id: log.id,
     dir: log.dir,
@@ -16,6 +23,12 @@ export function foreseen(log: AgentLog, hear: (fact: Fact) => void, recent: Pick
     append(batch) {
       const appended = log.append(batch);
       for (const fact of appended.facts) hear(fact);
+      const before = refusals;
+      appended.durable.catch((error: unknown) => {
+        if (before !== refusals) return;
+        refusals += 1;
+        refused(error);
+      });
       return appended;
     },
     follow: (after, signal) => log.follow(after, signal),

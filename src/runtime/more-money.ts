@@ -42,6 +42,18 @@ function tooLittle(
   return `The budget of ${inWords(budget)} is used up: ${used} ${isAre} spent. Go on with more: ${flag} ${flag === "--budget" ? "USD" : "N"}.`;
 }
 
+/** A budget can only be kept where the prices of all who go on are known: said before anything goes on. */
+export async function checkPricesToGoOn(
+  { agent, roster }: Situation,
+  budget_usd: number | undefined,
+  checkPrices: (...models: string[]) => Promise<void>,
+): Promise<void> {
+  if ((budget_usd ?? agent.created.budget_usd) === null) return;
+  const staying = Object.values(roster).filter((worker) => worker.status !== "retired");
+  const models = [agent.created.model, agent.created.worker_model, ...staying.map(({ spawned }) => spawned.model)];
+  await checkPrices(...new Set(models));
+}
+
 /**
  * What ended only because the money did, and what was given up with it, waits again.
  *

@@ -2,14 +2,18 @@ import type { Server } from "node:net";
 import type { Catalog } from "../models/catalog.ts";
 import type { AgentSummaryData } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
-import { type AgentId, type Fact, type NewFact, NO_USAGE } from "../protocol/index.ts";
+import { type AgentId, type Fact, type FactOf, NO_USAGE } from "../protocol/index.ts";
+import { isForWantOfRoom } from "../store/disk.ts";
+import { DiskFullError } from "../store/errors.ts";
 import { createAgentFolder } from "../store/node-folder.ts";
-import type { Store } from "../store/store.ts";
+import type { AgentLog, Store } from "../store/store.ts";
 import { promptsOf } from "../workers/prompt.ts";
-import { Agent, type House } from "./agent.ts";
+import { Agent } from "./agent.ts";
+import { Caretaker, ENOUGH_ROOM } from "./caretaker.ts";
 import { channelsOf, type OpenChannel } from "./channels.ts";
 import { type ControlRequest, listenForControl, NotHere } from "./control.ts";
 import { controlPath } from "./control-path.ts";
+import type { House } from "./house.ts";
 import { nameFrom, newAgentId } from "./names.ts";
 import { OpenAgents } from "./open-agents.ts";
 import type { Settings } from "./settings.ts";
@@ -58,6 +62,7 @@ export class Runtime {
   readonly #ports: RuntimePorts;
   readonly #settings: Settings;
   readonly #agents: OpenAgents;
+  readonly #caretaker: Caretaker;
   #control: Server | undefined;
   #isForAll = false;
   readonly #channels: readonly OpenChannel[];
@@ -70,6 +75,11 @@ export class Runtime {
     this.#settings = settings;
     this.#ports = ports;
     this.#agents = new OpenAgents({ store: ports.store, now: ports.clock.now });
+    this.#caretaker = new Caretaker({
+      room: () => ports.store.room(),
+      sleep: ports.clock.sleep,
+      recover: async (id) => (await this.agent(id)).recover(),
+    });
   }
 
   get store(): Store {
@@ -88,6 +98,15 @@ export class Runtime {
     return this.#channels;
   }
 
+  /** What keeps things from being recorded: no room, for as long as it lasts, or a disk that failed, until a restart. */
+  get trouble(): "disk_full" | "read_only" | undefined {
+    const { trouble } = this.#ports.store;
+    if (trouble !== undefined && !(trouble instanceof DiskFullError)) return "read_only";
+    if (this.#caretaker.isWaiting) return "disk_full";
+    // Nobody may have tried since.
+    return trouble !== undefined && this.#ports.store.room() < ENOUGH_ROOM ? "disk_full" : undefined;
+  }
+
   /** The agent, if it is open in this process already. */
   opened(id: AgentId): Agent | undefined {
     return this.#agents.opened(id);
@@ -102,29 +121,36 @@ export class Runtime {
     if (order.budget_usd !== undefined) await this.checkPrices(order.model, order.worker_model);
     const id = newAgentId(random);
     const log = await store.create(id);
-    const created: NewFact = {
-      type: "agent.created",
-      data: {
-        name: order.name ?? nameFrom(order.goal),
-        goal: order.goal,
-        mode: order.mode ?? "finite",
-        model: order.model,
-        worker_model: order.worker_model ?? order.model,
-        budget_usd: order.budget_usd ?? null,
-        ...(order.budget_tokens !== undefined && { budget_tokens: order.budget_tokens }),
-        ...(order.cycle_seconds !== undefined && { cycle_seconds: order.cycle_seconds }),
-        project: order.project ?? null,
-        tools: order.tools ? [...order.tools] : null,
-      },
+    const created: FactOf<"agent.created">["data"] = {
+      name: order.name ?? nameFrom(order.goal),
+      goal: order.goal,
+      mode: order.mode ?? "finite",
+      model: order.model,
+      worker_model: order.worker_model ?? order.model,
+      budget_usd: order.budget_usd ?? null,
+      ...(order.budget_tokens !== undefined && { budget_tokens: order.budget_tokens }),
+      ...(order.cycle_seconds !== undefined && { cycle_seconds: order.cycle_seconds }),
+      project: order.project ?? null,
+      tools: order.tools ? [...order.tools] : null,
     };
     const house = this.#house();
-    await createAgentFolder(log.dir, { soul: await house.prompts("soul"), goal: order.goal });
-    const agent = await this.#agents.add(log, async () => {
-      await log.append({ facts: [created], expect: 0 }).durable;
+    const agent = await this.#firstFact(log, created, house).catch(async (error: unknown) => {
+      await log.close(); // an agent without a fact is none
+      throw error;
+    });
+    await agent.start("created").catch((error: unknown) => {
+      // It is made: it begins when there is room.
+      if (!isForWantOfRoom(error)) throw error;
+    });
+    return agent;
+  }
+
+  async #firstFact(log: AgentLog, created: FactOf<"agent.created">["data"], house: House): Promise<Agent> {
+    await createAgentFolder(log.dir, { soul: await house.prompts("soul"), goal: created.goal });
+    return this.#agents.add(log, async () => {
+      await log.append({ facts: [{ type: "agent.created", data: created }], expect: 0 }).durable;
       return Agent.open(log, house);
     });
-    await agent.start("created");
-    return agent;
   }
 
   /** A budget can only be kept where prices are known. */
@@ -176,6 +202,7 @@ export class Runtime {
 
   async close(): Promise<void> {
     this.#control?.close();
+    await this.#caretaker.close();
     for (const door of this.doors) door.close();
     await this.#agents.close();
     await Promise.all(this.#attached.map((listener) => listener.close()));
@@ -235,6 +262,7 @@ export class Runtime {
       check,
       channels: this.#channels,
       random,
+      hadNoRoom: (id) => this.#caretaker.lookAfter(id),
       limits: {
         ...TEAM_LIMITS,
         maxStages: config.max_stages ?? TEAM_LIMITS.maxStages,

@@ -10,12 +10,16 @@ import { record, type TeamPorts } from "./team-ports.ts";
 export class TeamMail {
   readonly #ports: TeamPorts;
   readonly #members: Members;
-  #messages: number;
+  #messages = 0;
 
   constructor(ports: TeamPorts, members: Members) {
     this.#ports = ports;
     this.#members = members;
-    this.#messages = ports.soon().letters.sent;
+    this.recount();
+  }
+
+  recount(): void {
+    this.#messages = this.#ports.soon().letters.sent;
   }
 
   async send(from: string, word: string, content: string): Promise<ToolOutput> {

@@ -19,15 +19,22 @@ export class Team {
   readonly #members: Members;
   readonly #stages: TeamStages;
   readonly #mail: TeamMail;
-  #nodes: number;
+  #nodes = 0;
 
   constructor(run: RunId, ports: Omit<TeamPorts, "run">) {
     this.#ports = { ...ports, run };
     this.#members = new Members(this.#ports);
     this.#stages = new TeamStages(this.#ports, this.#members, () => this.#nextNode());
     this.#mail = new TeamMail(this.#ports, this.#members);
+    this.recount();
+  }
+
+  /** Numbers that were given out and refused by the disk are given out again. */
+  recount(): void {
+    const { board } = this.#ports.soon();
     // The highest, not how many: a damaged record may have cost one of them.
-    this.#nodes = Math.max(0, ...Object.keys(ports.soon().board.nodes).map((id) => Number(id.slice("node-".length))));
+    this.#nodes = Math.max(0, ...Object.keys(board.nodes).map((id) => Number(id.slice("node-".length))));
+    this.#mail.recount();
   }
 
   async createNode(by: { worker_id: WorkerId; node_id: NodeId | null }, order: NewWork): Promise<ToolOutput> {

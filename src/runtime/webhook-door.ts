@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Memory, receive, type Words } from "../mail/channels/receive.ts";
 import type { AgentId } from "../protocol/index.ts";
-import { codeOf } from "../store/disk.ts";
+import { codeOf, isForWantOfRoom } from "../store/disk.ts";
 import { NotFoundError } from "../store/errors.ts";
 import type { OpenChannel } from "./channels.ts";
 import { type Channel, HumanRefusal } from "./human.ts";
@@ -154,5 +154,7 @@ function refusal(status: number, code: string, message: string): Answer {
 function refusalFor(error: unknown): Answer {
   if (error instanceof HumanRefusal) return refusal(error.code === "not_found" ? 404 : 409, error.code, error.message);
   if (error instanceof NotFoundError) return refusal(404, "not_found", "There is no such agent.");
+  if (isForWantOfRoom(error))
+    return refusal(507, "disk_full", "There is no room to record it. Try again, signed anew.");
   return refusal(500, "internal", "It could not be recorded. Try again, signed anew.");
 }

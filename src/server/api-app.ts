@@ -23,8 +23,11 @@ export interface RouteDeps extends ServerDeps {
 /** An id that leads nowhere is "not found", whatever it looks like. */
 export const ofAgent = z.object({ id: z.string().max(200) });
 
-export function answers<S extends z.ZodType>(schema: S): { 200: S; "4xx": typeof errorBodySchema } {
-  return { 200: schema, "4xx": errorBodySchema };
+/** Whatever is refused, by whosever fault, is refused in the same form. */
+export const refusals = { "4xx": errorBodySchema, "5xx": errorBodySchema };
+
+export function answers<S extends z.ZodType>(schema: S): { 200: S } & typeof refusals {
+  return { 200: schema, ...refusals };
 }
 
 /** The part of a list that begins after an item, and where the next one begins. */

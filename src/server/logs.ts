@@ -39,9 +39,19 @@ export function createLogger({
       serializers: { req: requestFields, res: responseFields, err: pino.stdSerializers.err },
       hooks: { streamWrite: scrub },
     },
-    destination ?? pino.destination(2),
+    destination ?? standardError(),
   );
 }
+
+/** A log whose disk is full loses lines and no more: without a listener its failure would end the server. */
+function standardError(): ReturnType<typeof pino.destination> {
+  const stream = pino.destination({ dest: 2, sync: true, maxLength: MOST_UNWRITTEN });
+  stream.on("error", () => {});
+  return stream;
+}
+
+/** Bytes that wait until they can be written; what comes after them is left out. */
+const MOST_UNWRITTEN = 64 * 1024;
 
 /** For Fastify's `genReqId`: unique over restarts, short enough to be quoted. Nobody outside chooses it. */
 export function requestId(): string {

@@ -1,7 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
 import type { ErrorBody } from "../protocol/api.ts";
-import { DiskFullError, StoreError } from "../store/errors.ts";
+import { isForWantOfRoom } from "../store/disk.ts";
+import { StoreError } from "../store/errors.ts";
 import { ScopeRefusal } from "../store/scope-refusal.ts";
 
 /** What was asked cannot be done, and the one who asked can mend it. */
@@ -40,9 +41,10 @@ function refusalFor(error: unknown): Answer {
   if (error instanceof Refused) return answer(error.status, error.code, error.message, error.headers);
   if (hasZodFastifySchemaValidationErrors(error)) return invalid(error);
   if (error instanceof ScopeRefusal) return answer(scopeStatus(error), "outside_scope", error.message);
-  if (error instanceof DiskFullError) return answer(507, "disk_full", "There is no space left. Nothing was changed.");
+  if (isForWantOfRoom(error))
+    return answer(507, "disk_full", "The server's disk is full, so it was not done. Free some space and try again.");
   if (error instanceof StoreError)
-    return answer(503, "not_recorded", "It could not be recorded, so nothing was done. Try again later.");
+    return answer(503, "not_recorded", "It could not be recorded, so it was not done. The server's log says why.");
   if (!(error instanceof Error)) return internal();
   const known = KNOWN[error.name];
   if (known) return answer(known[0], known[1], error.message);

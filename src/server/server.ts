@@ -40,6 +40,12 @@ declare module "fastify" {
 /** More belongs into a file. */
 const LARGEST_BODY = 256 * 1024;
 
+/** Who opens connections and says nothing, or says it a byte at a time, does not hold them for long. */
+const PATIENCE = { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 };
+
+/** Connections are open files, and the home needs some too. */
+const MOST_CONNECTIONS = 2000;
+
 /** Everything through one API: not yet listening. The guard stands before every route that is registered here. */
 export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   const { runtime, settings, token, logger, webDir } = deps;
@@ -51,13 +57,17 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     // Believed of the one proxy that is named, and of nobody else.
     trustProxy: config.proxy ? [config.proxy.address] : false,
     routerOptions: { maxParamLength: 5000 },
-    requestTimeout: 60_000,
+    requestTimeout: 30_000,
+    connectionTimeout: 120_000,
     // What was asked is answered; `stopOnSignals` sees to it that nobody takes too long.
     forceCloseConnections: "idle",
     genReqId: requestId,
     ...(logger && { loggerInstance: logger }),
   } as const;
-  const app = (tls ? fastify({ ...options, https: tls }) : fastify(options)) as unknown as FastifyInstance;
+  const app = (tls
+    ? fastify({ ...options, https: { ...PATIENCE, ...tls } })
+    : fastify({ ...options, http: PATIENCE })) as unknown as FastifyInstance;
+  app.server.maxConnections = MOST_CONNECTIONS;
   const api: Api = app.withTypeProvider<ZodTypeProvider>();
   const keys = new Keys(token, () => runtime.clock.now());
   const agents = new Agents(runtime);
@@ -78,6 +88,10 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   await registerEvents(app, { runtime });
   registerMetrics(app, { runtime });
   if (webDir !== undefined) pageRoutes(api, webDir);
+  runtime.store.onTrouble((trouble) => {
+    if (trouble) app.log.error({ err: trouble }, "nothing can be recorded");
+    else app.log.info("there is room again: what is said and done is recorded");
+  });
   return app;
 }
 

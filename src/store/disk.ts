@@ -16,6 +16,8 @@ export interface Disk {
   list(dir: string): string[];
   /** In bytes; undefined when there is no such file. */
   size(path: string): number | undefined;
+  /** Bytes that are free where the path lies. */
+  room(path: string): number;
   rename(from: string, to: string): void;
   /** Missing is fine. */
   remove(path: string): void;
@@ -49,6 +51,11 @@ export function codeOf(error: unknown): string | undefined {
 export function isDiskFull(error: unknown): boolean {
   const code = codeOf(error);
   return code === "ENOSPC" || code === "EDQUOT";
+}
+
+/** The system's word for it, or the store's. */
+export function isForWantOfRoom(error: unknown): boolean {
+  return isDiskFull(error) || (error instanceof Error && error.name === "DiskFullError");
 }
 
 /** A small file as a whole; undefined when there is none. */

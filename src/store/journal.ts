@@ -30,7 +30,11 @@ export class Journal {
   #idle: (() => void)[] = [];
   #checkpoint: Promise<void> | undefined;
   #failure: Error | undefined;
+  /** The last commit was refused for want of room. */
+  #full: Error | undefined;
   #closing = false;
+  /** Called when `trouble` begins and when it ends. */
+  onTrouble: (trouble: Error | undefined) => void = () => {};
 
   constructor(disk: Disk, root: string, files: OpenFiles, options: { nextNumber: number; limit: number }) {
     this.#disk = disk;
@@ -43,6 +47,11 @@ export class Journal {
   /** Why nothing can be appended any more, if so. */
   get failure(): Error | undefined {
     return this.#failure ?? (this.#closing ? this.#closed() : undefined);
+  }
+
+  /** Why the last commit was refused, until one succeeds. */
+  get trouble(): Error | undefined {
+    return this.#failure ?? this.#full;
   }
 
   queue(stream: Stream, head: string): void {
@@ -122,6 +131,7 @@ export class Journal {
     file.end += frame.length;
     this.#number++;
     this.#frame.reset();
+    if (this.#full !== undefined) this.#tellTrouble(undefined);
     for (const one of waiting) one.onDisk();
     for (const one of waiting) one.resolve();
     this.#next();
@@ -141,6 +151,7 @@ export class Journal {
     } catch (worse) {
       refusal = this.#break(worse);
     }
+    if (this.#failure === undefined && this.#full === undefined) this.#tellTrouble(refusal);
     this.#refuse(segments, waiting, refusal);
   }
 
@@ -158,11 +169,18 @@ export class Journal {
 
   #break(error: unknown): Error {
     const reason = error instanceof Error ? error.message : String(error);
+    const isNew = this.#failure === undefined;
     this.#failure ??= new ReadOnlyError(
       `Writing to ${this.#root} failed (${reason}). What was acknowledged is safe; nothing more is accepted until it is opened again. Check the disk, then restart.`,
       { cause: error },
     );
+    if (isNew) this.onTrouble(this.#failure);
     return this.#failure;
+  }
+
+  #tellTrouble(full: Error | undefined): void {
+    this.#full = full;
+    this.onTrouble(full);
   }
 
   #next(): void {

@@ -17,6 +17,7 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
   write,
   writeSync,
@@ -45,6 +46,10 @@ export const nodeDisk: Disk = {
     }
   },
   size: (path) => statSync(path, { throwIfNoEntry: false })?.size,
+  room(path) {
+    const { bavail, bsize } = statfsSync(path);
+    return bavail * bsize;
+  },
   rename: renameSync,
   remove: (path) => rmSync(path, { force: true }),
   syncDir: (dir) =>

@@ -94,6 +94,18 @@ class FileStore implements Store {
     this.#lock?.announce(address);
   }
 
+  get trouble() {
+    return this.#shared.journal?.trouble;
+  }
+
+  onTrouble(listener: (trouble: Error | undefined) => void): void {
+    if (this.#shared.journal) this.#shared.journal.onTrouble = listener;
+  }
+
+  room(): number {
+    return this.#shared.disk.room(this.root);
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -19,6 +19,12 @@ export interface Store {
   open(id: AgentId): Promise<AgentLog>;
   /** Where this process can be reached, for other processes that find the home locked (`readHolder`). */
   announce(address: { socket?: string; url?: string }): void;
+  /** Why the last append of anybody was refused (DiskFullError, ReadOnlyError), until one is recorded. */
+  readonly trouble: Error | undefined;
+  /** Called when `trouble` begins and when it ends. */
+  onTrouble(listener: (trouble: Error | undefined) => void): void;
+  /** Bytes that are free where the home lies. */
+  room(): number;
   close(): Promise<void>;
 }
 

@@ -77,6 +77,10 @@ export class ProcessDisk implements Disk {
     return () => locks.delete(path);
   }
 
+  room(): number {
+    return Number.POSITIVE_INFINITY;
+  }
+
   watch(): () => void {
     throw new Error("The crash disk has one process at a time.");
   }

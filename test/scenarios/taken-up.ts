@@ -88,6 +88,11 @@ function wrapped(store: Store, wrap: (log: AgentLog) => AgentLog): Store {
     create: async (id) => wrap(await store.create(id)),
     open: async (id) => wrap(await store.open(id)),
     announce: (address) => store.announce(address),
+    get trouble() {
+      return store.trouble;
+    },
+    onTrouble: (listener) => store.onTrouble(listener),
+    room: () => store.room(),
     close: () => store.close(),
   };
 }

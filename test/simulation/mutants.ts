@@ -13,8 +13,8 @@ export const mutants: Mutant[] = [
   {
     bug: "a node is assigned twice while the first assignment is on its way to the disk",
     edits: [
-      edit("runtime/agent.ts", "if (this.#scheduling || ", "if ("),
-      edit("runtime/agent.ts", "assignments(this.#soon,", "assignments(this.#now,"),
+      edit("runtime/assigning.ts", "if (this.#isUnderWay || ", "if ("),
+      edit("runtime/assigning.ts", "assignments(soon(),", "assignments(this.#ports.now(),"),
     ],
   },
   mutant(
@@ -51,7 +51,7 @@ export const mutants: Mutant[] = [
     bug: "what somebody has not read when they end is not forwarded",
     edits: [
       edit("runtime/node-run.ts", "    ...forwardedMail(who, outcome, soon()),\n", ""),
-      edit("runtime/agent.ts", ", ...strandedMail(this.#soon)]", "]"),
+      edit("runtime/assigning.ts", ", ...strandedMail(soon())]", "]"),
     ],
   },
   mutant(
@@ -93,9 +93,9 @@ export const mutants: Mutant[] = [
   ),
   mutant(
     "decisions are made by what is on disk, not by what was decided",
-    "runtime/agent.ts",
-    "soon: () => this.#soon, limits",
-    "soon: () => this.#now, limits",
+    "runtime/workforce.ts",
+    "new Team(run, { log, now, soon, limits",
+    "new Team(run, { log, now, soon: now, limits",
   ),
   mutant(
     "a call that must not be repeated is run again after a crash",

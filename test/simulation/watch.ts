@@ -37,6 +37,11 @@ export class Watch {
       create: (id) => watched(store.create(id)),
       open: (id) => watched(store.open(id)),
       announce: (address) => store.announce(address),
+      get trouble() {
+        return store.trouble;
+      },
+      onTrouble: (listener) => store.onTrouble(listener),
+      room: () => store.room(),
       close: () => store.close(),
     };
   }

@@ -7,14 +7,13 @@ import {
   agentsPageSchema,
   agentsQuery,
   createAgentSchema,
-  errorBodySchema,
   resumeSchema,
 } from "../../protocol/api.ts";
 import { HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
 import type { NewAgent } from "../../runtime/runtime.ts";
 import { summaryOf } from "../agents.ts";
-import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
+import { type Api, answers, ofAgent, pageOf, type RouteDeps, refusals } from "../api-app.ts";
 import { Refused } from "../refusal.ts";
 
 export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps): void {
@@ -25,7 +24,7 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
         summary: "Create an agent and start it",
         tags: ["agents"],
         body: createAgentSchema,
-        response: { 201: agentSummarySchema, "4xx": errorBodySchema },
+        response: { 201: agentSummarySchema, ...refusals },
       },
     },
     async ({ body }, reply) => {

@@ -12,9 +12,17 @@ export function houseRoutes(app: Api, { runtime }: RouteDeps, keys: Keys, versio
     "/healthz",
     {
       config: { access: "open" },
-      schema: { summary: "Whether the server is there", tags, security: [], response: answers(healthSchema) },
+      schema: {
+        summary: "Whether the server is there, and can record what it is told",
+        tags,
+        security: [],
+        response: { 200: healthSchema, 503: healthSchema, "4xx": errorBodySchema },
+      },
     },
-    async () => ({ status: "ok" as const, version }),
+    async (_, reply) => {
+      const { trouble } = runtime;
+      return reply.code(trouble ? 503 : 200).send({ status: trouble ?? ("ok" as const), version });
+    },
   );
 
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());

@@ -1,14 +1,8 @@
 import { z } from "zod";
 import { type Situation, type TriggerRecord, triggerNamed, triggerRecords } from "../../projections/index.ts";
-import {
-  afterIdQuery,
-  createTriggerSchema,
-  errorBodySchema,
-  triggerSchema,
-  triggersPageSchema,
-} from "../../protocol/api.ts";
+import { afterIdQuery, createTriggerSchema, triggerSchema, triggersPageSchema } from "../../protocol/api.ts";
 import { HUMAN } from "../../protocol/index.ts";
-import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
+import { type Api, answers, ofAgent, pageOf, type RouteDeps, refusals } from "../api-app.ts";
 import { notFound, Refused } from "../refusal.ts";
 
 export function scheduleRoutes(app: Api, { agents }: RouteDeps): void {
@@ -39,7 +33,7 @@ export function scheduleRoutes(app: Api, { agents }: RouteDeps): void {
         tags,
         params: ofAgent,
         body: createTriggerSchema,
-        response: { 201: triggerSchema, "4xx": errorBodySchema },
+        response: { 201: triggerSchema, ...refusals },
       },
     },
     async ({ params, body }, reply) => {

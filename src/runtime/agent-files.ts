@@ -1,0 +1,143 @@
+import type { NodeState, Situation } from "../projections/index.ts";
+import type { Clock } from "../protocol/clock.ts";
+import type { Fact, FactOf, NodeId, Outcome, RunId } from "../protocol/index.ts";
+import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
+import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
+import { NodeTraces } from "../store/node-trace.ts";
+import { nodeDir, runDir } from "../store/paths.ts";
+import { writeGoal, writeOutput } from "../store/run-files.ts";
+import type { AgentLog } from "../store/store.ts";
+import type { Prompts } from "../workers/prompt.ts";
+import { saveSituation } from "./inspect.ts";
+import { PlanFile } from "./plan-file.ts";
+import type { WhyStarted } from "./starting.ts";
+
+interface FilePorts {
+  log: AgentLog;
+  now(): Situation;
+  clock: Clock;
+  failed(error: unknown): void;
+}
+
+const SNAPSHOT_EVERY = 1000;
+
+const CHANGES_THE_PLAN = new Set<Fact["type"]>([
+  "stage.started",
+  "node.created",
+  "node.completed",
+  "node.failed",
+  "node.reopened",
+]);
+
+/**
+ * What lies beside an agent's log and follows it: folders, plan, messages, traces, snapshots. The log can make all of it
+ * again, so failing to write a file loses nothing; only a folder that cannot be made keeps somebody from working.
+ */
+export class AgentFiles {
+  readonly #ports: FilePorts;
+  readonly #traces: NodeTraces;
+  readonly #plan: PlanFile;
+  readonly #folders = new Map<NodeId, Promise<void>>();
+  #nodes: number;
+  #unsnapshotted = 0;
+
+  constructor(ports: FilePorts) {
+    const { log, now, clock } = ports;
+    this.#ports = ports;
+    this.#traces = new NodeTraces(log.dir, () => now().board);
+    this.#plan = new PlanFile(log.dir, now, clock);
+    this.#nodes = Object.keys(now().board.nodes).length;
+  }
+
+  note(fact: Fact): void {
+    this.#traces.note(fact);
+    if (fact.type === "node.created") this.#prepareNode(fact.data.node_id);
+    if (CHANGES_THE_PLAN.has(fact.type)) this.#plan.changed();
+    if (fact.type === "message.sent") this.#noteMessage(fact);
+    if (fact.type === "node.created") this.#nodes += 1;
+    // It holds the whole board: the larger that is, the rarer, so that a fact costs the same on any board.
+    if (++this.#unsnapshotted >= Math.max(SNAPSHOT_EVERY, this.#nodes)) {
+      this.#unsnapshotted = 0;
+      void this.#saveSnapshot();
+    }
+  }
+
+  /** What a crash may have cost is made again. */
+  repair(): Promise<void> {
+    return this.#traces.repair(this.#ports.log);
+  }
+
+  /** What is there before anybody begins. */
+  async prepareRun(
+    run: { id: RunId; goal: string; trigger: string | null },
+    why: WhyStarted,
+    prompts: Prompts,
+  ): Promise<void> {
+    const { log, now } = this.#ports;
+    if (why !== "created") await createAgentFolder(log.dir, { soul: await prompts("soul"), goal: run.goal });
+    // What a trigger asks for is a task; the goal is still what the human wants.
+    if (why === "new_goal" && !run.trigger) derived(() => writeGoal(log.dir, run.goal));
+    await createRunFolder(runDir(log.dir, run.id));
+    this.#plan.changed(); // not before its folder is there
+    if (why !== "created") await writeMissingMessages(log, now().letters.sent, now().agent.runs);
+  }
+
+  /** Made once in this process, however many want it at the same time; making it again after a crash changes nothing. */
+  folderOf({ id, spec }: NodeState): Promise<void> {
+    const { run_id, task, deliverables, refs } = spec;
+    const dir = nodeDir(this.#ports.log.dir, run_id, id);
+    const made = this.#folders.get(id) ?? createNodeFolder(dir, { id, task, deliverables, refs });
+    this.#folders.set(id, made);
+    made.catch(() => this.#folders.delete(id)); // a full disk may have room the next time
+    return made;
+  }
+
+  writeEnd(run: { id: RunId; goal: string }, outcome: Outcome): void {
+    const { log, now } = this.#ports;
+    derived(() => writeOutput(runDir(log.dir, run.id), run, outcome, now().board));
+    this.#plan.write();
+  }
+
+  /** Nothing is on its way any more. */
+  async settle(): Promise<void> {
+    // A folder may still be on its way for a node that nobody began.
+    await Promise.allSettled(this.#folders.values());
+    this.#traces.flush();
+  }
+
+  async close(): Promise<void> {
+    this.#plan.write();
+    await this.#saveSnapshot();
+  }
+
+  /** The folder is there for people to look at before anybody begins; it can be made again. */
+  #prepareNode(id: NodeId): void {
+    const node = this.#ports.now().board.nodes[id];
+    if (node)
+      this.folderOf(node).then(
+        () => this.#traces.flush(),
+        (error: unknown) => this.#ports.failed(error),
+      );
+  }
+
+  #noteMessage(fact: FactOf<"message.sent">): void {
+    const { log, now } = this.#ports;
+    const run = now().agent.run?.id;
+    if (run) derived(() => writeMessage(log.dir, run, fact));
+  }
+
+  /** A snapshot is disposable: failing to write one loses nothing. */
+  #saveSnapshot(): Promise<void> {
+    const { log, now } = this.#ports;
+    return saveSituation(log, now()).catch(() => {});
+  }
+}
+
+/** A file that the log can make again: failing to write it loses nothing. */
+function derived(write: () => void): void {
+  try {
+    write();
+  } catch {
+    // The disk is full or the folder is gone; the log has everything.
+  }
+}

@@ -1,0 +1,69 @@
+import type { Clock } from "../protocol/clock.ts";
+import type { AgentId } from "../protocol/index.ts";
+
+export interface CaretakerPorts {
+  /** Free bytes. */
+  room(): number;
+  sleep: Clock["sleep"];
+  /** Has an agent go on; rejects when it still cannot. */
+  recover(id: AgentId): Promise<void>;
+}
+
+/** Room for two journals: whoever goes on with less would soon stop again. */
+export const ENOUGH_ROOM = 16 * 1024 * 1024;
+const SHORTEST_MS = 1000;
+const LONGEST_MS = 60_000;
+
+/**
+ * Looks after agents that stopped because the disk was full.
+ *
+ * C1. They go on by themselves, and not before there is enough room: an answer that finds no place was paid for in vain.
+ * C2. Where there seems to be room and yet there is none (a quota), they are tried ever more rarely.
+ * C3. Nobody looks while nobody waits.
+ */
+export class Caretaker {
+  readonly #ports: CaretakerPorts;
+  readonly #waiting = new Set<AgentId>();
+  readonly #closed = new AbortController();
+  #looking: Promise<void> | undefined;
+  #wait = SHORTEST_MS;
+
+  constructor(ports: CaretakerPorts) {
+    this.#ports = ports;
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  lookAfter(id: AgentId): void {
+    if (this.#closed.signal.aborted) return;
+    this.#waiting.add(id);
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const { signal } = this.#closed;
+    while (this.isWaiting) {
+      await this.#ports.sleep(this.#wait, signal).catch(() => {});
+      if (signal.aborted) return;
+      if (this.#ports.room() < ENOUGH_ROOM) {
+        this.#wait = SHORTEST_MS;
+        continue;
+      }
+      this.#wait = Math.min(this.#wait * 2, LONGEST_MS);
+      for (const id of [...this.#waiting]) {
+        this.#waiting.delete(id);
+        // Whoever fails for want of room again is here again; with anything else a person has to help.
+        await this.#ports.recover(id).catch(() => {});
+      }
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import type { AgentId } from "../protocol/index.ts";
+import type { Workplace } from "../workers/workplace.ts";
+import type { OpenChannel } from "./channels.ts";
+import type { TeamLimits } from "./team-limits.ts";
+import type { Callbacks } from "./trigger-actions.ts";
+
+/** What the house provides to every agent in it. */
+export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse" | "schedule"> & {
+  maxConcurrent: number;
+  pid: number;
+  limits: TeamLimits;
+  /** Whether a person approves each stage before the next begins. */
+  approveStages: boolean;
+  checkModel(id: string): void;
+  /** Rejects, with advice, for a model whose price nobody knows. */
+  checkPrices(...models: (string | undefined)[]): Promise<void>;
+  /** What triggers may have called, by name. */
+  callbacks: Callbacks;
+  /** Where else the human is reached. */
+  channels: readonly OpenChannel[];
+  random(): number;
+  /** The record of this agent had no room: it is to go on when there is some. */
+  hadNoRoom(agent: AgentId): void;
+};

@@ -1,0 +1,97 @@
+import type { Situation } from "../projections/index.ts";
+import { COORDINATOR, type NodeId, type RunId } from "../protocol/index.ts";
+import type { AgentLog } from "../store/store.ts";
+import type { SchedulePort } from "../tools/schedule.ts";
+import type { Delta } from "../workers/carry-out.ts";
+import { Purse } from "../workers/purse.ts";
+import type { Workplace } from "../workers/workplace.ts";
+import type { AgentFiles } from "./agent-files.ts";
+import { runCoordinator } from "./coordinator-run.ts";
+import type { House } from "./house.ts";
+import { isTaken, runNode } from "./node-run.ts";
+import type { Tasks } from "./tasks.ts";
+import { Team } from "./team.ts";
+
+interface WorkforcePorts {
+  log: AgentLog;
+  now(): Situation;
+  /** With what is appended and not yet on disk: everything is decided by it. */
+  soon(): Situation;
+  house: House;
+  files: AgentFiles;
+  tasks: Tasks;
+  /** What the coordinator may have happen later. */
+  schedule(): SchedulePort;
+  live(delta: Delta): void;
+}
+
+/** Begins those who work for an agent, each with the team and the workplace of its run. */
+export class Workforce {
+  readonly #ports: WorkforcePorts;
+  #purse: Purse;
+  #teamOf: { run: RunId; team: Team } | undefined;
+
+  constructor(ports: WorkforcePorts) {
+    this.#ports = ports;
+    this.#purse = new Purse(ports.soon);
+  }
+
+  /** Who begins from now on has nothing to do with what ended the others. */
+  renew(): void {
+    this.#ports.tasks.renew();
+    this.#purse = new Purse(this.#ports.soon);
+  }
+
+  /** What the last team has counted is not so. */
+  forget(): void {
+    this.#teamOf?.team.recount();
+  }
+
+  /** One for each run: it counts nodes and messages. */
+  team(run: RunId): Team {
+    if (this.#teamOf?.run !== run) {
+      const { log, now, soon, house } = this.#ports;
+      const { limits, checkModel, checkPrices } = house;
+      const team = new Team(run, { log, now, soon, limits, checkModel, checkPrices });
+      this.#teamOf = { run, team };
+    }
+    return this.#teamOf.team;
+  }
+
+  beginRun(run: { id: RunId; goal: string }): void {
+    this.#ports.tasks.begin(COORDINATOR, async (signal) => {
+      await runCoordinator(run, this.team(run.id), this.#workplace(run.id), this.#ports, signal);
+    });
+  }
+
+  beginNode(id: NodeId): void {
+    const { now, files, tasks } = this.#ports;
+    tasks.begin(id, async (signal) => {
+      const node = now().board.nodes[id];
+      if (!node || !isTaken(node)) return;
+      const worker = now().roster[node.worker_id];
+      if (!worker) throw new Error(`${id} is assigned to ${node.worker_id}, who is not on the roster.`);
+      await files.folderOf(node);
+      await runNode(node, worker, this.team(node.spec.run_id), this.#workplace(node.spec.run_id), signal);
+    });
+  }
+
+  /** Somebody has spent what was reserved for them: there may be room for others. */
+  wakePurse(): void {
+    this.#purse.wake();
+  }
+
+  #workplace(run: RunId): Workplace {
+    const { log, now, soon, house, schedule, live } = this.#ports;
+    return {
+      ...house,
+      log,
+      now,
+      soon,
+      purse: this.#purse,
+      schedule: schedule(),
+      aloud: (from, text) => this.team(run).aloud(from, text),
+      live,
+    };
+  }
+}
