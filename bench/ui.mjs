@@ -179,6 +179,23 @@ async function drift(page, first) {
     await agent.log.append({ facts: turn("coordinator", `drift-${n}`, `drift-${n}`) }).durable;
   await settled();
   judge("scroll drift while 200 facts come below", Math.abs((await placeOf(row)) - before), 0, "px");
+
+  // Near the top older facts are asked for; they are held back here until it is known where everything is.
+  const held = Promise.withResolvers();
+  await page.route(/\/events\?after=/, async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await stream.evaluate((log) => log.scrollTo(0, 390));
+  await settled();
+  const topmost = await stream.getByRole("button", { name: "write_file" }).nth(12).textContent();
+  const known = /(?:file|at)-\d+(?:-\d+)?/.exec(topmost)?.[0] ?? "";
+  const stood = await placeOf(known);
+  const arrived = page.waitForResponse(/\/events\?after=/);
+  held.resolve();
+  await (await arrived).finished();
+  await settled();
+  judge("scroll drift while 300 older facts come above", Math.abs((await placeOf(known)) - stood), 0, "px");
 }
 
 /** In the page: frames, long tasks, and how old what is painted is. */

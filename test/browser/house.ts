@@ -2,6 +2,7 @@ import { accessSync, constants, mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { vi } from "vitest";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import type { NewAgent, Runtime } from "../../src/runtime/runtime.ts";
@@ -12,6 +13,9 @@ import {
   startProviderServer,
   temporaryHome,
 } from "../../src/testing/index.ts";
+
+// A browser beside the rest of the suite has to share the machine: what fails here fails by what it shows, not by time.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 });
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const CHROMIUM = "/usr/bin/chromium";
@@ -61,7 +65,7 @@ export async function openHouse(script: ProviderServerOptions): Promise<House> {
       reducedMotion: "reduce",
       ...options,
     });
-    context.setDefaultTimeout(15_000);
+    context.setDefaultTimeout(30_000);
     const tab = await context.newPage();
     tab.on("pageerror", (error) => complaints.push(error.message));
     tab.on("console", (message) => {

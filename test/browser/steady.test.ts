@@ -55,6 +55,32 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     await page.context().close();
   });
 
+  test("where one was in a stream, and what one was writing, is kept for each member of the team", async () => {
+    const agent = await house.create({ goal: "Count to the end" });
+    for (const drop of [1, 2, 3, 4, 5]) house.provider.release(`drop-${drop}`);
+    const page = await house.page(`/ui/agents/${agent.log.id}`, { viewport: { width: 1440, height: 500 } });
+    const stream = page.getByRole("log");
+    await stream.getByRole("button", { name: `step-${STEPS}.md` }).waitFor();
+    await until(
+      agent,
+      ({ roster }) => roster.coordinator?.status === "waiting" || roster.coordinator?.status === "idle",
+    );
+    await page.mouse.move(800, 200);
+    await page.mouse.wheel(0, -400);
+    await page.getByRole("button", { name: "Newest" }).waitFor();
+    const place = await page.evaluate(`Math.round(document.querySelector("[role=log]").scrollTop)`);
+    await page.getByRole("textbox", { name: "Message to the coordinator" }).fill("Half a thou");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("b");
+    await page.getByRole("heading", { name: "Board" }).waitFor();
+    await page.keyboard.press("c");
+    await page.getByRole("button", { name: "Newest" }).waitFor();
+    expect(await page.evaluate(`Math.round(document.querySelector("[role=log]").scrollTop)`)).toBe(place);
+    await page.reload();
+    expect(await page.getByRole("textbox", { name: "Message to the coordinator" }).inputValue()).toBe("Half a thou");
+    await page.context().close();
+  });
+
   test("an agent is stopped, goes on when it is written to, and is paused and resumed", async () => {
     const agent = await house.create({ goal: GOAL });
     await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);

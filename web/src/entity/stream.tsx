@@ -49,14 +49,20 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
   useEffect(() => {
     if (!places.get(key)) virtual.scrollToEnd();
     return () => {
-      const measured = virtual.takeSnapshot();
-      places.set(key, virtual.isAtEnd(60) ? null : { offset: virtual.scrollOffset ?? 0, measured });
+      const left = places.get(key);
+      if (left) places.set(key, { ...left, measured: virtual.takeSnapshot() });
     };
   }, [key, virtual]);
 
   const look = () => {
-    setAtEnd(virtual.isAtEnd(60));
-    if ((scroller.current?.scrollTop ?? 0) < 400) void view.loadOlder();
+    const log = scroller.current;
+    if (!log) return;
+    // By the element itself: the virtualiser hears of this scroll only after us.
+    const isThere = log.scrollHeight - log.clientHeight - log.scrollTop < 60;
+    setAtEnd(isThere);
+    // Noted while it is in the page: when it is left, there is nothing to measure any more.
+    places.set(key, isThere ? null : { offset: log.scrollTop, measured: [] });
+    if (log.scrollTop < 400) void view.loadOlder();
   };
 
   const hasOlder = (view.facts[0]?.seq ?? 1) > 1;

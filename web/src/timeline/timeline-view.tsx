@@ -26,7 +26,8 @@ export default function TimelineView({ agent }: { agent: string }) {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader title="Timeline" detail={`${situation.agent.created.name} · ${count(facts.length, "fact")}`} />
-      <Scrubber newest={Math.max(newest, facts.length)} at={at} moment={moment} />
+      {/* In replay the bar above every screen has it. */}
+      {at === null && <Scrubber newest={Math.max(newest, facts.length)} />}
       <div className="min-h-0 flex-1 overflow-y-auto">
         <Bars agent={agent} spans={spans} moment={moment} />
         <FactList facts={facts} at={at ?? facts.length} />
@@ -54,7 +55,8 @@ function useWholeLog(agent: string, newest: number): readonly Fact[] | null {
   return length === 0 ? null : wholeLog(agent).facts;
 }
 
-function Scrubber({ newest, at, moment }: { newest: number; at: number | null; moment: Fact | undefined }) {
+/** Moving it begins the replay. */
+function Scrubber({ newest }: { newest: number }) {
   return (
     <div className="flex shrink-0 items-center gap-3 border-b border-line px-3 py-2 md:px-5">
       <label className="flex min-w-0 flex-1 items-center gap-3 text-[13px]">
@@ -63,13 +65,13 @@ function Scrubber({ newest, at, moment }: { newest: number; at: number | null; m
           type="range"
           min={1}
           max={newest}
-          value={at ?? newest}
+          value={newest}
           onChange={(event) => goTo(Number(event.target.value))}
-          aria-valuetext={`fact ${at ?? newest} of ${newest}`}
+          aria-valuetext={`fact ${newest} of ${newest}`}
           className="h-8 min-w-0 flex-1 accent-(--accent)"
         />
       </label>
-      <span className="shrink-0 text-xs text-dim tabular-nums">{moment ? exactTime(moment.ts) : "now"}</span>
+      <span className="shrink-0 text-xs text-dim">now</span>
     </div>
   );
 }
