@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config";
 process.env.AGIRAPH_KILLS ??= "1000";
 process.env.AGIRAPH_SIMULATIONS ??= "20000";
 process.env.AGIRAPH_DECADES ??= "100";
+process.env.AGIRAPH_MUTANTS ??= "all";
 
 export default defineConfig({
   test: {

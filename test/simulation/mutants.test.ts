@@ -8,18 +8,30 @@ import { type Mutant, mutants, UNCHANGED } from "./mutants.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const SEEDS = 600;
+/** All of them take ten minutes: CI hunts some, `npm run soak` all. That each still applies is seen every time. */
+const hunted = process.env.AGIRAPH_MUTANTS === "all" ? mutants : mutants.filter((_, at) => at % 4 === 0);
+
+test("every bug still applies to the source as it is", () => {
+  const missed = mutants.flatMap(({ bug, edits }) =>
+    edits.flatMap(({ file, find }) => {
+      const times = readFileSync(join(ROOT, "src", file), "utf8").split(find).length - 1;
+      return times === 1 ? [] : [`${bug}: ${file} has its text ${times} times`];
+    }),
+  );
+  expect(missed).toEqual([]);
+});
 
 test("every bug put into the team on purpose is caught by the simulation", { timeout: 600_000 }, async () => {
   await using folder = await temporaryHome();
   symlinkSync(join(ROOT, "node_modules"), join(folder.path, "node_modules"));
   const caught: Record<string, string | null> = {};
-  for (const [index, mutant] of [UNCHANGED, ...mutants].entries()) {
+  for (const [index, mutant] of [UNCHANGED, ...hunted].entries()) {
     const copy = build(mutant, join(folder.path, `mutant-${index}`));
     caught[mutant.bug] = await hunt(copy, mutant.from ?? 1, mutant === UNCHANGED ? 60 : SEEDS);
     console.log(`${mutant.bug} → ${caught[mutant.bug] ?? "NOT CAUGHT"}`);
   }
   expect(caught[UNCHANGED.bug]).toBe(null);
-  expect(mutants.filter(({ bug }) => caught[bug] === null).map(({ bug }) => bug)).toEqual([]);
+  expect(hunted.filter(({ bug }) => caught[bug] === null).map(({ bug }) => bug)).toEqual([]);
 });
 
 function build({ bug, edits }: Mutant, into: string): string {
