@@ -40,6 +40,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
   test("five lost connections leave no hole and no double, and nothing goes out of sight", async () => {
     const agent = await house.create({ goal: "Count to the end" });
     const page = await house.page(`/ui/agents/${agent.log.id}`, { viewport: { width: 1440, height: 3000 } });
+    await page.getByRole("log").getByText("Count to the end").first().waitFor(); // what was shown once stays
     for (const drop of [1, 2, 3, 4, 5]) {
       await house.provider.reached(`drop-${drop}`);
       house.dropSockets();
