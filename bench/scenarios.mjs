@@ -73,7 +73,7 @@ export function scenarios({ quick }) {
       only: "ours",
     },
     human: {
-      title: "a human's word to the coordinator, who waits while 50 workers work at 20 ms; 300 words to 6 teams",
+      title: "a human's word to the coordinator, who waits while 50 workers work at 200 ms; 300 words to 6 teams",
       job: { teams: 6, words: 50, warmUpWords: 10, measured: { turns: 100_000, latency: 200, workers: 50 } },
       repetitions: quick ? 1 : 3,
       budgetMs: 90_000,
