@@ -39,6 +39,21 @@ test("a step with .after stays unplayed, and the model silent, until all its wor
   expect([await talk.words(), model.played]).toEqual(["finish()", 1]);
 });
 
+test("nobody waits for what they know: a wait is passed over when the words after it were heard already", async () => {
+  const steps = [call("check_messages", { wait: true }), call("finish").after("the module is done")];
+  const early = script(...steps);
+  const told = conversation(early);
+  told.hear("the module is done");
+  expect(await told.words()).toBe("finish()");
+  early.assertDone();
+
+  const talk = conversation(script(...steps));
+  expect(await talk.words()).toBe("check_messages()");
+  const plain = conversation(script(call("check_messages", { wait: true }), call("finish")));
+  plain.hear("the module is done");
+  expect(await plain.words()).toBe("check_messages()");
+});
+
 test("what the model says itself it has not heard", async () => {
   const model = script(say("node-1 completed"), call("finish").after("node-1 completed"));
   const talk = conversation(model);

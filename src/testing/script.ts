@@ -21,7 +21,9 @@ import type { Move, Step } from "./step.ts";
  *     was heard once stays heard, also when a summary hides it.
  * S4. A reply asked for beyond the last step fails at once, and `assertDone` fails for it again, should anyone have
  *     swallowed it; `assertDone` also fails while steps are left.
- * S5. It is a whole model: it reports its own failures to `onFailure`, so it needs no retry around it.
+ * S5. A step that only waits for messages is passed over when the next one is due by what was heard: mail may come
+ *     before anyone waits for it, and nobody waits for what they know.
+ * S6. It is a whole model: it reports its own failures to `onFailure`, so it needs no retry around it.
  */
 export function script(...steps: Step[]): ScriptedModel {
   return new ScriptedModel(steps, {});
@@ -72,6 +74,7 @@ export class ScriptedModel implements Model {
     this.requests.push({ system: request.system, history: [...request.history], tools: request.tools });
     this.#listen(request.history);
     for (;;) {
+      if (this.#waitsForTheKnown()) this.played++;
       const step = this.#steps[this.played] ?? this.#beyondTheEnd(request.history);
       if (!this.#isDue(step)) return this.#replyOf({ kind: "reply", text: SILENCE, calls: [], details: {} }, request);
       if (step.condition.ready) await orAborted(step.condition.ready, signal);
@@ -94,6 +97,17 @@ export class ScriptedModel implements Model {
     for (const words of wanted) {
       if (!this.#heard.has(words) && history.some((entry) => tells(entry, words))) this.#heard.add(words);
     }
+  }
+
+  #waitsForTheKnown(): boolean {
+    const [step, next] = this.#steps.slice(this.played, this.played + 2);
+    return (
+      step !== undefined &&
+      onlyWaits(step.move) &&
+      next !== undefined &&
+      next.condition.heard.length > 0 &&
+      this.#isDue(next)
+    );
   }
 
   #isDue(step: Step): boolean {
@@ -141,6 +155,12 @@ export class ScriptedModel implements Model {
     const steps = left.map((step, at) => `\n  ${this.played + at + 1}. ${step.describe()}`).join("");
     return `The script of ${this.id} was left with ${left.length} of ${this.#steps.length} steps unplayed. ${why}${steps}`;
   }
+}
+
+function onlyWaits(move: Move): boolean {
+  if (move.kind !== "reply" || move.calls.length !== 1) return false;
+  const [call] = move.calls;
+  return call?.name === "check_messages" && (call.args as { wait?: boolean }).wait === true;
 }
 
 /** Throws when the failure is the last; returns when the model tries again. */
