@@ -40,6 +40,59 @@ export const serverConfigSchema = z.strictObject({
 });
 export type ServerConfig = z.infer<typeof serverConfigSchema>;
 
+/** A program that thinks for itself and can be hired, by `spawn_worker`'s `program`. */
+export const programProfileSchema = z.strictObject({
+  /** How we speak with it: Claude Code's stream-json, the Agent Client Protocol, or files in its folder. */
+  kind: z.enum(["claude_code", "acp", "autonomous"]),
+  /** The program, by name on PATH or absolute, and its arguments. Never from a model or a client. */
+  command: z.array(z.string().min(1)).min(1),
+  /** Names of variables of ours that it gets: its key, its address. Nothing else of our environment reaches it. */
+  env: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)).optional(),
+  /** Variables with their values. */
+  set: z.record(z.string(), z.string()).optional(),
+  /** Files of the user's home that it may read there: where it is signed in. */
+  share: z.array(z.string().min(1)).optional(),
+  /** Hosts it may reach, as `host` or `host:port`. */
+  hosts: z.array(z.string().min(1)).optional(),
+  /** What it asks leave for: decided by a person, or always the same way. It is in the sandbox either way. */
+  permissions: z.enum(["ask", "allow", "deny"]).optional(),
+  /** Without a sign of life for so long it is taken to hang. */
+  silence_seconds: z.number().positive().optional(),
+  /** Known ways in which it departs from its protocol. */
+  quirks: z.enum(["claude", "codex", "gemini", "opencode"]).optional(),
+  about: z.string().optional(),
+});
+export type ProgramProfile = z.infer<typeof programProfileSchema>;
+
+const namedServer = {
+  /** The workers that get its tools, by name; everyone if left out. */
+  workers: z.array(z.string().min(1)).optional(),
+  /** The tools that are given, by the server's own names; all if left out. */
+  tools: z.array(z.string().min(1)).optional(),
+  timeout_seconds: z.number().positive().max(86_400).optional(),
+};
+
+/** A server that speaks the Model Context Protocol: its tools are called `mcp__NAME__TOOL`. */
+export const mcpServerSchema = z.union([
+  z.strictObject({
+    ...namedServer,
+    command: z.array(z.string().min(1)).min(1),
+    /** Names of variables of ours that it gets. */
+    env: z.array(z.string()).optional(),
+    set: z.record(z.string(), z.string()).optional(),
+    cwd: z.string().optional(),
+  }),
+  z.strictObject({
+    ...namedServer,
+    url: z.url(),
+    /** Header names with the variable of ours that holds the value. */
+    headers_env: z.record(z.string(), z.string()).optional(),
+  }),
+]);
+export type McpServerConfig = z.infer<typeof mcpServerSchema>;
+
+const nameSchema = z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, "expected a short name: a-z, 0-9, - and _");
+
 /** `AGIRAPH_HOME/config.json`. Flags and the environment stand before it. */
 export const configSchema = z.strictObject({
   model: z.string().optional(),
@@ -80,6 +133,9 @@ export const configSchema = z.strictObject({
   channels: z.record(channelNameSchema, channelConfigSchema).optional(),
   /** Where `agiraph serve` can be reached. It stays on this machine unless it has TLS or stands behind a proxy. */
   server: serverConfigSchema.optional(),
+  /** Programs that can be hired, by name. Those we know (claude-code, codex, gemini, opencode) are there by themselves. */
+  programs: z.record(nameSchema, programProfileSchema).optional(),
+  mcp_servers: z.record(nameSchema, mcpServerSchema).optional(),
   sandbox: z.strictObject({ unsafe: z.boolean().optional() }).optional(),
 });
 export type Config = z.infer<typeof configSchema>;

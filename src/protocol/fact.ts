@@ -129,6 +129,8 @@ export const factData = {
     name: z.string(),
     kind: z.enum(["harnessed", "autonomous", "claude_code", "acp", "mesh"]),
     model: z.string(),
+    /** The profile of the program, for the kinds that are programs. */
+    program: z.string().optional(),
     identity: z.string().optional(),
     /** Prepared memory, what the worker knows before its first node. */
     memory: z.string().optional(),

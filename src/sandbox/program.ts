@@ -1,0 +1,43 @@
+import type { Server } from "node:net";
+import type { Readable, Writable } from "node:stream";
+import type { Binds, Network } from "./sandbox.ts";
+
+/** A program that lives on and talks, where a command runs and is over. The same confinement holds for both. */
+export interface Program {
+  /** The program and its arguments, and all its environment beside PATH, HOME, LANG and TERM; `door` is where it finds ours. */
+  launch(door: string | null): Launched;
+  /** Must lie inside the binds. */
+  cwd: string;
+  binds: Binds;
+  /** Absent: no network but the door. A listed `localhost:port` is also there under that very address inside. */
+  network?: Network;
+  /** Not yet listening. Whoever is inside, and nobody else, reaches it by the address given to `launch`. */
+  door?: Server;
+  /** Ends it and all it started, at once. */
+  signal: AbortSignal;
+}
+
+export interface Launched {
+  argv: readonly [string, ...string[]];
+  env: Readonly<Record<string, string>>;
+}
+
+/** A program at work. */
+export interface Running {
+  /** The process of ours that holds the sandbox; killing it kills all that runs inside. */
+  readonly pid: number;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Resolves when it and all it started are gone and its output is read. */
+  readonly ended: Promise<Ended>;
+  /** Asks it to end (SIGTERM, then after the grace SIGKILL to everything) and resolves when all of it is gone. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface Ended {
+  code: number | null;
+  signal: string | null;
+  /** The bound it broke, for which it was ended. */
+  exceeded: "memory" | "disk" | null;
+}

@@ -1,0 +1,73 @@
+import type { ProgramProfile, Usage } from "../../protocol/index.ts";
+import type { Launched, Running } from "../../sandbox/program.ts";
+
+/**
+ * A program that thinks for itself, at work in the sandbox: Claude Code, an ACP agent, or anything that reads and writes
+ * files. What it does comes as events; the record and all decisions are made by whoever follows them (`work-outside.ts`).
+ *
+ * O1. `events` ends, and the last one is `exited`, whatever the program does.
+ * O2. A line that cannot be understood is a `noted` event, never a throw.
+ * O3. `close` leaves no process, at the latest after 5 s, whatever the program does.
+ */
+export interface OutsideSession {
+  readonly events: AsyncIterable<OutsideEvent>;
+  /** Says something to it; while it works that is in its context by its next model call, where the program can. */
+  say(text: string): Promise<void>;
+  /** Decides what it asked for in `wants`. */
+  decide(id: string, decision: Decision): Promise<void>;
+  /** Stops what it is doing; the session lives on, where the program can. */
+  interrupt(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Decision {
+  allow: boolean;
+  /** What it is told where it may not. */
+  why?: string;
+}
+
+export type OutsideEvent =
+  /** It has begun; the id with which the session can be taken up after a restart, where the program has such. */
+  | { kind: "begun"; session_id: string | null; model?: string; about?: string }
+  | { kind: "delta"; of: "text" | "reasoning"; text: string }
+  | { kind: "said"; text: string }
+  | { kind: "called"; call_id: string; tool: string; args: unknown }
+  | { kind: "answered"; call_id: string; ok: boolean; content: string }
+  /** It may go on only when `decide` was called with this id. `call_id` where the program says which call it is. */
+  | { kind: "wants"; id: string; tool: string; args: unknown; gist: string; call_id?: string }
+  /** It has no tools of ours and asks for one by a file: run on its behalf. */
+  | { kind: "wishes"; tool: "send_message" | "publish" | "checkpoint" | "suggest_next"; args: Record<string, unknown> }
+  /** One model call of its own, or all of a turn, as fine as the program says. Counts, never totals. */
+  | { kind: "used"; model: string; usage: Usage; cost_usd: number | null }
+  /** Its turn is over and it waits to be spoken to. */
+  | { kind: "rested"; how: "done" | "cancelled" | "failed" | "refused"; words: string; retryable?: boolean }
+  /** Something for the log that a person may want: a warning, a retry, a line on stderr. */
+  | { kind: "noted"; text: string }
+  | { kind: "exited"; code: number | null; signal: string | null; exceeded: "memory" | "disk" | null };
+
+/** What a session is begun with. */
+export interface OutsideJob {
+  profile: ProgramProfile;
+  /** Who it is, the rules, its files, who writes to it and how: for the program's system prompt. */
+  system: string;
+  /** The first words, or what has happened since when a session is taken up. */
+  words: string;
+  /** The session to take up again, or null for a new one. */
+  resume: string | null;
+  /** The model it is asked to use, where it can choose. */
+  model: string | null;
+  /** Where it works: the node's scratch folder. */
+  cwd: string;
+  /** The program's own home: kept over restarts, seen by nobody else. */
+  home: string;
+  /** Starts it in the sandbox of this worker. `door` is the address of our MCP server for it, with the token it needs. */
+  start(launch: (door: Door) => Launched): Promise<Running>;
+}
+
+export interface Door {
+  url: string;
+  token: string;
+}
+
+/** Speaks one kind of program's language. */
+export type Adapter = (job: OutsideJob) => Promise<OutsideSession>;
