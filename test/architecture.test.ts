@@ -12,7 +12,7 @@ const ROWS = [
   ["store", "models", "sandbox"],
   ["mail", "memory", "triggers"],
   ["tools"],
-  ["workers"],
+  ["workers", "mesh"],
   ["runtime"],
   ["server"],
   ["cli"],
