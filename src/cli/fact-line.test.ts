@@ -114,6 +114,18 @@ const EACH: { [T in FactType]: DataOf<T> } = {
   "budget.exceeded": { spent_usd: 2, budget_usd: 2 },
   "process.started": { ...ann, pid: 9, command: "ls", sandbox: "bubblewrap" },
   "process.exited": { ...ann, pid: 9, code: 0, signal: null },
+  "mesh.opened": { mesh: "review", project: "/p", topology: "sequential", agents: ["critic"] },
+  "mesh.closed": { mesh: "review", why: "stopped" },
+  "mesh.received": { mesh: "review", agent: null, name: "a.md", type: "task", from: "human", title: "Look" },
+  "mesh.activated": { mesh: "review", agent: "critic", name: "a.md" },
+  "mesh.told": { mesh: "review", agent: "critic", name: "a.md" },
+  "mesh.undelivered": { mesh: "review", agent: "critic", name: "a.md", why: "no session" },
+  "mesh.completed": { mesh: "review", agent: null, name: "a.md", gist: "fine" },
+  "mesh.failed": { mesh: "review", agent: null, name: "a.md", why: "no time" },
+  "mesh.quarantined": { mesh: "review", agent: null, name: "b.md", why: "no header" },
+  "mesh.gate": { mesh: "review", gate: "tests", ok: false, why: "2 failed" },
+  "mesh.session": { mesh: "review", agent: "critic", state: "dead", detail: "exit 1" },
+  "mesh.reloaded": { mesh: "review", problem: null },
   "log.repaired": { file: "events.jsonl", what: "a torn tail", aside: null },
 };
 

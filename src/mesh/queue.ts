@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Layout, type Place, QUEUES, type QueueName } from "./layout.ts";
 
 /**
@@ -13,7 +13,7 @@ import { type Layout, type Place, QUEUES, type QueueName } from "./layout.ts";
 export class Queues {
   readonly place: Place;
   readonly #layout: Layout;
-  readonly #names = new Map<QueueName, Set<string>>(QUEUES.map((queue) => [queue, new Set()]));
+  readonly #names = new Map<LiveQueue, Set<string>>(LIVE.map((queue) => [queue, new Set()]));
 
   constructor(layout: Layout, place: Place) {
     this.#layout = layout;
@@ -29,7 +29,7 @@ export class Queues {
   /** What is there now, also where nobody told us. True when something is other than we knew. */
   look(): boolean {
     let changed = false;
-    for (const queue of QUEUES) {
+    for (const queue of LIVE) {
       const known = this.#of(queue);
       const there = messagesIn(this.dir(queue));
       for (const name of known) {
@@ -45,6 +45,8 @@ export class Queues {
   /** One file, of which somebody said that it came or went. True when that is news. */
   noticed(queue: QueueName, name: string): boolean {
     if (!isMessageName(name)) return false;
+    // Of what is over only the files are kept in mind: there may be any number.
+    if (!isLive(queue)) return true;
     const known = this.#of(queue);
     if (isFile(this.path(queue, name))) {
       if (known.has(name)) return false;
@@ -54,21 +56,27 @@ export class Queues {
     return known.delete(name);
   }
 
-  first(queue: QueueName): string | undefined {
+  first(queue: LiveQueue): string | undefined {
     const [name] = this.#of(queue);
     return name;
   }
 
   list(queue: QueueName): string[] {
-    return [...this.#of(queue)];
+    if (isLive(queue)) return [...this.#of(queue)];
+    return [...messagesIn(this.dir(queue))].toSorted(byArrival).map(([name]) => name);
   }
 
   count(queue: QueueName): number {
-    return this.#of(queue).size;
+    return isLive(queue) ? this.#of(queue).size : messagesIn(this.dir(queue)).size;
   }
 
   has(queue: QueueName, name: string): boolean {
-    return this.#of(queue).has(name);
+    return isLive(queue) ? this.#of(queue).has(name) : existsSync(this.path(queue, name));
+  }
+
+  /** Where a message of that name is, if it is anywhere. */
+  find(name: string): QueueName | undefined {
+    return QUEUES.find((queue) => this.has(queue, name));
   }
 
   dir(queue: QueueName): string {
@@ -80,41 +88,62 @@ export class Queues {
   }
 
   /** Moves within these queues. The name it has there, or undefined when it was not there to be moved. */
-  move(name: string, from: QueueName, to: QueueName): string | undefined {
-    return this.moveTo(name, from, this, to);
+  move(
+    name: string,
+    from: QueueName,
+    to: QueueName,
+    { unlike = [] }: { unlike?: QueueName[] } = {},
+  ): string | undefined {
+    return this.#rename(name, from, this, to, this.#freeName([to, ...unlike], name));
   }
 
   /** Moves to another's queue. */
   moveTo(name: string, from: QueueName, other: Queues, to: QueueName): string | undefined {
-    const taken = other.#freeName(to, name);
-    if (!renamed(this.path(from, name), other.path(to, taken))) {
-      this.#of(from).delete(name);
-      return undefined;
-    }
-    this.#of(from).delete(name);
-    other.#of(to).add(taken);
+    return this.#rename(name, from, other, to, other.#freeName([to], name));
+  }
+
+  /** Moves under a name by which it is to be found. */
+  moveAs(name: string, from: QueueName, to: QueueName, as: string): boolean {
+    return this.#rename(name, from, this, to, this.#freeName([to], as)) !== undefined;
+  }
+
+  #rename(name: string, from: QueueName, other: Queues, to: QueueName, taken: string): string | undefined {
+    const moved = renamed(this.path(from, name), other.path(to, taken));
+    if (isLive(from)) this.#of(from).delete(name);
+    if (!moved) return undefined;
+    if (isLive(to)) other.#of(to).add(taken);
     return taken;
   }
 
   /** Takes in what lies written aside, under this name or a numbered one. */
   take(aside: string, to: QueueName, name: string): string | undefined {
-    const taken = this.#freeName(to, name);
+    const taken = this.#freeName([to], name);
     if (!renamed(aside, this.path(to, taken))) return undefined;
-    this.#of(to).add(taken);
+    if (isLive(to)) this.#of(to).add(taken);
     return taken;
   }
 
-  #of(queue: QueueName): Set<string> {
+  #of(queue: LiveQueue): Set<string> {
     return this.#names.get(queue) as Set<string>;
   }
 
-  #freeName(queue: QueueName, name: string): string {
+  /** A name that none of these queues has. */
+  #freeName(queues: readonly QueueName[], name: string): string {
     const stem = name.replace(/\.md$/, "");
     for (let number = 1; ; number++) {
       const candidate = number === 1 ? name : `${stem}~${number}.md`;
-      if (!this.#of(queue).has(candidate) && !existsSync(this.path(queue, candidate))) return candidate;
+      if (!queues.some((queue) => this.has(queue, candidate) || existsSync(this.path(queue, candidate))))
+        return candidate;
     }
   }
+}
+
+/** The queues in which something is still to happen. */
+const LIVE = ["inbox", "next", "active", "outbox"] as const;
+type LiveQueue = (typeof LIVE)[number];
+
+function isLive(queue: QueueName): queue is LiveQueue {
+  return (LIVE as readonly QueueName[]).includes(queue);
 }
 
 /** Editors' temporary files, hidden ones and reasons beside quarantined messages are no messages. */
@@ -155,7 +184,11 @@ function renamed(from: string, to: string): boolean {
     return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return false;
-    throw error;
+    if (code !== "ENOENT") throw error;
+    if (!isFile(from)) return false;
+    // Somebody deleted the folder it goes to.
+    mkdirSync(dirname(to), { recursive: true });
+    renameSync(from, to);
+    return true;
   }
 }

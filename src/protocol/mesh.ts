@@ -118,3 +118,35 @@ export const meshStateSchema = z.object({
   updated_at: z.string(),
 });
 export type MeshState = z.infer<typeof meshStateSchema>;
+
+const mesh = { mesh: meshNameSchema };
+/** Whose queue: an agent's, or null for the mesh's own. */
+const place = { ...mesh, agent: meshNameSchema.nullable() };
+const message = { ...place, name: z.string() };
+
+/** What happens in a mesh. The messages themselves are files in the project and stay there. */
+export const meshFacts = {
+  "mesh.opened": z.object({ ...mesh, project: z.string(), topology: z.enum(TOPOLOGIES), agents: z.array(z.string()) }),
+  "mesh.closed": z.object({ ...mesh, why: z.string() }),
+  /** A message has come to where it is to be worked on or read. */
+  "mesh.received": z.object({ ...message, type: z.enum(MESSAGE_TYPES), from: z.string(), title: z.string() }),
+  "mesh.activated": z.object(message),
+  /** The agent has it before its eyes. */
+  "mesh.told": z.object(message),
+  "mesh.undelivered": z.object({ ...message, why: z.string() }),
+  "mesh.completed": z.object({ ...message, gist: z.string() }),
+  "mesh.failed": z.object({ ...message, why: z.string() }),
+  "mesh.quarantined": z.object({ ...message, why: z.string() }),
+  "mesh.gate": z.object({ ...mesh, gate: z.string(), ok: z.boolean(), why: z.string() }),
+  "mesh.session": z.object({
+    ...place,
+    agent: meshNameSchema,
+    state: z.enum(["starting", "ready", "busy", "dialog", "idle", "dead", "gone"]),
+    detail: z.string().optional(),
+  }),
+  /** What is declared was read again; what is wrong with it, if anything. */
+  "mesh.reloaded": z.object({ ...mesh, problem: z.string().nullable() }),
+} as const;
+export type MeshFact = {
+  [T in keyof typeof meshFacts]: { type: T; data: z.infer<(typeof meshFacts)[T]> };
+}[keyof typeof meshFacts];
