@@ -497,7 +497,19 @@ export class Mesh {
     return true;
   }
 
+  /** Once for all that is moved in one breath; what is moved meanwhile is in it. */
   #keepState(): void {
+    if (this.#stateIsDue) return;
+    this.#stateIsDue = true;
+    setImmediate(() => {
+      this.#stateIsDue = false;
+      this.#writeState();
+    });
+  }
+
+  #stateIsDue = false;
+
+  #writeState(): void {
     const active = this.queues.first("active");
     const progress = active === undefined ? new Map() : this.#progress(active);
     writeState(this.#layout, {

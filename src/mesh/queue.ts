@@ -74,9 +74,9 @@ export class Queues {
     return isLive(queue) ? this.#of(queue).has(name) : existsSync(this.path(queue, name));
   }
 
-  /** Where a message of that name is, if it is anywhere. */
+  /** Where a message of that name is, if it is anywhere. One in quarantine is none. */
   find(name: string): QueueName | undefined {
-    return QUEUES.find((queue) => this.has(queue, name));
+    return QUEUES.find((queue) => queue !== "quarantine" && this.has(queue, name));
   }
 
   dir(queue: QueueName): string {
