@@ -17,6 +17,7 @@ import { registerGuard } from "./guard.ts";
 import { Keys } from "./keys.ts";
 import { requestId } from "./logs.ts";
 import { registerMetrics } from "./metrics.ts";
+import { readPem } from "./reach.ts";
 import { answerError, notFound } from "./refusal.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { eventRoutes } from "./routes/events.ts";
@@ -50,7 +51,10 @@ const MOST_CONNECTIONS = 2000;
 export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   const { runtime, settings, token, logger, webDir } = deps;
   const config = settings.config.server ?? {};
-  const tls = config.tls && { key: readFileSync(config.tls.key), cert: readFileSync(config.tls.cert) };
+  const tls = config.tls && {
+    key: readPem(settings.home, config.tls.key),
+    cert: readPem(settings.home, config.tls.cert),
+  };
   const options = {
     bodyLimit: LARGEST_BODY,
     exposeHeadRoutes: false,

@@ -21,7 +21,7 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
   const { terminal } = call;
   const settings = await settingsOf(call, options);
   requireHome(nodeDisk, settings.home);
-  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings.home);
+  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings);
   if (server) {
     const { resumeServed } = await import("../run-served.ts");
     return resumeServed(call, server, word, { budget_usd: options.budget, budget_tokens: options.budgetTokens });
