@@ -269,6 +269,8 @@ export const filesPageSchema = z.object({
   path: z.string(),
   entries: z.array(listedFileSchema),
   next_after: z.string().nullable(),
+  /** This is the last page, and there are more files than are listed: ask for a folder below. */
+  truncated: z.boolean(),
 });
 
 export const memorySearchSchema = z.strictObject({
