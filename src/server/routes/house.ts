@@ -14,6 +14,8 @@ export function houseRoutes(app: Api, { runtime, settings }: RouteDeps, keys: Ke
     "/healthz",
     {
       config: { access: "open" },
+      // Whoever watches often wants no more than the code.
+      exposeHeadRoute: true,
       schema: {
         summary: "Whether the server is there, and can record what it is told",
         tags,
