@@ -262,6 +262,23 @@ test("nothing is said to an agent that was put away, and nothing of it is on rec
   expect(agent.log.seq).toBe(before);
 });
 
+test("agents that nobody named have names of their own, also when they are made at once", async () => {
+  await using house = await startServer({ coordinator: script(hang()) });
+  const order = { goal: "Count the stars" };
+  const together = await Promise.all([house.post("/agents", order), house.post("/agents", order)]);
+  const named = [
+    ...together,
+    await house.post("/agents", order),
+    await house.post("/agents", { ...order, name: "Zoë" }),
+  ];
+  expect(named.map(({ body }) => (body as { name: string }).name).sort()).toEqual([
+    "Zoë",
+    "count-stars",
+    "count-stars-2",
+    "count-stars-3",
+  ]);
+});
+
 test("a page of agents goes on although the one it ended with was put away", async () => {
   await using house = await startServer({ coordinator: script(hang()) });
   for (let n = 0; n < 3; n++) await made(house);
@@ -300,7 +317,7 @@ test("what cannot be opened is not said to be missing", async () => {
   const id = await made(house);
   const { store } = house.runtime;
   vi.spyOn(store, "open").mockRejectedValue(Object.assign(new Error("too many open files"), { code: "EMFILE" }));
-  expect(refusal(await house.get(`/agents/${id}`))).toEqual([500, "internal"]);
+  expect(refusal(await house.get(`/agents/${id}`))).toEqual([503, "too_many_files"]);
   vi.restoreAllMocks();
   expect((await house.get(`/agents/${id}`)).status).toBe(200);
 });
