@@ -28,6 +28,8 @@ export function notFound(message: string): Refused {
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, body, headers } = refusalFor(error);
   if (status >= 500) request.log.error({ err: error }, "a request failed");
+  // Connections are open files too: those that only wait for a next question make room.
+  if (isOutOfFiles(error)) request.server.server.closeIdleConnections();
   return reply.code(status).headers(headers).type("application/json").send(JSON.stringify(body));
 }
 

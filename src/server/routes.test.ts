@@ -312,12 +312,14 @@ test("no body is no body, whatever type it is said to have; whoever watches may 
   expect([health.status, await health.text()]).toEqual([200, ""]);
 });
 
-test("what cannot be opened is not said to be missing", async () => {
+test("what cannot be opened is not said to be missing, and idle connections make room", async () => {
   await using house = await startServer({ coordinator: script(hang()) });
   const id = await made(house);
   const { store } = house.runtime;
   vi.spyOn(store, "open").mockRejectedValue(Object.assign(new Error("too many open files"), { code: "EMFILE" }));
+  const closeIdle = vi.spyOn(house.app.server, "closeIdleConnections");
   expect(refusal(await house.get(`/agents/${id}`))).toEqual([503, "too_many_files"]);
+  expect(closeIdle).toHaveBeenCalledOnce();
   vi.restoreAllMocks();
   expect((await house.get(`/agents/${id}`)).status).toBe(200);
 });
