@@ -32,6 +32,12 @@ test("where a server holds the home, every command goes through it, and the serv
   ]);
   await facts.saw("Which now?");
   expect(lines(await call("pause", "paint"))).toEqual(["paint-house (ID) is paused."]);
+  const resumed = await call("resume", "paint", "--detach");
+  expect([resumed.code, resumed.stderr.split("\n")[0]]).toEqual([
+    0,
+    `paint-house works in the server at ${server.url}.`,
+  ]);
+  expect((await call("pause", "paint")).code).toBe(0);
   expect((await call("resume", "paint")).code).toBe(3);
   expect(lines(await call("answer", "paint", "Red"))).toEqual(["paint-house: Answered."]);
   await facts.saw('"summary":"And now red."');
@@ -117,6 +123,10 @@ test("what cannot be served is refused in words", async () => {
   expect(lines(await agiraph(["serve", "--port", port], second))).toEqual([
     `✗ Port ${port} on 127.0.0.1 is taken. Stop whoever holds it, or pass --port.`,
   ]);
+  expect(await call("serve", "--port", "0")).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(new RegExp(`is served by pid \\d+ at ${server.url}; other commands go through it`)),
+  });
   expect(await agiraph(["serve", "--port", "0", "--host", "0.0.0.0"], second)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("wants TLS or a proxy"),
