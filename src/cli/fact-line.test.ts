@@ -87,6 +87,7 @@ const EACH: { [T in FactType]: DataOf<T> } = {
   "channel.opened": { channel: "pager", to: ["questions"] },
   "channel.closed": { channel: "pager" },
   "channel.delivered": { channel: "pager", of: "question-1", fact: 5 },
+  "channel.delayed": { channel: "pager", of: "question-1", fact: 5, why: "503", attempts: 2, retry_in_ms: 4000 },
   "channel.failed": { channel: "pager", of: "question-1", fact: 5, why: "410", attempts: 1 },
   "model.called": { ...ann, model: "x/y", turn: 1 },
   "model.responded": { ...ann, model: "x/y", turn: 1, usage, cost_usd: 0.02, finish: "stop", ms: 1500 },

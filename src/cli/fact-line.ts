@@ -121,6 +121,10 @@ function peopleWordsOf(fact: Fact): string | undefined {
       return fact.data.channel;
     case "channel.delivered":
       return `${fact.data.of} by ${fact.data.channel}`;
+    case "channel.delayed": {
+      const { of, channel, why, attempts, retry_in_ms } = fact.data;
+      return `${of} by ${channel}: ${why} (try ${attempts}; again in ${milliseconds(retry_in_ms)})`;
+    }
     case "channel.failed": {
       const { of, channel, why, attempts } = fact.data;
       return `${of} by ${channel}: ${why} (gave up after ${attempts === 1 ? "one try" : `${attempts} tries`})`;
@@ -176,7 +180,6 @@ function thoughtWordsOf(fact: Fact): string | undefined {
       return `${onNode(fact.data)} ${entries} entries, ${amount(tokens_before)} → ${amount(tokens_after)} tokens`;
     }
     case "budget.warned":
-      return `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)}`;
     case "budget.exceeded":
       return spentOf(fact.data);
     case "process.started":

@@ -132,6 +132,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .argument("<agent>", AGENT)
     .option("--budget <usd>", "from now on this much may be spent in all", positive)
     .option("--budget-tokens <number>", "from now on so many tokens may be used in all", tokens)
+    .option("--detach", "leave it working in the background")
     .option("--unsafe-no-sandbox", UNSAFE)
     .action(
       does(async (call, agent: string, options: object) =>

@@ -18,6 +18,14 @@ const unheard = { unheard: z.array(nodeIdSchema).optional() };
 /** Who acts, and on which node; the coordinator acts on none. */
 const actor = { worker_id: workerIdSchema, node_id: nodeIdSchema.nullable() };
 
+/** Of a budget: money or tokens. */
+const spent = z.object({
+  spent_usd: z.number(),
+  budget_usd: z.number().optional(),
+  spent_tokens: z.int().optional(),
+  budget_tokens: z.int().optional(),
+});
+
 /** How far a stage may go, and when it is done (seed 002 §3.2). */
 export const contractSchema = z.object({
   max_iterations_per_node: z.int().positive(),
@@ -214,6 +222,15 @@ export const factData = {
   "channel.closed": z.object({ channel: z.string() }),
   /** The other side has taken it. `of` is a question's, message's or run's id; `fact` is the number of the fact that said it. */
   "channel.delivered": z.object({ channel: z.string(), of: z.string(), fact: z.int().positive() }),
+  /** It did not go out, and is tried again. */
+  "channel.delayed": z.object({
+    channel: z.string(),
+    of: z.string(),
+    fact: z.int().positive(),
+    why: z.string(),
+    attempts: z.int().positive(),
+    retry_in_ms: z.int().nonnegative(),
+  }),
   /** It will not be tried again. */
   "channel.failed": z.object({
     channel: z.string(),
@@ -262,14 +279,9 @@ export const factData = {
     budget_usd: z.number().positive().nullable().optional(),
     budget_tokens: z.int().positive().optional(),
   }),
-  "budget.warned": z.object({ spent_usd: z.number(), budget_usd: z.number() }),
-  /** Money or tokens, whichever it was. */
-  "budget.exceeded": z.object({
-    spent_usd: z.number(),
-    budget_usd: z.number().optional(),
-    spent_tokens: z.int().optional(),
-    budget_tokens: z.int().optional(),
-  }),
+  /** Most of it is spent: money or tokens, whichever it was. */
+  "budget.warned": spent,
+  "budget.exceeded": spent,
 
   "process.started": z.object({ ...actor, pid: z.int(), command: z.string(), sandbox: z.string() }),
   "process.exited": z.object({ ...actor, pid: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),

@@ -18,6 +18,12 @@ export function nameFrom(goal: string): string {
   return (telling.length > 0 ? telling : words).slice(0, 4).join("-").slice(0, 40) || "agent";
 }
 
+/** The name, or the first of its numbered kind, that nobody has. */
+export function nameBeside(name: string, isTaken: (name: string) => boolean): string {
+  if (!isTaken(name)) return name;
+  for (let number = 2; ; number++) if (!isTaken(`${name}-${number}`)) return `${name}-${number}`;
+}
+
 const DULL = new Set(
   "a an and are at by for from in into is it of on or please that the their then this to what which with".split(" "),
 );

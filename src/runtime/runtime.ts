@@ -5,7 +5,7 @@ import type { Clock } from "../protocol/clock.ts";
 import { type AgentId, type Fact, type FactOf, NO_USAGE } from "../protocol/index.ts";
 import { isForWantOfRoom } from "../store/disk.ts";
 import { DiskFullError } from "../store/errors.ts";
-import { createAgentFolder } from "../store/node-folder.ts";
+import { createAgentFolder, removeAgentFolder } from "../store/node-folder.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 import { promptsOf } from "../workers/prompt.ts";
 import { Agent } from "./agent.ts";
@@ -14,7 +14,7 @@ import { channelsOf, type OpenChannel } from "./channels.ts";
 import { type ControlRequest, listenForControl, NotHere } from "./control.ts";
 import { controlPath } from "./control-path.ts";
 import type { House } from "./house.ts";
-import { nameFrom, newAgentId } from "./names.ts";
+import { nameBeside, nameFrom, newAgentId } from "./names.ts";
 import { OpenAgents } from "./open-agents.ts";
 import type { Settings } from "./settings.ts";
 import { agreedContract, TEAM_LIMITS } from "./team-limits.ts";
@@ -65,6 +65,8 @@ export class Runtime {
   readonly #caretaker: Caretaker;
   #control: Server | undefined;
   #isForAll = false;
+  /** Of agents that are being made. */
+  readonly #namesInUse = new Set<string>();
   readonly #channels: readonly OpenChannel[];
   #attached: { close(): Promise<void> }[] = [];
   /** Where answers come in by webhook. */
@@ -122,9 +124,10 @@ export class Runtime {
     if (order.worker_model) await catalog.model(order.worker_model);
     if (order.budget_usd !== undefined) await this.checkPrices(order.model, order.worker_model);
     const id = newAgentId(random);
+    using name = await this.#nameFor(order);
     const log = await store.create(id);
     const created: FactOf<"agent.created">["data"] = {
-      name: order.name ?? nameFrom(order.goal),
+      name: name.words,
       goal: order.goal,
       mode: order.mode ?? "finite",
       model: order.model,
@@ -138,6 +141,7 @@ export class Runtime {
     const house = this.#house();
     const agent = await this.#firstFact(log, created, house).catch(async (error: unknown) => {
       await log.close(); // an agent without a fact is none
+      if (isForWantOfRoom(error)) await removeAgentFolder(log.dir);
       throw error;
     });
     await agent.start("created").catch((error: unknown) => {
@@ -145,6 +149,15 @@ export class Runtime {
       if (!isForWantOfRoom(error)) throw error;
     });
     return agent;
+  }
+
+  /** Its own, or one that reminds of its goal and that nobody else has, held until the agent is on disk. */
+  async #nameFor({ name, goal }: NewAgent): Promise<Disposable & { words: string }> {
+    if (name !== undefined) return { words: name, [Symbol.dispose]() {} };
+    const others = new Set((await this.summaries()).map((other) => other.name));
+    const words = nameBeside(nameFrom(goal), (taken) => others.has(taken) || this.#namesInUse.has(taken));
+    this.#namesInUse.add(words);
+    return { words, [Symbol.dispose]: () => void this.#namesInUse.delete(words) };
   }
 
   async #firstFact(log: AgentLog, created: FactOf<"agent.created">["data"], house: House): Promise<Agent> {

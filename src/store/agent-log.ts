@@ -114,6 +114,20 @@ export class FileAgentLog implements AgentLog {
     });
   }
 
+  async entriesBefore(name: string, limit: number, before = Number.POSITIVE_INFINITY) {
+    const { path, size, durableSeq } = this.#conversation(name);
+    const end = Math.min(before, durableSeq + 1);
+    const from = Math.max(1, end - limit);
+    const entries: StoredEntry[] = [];
+    return this.#reading(path, { from, entries }, async (file) => {
+      await this.#scan(file, path, seekSeq(file, size, from), size, (json, seq) => {
+        if (seq >= from && seq < end) entries.push(json as StoredEntry);
+        return seq < end - 1;
+      });
+      return { from, entries };
+    });
+  }
+
   async snapshot<T>(name: string, version: number): Promise<{ seq: number; state: T } | undefined> {
     const snapshot = loadSnapshot(this.#shared.disk, this.dir, name, version);
     if (snapshot === undefined) return undefined;

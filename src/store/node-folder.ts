@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { closeFolder, type Folder, glance, makeFolderAside, openFolder } from "./walk.ts";
 import { addWhole, rewriteWhole, writeWhole } from "./whole-file.ts";
 
@@ -47,6 +47,11 @@ export async function createAgentFolder(dir: string, agent: { soul: string; goal
     folders: ["memory", "runs"],
     files: { "SOUL.md": `${agent.soul.trim()}\n`, "GOAL.md": `${agent.goal.trim()}\n`, "MEMORY.md": "" },
   });
+}
+
+/** Of an agent that was not made after all. Where it cannot be removed it is a folder without facts, which is no agent. */
+export async function removeAgentFolder(dir: string): Promise<void> {
+  await rm(dir, { recursive: true, force: true }).catch(() => {});
 }
 
 /** `_status.md`, for people: derived from the facts, so it may be written again at any time. */

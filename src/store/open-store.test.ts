@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { NewFact } from "../protocol/index.ts";
@@ -234,6 +234,22 @@ test("a home of a newer version is refused and left as it is", async () => {
 
 const paused: NewFact = { type: "agent.paused", data: {} };
 const stopped = (by: string): NewFact => ({ type: "agent.stopped", data: { by } });
+
+test("an agent's folder that was taken away by hand keeps nobody else from being recorded", async () => {
+  const root = (await temporaryHome()).path;
+  const store = await openStore({ root, clock, journalLimit: 1000 });
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(root, { recursive: true });
+  });
+  const gone = await store.create("agent-gone");
+  await gone.append({ facts: [paused] }).durable;
+  await gone.close();
+  rmSync(gone.dir, { recursive: true });
+  const log = await store.create(ID);
+  for (let n = 0; n < 50; n++) await log.append({ facts: [paused, stopped("human")] }).durable;
+  expect([log.seq, store.trouble]).toEqual([100, undefined]);
+});
 
 async function newAgent(): Promise<{ store: Store; log: AgentLog; home: string }> {
   const home = await temporaryHome();

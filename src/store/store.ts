@@ -48,6 +48,8 @@ export interface AgentLog {
   /** A page of history. */
   read(range: { after: number; limit: number }): Promise<Fact[]>;
   conversation(file: string): Promise<StoredEntry[]>;
+  /** The last `limit` entries before a number, or of all; `from` is where they begin, also where one was damaged. */
+  entriesBefore(file: string, limit: number, before?: number): Promise<{ from: number; entries: StoredEntry[] }>;
   /** The disposable snapshot of a fold, if there is one of this version. */
   snapshot<T>(name: string, version: number): Promise<{ seq: number; state: T } | undefined>;
   saveSnapshot(name: string, version: number, seq: number, state: unknown): Promise<void>;

@@ -213,11 +213,16 @@ function isLongLimit({ reason, retryable, retryAfterMs }: ModelFailure): boolean
 
 const WARN_AT = 0.8;
 
+/** Of the one that is nearly spent first: one warning is enough. */
 function warnOfBudget({ agent, spending }: Situation, note: (...facts: NewFact[]) => unknown): void {
-  const { budget_usd } = agent.created;
-  const spent_usd = spending.total.cost_usd;
-  if (budget_usd !== null && spent_usd >= WARN_AT * budget_usd && !spending.warned)
+  const { budget_usd, budget_tokens } = agent.created;
+  const { cost_usd: spent_usd, usage } = spending.total;
+  const spent_tokens = usage.input + usage.output;
+  if (spending.warned) return;
+  if (budget_usd !== null && spent_usd >= WARN_AT * budget_usd)
     note({ type: "budget.warned", data: { spent_usd, budget_usd } });
+  else if (budget_tokens !== undefined && spent_tokens >= WARN_AT * budget_tokens)
+    note({ type: "budget.warned", data: { spent_usd, spent_tokens, budget_tokens } });
 }
 
 function factsOf(entry: Entry, { worker_id, node_id }: Actor, turn: number, ms: number): NewFact[] {

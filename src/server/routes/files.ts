@@ -59,6 +59,7 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
         path: "",
         entries: items.map(({ path, bytes }) => ({ path, kind: "file" as const, bytes })),
         next_after,
+        truncated: false,
       };
     },
   );
@@ -113,7 +114,7 @@ function openUnlessFolder(scope: Scope, path: string): OpenFile | undefined {
 }
 
 function listing(scope: Scope, path: string, query: Query): z.output<typeof filesPageSchema> {
-  const { entries } = scope.list(path, { recursive: query.recursive === "true", limit: MOST_LISTED });
+  const { entries, more } = scope.list(path, { recursive: query.recursive === "true", limit: MOST_LISTED });
   const { items, next_after } = pageOf(entries, query, (entry) => entry.path);
-  return { path, entries: items, next_after };
+  return { path, entries: items, next_after, truncated: more && next_after === null };
 }
