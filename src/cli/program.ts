@@ -205,6 +205,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .argument("<agent>", AGENT)
     .argument("[query...]", "words to look for; they are matched by their stems, best first")
     .option("--path <file>", "show this file, as `memory` lists it")
+    .option("--limit <n>", "so many sections, at most 100; about three pages of them if left out")
     .action(
       does(async (call, agent: string, query: string[], options: object) =>
         (await import("./commands/memory.ts")).memory(call, agent, query, options),

@@ -33,7 +33,7 @@ export interface Situation {
   triggers: Triggers;
 }
 
-export const SITUATION_VERSION = 13;
+export const SITUATION_VERSION = 14;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {

@@ -285,7 +285,16 @@ export const memorySearchSchema = z.strictObject({
   limit: z.int().min(1).max(100).optional(),
 });
 export const memoryFoundSchema = z.object({
-  results: z.array(z.object({ path: z.string(), headings: z.array(z.string()), text: z.string(), score: z.number() })),
+  results: z.array(
+    z.object({
+      path: z.string(),
+      headings: z.array(z.string()),
+      from_line: z.int(),
+      to_line: z.int(),
+      text: z.string(),
+      score: z.number(),
+    }),
+  ),
 });
 
 export const createTriggerSchema = z.strictObject({

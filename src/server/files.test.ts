@@ -50,6 +50,8 @@ test("the files of an agent are listed page by page and sent as they are", async
       {
         path: "knowledge/chips.md",
         headings: ["Chips"],
+        from_line: 1,
+        to_line: 3,
         text: expect.stringContaining("faster"),
         score: expect.any(Number),
       },

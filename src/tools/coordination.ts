@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { contractSchema } from "../protocol/index.ts";
-import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
+import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 /** What the coordinator may do with its team; the runtime stands behind it and answers in words. */
 export interface CoordinationPort {
@@ -59,7 +59,13 @@ const stageOfRoles = z.object({
 });
 export type StageOfRoles = z.infer<typeof stageOfRoles>;
 
-export function coordinationTools(port: CoordinationPort): Tool[] {
+/** Whether somebody who ends a run without a word of what it taught them is asked for one. */
+export interface ReflectionPort {
+  /** True at most once a run. */
+  asksBeforeEnd(): boolean;
+}
+
+export function coordinationTools(port: CoordinationPort, reflection?: ReflectionPort): Tool[] {
   return [
     defineTool({
       name: "spawn_worker",
@@ -117,29 +123,66 @@ export function coordinationTools(port: CoordinationPort): Tool[] {
       parameters: z.object({}),
       run: async () => port.stageStatus(),
     }),
-    endingTool("finish", "The goal is met: end the run with a summary for the human.", "summary", port),
+    endingTool("finish", "The goal is met: end the run with a summary for the human.", "summary", port, reflection),
     endingTool(
       "conclude",
       "End the collaboration with its final output, which is written to _output.md.",
       "output",
       port,
+      reflection,
     ),
   ];
 }
 
-function endingTool(toolName: string, description: string, field: string, port: CoordinationPort): Tool {
+/** What is asked of somebody who forgot to say what the run taught them; also how it is known that they were asked. */
+export const WHAT_DID_YOU_LEARN = "Before the run ends: what did it teach you that a later run should know?";
+
+/** Models give what a schema calls required; who leaves it out all the same is not refused for it. */
+const endings = {
+  summary: endingOf("summary"),
+  output: endingOf("output"),
+};
+
+function endingOf(field: "summary" | "output") {
+  return z
+    .object({
+      [field]: z.string().min(1).describe("The answer, for the human."),
+      learned: z
+        .string()
+        .max(4000)
+        .optional()
+        .describe(
+          "What this run taught you that a later one should know: what worked, what did not, what your human likes. Kept in your memory. Empty if nothing.",
+        ),
+    })
+    .meta({ required: [field, "learned"] });
+}
+
+function endingTool(
+  toolName: string,
+  description: string,
+  field: "summary" | "output",
+  port: CoordinationPort,
+  reflection: ReflectionPort | undefined,
+): Tool {
   return defineTool({
     name: toolName,
     description,
     guidance: `Ends the run. Call it once, when the goal is met and the results are in files.
 - The ${field} answers the goal in plain words and names the files that hold the results.
+- Say in learned what a later run should know: it is written to your memory.
 - Refused while nodes are still being worked on.`,
     repeatable: true,
-    parameters: z.object({ [field]: z.string().min(1).describe("The answer, for the human.") }),
-    async run(args) {
+    parameters: endings[field],
+    async run({ [field]: summary = "", learned }) {
       const why = port.unfinished();
       if (why) return { ok: false, content: `Not finished: ${why}` };
-      return { content: "Finished.", ending: { kind: "finished", summary: args[field] ?? "" } };
+      if (learned === undefined && reflection?.asksBeforeEnd())
+        return refusal(
+          `${WHAT_DID_YOU_LEARN} Call ${toolName} again with it as \`learned\`, empty if there is nothing.`,
+        );
+      const lesson = learned?.trim() ? { learned: learned.trim() } : {};
+      return { content: "Finished.", ending: { kind: "finished", summary, ...lesson } };
     },
   });
 }

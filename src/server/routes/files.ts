@@ -12,6 +12,8 @@ import { answerZip } from "../zip-answer.ts";
 
 const MOST_LISTED = 10_000;
 const ANSWER_TOKENS = 8000;
+/** Without a limit of the client's. */
+const LEAST_FOUND = 10;
 const MOST_FOUND = 20;
 
 type Query = z.output<typeof filesQuery>;
@@ -84,10 +86,12 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
         response: answers(memoryFoundSchema),
       },
     },
-    async ({ params, body: { query, limit = MOST_FOUND } }) => {
+    async ({ params, body: { query, limit } }) => {
       const files = agentMemoryFiles((await agents.log(params.id)).dir);
-      const found = await searchMemory(files, query, { tokens: ANSWER_TOKENS });
-      return { results: found.slice(0, limit).map((each) => ({ ...each, headings: [...each.headings] })) };
+      const found = await searchMemory(files, query, { tokens: ANSWER_TOKENS, least: limit ?? LEAST_FOUND });
+      return {
+        results: found.slice(0, limit ?? MOST_FOUND).map((each) => ({ ...each, headings: [...each.headings] })),
+      };
     },
   );
 }
