@@ -11,25 +11,25 @@ export function createEventReader(): EventReader {
   let rest = "";
   let data: string | null = null;
 
-  function line(text: string, onData: (data: string) => void): void {
-    if (text === "") {
+  function line(text: string, start: number, end: number, onData: (data: string) => void): void {
+    if (start === end) {
       if (data !== null) onData(data);
       data = null;
-    } else if (text.startsWith("data:")) {
-      const value = text.slice(text[5] === " " ? 6 : 5);
+    } else if (text.startsWith("data:", start)) {
+      const value = text.slice(start + (text[start + 5] === " " ? 6 : 5), end);
       data = data === null ? value : `${data}\n${value}`;
     }
   }
 
   return {
     push(bytes, onData) {
-      rest += decoder.decode(bytes, { stream: true });
+      const text = rest + decoder.decode(bytes, { stream: true });
       let start = 0;
-      for (let end = rest.indexOf("\n"); end >= 0; end = rest.indexOf("\n", start)) {
-        line(rest.slice(start, rest[end - 1] === "\r" ? end - 1 : end), onData);
+      for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
+        line(text, start, end > start && text[end - 1] === "\r" ? end - 1 : end, onData);
         start = end + 1;
       }
-      rest = rest.slice(start);
+      rest = text.slice(start);
     },
   };
 }
