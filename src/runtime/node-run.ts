@@ -69,8 +69,9 @@ export async function runNode(
   await writeStatus(dir, "running", `By ${worker.spawned.name}.`).catch(() => {});
 
   async function prepare(): Promise<void> {
-    await createWorkerFolder(home, { name, identity, memory });
-    if (node.status === "assigned") await writeIdentity(home, identity);
+    const added = await createWorkerFolder(home, { name, identity, memory });
+    // A brief that was given since then replaces the one before.
+    if (node.status === "assigned" && !added.has("identity.md")) await writeIdentity(home, identity);
     if (node.status === "assigned" && node.reopened) await reopenPublish(dir);
     // A publish that was prepared but never recorded has left the files read-only.
     if (node.status === "running") await undoPublish(dir);
