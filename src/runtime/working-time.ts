@@ -33,7 +33,7 @@ export function ringAfter(
     if (!fact.type.startsWith("worker.")) return;
     if (cannotWork()) rest();
     else if (!alarm) run();
-  });
+  }, "all but turns");
   run();
   return () => {
     unsubscribe();

@@ -264,7 +264,7 @@ function opensByDescriptor(): boolean {
 
 function enterChild(folder: Folder, name: string): Folder {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-  return { fd: openAt(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path: join(folder.path, name) };
+  return { fd: openAt(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path: `${folder.path}/${name}` };
 }
 
 function openAt(folder: Folder, name: string, flags: number, mode?: number): number {
@@ -287,7 +287,7 @@ function childPath(folder: Folder, name: string): string {
   if (name === "" || name === "." || name === ".." || name.includes("/") || name.includes("\0")) {
     throw new WalkTrouble("bad_name", join(folder.path, "?"));
   }
-  return join(selfPath(folder), name);
+  return `${selfPath(folder)}/${name}`;
 }
 
 function selfPath(folder: Folder): string {
