@@ -184,7 +184,7 @@ export async function makeFolderAside(folder: Folder, name: string): Promise<voi
 }
 
 function giveChildTo(folder: Folder, name: string): void {
-  if (!isRoot()) return;
+  if (!isRoot() || ownerOf(folder).uid === 0) return;
   const made = enterChild(folder, name);
   try {
     giveTo(folder, made.fd);
