@@ -10,7 +10,7 @@ test.each([
   ["from the beginning", ""],
   ["behind a byte order mark", "\uFEFF"],
 ])("server-sent events, %s, do not depend on where the bytes are cut", (_, mark) => {
-  const text = `${mark}: comment\r\nevent: x\r\ndata: {"a":"x\uFEFFé€😀"}\r\n\r\ndata:two\ndata: lines\n\nid: 7\n\ndata: [DONE]\n\ndata: cut off`;
+  const text = `${mark}data: one\n\n: comment\r\nevent: x\r\ndata: {"a":"x\uFEFFé€😀"}\r\n\r\ndata:two\ndata: lines\n\nid: 7\n\ndata: [DONE]\n\ndata: cut off`;
   const bytes = new TextEncoder().encode(text);
   const everywhere = [...bytes.keys()];
 
@@ -21,7 +21,7 @@ test.each([
       const borders = [0, ...cuts.sort((a, b) => a - b), bytes.length];
       for (let at = 1; at < borders.length; at++)
         reader.push(bytes.subarray(borders[at - 1], borders[at]), (data) => heard.push(data));
-      expect(heard).toEqual(['{"a":"x\uFEFFé€😀"}', "two\nlines", "[DONE]"]);
+      expect(heard).toEqual(["one", '{"a":"x\uFEFFé€😀"}', "two\nlines", "[DONE]"]);
     }),
     { examples: [[everywhere]] },
   );
