@@ -8,7 +8,8 @@ import {
   waitingWork,
 } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type RunId, type WorkerId } from "../protocol/index.ts";
-import { fullName, idOf, NAMES } from "./first-names.ts";
+import { fullName, NAMES } from "./first-names.ts";
+import { idOf } from "./names.ts";
 
 /**
  * Who takes what now. Pure: the same situation always gives the same answer.
