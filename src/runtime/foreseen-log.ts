@@ -40,7 +40,7 @@ export function foreseen(
       return appended;
     },
     follow: (after, signal) => log.follow(after, signal),
-    subscribe: (listener) => log.subscribe(listener),
+    subscribe: (listener, of) => log.subscribe(listener, of),
     read: async (range) => recent.read(range) ?? log.read(range),
     conversation: (file) => log.conversation(file),
     entriesBefore: (file, limit, before) => log.entriesBefore(file, limit, before),

@@ -1,5 +1,5 @@
 import { COORDINATOR, HUMAN, type NewFact } from "../protocol/index.ts";
-import { idOf } from "./people.ts";
+import { idOf } from "./names.ts";
 import type { TeamPorts } from "./team-ports.ts";
 
 interface Candidate {

@@ -4,7 +4,7 @@ import type { Reconvening, StageOfRoles } from "../tools/coordination.ts";
 import { refusal, type ToolOutput } from "../tools/tool.ts";
 import { problemHiring, spawned } from "./hiring.ts";
 import type { Members } from "./members.ts";
-import { idOf } from "./people.ts";
+import { idOf } from "./names.ts";
 import { agreedContract, type PartialContract } from "./team-limits.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 

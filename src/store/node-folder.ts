@@ -23,11 +23,12 @@ export async function createNodeFolder(
   });
 }
 
-export async function createWorkerFolder(
+/** Tells which files were not there before. */
+export function createWorkerFolder(
   dir: string,
   worker: { name: string; identity: string; memory?: string },
-): Promise<void> {
-  await createFolder(dir, {
+): Promise<ReadonlySet<string>> {
+  return createFolder(dir, {
     folders: [],
     files: {
       "identity.md": `${worker.identity.trim()}\n`,
@@ -77,22 +78,26 @@ export async function rewrite(dir: string, name: string, content: string): Promi
 async function createFolder(
   dir: string,
   { folders, files }: { folders: string[]; files: Record<string, string> },
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
+  const added = new Set<string>();
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const folder = openFolder(dir, []);
   try {
     for (const name of folders) await makeFolderAside(folder, name);
-    for (const [name, content] of Object.entries(files)) await addFile(folder, name, content);
+    for (const [name, content] of Object.entries(files)) if (await addFile(folder, name, content)) added.add(name);
   } finally {
     closeFolder(folder);
   }
+  return added;
 }
 
 /** An empty file that should not be empty is one that a crash cut off. */
-async function addFile(folder: Folder, name: string, content: string): Promise<void> {
+async function addFile(folder: Folder, name: string, content: string): Promise<boolean> {
   const bytes = Buffer.from(content);
-  if ((await addWhole(folder, name, bytes)) || content === "") return;
-  if (glance(folder, name)?.size === 0n) await writeWhole(folder, name, bytes, "unsynced");
+  if (await addWhole(folder, name, bytes)) return true;
+  if (content === "" || glance(folder, name)?.size !== 0n) return false;
+  await writeWhole(folder, name, bytes, "unsynced");
+  return true;
 }
 
 function specOf({ id, task, deliverables, refs }: Parameters<typeof createNodeFolder>[1]): string {

@@ -117,6 +117,23 @@ test("a follower that is ahead of the log hears nothing until the log has passed
   stop.abort();
 });
 
+test("who has no use for turns hears of everything else, in order", async () => {
+  const { log } = await newAgent();
+  const heard: string[] = [];
+  const all: string[] = [];
+  const unsubscribe = log.subscribe((fact) => heard.push(fact.type), "all but turns");
+  log.subscribe((fact) => all.push(fact.type));
+  const who = { worker_id: "alice", node_id: null };
+  const called: NewFact = { type: "model.called", data: { ...who, model: "m/m", turn: 1 } };
+  const tool: NewFact = { type: "tool.called", data: { ...who, call_id: "c", tool: "look", gist: "" } };
+  await log.append({ facts: [paused, called, tool, stopped("human")] }).durable;
+  unsubscribe();
+  await log.append({ facts: [paused] }).durable;
+
+  expect(heard).toEqual(["agent.paused", "agent.stopped"]);
+  expect(all).toEqual(["agent.paused", "model.called", "tool.called", "agent.stopped", "agent.paused"]);
+});
+
 test("subscribers are told once it is on disk, before the appender", async () => {
   const { log } = await newAgent();
   const order: string[] = [];

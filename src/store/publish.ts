@@ -1,4 +1,4 @@
-import { fchmodSync, fsync } from "node:fs";
+import { fchmodSync, fdatasync, fsync } from "node:fs";
 import { promisify } from "node:util";
 import type { PublishedFile } from "../protocol/index.ts";
 import { contentOf, sha256Of } from "./content.ts";
@@ -11,6 +11,7 @@ import {
   glance,
   makeFolderAside,
   moveFolderIn,
+  openBelow,
   openFile,
   openFolder,
   removeIn,
@@ -53,9 +54,9 @@ export async function finishPublish(
   { verify = false } = {},
 ): Promise<void> {
   await inFolder(dir, [], async (node) => {
-    if (!(await holds(dir, "published", files, verify))) {
-      if (!(await holds(dir, "scratch", files, verify))) throw new PublishLost(dir, files);
-      await discardLitter(dir);
+    if (!(await holds(node, "published", files, verify))) {
+      if (!(await holds(node, "scratch", files, verify))) throw new PublishLost(dir, files);
+      discardLitter(node);
       await moveFolderIn(node, "scratch", "published");
     }
     await makeFolderAside(node, "scratch");
@@ -111,6 +112,7 @@ export class PublishLost extends Error {
 export const MAX_PUBLISHED_FILES = 2000;
 const MAX_DEPTH = 32;
 const sync = promisify(fsync);
+const syncData = promisify(fdatasync);
 
 interface Survey {
   /** Parents before their children. */
@@ -215,7 +217,8 @@ async function seal(folder: Folder, name: string): Promise<{ sha256: string; byt
   }
   try {
     fchmodSync(first.fd, first.executable ? 0o500 : 0o400);
-    await sync(first.fd);
+    // What makes it read-only is on disk with the rename at the latest: that is synced too, and comes after it.
+    await syncData(first.fd);
     return await sha256Of(first.fd);
   } finally {
     first.close();
@@ -224,24 +227,29 @@ async function seal(folder: Folder, name: string): Promise<{ sha256: string; byt
 
 /** Is every file of the manifest here? Sees to it that they are read-only. */
 async function holds(
-  dir: string,
+  node: Folder,
   place: "scratch" | "published",
   files: readonly PublishedFile[],
   verify: boolean,
 ): Promise<boolean> {
   for (const { path, bytes, sha256 } of files) {
-    const names = path.split("/");
+    const parts = path.split("/");
+    const name = parts.pop() ?? "";
     try {
-      const same = await inFolder(dir, [place, ...names.slice(0, -1)], async (folder) => {
-        const file = openFile(folder, names.at(-1) ?? "");
+      const folder = openBelow(node, place, parts);
+      try {
+        // Nearly always everything is in one of the two: to look costs less than to fail.
+        if (!glance(folder, name)) return false;
+        const file = openFile(folder, name);
         try {
           fchmodSync(file.fd, file.executable ? 0o500 : 0o400);
-          return file.size === bytes && (!verify || (await sha256Of(file.fd)).sha256 === sha256);
+          if (file.size !== bytes || (verify && (await sha256Of(file.fd)).sha256 !== sha256)) return false;
         } finally {
           file.close();
         }
-      });
-      if (!same) return false;
+      } finally {
+        closeFolder(folder);
+      }
     } catch (error) {
       if (error instanceof WalkTrouble) return false;
       throw error;
@@ -251,11 +259,13 @@ async function holds(
 }
 
 /** File browsers leave these in any folder a person opens, and a rename only replaces an empty one. */
-async function discardLitter(dir: string): Promise<void> {
+function discardLitter(node: Folder): void {
+  if (!glance(node, "published")) return;
+  const published = openBelow(node, "published", []);
   try {
-    await inFolder(dir, ["published"], async (published) => removeIn(published, ".DS_Store"));
-  } catch (error) {
-    if (!(error instanceof WalkTrouble && error.kind === "missing")) throw error;
+    if (glance(published, ".DS_Store")) removeIn(published, ".DS_Store");
+  } finally {
+    closeFolder(published);
   }
 }
 

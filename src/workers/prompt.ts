@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ToolSpec } from "../models/model.ts";
@@ -7,14 +8,22 @@ export type PromptName = "soul" | "operating-rules" | "worker-rules" | "memory-f
 export type Prompts = (name: PromptName) => Promise<string>;
 
 export function promptsOf(home: string): Prompts {
-  return async (name) => (await textOrNone(join(home, "prompts", `${name}.md`))) ?? readFile(builtIn(name), "utf8");
+  return async (name) => (await textOrNone(join(home, "prompts", `${name}.md`))) ?? builtIn(name);
 }
 
-function builtIn(name: PromptName): string {
-  return join(import.meta.dirname, "prompts", `${name}.md`);
+const builtIns = new Map<PromptName, Promise<string>>();
+
+/** Part of the program: read once. */
+function builtIn(name: PromptName): Promise<string> {
+  const text = builtIns.get(name) ?? readFile(join(import.meta.dirname, "prompts", `${name}.md`), "utf8");
+  builtIns.set(name, text);
+  text.catch(() => builtIns.delete(name));
+  return text;
 }
 
 async function textOrNone(path: string): Promise<string | undefined> {
+  // Nearly nobody has one, and to be told so by a failed read costs each worker more than a look.
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   try {
     return await readFile(path, "utf8");
   } catch (error) {

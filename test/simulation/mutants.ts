@@ -50,7 +50,7 @@ export const mutants: Mutant[] = [
   {
     bug: "what somebody has not read when they end is not forwarded",
     edits: [
-      edit("runtime/node-run.ts", "    ...forwardedMail(who, outcome, soon()),\n", ""),
+      edit("runtime/node-run.ts", "(reader) => reader === who.worker_id", "() => false"),
       edit("runtime/assigning.ts", ", ...strandedMail(soon())]", "]"),
     ],
   },
