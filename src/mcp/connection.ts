@@ -269,13 +269,12 @@ export class Connection {
     this.#notBefore = this.#ports.now() + Math.min(pause, LONGEST_PAUSE_MS);
   }
 
-  /** A process tells best itself. */
+  /** A process that ended tells best itself. */
   #whyOf(error: unknown): string {
     const transport = this.#transport;
-    const process = transport instanceof StdioTransport ? transport : null;
-    const last = process?.stderr.split("\n").at(-1);
-    const why = process?.ended ?? messageOf(error);
-    return bounded(last ? `${why}; its last words: ${last}` : why);
+    if (!(transport instanceof StdioTransport) || transport.ended === null) return bounded(messageOf(error));
+    const last = transport.stderr.split("\n").at(-1);
+    return bounded(last ? `${transport.ended}; its last words: ${last}` : transport.ended);
   }
 }
 

@@ -32,6 +32,7 @@ export class StdioTransport implements Transport {
   readonly #gone = Promise.withResolvers<void>();
   #child: ChildProcess | undefined;
   #ended: string | null = null;
+  #isClosing = false;
 
   constructor(server: StdioServer) {
     this.#server = server;
@@ -46,7 +47,7 @@ export class StdioTransport implements Transport {
     return this.#stderr.text().trim();
   }
 
-  /** How it ended, or null. */
+  /** How it ended by itself, or null. */
   get ended(): string | null {
     return this.#ended;
   }
@@ -67,7 +68,7 @@ export class StdioTransport implements Transport {
       reject(error);
     });
     child.once("exit", (code, signal) => {
-      this.#ended ??= signal ? `it was ended by ${signal}` : `it exited with code ${code}`;
+      if (!this.#isClosing) this.#ended ??= signal ? `it was ended by ${signal}` : `it exited with code ${code}`;
       const heard = setTimeout(() => this.#over(), LAST_WORDS_MS);
       child.once("close", () => {
         clearTimeout(heard);
@@ -79,8 +80,7 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
-    if (!stdin || this.#ended !== null)
-      throw new Error(`The server is gone: ${this.#ended ?? "it was never started"}.`);
+    if (!stdin || this.#ended !== null) throw new Error(`The server is gone: ${this.#ended ?? "it is closed"}.`);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
     await promise;
@@ -89,6 +89,7 @@ export class StdioTransport implements Transport {
   async close(): Promise<void> {
     const child = this.#child;
     if (!child?.pid) return;
+    this.#isClosing = true;
     child.stdin?.end();
     if (await this.#goneWithin(GRACE_MS)) return;
     this.#kill("SIGTERM");
