@@ -101,9 +101,8 @@ export class Connection {
         return resultText(this.name, result);
       } catch (error) {
         signal.throwIfAborted();
-        // It was begun anew and knows nothing of us: nothing was run.
-        const isForgotten = error instanceof SdkHttpError && error.status === 404 && !isLast;
-        if (!isForgotten) return this.#failed(client, tool, error);
+        // It was begun anew and knows nothing of us: nothing was run, and we greet it again.
+        if (isLast || !isForgotten(error)) return this.#failed(client, tool, error);
         await this.#drop(client, "It has forgotten us.");
       }
     }
@@ -284,6 +283,11 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", stop));
+}
+
+/** 404 by the book, 400 in practice. */
+function isForgotten(error: unknown): boolean {
+  return error instanceof SdkHttpError && (error.status === 404 || error.status === 400);
 }
 
 function messageOf(error: unknown): string {
