@@ -20,18 +20,20 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   const catalog =
     instead.catalog ??
     createCatalog({ env: settings.env, config: settings.config, sleep: clock.sleep, now: clock.now, random });
-  const { tools, check } = equip(settings);
+  const { tools, foreignTools, check, close } = equip(settings, clock);
   const runtime = new Runtime(settings, {
     store,
     catalog,
     clock,
     random,
     tools,
+    foreignTools,
     check,
     pid: process.pid,
     callbacks: {},
     ...instead,
   });
+  if (settings.config.mcp_servers) runtime.attach({ hear: () => {}, close });
   const traces = tracesUrl(settings.env);
   if (traces) runtime.attach(await startTelemetry(traces, settings.env, clock.now));
   return runtime;

@@ -43,6 +43,7 @@ export interface RuntimePorts {
   clock: Clock;
   random(): number;
   tools: House["tools"];
+  foreignTools: House["foreignTools"];
   check: House["check"];
   pid: number;
   /** What triggers may have called, by name. */
@@ -260,7 +261,7 @@ export class Runtime {
   }
 
   #house(): House {
-    const { catalog, clock, random, tools, check, pid } = this.#ports;
+    const { catalog, clock, random, tools, foreignTools, check, pid } = this.#ports;
     const { home, config } = this.#settings;
     return {
       prompts: promptsOf(home),
@@ -268,6 +269,7 @@ export class Runtime {
       clock,
       pid,
       tools,
+      foreignTools,
       model: (id) => catalog.model(id),
       callbacks: this.#ports.callbacks,
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,

@@ -69,7 +69,10 @@ export async function coordinate(
   const cycles = new Cycles(mailbox, place);
   const reflection = reflectionOn(run.id, begun, place);
   const hands = toolsFor(run, team, scope, mailbox, cycles, reflection, model, place);
-  const tools = new Toolbox(onlyThese(hands, allowed, cycles.isEndless ? ["checkpoint", "finish"] : ["finish"]));
+  const foreign = await place.foreignTools(ACTOR, place);
+  const tools = new Toolbox(onlyThese(hands, allowed, cycles.isEndless ? ["checkpoint", "finish"] : ["finish"]), () =>
+    onlyThese(foreign(), allowed, []),
+  );
   const toolbox = cycles.isEndless ? noticingRepeats(tools, PATIENT_IN_CYCLES) : noticingRepeats(tools);
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {

@@ -50,13 +50,14 @@ export async function workOnNode(
   const cursor = begun?.cursor ?? (node.reopened ? 0 : assigned);
   const on = { node: node.id, told: Math.max(lastCursor(stored), assigned) };
   const mailbox = await Mailbox.open(log, worker.id, cursor, place.now, on);
-  const hands = single
-    ? []
-    : [place.now().agent.created.tools, worker.spawned.tools].reduce<Tool[]>(
-        (tools, names) => onlyThese(tools, names, ["publish", "checkpoint", "read_ref"]),
-        toolsFor(node, actor, scope, port, mailbox, team, model, place),
-      );
-  const toolbox = noticingRepeats(new Toolbox(hands));
+  const allowed = (tools: readonly Tool[]) =>
+    [place.now().agent.created.tools, worker.spawned.tools].reduce<readonly Tool[]>(
+      (left, names) => onlyThese(left, names, ["publish", "checkpoint", "read_ref"]),
+      tools,
+    );
+  const hands = single ? [] : allowed(toolsFor(node, actor, scope, port, mailbox, team, model, place));
+  const foreign = single ? () => [] : await place.foreignTools(actor, place);
+  const toolbox = noticingRepeats(new Toolbox(hands, () => allowed(foreign())));
   const past = begun ?? (await beginAssignment(node, worker, scope, toolbox, actor, cursor, place));
   try {
     const job = {
@@ -109,14 +110,19 @@ function toolsFor(
 
 /**
  * The tools an agent was given bind everyone in it, and a worker may be hired with fewer. What one needs to take up and
- * to end one's work one always has.
+ * to end one's work one always has. `mcp__SERVER` stands for all tools of a server.
  */
 export function onlyThese(
-  tools: Tool[],
+  tools: readonly Tool[],
   names: readonly string[] | null | undefined,
   always: readonly string[],
-): Tool[] {
-  return names ? tools.filter(({ spec: { name } }) => names.includes(name) || always.includes(name)) : tools;
+): readonly Tool[] {
+  if (!names) return tools;
+  const servers = names.filter((name) => name.startsWith("mcp__")).map((name) => `${name}__`);
+  return tools.filter(
+    ({ spec: { name } }) =>
+      names.includes(name) || always.includes(name) || servers.some((server) => name.startsWith(server)),
+  );
 }
 
 /** A role of seed 000 has done its part with its checkpoint; anybody else goes on. */
