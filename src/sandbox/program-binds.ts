@@ -10,7 +10,10 @@ import { SandboxFailure } from "./sandbox.ts";
  *
  * F1. Only files of programs are shown: never a folder that holds the user's home.
  */
-export async function programBinds(command: string, path: string): Promise<ProgramBinds> {
+export async function programBinds(
+  [command, ...args]: readonly [string, ...string[]],
+  path: string,
+): Promise<ProgramBinds> {
   const found = await locate(command, path);
   const read = new Set<string>();
   const nodeFolder = dirname(process.execPath);
@@ -23,6 +26,8 @@ export async function programBinds(command: string, path: string): Promise<Progr
   };
   const interpreter = await interpreterOf(await show(found), path);
   if (interpreter) await show(interpreter);
+  // A script may be given to its interpreter by hand.
+  for (const arg of args) if (isAbsolute(arg) && (await isFile(arg))) await show(arg);
   if (!system.some((folder) => isBelow(nodeFolder, folder))) read.add(nodeFolder);
   return { command: found, read: [...read], path: [nodeFolder, ...(interpreter ? [dirname(interpreter)] : [])] };
 }
@@ -52,8 +57,10 @@ async function locate(command: string, path: string): Promise<string> {
   throw new SandboxFailure(`The program ${command} was not found. Install it, or give its whole path in config.json.`);
 }
 
+const isFile = async (file: string) => (await stat(file).catch(() => null))?.isFile() === true;
+
 const isProgram = async (file: string) =>
-  (await stat(file).catch(() => null))?.isFile() === true &&
+  (await isFile(file)) &&
   access(file, constants.X_OK).then(
     () => true,
     () => false,

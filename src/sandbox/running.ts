@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
 import { allGone, type First, firstInside, programInside } from "./inside.ts";
@@ -11,8 +12,8 @@ import { type Limits, SandboxFailure } from "./sandbox.ts";
 /**
  * Starts a program in a confining one, as `runProcess` does with a command, and hands out its streams.
  *
- * S1. What the confining program says before the program begins is the reason of a failure; from then on every byte is
- *     the program's own, and nothing is read that nobody takes.
+ * S1. What the confining program says where the program never begins is the reason of the failure. Otherwise every byte
+ *     is the program's own: none is lost, and no more are read than are taken.
  * S2. Asked to end, it is the program that gets SIGTERM, not what confines it. After the grace everything gets SIGKILL,
  *     and output that nobody takes is let go: `stop` is over within the grace and a second, whatever runs inside.
  * S3. When it ended, nothing inside is alive, also what holds no stream of ours.
@@ -25,6 +26,7 @@ export async function startProgram(
 ): Promise<Running> {
   program.signal.throwIfAborted();
   const child = spawnLaunch(launch, "pipe");
+  const [stdout, stderr] = [taken(child.stdout), taken(child.stderr)];
   const begun = new BegunProgram(child, launch);
   const kill = () => begun.kill();
   program.signal.addEventListener("abort", kill);
@@ -36,17 +38,22 @@ export async function startProgram(
   });
   // Whoever started it may look at its end later, or never.
   ended.catch(() => {});
-  if (!(await begun.ready)) throw await whyNot(child, launch, program.signal, ended);
-  const [stdin, stdout, stderr] = [child.stdin as Writable, taken(child.stdout), taken(child.stderr)];
-  return { pid: child.pid as number, stdin, stdout, stderr, ended, stop: (graceMs) => begun.stop(graceMs) };
+  if (!(await begun.ready)) throw await whyNot(stdout, stderr, launch, program.signal, ended);
+  const [pid, stdin] = [child.pid as number, child.stdin as Writable];
+  return { pid, stdin, stdout, stderr, ended, stop: (graceMs) => begun.stop(graceMs) };
 }
 
-/** Its streams are still untouched. */
-async function whyNot(child: ChildProcess, launch: Launch, stop: AbortSignal, ended: Promise<Ended>): Promise<unknown> {
+async function whyNot(
+  stdout: Readable,
+  stderr: Readable,
+  launch: Launch,
+  stop: AbortSignal,
+  ended: Promise<Ended>,
+): Promise<unknown> {
   const complaint = new Output(4_000);
-  child.stdout?.resume();
-  child.stderr?.on("data", (chunk: Buffer) => complaint.push(chunk));
-  const { code, signal } = await ended;
+  stdout.resume();
+  stderr.on("data", (chunk: Buffer) => complaint.push(chunk));
+  const [{ code, signal }] = await Promise.all([ended, once(stderr, "end")]);
   if (stop.aborted) return stop.reason;
   return new SandboxFailure(failureText("program", launch.program, code, signal, complaint.text()));
 }
