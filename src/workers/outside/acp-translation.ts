@@ -81,8 +81,10 @@ export class AcpTranslation {
 
   /** Asked for leave. `ours` needs none. */
   wanted(id: string, { toolCall }: WirePermission): { ours: boolean; events: OutsideEvent[] } {
-    const events = [...this.#wordsAreOver(), ...this.#callChanged({ ...toolCall, status: undefined })];
     const call = this.#call(toolCall);
+    // What it was called with stands before what the question makes of it.
+    const rawInput = isEmpty(call.wire.rawInput) ? toolCall.rawInput : undefined;
+    const events = [...this.#wordsAreOver(), ...this.#callChanged({ ...toolCall, status: undefined, rawInput })];
     if (call.ours && this.#quirks.attests) return { ours: true, events };
     const gist = gistOf(toolCall, call.tool);
     const wants = {
