@@ -73,6 +73,7 @@ class AcpSession implements OutsideSession {
   readonly #parts: Parts;
   readonly #translation: AcpTranslation;
   readonly #gone = new AbortController();
+  readonly #goneEarly = aborted(this.#gone.signal);
   readonly #wants = new Map<string, Wish>();
   readonly #kept: Kept;
   /** What the agent is to be told next, in order. */
@@ -106,7 +107,6 @@ class AcpSession implements OutsideSession {
   }
 
   async say(text: string): Promise<void> {
-    if (this.events.ended) throw new Error("The program has ended: start it again to say something to it.");
     this.#isHeld = false;
     if (this.#canSteer && this.#turn === "running" && this.#unsaid.length === 0) {
       this.#steering = this.#steering.then(() => this.#steer(text));
@@ -155,6 +155,7 @@ class AcpSession implements OutsideSession {
   async #live(): Promise<void> {
     const { running, job } = this.#parts;
     let connection: ClientConnection | undefined;
+    this.#goneEarly.catch(() => {});
     void running.ended.then(() => this.#gone.abort(new Error("The program has ended.")));
     try {
       connection = await this.#connect();
@@ -224,13 +225,14 @@ class AcpSession implements OutsideSession {
   async #nextTurn(agent: ClientContext): Promise<void> {
     while (this.#unsaid.length === 0 || this.#isHeld) {
       this.#said = Promise.withResolvers();
-      await Promise.race([this.#said.promise, aborted(this.#gone.signal)]);
+      await Promise.race([this.#said.promise, this.#goneEarly]);
     }
     const prompt = promptOf(this.#unsaid.join("\n\n"));
     this.#unsaid.length = 0;
     this.#turn = "running";
     this.#translation.begin();
     const { events, isWhole } = await this.#prompt(agent, prompt);
+    this.events.push(...events.filter(({ kind }) => kind !== "rested"));
     await this.#steering;
     this.#turn = "none";
     this.#withdraw();
@@ -241,7 +243,7 @@ class AcpSession implements OutsideSession {
     await this.#keep();
     if (hasFailed(events)) this.#isHeld = true;
     const goesOn = this.#unsaid.length > 0 && !this.#isHeld;
-    this.events.push(...events.filter(({ kind }) => kind !== "rested" || !goesOn));
+    if (!goesOn) this.events.push(...events.filter(({ kind }) => kind === "rested"));
   }
 
   async #prompt(agent: ClientContext, prompt: unknown): Promise<{ events: OutsideEvent[]; isWhole: boolean }> {
@@ -260,7 +262,7 @@ class AcpSession implements OutsideSession {
   async #later(text: string): Promise<void> {
     this.#unsaid.push(text);
     this.#said.resolve();
-    if (this.#turn !== "none") await this.#keep();
+    if (this.#turn !== "none" || this.events.ended) await this.#keep();
   }
 
   async #steer(text: string): Promise<void> {
@@ -314,8 +316,12 @@ class AcpSession implements OutsideSession {
     this.#wants.clear();
   }
 
-  #keep(): Promise<void> {
-    return this.#parts.record.write({ ...this.#kept, unsaid: [...this.#unsaid] });
+  async #keep(): Promise<void> {
+    try {
+      await this.#parts.record.write({ ...this.#kept, unsaid: [...this.#unsaid] });
+    } catch (error) {
+      this.#note(`What is known of its session could not be kept: ${reasonOf(error)}`);
+    }
   }
 
   #note(text: string): void {
