@@ -85,7 +85,7 @@ function argvOf({ profile, words }: OutsideJob): [string, ...string[]] {
 /** It wrote its result just before we were ended, and nobody has seen it: it need not run again. */
 async function isDone({ cwd }: OutsideJob, kept: Kept): Promise<boolean> {
   const result = await readWritten(cwd, "_result.md");
-  return result !== undefined && result.isLineEnded && result.stamp !== kept.result;
+  return result?.isLineEnded === true && result.stamp !== kept.result;
 }
 
 function endedWell(): Running {

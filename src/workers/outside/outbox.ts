@@ -92,21 +92,21 @@ function entriesIn(content: Buffer, how: Settling): { entries: { entry: OutboxEn
 }
 
 function entryOf(text: string): OutboxEntry | undefined {
-  const lines = text
+  const plain = text
     .replace(/^\uFEFF/, "")
     .replaceAll("\r\n", "\n")
-    .trim()
-    .split("\n");
-  const [head = "", ...rest] = lines.filter((line, nth) => nth > 1 || !/^FROM:/i.test(line));
-  if (lines.join("").trim() === "") return undefined;
+    .trim();
+  if (plain === "") return undefined;
+  const [head = "", ...rest] = plain.replace(/^(FROM:.*\n)+/i, "").split("\n");
   const { name, value } = /^(?<name>TO|SUGGEST):(?<value>.*)$/i.exec(head)?.groups ?? {};
-  const body = rest.join("\n").trim();
+  const body = rest.join("\n").replace(/^(\s*\n)+|\s+$/g, "");
   if (name?.toUpperCase() === "SUGGEST") {
     const words = [value?.trim(), body].filter(Boolean).join("\n");
     return words === "" ? { kind: "unclear", text } : { kind: "suggestion", text: words };
   }
   const to = value?.trim() ?? "";
-  return to === "" || body === "" ? { kind: "unclear", text } : { kind: "message", to, text: body };
+  const words = body.replace(/^(FROM:.*(\n|$))+/i, "");
+  return to === "" || words === "" ? { kind: "unclear", text } : { kind: "message", to, text: words };
 }
 
 function sha(bytes: Uint8Array): string {
