@@ -8,7 +8,7 @@ import type { Running } from "../../sandbox/program.ts";
 import { appendTo, changedAt, PROTOCOL_FILES, putFile, readPart, removeFile } from "../../store/foreign-folder.ts";
 import { EventQueue } from "./event-queue.ts";
 import { linesOf } from "./lines.ts";
-import { EMPTY_OUTBOX, outboxStateSchema, type Settling, type Taken, takeEntries } from "./outbox.ts";
+import { EMPTY_OUTBOX, MAX_ENTRIES, outboxStateSchema, type Settling, type Taken, takeEntries } from "./outbox.ts";
 import { ProgramRecord } from "./program-record.ts";
 import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "./session.ts";
 
@@ -134,9 +134,11 @@ class AutonomousSession implements OutsideSession {
   #seen: Kept;
   #dealt: Kept;
   readonly #after = new Map<OutsideEvent, Partial<Kept>>();
+  #isLookDue = false;
   #looking: Promise<void> = Promise.resolve();
   #settles = new AbortController();
   #lastWords = "";
+  readonly #noted = new Set<string>();
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
@@ -189,7 +191,10 @@ class AutonomousSession implements OutsideSession {
 
   #changed(): void {
     if (this.#closing) return;
-    void this.#look("growing", false);
+    if (!this.#isLookDue) {
+      this.#isLookDue = true;
+      void this.#look("growing", false);
+    }
     this.#settles.abort();
     this.#settles = new AbortController();
     const { clock } = this.#parts;
@@ -210,6 +215,8 @@ class AutonomousSession implements OutsideSession {
   }
 
   async #lookNow(how: Settling, isOver: boolean): Promise<void> {
+    await this.events.room();
+    if (how === "growing") this.#isLookDue = false;
     await this.#lookAtOutbox(how);
     if (how === "growing") return;
     const { cwd } = this.#parts.job;
@@ -224,8 +231,9 @@ class AutonomousSession implements OutsideSession {
   async #lookAtOutbox(how: Settling): Promise<void> {
     const content = await readPart(this.#parts.job.cwd, "_outbox.md", 0, MAX_OUTBOX);
     if (!content) return;
-    if (content.length === MAX_OUTBOX) this.#note("_outbox.md is too large: what comes later in it is not read.");
-    const { taken, state } = takeEntries(content, this.#seen.outbox, how);
+    if (content.length === MAX_OUTBOX) this.#noteOnce("_outbox.md is too large: what comes later in it is not read.");
+    const { taken, state, isFull } = takeEntries(content, this.#seen.outbox, how);
+    if (isFull) this.#noteOnce(`It has sent ${MAX_ENTRIES} messages by _outbox.md. What follows is not sent.`);
     for (const letter of taken) this.#send(letter);
     this.#seen = { ...this.#seen, outbox: state };
   }
@@ -277,6 +285,11 @@ class AutonomousSession implements OutsideSession {
     if (lines.length > 0) this.#note(lines.join("\n"));
   }
 
+  #noteOnce(text: string): void {
+    if (!this.#noted.has(text)) this.#note(text);
+    this.#noted.add(text);
+  }
+
   #note(text: string): void {
     if (!this.#closing) this.events.push({ kind: "noted", text });
   }
@@ -284,7 +297,7 @@ class AutonomousSession implements OutsideSession {
 
 /** So long without a change, a file is taken to be whole. */
 const SETTLED_MS = 300;
-const MAX_OUTBOX = 8 * 1024 * 1024;
+const MAX_OUTBOX = 1024 * 1024;
 const MAX_SUMMARY = 32 * 1024;
 const MAX_LINE = 64 * 1024;
 const MAX_WORDS = 4000;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { EMPTY_OUTBOX, type OutboxEntry, type OutboxState, type Settling, takeEntries } from "./outbox.ts";
+import { EMPTY_OUTBOX, MAX_ENTRIES, type OutboxEntry, type OutboxState, type Settling, takeEntries } from "./outbox.ts";
 
 test("an entry is a line TO: name, words, and a line ---; SUGGEST is for the coordinator", () => {
   const text = "TO: Alice\nThe bridge is up.\n\nSee bridge.md\n---\nSUGGEST: measure chip B\nIt may be faster.\n---\n";
@@ -82,6 +82,14 @@ test("what was not dealt with when we crashed is taken again, under the same id,
       expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
     }),
   );
+});
+
+test("a program that writes without end is heard up to a bound, soon", () => {
+  const flood = Buffer.from(Array.from({ length: 300_000 }, (_, nth) => `TO: Al\n${nth}\n---\n`).join(""));
+  const { taken, isFull, state } = takeEntries(flood, EMPTY_OUTBOX, "growing");
+  expect([taken.length, isFull]).toEqual([MAX_ENTRIES, true]);
+  const more = Buffer.concat([flood, Buffer.from("TO: Al\nstill here\n---\n")]);
+  expect(takeEntries(more, state, "growing").taken).toEqual([]);
 });
 
 test("no bytes make it throw, and it never takes more than there is", () => {

@@ -7,38 +7,47 @@ import { z } from "zod";
  * U1. An entry is taken once and whole, however the file grows, and in the order of the file. The last one waits for its `---`.
  * U2. Who it is from is not for the program to say: a line `FROM:` is dropped.
  * U3. A file that was written anew is believed once it has `settled`; entries that were in it before are not taken again.
- * U4. The same entry at the same place has the same id, whatever was forgotten in between.
+ * U4. A program that writes without end costs a bounded time and is heard up to `MAX_ENTRIES`.
+ * U5. The same entry at the same place has the same id, whatever was forgotten in between.
  */
-export function takeEntries(
-  content: Buffer,
-  state: OutboxState,
-  how: Settling,
-): { taken: Taken[]; state: OutboxState } {
+export function takeEntries(content: Buffer, state: OutboxState, how: Settling): Look {
   const isGrown = content.length >= state.bytes && sha(content.subarray(0, state.bytes)) === state.sha;
-  if (!isGrown && how === "growing") return { taken: [], state };
+  if (!isGrown && how === "growing") return { taken: [], state, isFull: false };
   const from = isGrown ? state.bytes : 0;
-  const { entries, bytes } = entriesIn(content.subarray(from), how);
   const before = isGrown ? {} : { ...state.in_file };
   const inFile: Counts = isGrown ? { ...state.in_file } : {};
   const ever: Counts = { ...state.ever };
   const taken: Taken[] = [];
-  for (const { entry, end } of entries) {
+  // Told on as it grows: hashing all of the file for each entry would let a long file hold up everybody.
+  const hash = createHash("sha256").update(content.subarray(0, from));
+  let hashed = from;
+  const upTo = (end: number): OutboxState => {
+    hash.update(content.subarray(hashed, end));
+    hashed = end;
+    return { bytes: end, sha: hash.copy().digest("hex"), in_file: { ...inFile }, ever: { ...ever } };
+  };
+  let left = MAX_ENTRIES - Object.values(ever).reduce((sum, count) => sum + count, 0);
+  let upto = from;
+  for (const { entry, end } of entriesIn(content.subarray(from), how)) {
+    upto = from + end;
+    if (!entry) continue;
     const key = sha(Buffer.from(JSON.stringify(entry))).slice(0, 16);
-    inFile[key] = (inFile[key] ?? 0) + 1;
     const known = before[key] ?? 0;
+    if (known === 0 && left-- <= 0) return { taken, state: upTo(content.length), isFull: true };
+    inFile[key] = (inFile[key] ?? 0) + 1;
     if (known > 0) {
       before[key] = known - 1;
       continue;
     }
     const nth = ever[key] ?? 0;
     ever[key] = nth + 1;
-    const upto = from + end;
-    const after = { bytes: upto, sha: sha(content.subarray(0, upto)), in_file: { ...inFile }, ever: { ...ever } };
-    taken.push({ id: `outbox-${key}-${nth}`, entry, after });
+    taken.push({ id: `outbox-${key}-${nth}`, entry, after: upTo(upto) });
   }
-  const upto = from + bytes;
-  return { taken, state: { bytes: upto, sha: sha(content.subarray(0, upto)), in_file: inFile, ever } };
+  return { taken, state: upTo(upto), isFull: false };
 }
+
+/** More than this nobody has to say in one piece of work; what follows is dropped. */
+export const MAX_ENTRIES = 1000;
 
 /** `growing`: it may be in the middle of writing. `settled`: it paused. `closed`: it has ended well and writes no more. */
 export type Settling = "growing" | "settled" | "closed";
@@ -47,6 +56,13 @@ export type OutboxEntry =
   | { kind: "message"; to: string; text: string }
   | { kind: "suggestion"; text: string }
   | { kind: "unclear"; text: string };
+
+export interface Look {
+  taken: Taken[];
+  state: OutboxState;
+  /** It has said more than anybody may. */
+  isFull: boolean;
+}
 
 export interface Taken {
   id: string;
@@ -70,26 +86,29 @@ export type OutboxState = z.infer<typeof outboxStateSchema>;
 
 export const EMPTY_OUTBOX: OutboxState = { bytes: 0, sha: sha(Buffer.alloc(0)), in_file: {}, ever: {} };
 
-function entriesIn(content: Buffer, how: Settling): { entries: { entry: OutboxEntry; end: number }[]; bytes: number } {
-  const entries: { entry: OutboxEntry; end: number }[] = [];
+/** One after the other, so that who has heard enough reads no further. */
+function* entriesIn(content: Buffer, how: Settling): Generator<{ entry: OutboxEntry | undefined; end: number }> {
   let begin = 0;
-  let at = 0;
-  const take = (to: number, end: number) => {
-    const entry = entryOf(content.subarray(begin, to).toString("utf8"));
-    if (entry) entries.push({ entry, end });
-    begin = end;
-  };
-  while (at < content.length) {
+  for (let at = content.indexOf(END); at >= 0; ) {
     const newline = content.indexOf(10, at);
     const isTorn = newline < 0;
     const end = isTorn ? content.length : newline + 1;
-    const line = content.subarray(at, isTorn ? end : newline).toString("utf8");
-    if (line.trimEnd() === "---" && (!isTorn || how !== "growing")) take(at, end);
-    at = end;
+    const isLine = at === 0 || content[at - 1] === 10;
+    if (
+      isLine &&
+      (!isTorn || how !== "growing") &&
+      content.toString("utf8", at, Math.min(end, at + 8)).trimEnd() === END
+    ) {
+      yield { entry: entryOf(content.toString("utf8", begin, at)), end };
+      begin = end;
+    }
+    at = isTorn ? -1 : content.indexOf(END, end);
   }
-  if (how === "closed" && begin < content.length) take(content.length, content.length);
-  return { entries, bytes: begin };
+  if (how === "closed" && begin < content.length)
+    yield { entry: entryOf(content.toString("utf8", begin)), end: content.length };
 }
+
+const END = "---";
 
 function entryOf(text: string): OutboxEntry | undefined {
   const plain = text
