@@ -15,7 +15,7 @@ import { webSearchTool } from "../tools/web-search.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
 import { memoryTools } from "../workers/memories.ts";
 import { systemClock } from "./clock.ts";
-import { idOf } from "./people.ts";
+import { idOf } from "./names.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 
 export interface Equipment {
