@@ -16,6 +16,8 @@ import { type Settings, SettingsError } from "./settings.ts";
 export interface Equipment {
   tools(scope: Scope, actor: Actor, model: Model, record: Recorder): Tool[];
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
+  /** The one sandbox of the house, opened by whoever needs it first. */
+  sandbox(): Promise<Sandbox>;
   check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
 }
 
@@ -43,6 +45,7 @@ export function equip({ env, config }: Settings): Equipment {
   ];
   return {
     tools,
+    sandbox,
     async check(command, scope, signal) {
       const tool = shellTool({ sandbox, binds: () => scope.binds(), env: { SCRATCH: scope.cwd } });
       const output = await tool.run({ command }, signal);

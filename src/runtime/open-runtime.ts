@@ -7,6 +7,7 @@ import type { Store } from "../store/store.ts";
 import { channelsOf } from "./channels.ts";
 import { systemClock } from "./clock.ts";
 import { equip } from "./equipment.ts";
+import { outsidePlace } from "./outside.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 import { startTelemetry, tracesUrl } from "./telemetry.ts";
@@ -20,7 +21,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   const catalog =
     instead.catalog ??
     createCatalog({ env: settings.env, config: settings.config, sleep: clock.sleep, now: clock.now, random });
-  const { tools, check } = equip(settings);
+  const { tools, check, sandbox } = equip(settings);
   const runtime = new Runtime(settings, {
     store,
     catalog,
@@ -28,6 +29,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     random,
     tools,
     check,
+    outside: outsidePlace(settings, { sandbox, price: (model, usage) => catalog.cost(model, usage) }),
     pid: process.pid,
     callbacks: {},
     ...instead,
