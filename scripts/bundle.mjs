@@ -15,6 +15,7 @@ const bundle = await rolldown({
     index: "src/index.ts",
     testing: "src/testing/index.ts",
     "inner-ports": "src/sandbox/inner-ports.ts",
+    "mcp-bridge": "src/workers/outside/mcp-bridge.ts",
     "web-page-thread": "src/tools/web-page-thread.ts",
   },
   platform: "node",
