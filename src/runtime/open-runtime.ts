@@ -29,7 +29,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     random,
     tools,
     check,
-    outside: outsidePlace(settings, { sandbox, price: (model, usage) => catalog.cost(model, usage) }),
+    outside: outsidePlace(settings, { sandbox, clock, price: (model, usage) => catalog.cost(model, usage) }),
     pid: process.pid,
     callbacks: {},
     ...instead,

@@ -170,6 +170,12 @@ export class Runtime {
     }
   }
 
+  /** Throws, with advice, for a model that no worker can have here. A worker may also be a program. */
+  checkWorkerModel(id: string): void {
+    if (isOutsideModel(id)) this.#ports.outside.program(CLAUDE_CODE);
+    else this.#ports.catalog.resolve(id);
+  }
+
   agent(id: AgentId): Promise<Agent> {
     return this.#agents.get(id, (log) => Agent.open(log, this.#house()));
   }
@@ -263,7 +269,7 @@ export class Runtime {
       callbacks: this.#ports.callbacks,
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       approveStages: config.approve_stages ?? false,
-      checkModel: (id) => void (isOutsideModel(id) ? outside.program(CLAUDE_CODE) : catalog.resolve(id)),
+      checkModel: (id) => this.checkWorkerModel(id),
       checkPrices: (...models) => this.checkPrices(...models),
       check,
       outside,

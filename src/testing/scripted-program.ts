@@ -37,6 +37,7 @@ export function scriptedPrograms(...plays: Play[]): ScriptedPrograms {
       void program.perform(play);
       return program;
     },
+    makeHome: async () => {},
     async start(stay) {
       tools.set(stay.cwd, stay.tools);
       const ended = Promise.withResolvers<Ended>();

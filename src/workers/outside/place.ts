@@ -12,6 +12,8 @@ export interface OutsidePlace {
   program(name: string): ProgramProfile;
   /** Speaks the language of its kind. */
   adapter(kind: ProgramProfile["kind"]): Promise<Adapter>;
+  /** Makes its home, with what the profile shares with it; one that is there stays as it is. */
+  makeHome(profile: ProgramProfile, home: string): Promise<void>;
   /** Starts a program in the sandbox; it finds the tools at its door, and nobody else does. */
   start(stay: Stay): Promise<Housed>;
   /** What a model call of a program has cost, as far as prices are known; null otherwise. */

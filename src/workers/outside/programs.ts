@@ -1,4 +1,5 @@
 import type { Config, FactOf, ProgramProfile } from "../../protocol/index.ts";
+import { acpLaunch } from "./acp-launch.ts";
 
 /** The programs we know. Others, and other ways to run these, come from `programs` in config.json. */
 export const KNOWN_PROGRAMS: Readonly<Record<string, ProgramProfile>> = {
@@ -11,33 +12,9 @@ export const KNOWN_PROGRAMS: Readonly<Record<string, ProgramProfile>> = {
     quirks: "claude",
     about: "Claude Code: a strong coding agent with a shell and files of its own.",
   },
-  codex: {
-    kind: "acp",
-    command: ["codex-acp"],
-    env: ["OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"],
-    share: [".codex/auth.json"],
-    hosts: ["api.openai.com", "chatgpt.com"],
-    quirks: "codex",
-    about: "Codex: OpenAI's coding agent.",
-  },
-  gemini: {
-    kind: "acp",
-    command: ["gemini", "--acp"],
-    env: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"],
-    share: [".gemini/oauth_creds.json", ".gemini/google_accounts.json"],
-    hosts: ["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
-    quirks: "gemini",
-    about: "Gemini CLI: Google's coding agent.",
-  },
-  opencode: {
-    kind: "acp",
-    command: ["opencode", "acp"],
-    env: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"],
-    share: [".local/share/opencode/auth.json"],
-    hosts: ["api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com", "openrouter.ai", "models.dev"],
-    quirks: "opencode",
-    about: "opencode: an open coding agent that works with many providers.",
-  },
+  codex: acpLaunch.codex.profile,
+  gemini: acpLaunch.gemini.profile,
+  opencode: acpLaunch.opencode.profile,
 };
 
 type Hired = Pick<FactOf<"worker.spawned">["data"], "kind" | "model" | "program">;

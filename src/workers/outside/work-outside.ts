@@ -1,7 +1,6 @@
-import { join } from "node:path";
 import { hasEnded, type NodeState, openBelow, type WorkerState } from "../../projections/index.ts";
 import { type NewFact, NO_USAGE, type Outcome, type ProgramProfile, type UserEntry } from "../../protocol/index.ts";
-import { workerDir } from "../../store/paths.ts";
+import { programHome } from "../../store/paths.ts";
 import { beginAssignment } from "../assignment.ts";
 import { outcomeOf } from "../carry-out.ts";
 import { publishAnswer } from "../publishing.ts";
@@ -156,14 +155,18 @@ class Sitting {
     await this.#allowance.rest();
   }
 
+  get #home(): string {
+    return programHome(this.#place.log.dir, this.#node.spec.run_id, this.#worker.id);
+  }
+
   #jobFor(system: string): Omit<OutsideJob, "words" | "resume"> {
-    const { scope, actor } = this.#desk;
+    const { scope } = this.#desk;
     return {
       profile: this.#profile,
       system,
       model: modelFor(this.#worker.spawned),
       cwd: scope.cwd,
-      home: join(workerDir(this.#place.log.dir, this.#node.spec.run_id, actor.worker_id), "program"),
+      home: this.#home,
       start: (launch) => this.#start(launch),
     };
   }
@@ -171,8 +174,15 @@ class Sitting {
   async #start(launch: Parameters<OutsideJob["start"]>[0]) {
     const { scope, actor } = this.#desk;
     const { cwd, ...binds } = scope.binds();
-    const home = join(workerDir(this.#place.log.dir, this.#node.spec.run_id, actor.worker_id), "program");
-    const stay = { profile: this.#profile, tools: this.#tools, binds, cwd, home, launch, signal: this.#signal };
+    const stay = {
+      profile: this.#profile,
+      tools: this.#tools,
+      binds,
+      cwd,
+      home: this.#home,
+      launch,
+      signal: this.#signal,
+    };
     const running = await this.#place.outside.start(stay);
     this.#pid = running.pid;
     const usual = running.sandbox === "unsafe" ? "ask" : "allow";
@@ -191,6 +201,7 @@ class Sitting {
     this.#state = "busy";
     this.#alive();
     const adapter = await this.#place.outside.adapter(this.#profile.kind);
+    await this.#place.outside.makeHome(this.#profile, this.#home);
     this.#signal.throwIfAborted();
     this.#session = await adapter(job);
     this.#minutes.thinks();
