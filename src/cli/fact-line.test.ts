@@ -70,6 +70,8 @@ const EACH: { [T in FactType]: DataOf<T> } = {
   "worker.idle": { worker_id: "ann" },
   "worker.waiting": { ...ann, for: "human" },
   "worker.stopped": { worker_id: "ann" },
+  "worker.session": { ...ann, node_id: "node-1", session_id: "s-1" },
+  "worker.permitted": { worker_id: "ann", tool: "Bash" },
   "worker.checkpointed": { ...ann, summary: "Half." },
   "message.sent": { message_id: "message-1", from: "ann", to: "human", text: "Hello", file: "m.md", hops: 1 },
   "message.received": { message_id: "message-1", by: "human" },

@@ -103,6 +103,10 @@ function peopleWordsOf(fact: Fact): string | undefined {
     case "worker.waiting":
       // Alone, it does not tell a team that works from the sleep between two cycles.
       return `${onNode(fact.data)} ${fact.data.for === "news" ? "waits for news" : waitingWords(fact.data)}`;
+    case "worker.session":
+      return `${onNode(fact.data)}: ${fact.data.session_id}`;
+    case "worker.permitted":
+      return `${fact.data.worker_id}: ${fact.data.tool}`;
     case "worker.checkpointed":
       return `${onNode(fact.data)}: ${headline(fact.data.summary)}`;
     case "message.sent": {

@@ -26,6 +26,7 @@ import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
 import { writeHistory, writeRefs } from "../store/run-files.ts";
 import type { Batch } from "../store/store.ts";
 import { workOnNode } from "../workers/harnessed.ts";
+import { workOutside } from "../workers/outside/work-outside.ts";
 import { pastOf, wordsOn } from "../workers/past.ts";
 import { BudgetExhausted } from "../workers/purse.ts";
 import type { Colleagues, Workplace } from "../workers/workplace.ts";
@@ -136,12 +137,13 @@ async function oneTry(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const bounded = contract ? { ...place, maxTurns: Math.min(place.maxTurns, contract.max_iterations_per_node) } : place;
-  if (!contract) return workOnNode(node, worker, team, bounded, signal);
+  const work = worker.spawned.kind === "harnessed" ? workOnNode : workOutside;
+  if (!contract) return work(node, worker, team, bounded, signal);
   const over = new AbortController();
   const resting = () => cannotWork(worker.id, node.spec.run_id, place.now());
   const stop = ringAfter(contract.timeout_seconds * 1000, resting, place, () => over.abort(new Error("out of time")));
   try {
-    const outcome = await workOnNode(node, worker, team, bounded, AbortSignal.any([signal, over.signal]));
+    const outcome = await work(node, worker, team, bounded, AbortSignal.any([signal, over.signal]));
     const late = outcome.kind === "stopped" && over.signal.aborted && !signal.aborted;
     return late ? { kind: "abandoned", error: `Not done within ${contract.timeout_seconds} s.` } : outcome;
   } finally {

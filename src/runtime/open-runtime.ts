@@ -7,6 +7,7 @@ import type { Store } from "../store/store.ts";
 import { channelsOf } from "./channels.ts";
 import { systemClock } from "./clock.ts";
 import { equip } from "./equipment.ts";
+import { outsidePlace } from "./outside.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 import { startTelemetry, tracesUrl } from "./telemetry.ts";
@@ -20,7 +21,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   const catalog =
     instead.catalog ??
     createCatalog({ env: settings.env, config: settings.config, sleep: clock.sleep, now: clock.now, random });
-  const { tools, foreignTools, check, close } = equip(settings, clock);
+  const { tools, foreignTools, check, sandbox, close } = equip(settings, clock);
   const runtime = new Runtime(settings, {
     store,
     catalog,
@@ -29,6 +30,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     tools,
     foreignTools,
     check,
+    outside: outsidePlace(settings, { sandbox, clock, price: (model, usage) => catalog.cost(model, usage) }),
     pid: process.pid,
     callbacks: {},
     ...instead,

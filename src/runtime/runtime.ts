@@ -7,6 +7,7 @@ import { isForWantOfRoom } from "../store/disk.ts";
 import { DiskFullError } from "../store/errors.ts";
 import { createAgentFolder, removeAgentFolder } from "../store/node-folder.ts";
 import type { AgentLog, Store } from "../store/store.ts";
+import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
 import { promptsOf } from "../workers/prompt.ts";
 import { Agent } from "./agent.ts";
 import { Caretaker, ENOUGH_ROOM } from "./caretaker.ts";
@@ -45,6 +46,7 @@ export interface RuntimePorts {
   tools: House["tools"];
   foreignTools: House["foreignTools"];
   check: House["check"];
+  outside: House["outside"];
   pid: number;
   /** What triggers may have called, by name. */
   callbacks: Callbacks;
@@ -122,7 +124,8 @@ export class Runtime {
     const { store, catalog, random } = this.#ports;
     // Nobody wants an agent that cannot think: a wrong model or a missing key is said before anything is made.
     await catalog.model(order.model);
-    if (order.worker_model) await catalog.model(order.worker_model);
+    if (order.worker_model && isOutsideModel(order.worker_model)) this.#ports.outside.program(CLAUDE_CODE);
+    else if (order.worker_model) await catalog.model(order.worker_model);
     if (order.budget_usd !== undefined) await this.checkPrices(order.model, order.worker_model);
     const id = newAgentId(random);
     using name = await this.#nameFor(order);
@@ -172,12 +175,19 @@ export class Runtime {
   /** A budget can only be kept where prices are known. */
   async checkPrices(...models: (string | undefined)[]): Promise<void> {
     for (const id of models) {
-      if (id === undefined || (await this.#ports.catalog.cost(id, { ...NO_USAGE, input: 1000, output: 1000 })) !== null)
-        continue;
+      // A program says itself what it has cost, and is stopped by it.
+      if (id === undefined || isOutsideModel(id)) continue;
+      if ((await this.#ports.catalog.cost(id, { ...NO_USAGE, input: 1000, output: 1000 })) !== null) continue;
       throw new UnpricedModel(
         `No price is known for ${id}, so a budget could not be kept. Say it in config.json ("models": {"${id}": {"prices": {"input": …, "output": …}}}, USD for a million tokens), or leave the budget out.`,
       );
     }
+  }
+
+  /** Throws, with advice, for a model that no worker can have here. A worker may also be a program. */
+  checkWorkerModel(id: string): void {
+    if (isOutsideModel(id)) this.#ports.outside.program(CLAUDE_CODE);
+    else this.#ports.catalog.resolve(id);
   }
 
   agent(id: AgentId): Promise<Agent> {
@@ -261,7 +271,7 @@ export class Runtime {
   }
 
   #house(): House {
-    const { catalog, clock, random, tools, foreignTools, check, pid } = this.#ports;
+    const { catalog, clock, random, tools, foreignTools, check, outside, pid } = this.#ports;
     const { home, config } = this.#settings;
     return {
       prompts: promptsOf(home),
@@ -274,9 +284,10 @@ export class Runtime {
       callbacks: this.#ports.callbacks,
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       approveStages: config.approve_stages ?? false,
-      checkModel: (id) => void catalog.resolve(id),
+      checkModel: (id) => this.checkWorkerModel(id),
       checkPrices: (...models) => this.checkPrices(...models),
       check,
+      outside,
       channels: this.#channels,
       random,
       hadNoRoom: (id) => this.#caretaker.lookAfter(id),

@@ -8,6 +8,7 @@ import {
   waitingWork,
 } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type RunId, type WorkerId } from "../protocol/index.ts";
+import { hiredAs } from "../workers/outside/programs.ts";
 import { fullName, NAMES } from "./first-names.ts";
 import { idOf } from "./names.ts";
 
@@ -90,6 +91,7 @@ function hire(now: Situation, run_id: RunId, hired: Set<WorkerId>, facts: NewFac
   const worker_id = idOf(name);
   hired.add(worker_id);
   const { worker_model } = now.agent.created;
-  facts.push({ type: "worker.spawned", data: { run_id, worker_id, name, kind: "harnessed", model: worker_model } });
+  const hiring = hiredAs({ model: worker_model }, () => "claude_code");
+  facts.push({ type: "worker.spawned", data: { run_id, worker_id, name, ...hiring } });
   return worker_id;
 }

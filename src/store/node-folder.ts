@@ -2,7 +2,15 @@ import { mkdir, rm } from "node:fs/promises";
 import { closeFolder, type Folder, glance, makeFolderAside, openFolder } from "./walk.ts";
 import { addWhole, rewriteWhole, writeWhole } from "./whole-file.ts";
 
-export { finishPublish, type Prepared, preparePublish, recoverPublish, reopenPublish, undoPublish } from "./publish.ts";
+export {
+  finishPublish,
+  type Prepared,
+  preparePublish,
+  problemPublishing,
+  recoverPublish,
+  reopenPublish,
+  undoPublish,
+} from "./publish.ts";
 
 /**
  * The folders of seed 002 §1.0. Making one again adds what is missing and changes nothing that is there, so recovery

@@ -48,6 +48,11 @@ export async function preparePublish(dir: string, deliverables: readonly string[
   return { ok: true, files: files.sort((a, b) => (a.path < b.path ? -1 : 1)) };
 }
 
+/** Why this cannot be published as it is, or undefined. Looks only. */
+export function problemPublishing(dir: string, deliverables: readonly string[]): string | undefined {
+  return reasonAgainst(survey(dir), deliverables);
+}
+
 export type Prepared = { ok: true; files: PublishedFile[] } | { ok: false; reason: string };
 
 /** After the fact is on disk: the one rename. With `verify` every hash is computed again before. */

@@ -5,6 +5,8 @@ import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 /** What the coordinator may do with its team; the runtime stands behind it and answers in words. */
 export interface CoordinationPort {
   spawn(order: NewWorker): Promise<ToolOutput>;
+  /** Programs that can be hired instead of a model, with why not where they cannot. */
+  programs(): readonly { name: string; about: string; missing: string | null }[];
   assign(nodeId: string, worker: string): Promise<ToolOutput>;
   /** Board and roster, as they are: a page of them, from a node's number on if one is given. */
   board(from?: number): string;
@@ -21,14 +23,16 @@ const name = z
   .regex(/^\p{L}[\p{L}\p{M}' -]{0,38}$/u, "a person's name, e.g. Alice")
   .describe("A person's name, unique in the run.");
 const model = z.string().optional().describe("provider/model; the team's usual one if left out.");
+const program = z.string().optional().describe("A program to hire instead of a model of ours; see the guide.");
 const tools = z.array(z.string()).optional().describe("Tool names to enable; all if left out.");
 const contract = contractSchema.partial().optional().describe("Limits of the stage; the usual ones if left out.");
 
 const newWorker = z.object({
   name,
-  type: z.enum(["harnessed"]).default("harnessed"),
+  type: z.enum(["harnessed", "autonomous"]).optional().describe("autonomous: a program, which you name."),
   identity: z.string().default("").describe("Who they are and what they are good at."),
   model,
+  program,
   tools,
   memory: z.string().max(8000).default("").describe("What they should know before their first node."),
 });
@@ -51,6 +55,7 @@ const stageOfRoles = z.object({
         title: z.string().min(1).describe("e.g. Market Analyst"),
         prompt: z.string().min(1).describe("The whole brief: what to do and what to write."),
         model,
+        program,
         tools,
       }),
     )
@@ -72,7 +77,7 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
       description: "Hire a worker by name, with an identity, a model, tools and prepared memory of your choice.",
       guidance: `Workers are hired by themselves when work is waiting; hire one yourself when it matters who does it.
 - A strong model for hard, open work; a cheap one for narrow work you have spelled out.
-- They keep their memory from node to node within the run.`,
+- They keep their memory from node to node within the run.${programsIn(port)}`,
       repeatable: false,
       parameters: newWorker,
       run: (order) => port.spawn(order),
@@ -132,6 +137,15 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
       reflection,
     ),
   ];
+}
+
+function programsIn(port: CoordinationPort): string {
+  const programs = port.programs();
+  const lines = programs.filter(({ missing }) => missing === null).map(({ name, about }) => `  - ${name}: ${about}`);
+  const others = programs.filter(({ missing }) => missing !== null).map(({ name }) => name);
+  const missing = others.length > 0 ? `\n  Not installed here: ${others.join(", ")}.` : "";
+  if (lines.length === 0) return "";
+  return `\n- With program you hire an agent that thinks and works by itself, with tools of its own; model is then a name that it knows, or left out.\n${lines.join("\n")}${missing}`;
 }
 
 /** What is asked of somebody who forgot to say what the run taught them; also how it is known that they were asked. */

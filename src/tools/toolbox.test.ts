@@ -62,6 +62,7 @@ test("after a crash an order for work is never given twice; what ends the same h
       board: () => "",
       reconvene: nobody,
       launch: nobody,
+      programs: () => [],
       stageStatus: () => "",
       unfinished: () => null,
     }),
@@ -91,7 +92,7 @@ test.each([
   const nobody = () => Promise.reject(new Error("not called"));
   let open: string | null = "node-1 is running. Wait for the news.";
   const port = { spawn: nobody, assign: nobody, reconvene: nobody, launch: nobody };
-  const looks = { board: () => "", stageStatus: () => "", unfinished: () => open };
+  const looks = { board: () => "", programs: () => [], stageStatus: () => "", unfinished: () => open };
   const toolbox = new Toolbox(coordinationTools({ ...port, ...looks }));
   const ask = () => toolbox.run({ type: "call", id: "c", name, args: { [field]: "80" } }, never);
   const refused = await ask();

@@ -6,6 +6,7 @@ import type { SchedulePort } from "../tools/schedule.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
 import type { Actor, Recorder } from "./carry-out.ts";
+import type { OutsidePlace } from "./outside/place.ts";
 import type { Prompts } from "./prompt.ts";
 
 /** What every kind of worker is given by the runtime. */
@@ -26,6 +27,8 @@ export interface Workplace extends Recorder {
   timeZone: string;
   /** What the coordinator may have happen later. */
   schedule: SchedulePort;
+  /** Programs that think for themselves. */
+  outside: OutsidePlace;
 }
 
 /** What a worker on a node may ask of the rest of its team. */

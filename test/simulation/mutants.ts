@@ -56,7 +56,7 @@ export const mutants: Mutant[] = [
   },
   mutant(
     "a message from before the worker began is lost",
-    "workers/harnessed.ts",
+    "workers/taking-up.ts",
     '"assigned_seq" in node ? node.assigned_seq : place.now().seq',
     "place.now().seq",
   ),

@@ -136,8 +136,8 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
     const model = body.model ?? (await runtime.catalog.chooseDefault()).model;
     const worker_model = body.worker_model ?? settings.env.AGIRAPH_WORKER_MODEL ?? settings.config.worker_model;
     const budget_usd = body.budget_usd ?? settings.config.budget_usd;
-    checkModel("model", model);
-    if (worker_model) checkModel("worker_model", worker_model);
+    checkModel("model", () => void runtime.catalog.resolve(model));
+    if (worker_model) checkModel("worker_model", () => runtime.checkWorkerModel(worker_model));
     if (project !== undefined) await checkProject(project);
     return {
       goal,
@@ -154,9 +154,9 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
   }
 
   /** A name that cannot be used here is said before anything is made, with what the catalog advises. */
-  function checkModel(field: string, name: string): void {
+  function checkModel(field: string, check: () => void): void {
     try {
-      runtime.catalog.resolve(name);
+      check();
     } catch (error) {
       throw new Refused(400, "unusable_model", `${field}: ${error instanceof Error ? error.message : String(error)}`);
     }

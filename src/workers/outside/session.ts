@@ -44,8 +44,14 @@ export type OutsideEvent =
     }
   /** One model call of its own, or all of a turn, as fine as the program says. Counts, never totals. */
   | { kind: "used"; model: string; usage: Usage; cost_usd: number | null }
-  /** Its turn is over and it waits to be spoken to. */
-  | { kind: "rested"; how: "done" | "cancelled" | "failed" | "refused"; words: string; retryable?: boolean }
+  /** Its turn is over and it waits to be spoken to. `cost_usd`: what all of the turn has cost, where the program says so. */
+  | {
+      kind: "rested";
+      how: "done" | "cancelled" | "failed" | "refused";
+      words: string;
+      retryable?: boolean;
+      cost_usd?: number;
+    }
   /** Something for the log that a person may want: a warning, a retry, a line on stderr. */
   | { kind: "noted"; text: string }
   | { kind: "exited"; code: number | null; signal: string | null; exceeded: "memory" | "disk" | null };
