@@ -53,6 +53,20 @@ test("where a server holds the home, every command goes through it, and the serv
   expect((await server.ended).code).toBe(0);
 });
 
+test("who looks on at a server that is killed is told so, and how to go on", async () => {
+  await scripted([{ text: "I think.", gate: "thought", calls: [] }]);
+  const server = await serving();
+  const looking = new CliProcess(["run", "Paint the house", "--model", "ollama/test"], options());
+  onTestFinished(() => looking.signal("SIGKILL"));
+  await looking.saw("in the server at");
+  server.signal("SIGKILL");
+  const { code, stderr } = await looking.ended;
+  expect({ code, last: stderr.trimEnd().split("\n").at(-1) }).toEqual({
+    code: 1,
+    last: expect.stringMatching(/^✗ The server at \S+ has gone\. .* or with `agiraph resume agent-\w+`\.$/),
+  });
+});
+
 test("the token is made at the first start, for its owner's eyes; a link made with it logs a browser in", async () => {
   await scripted([]);
   const server = await serving();

@@ -1,5 +1,6 @@
 import { createCatalog } from "../models/catalog.ts";
 import type { Clock } from "../protocol/clock.ts";
+import type { AgentId } from "../protocol/index.ts";
 import { codeOf } from "../store/disk.ts";
 import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
@@ -33,7 +34,8 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     ...instead,
   });
   const traces = tracesUrl(settings.env);
-  if (traces) runtime.attach(await startTelemetry(traces, settings.env, clock.now));
+  const nameOf = (id: AgentId) => runtime.opened(id)?.now.agent.created.name;
+  if (traces) runtime.attach(await startTelemetry(traces, settings.env, { now: clock.now, nameOf }));
   return runtime;
 }
 
