@@ -39,11 +39,12 @@ test("the client speaks to the server in types, and a refusal says which field i
 
 test("a server that is not there is said to be so, and why", async () => {
   const house = await startServer({ coordinator: script() });
-  const client = new ApiClient({ url: house.url, token: TOKEN });
+  const { url } = house;
+  const client = new ApiClient({ url, token: TOKEN });
   await house[Symbol.asyncDispose]();
   await expect(client.agents()).rejects.toMatchObject({
     name: "UnreachableServer",
-    message: expect.stringMatching(new RegExp(`^The server at ${house.url} cannot be reached: .*ECONNREFUSED`)),
+    message: expect.stringMatching(new RegExp(`^The server at ${url} cannot be reached: .*ECONNREFUSED`)),
   });
 });
 
