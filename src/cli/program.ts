@@ -87,6 +87,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .command("token")
     .description("print the API's token")
     .option("--link", "a link that logs a browser in, once; the server must be running")
+    .option("--new", "make another one; the old one and all logins end. The server must not be running")
     .action(does(async (call, options: object) => (await import("./commands/token.ts")).token(call, options)));
 
   program

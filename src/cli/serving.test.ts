@@ -53,7 +53,23 @@ test("where a server holds the home, every command goes through it, and the serv
   expect((await server.ended).code).toBe(0);
 });
 
-test("the token is made at the first start, for its owner's eyes; a link made with it logs a browser in", async () => {
+test("who looks on at a server that is killed is told so, and how to go on", async () => {
+  await scripted([{ text: "I think.", gate: "thought", calls: [] }]);
+  const server = await serving();
+  const looking = new CliProcess(["run", "Paint the house", "--model", "ollama/test"], options());
+  onTestFinished(() => looking.signal("SIGKILL"));
+  await looking.saw("in the server at");
+  server.signal("SIGKILL");
+  const { code, stderr } = await looking.ended;
+  expect({ code, last: stderr.trimEnd().split("\n").at(-1) }).toEqual({
+    code: 1,
+    last: expect.stringMatching(/^✗ The server at \S+ has gone\. .* or with `agiraph resume agent-\w+`\.$/),
+  });
+});
+
+test("the token is made at the first start, for its owner's eyes; a link made with it logs a browser in", {
+  timeout: 60_000,
+}, async () => {
   await scripted([]);
   const server = await serving();
   const { folder } = options();
@@ -67,6 +83,7 @@ test("the token is made at the first start, for its owner's eyes; a link made wi
     expect(url.startsWith(`${server.url}/login?once=`)).toBe(true);
     expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
   }
+  expect(await call("token", "--new")).toMatchObject({ code: 1, stderr: expect.stringContaining("Stop it first") });
   server.signal("SIGTERM");
   expect((await server.ended).code).toBe(0);
   expect((await call("token")).stdout.trim()).toBe(token);
@@ -74,6 +91,8 @@ test("the token is made at the first start, for its owner's eyes; a link made wi
     code: 1,
     stderr: expect.stringContaining("No server runs on"),
   });
+  const renewed = (await call("token", "--new")).stdout.trim();
+  expect([renewed === token, renewed.length, (await stat(file)).mode & 0o777]).toEqual([false, 43, 0o600]);
 });
 
 test("a server with a certificate that nobody signed is used by the terminal like any other, and believed alone", async () => {

@@ -1,5 +1,6 @@
 import { createCatalog } from "../models/catalog.ts";
 import type { Clock } from "../protocol/clock.ts";
+import type { AgentId } from "../protocol/index.ts";
 import { codeOf } from "../store/disk.ts";
 import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
@@ -37,7 +38,8 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   });
   if (settings.config.mcp_servers) runtime.attach({ hear: () => {}, close });
   const traces = tracesUrl(settings.env);
-  if (traces) runtime.attach(await startTelemetry(traces, settings.env, clock.now));
+  const nameOf = (id: AgentId) => runtime.opened(id)?.now.agent.created.name;
+  if (traces) runtime.attach(await startTelemetry(traces, settings.env, { now: clock.now, nameOf }));
   return runtime;
 }
 

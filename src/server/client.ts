@@ -37,6 +37,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Nobody answered, or the connection broke: whether it was done is not known. */
+export class UnreachableServer extends Error {
+  override readonly name = "UnreachableServer";
+}
+
 export interface ClientOptions {
   /** Of the server; empty in a page of its own. */
   url: string;
@@ -187,11 +192,8 @@ export class ApiClient {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const response = await asked.catch((error: unknown) => {
-      throw new ApiError(
-        0,
-        "unreachable",
-        `The server${this.url && ` at ${this.url}`} cannot be reached: ${whyNot(error)}.`,
-      );
+      const where = this.url && ` at ${this.url}`;
+      throw new UnreachableServer(`The server${where} cannot be reached: ${whyNot(error)}.`, { cause: error });
     });
     const answer: unknown = await response.json().catch(() => undefined);
     if (response.ok) return schema.parse(answer);

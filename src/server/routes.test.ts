@@ -426,6 +426,9 @@ test("every bad field is named, every unknown id is not found, and nothing chang
     ["GET", "/agents/ID/events?after=x", undefined, "querystring.after"],
     ["GET", "/agents/ID/conversation?before=0", undefined, "querystring.before"],
     ["GET", "/agents/ID/workspace?archive=tar", undefined, "querystring.archive"],
+    ["GET", "/agents/ID/workspace?archive=zip", undefined, undefined],
+    ["GET", "/agents/ID/memory?archive=zip", undefined, undefined],
+    ["GET", "/agents/ID/memory/MEMORY.md?archive=zip", undefined, undefined],
   ];
   const wrong: unknown[] = [];
   for (const [method, path, body, field] of bad) {

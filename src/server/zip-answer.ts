@@ -12,8 +12,7 @@ const PUBLISHED = /^runs\/run-\d+\/nodes\/(node-\d+)\/published\/?$/;
 /** What a node published, as one archive: made while it is sent, file after file. */
 export function answerZip(scope: Scope, path: string, reply: FastifyReply): FastifyReply {
   const node = PUBLISHED.exec(path)?.[1];
-  if (node === undefined)
-    throw new Refused(400, "bad_request", "archive: only a published/ folder can be had as an archive.");
+  if (node === undefined) throw notAnArchive();
   const folder = path.replace(/\/$/, "");
   const { entries, more } = scope.list(folder, { recursive: true, limit: MOST_FILES });
   if (more) throw new Refused(413, "too_large", `There are more than ${MOST_FILES} files in it.`);
@@ -41,4 +40,8 @@ export function answerZip(scope: Scope, path: string, reply: FastifyReply): Fast
       "content-disposition": `attachment; filename="${node}.zip"`,
     })
     .send(out);
+}
+
+export function notAnArchive(): Refused {
+  return new Refused(400, "bad_request", "archive: only a published/ folder can be had as an archive.");
 }

@@ -8,7 +8,7 @@ import { ScopeRefusal } from "../../store/scope-refusal.ts";
 import type { OpenFile } from "../../store/walk.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
 import { answerFile } from "../file-answer.ts";
-import { answerZip } from "../zip-answer.ts";
+import { answerZip, notAnArchive } from "../zip-answer.ts";
 
 const MOST_LISTED = 10_000;
 const ANSWER_TOKENS = 8000;
@@ -30,7 +30,10 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     {
       schema: { ...schema, summary: "What is in an agent's home", params: ofAgent, response: answers(filesPageSchema) },
     },
-    async ({ params, query }) => listing(humanScope((await agents.log(params.id)).dir), "", query),
+    async ({ params, query }) => {
+      if (query.archive) throw notAnArchive();
+      return listing(humanScope((await agents.log(params.id)).dir), "", query);
+    },
   );
 
   app.get(
@@ -55,6 +58,7 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
       },
     },
     async ({ params, query }) => {
+      if (query.archive) throw notAnArchive();
       const files = agentMemoryFiles((await agents.log(params.id)).dir).list();
       const { items, next_after } = pageOf(files, query, ({ path }) => path);
       return {
@@ -70,6 +74,7 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     "/agents/:id/memory/*",
     { schema: { ...schema, summary: file, produces, params: inAgent } },
     async (request, reply) => {
+      if (request.query.archive) throw notAnArchive();
       const { scope } = agentMemoryFiles((await agents.log(request.params.id)).dir);
       return fileOrListing(scope, request.params["*"], request, reply, request.query);
     },
