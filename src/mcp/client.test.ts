@@ -137,6 +137,21 @@ test("a broken server says why and the rest works", async () => {
   ]);
 });
 
+test("nobody waits long for a server that says nothing, and it does not hold up the end", async () => {
+  const begun = performance.now();
+  const { servers, broken, toolbox } = await opened(
+    { odd: serverThat("silent"), files: serverThat("well", { tools: ["echo"] }) },
+    { PATH: process.env.PATH },
+    3_000,
+  );
+  expect([broken, toolbox.specs.map(({ name }) => name)]).toEqual([
+    [{ server: "odd", why: "it did not answer within 3 s" }],
+    ["mcp__files__echo"],
+  ]);
+  await servers.close();
+  expect(performance.now() - begun).toBeLessThan(10_000);
+});
+
 test("an old server that ends at a question it does not know is asked the old way", async () => {
   const { run, broken } = await opened({ odd: serverThat("strict") });
   expect(broken).toEqual([]);
@@ -226,9 +241,10 @@ function serverThat(how: string, rest: Partial<Extract<McpServerConfig, { comman
 async function opened(
   config: Record<string, McpServerConfig>,
   env: Record<string, string | undefined> = { PATH: process.env.PATH },
+  patienceMs = 20_000,
 ) {
   const clock = { now: 0 };
-  const servers = new McpServers(config, { env, now: () => clock.now });
+  const servers = new McpServers(config, { env, now: () => clock.now, patienceMs });
   onTestFinished(() => servers.close());
   const { tools, broken } = await servers.open(() => true);
   const toolbox = {
