@@ -95,7 +95,7 @@ export async function checkMcpServers({ env, config }: Settings): Promise<Check[
     return (await servers.states()).map(({ name: server, state }): Check => {
       const name = `mcp ${server}`;
       if (state.is === "up") return { name, state: "ok", detail: plain(`${state.tools} tools (${state.about})`) };
-      const detail = state.is === "down" ? plain(state.why) : "it was not opened";
+      const detail = state.is === "down" ? plain(state.why) : "it does not answer";
       return { name, state: "broken", detail, costs: `no tools called mcp__${server}__…; the rest works` };
     });
   } finally {

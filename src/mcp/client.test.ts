@@ -126,15 +126,30 @@ test("a broken server says why and the rest works", async () => {
     licence: serverThat("broken"),
     missing: { command: ["no-such-program-anywhere"] },
     keyless: { url: "http://127.0.0.1:9/mcp", headers_env: { authorization: "NO_SUCH_KEY" } },
-    nobody: { url: "http://127.0.0.1:9/mcp" },
+    nobody: { url: "http://127.0.0.1:1024/mcp" },
   });
   expect(toolbox.specs.map(({ name }) => name)).toEqual(["mcp__odd__echo"]);
   expect(broken).toEqual([
     { server: "licence", why: "it exited with code 3; its last words: no licence found" },
     { server: "missing", why: "it could not be started: spawn no-such-program-anywhere ENOENT" },
     { server: "keyless", why: "NO_SUCH_KEY is not set, which it needs for the header authorization" },
-    { server: "nobody", why: expect.stringMatching(/fetch failed|ECONNREFUSED|bad port/) },
+    { server: "nobody", why: "Version negotiation probe failed: fetch failed (connect ECONNREFUSED 127.0.0.1:1024)" },
   ]);
+});
+
+test("nobody waits long for a server that says nothing, and it does not hold up the end", async () => {
+  const begun = performance.now();
+  const { servers, broken, toolbox } = await opened(
+    { odd: serverThat("silent"), files: serverThat("well", { tools: ["echo"] }) },
+    { PATH: process.env.PATH },
+    3_000,
+  );
+  expect([broken, toolbox.specs.map(({ name }) => name)]).toEqual([
+    [{ server: "odd", why: "it did not answer within 3 s" }],
+    ["mcp__files__echo"],
+  ]);
+  await servers.close();
+  expect(performance.now() - begun).toBeLessThan(10_000);
 });
 
 test("an old server that ends at a question it does not know is asked the old way", async () => {
@@ -226,9 +241,10 @@ function serverThat(how: string, rest: Partial<Extract<McpServerConfig, { comman
 async function opened(
   config: Record<string, McpServerConfig>,
   env: Record<string, string | undefined> = { PATH: process.env.PATH },
+  patienceMs = 20_000,
 ) {
   const clock = { now: 0 };
-  const servers = new McpServers(config, { env, now: () => clock.now });
+  const servers = new McpServers(config, { env, now: () => clock.now, patienceMs });
   onTestFinished(() => servers.close());
   const { tools, broken } = await servers.open(() => true);
   const toolbox = {

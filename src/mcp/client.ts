@@ -6,7 +6,6 @@ import { argumentCheck } from "./argument-check.ts";
 import { Connection, type McpPorts, type ServerState } from "./connection.ts";
 import { hashedName, toolName } from "./tool-name.ts";
 
-/** How long somebody waits for servers before beginning without them; what comes later is there from the next turn on. */
 const PATIENCE_MS = 10_000;
 const MAX_DESCRIPTION = 2_000;
 const MAX_SCHEMA = 32_000;
@@ -27,12 +26,14 @@ export interface ForeignTools {
  */
 export class McpServers {
   readonly #config: Readonly<Record<string, McpServerConfig>>;
+  readonly #patienceMs: number;
   readonly #connections: ReadonlyMap<string, Connection>;
   /** A tool is made once, and again when its server describes it anew. */
   readonly #made = new WeakMap<ListedTool, Tool>();
 
   constructor(config: Readonly<Record<string, McpServerConfig>>, ports: McpPorts) {
     this.#config = config;
+    this.#patienceMs = ports.patienceMs ?? PATIENCE_MS;
     this.#connections = new Map(
       Object.entries(config).map(([name, server]) => [name, new Connection(name, server, ports)]),
     );
@@ -45,12 +46,12 @@ export class McpServers {
       return server !== undefined && isGiven(server);
     });
     const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, PATIENCE_MS);
+    const timer = setTimeout(resolve, this.#patienceMs);
     await Promise.race([Promise.all(given.map((connection) => connection.open())), late]);
     clearTimeout(timer);
     const broken = given.flatMap(({ name, state }) => {
       if (state.is === "up") return [];
-      const why = state.is === "down" ? state.why : `it did not answer within ${PATIENCE_MS / 1000} s`;
+      const why = state.is === "down" ? state.why : `it did not answer within ${this.#patienceMs / 1000} s`;
       return [{ server: name, why }];
     });
     return { tools: () => this.#toolsOf(given), broken };
@@ -58,9 +59,8 @@ export class McpServers {
 
   /** Each by name, opened and looked at. */
   async states(): Promise<{ name: string; state: ServerState }[]> {
-    const all = [...this.#connections.values()];
-    await Promise.all(all.map((connection) => connection.open()));
-    return all.map(({ name, state }) => ({ name, state }));
+    await this.open(() => true);
+    return [...this.#connections.values()].map(({ name, state }) => ({ name, state }));
   }
 
   async close(): Promise<void> {

@@ -19,6 +19,8 @@ import { StdioTransport } from "./stdio-transport.ts";
 export interface McpPorts {
   env: Readonly<Record<string, string | undefined>>;
   now(): number;
+  /** How long somebody waits for servers before beginning without them; what comes later is there from the next turn on. */
+  patienceMs?: number;
   /** Answers what a server wants to know from a person; absent, servers are told that nobody can be asked. */
   elicit?(server: string, request: ElicitRequest["params"]): Promise<ElicitResult>;
 }
@@ -43,7 +45,7 @@ type Transport = StdioTransport | StreamableHTTPClientTransport;
  * One server of MCP, opened when it is first wanted and again when it has gone.
  *
  * C1. Nothing here rejects but by the caller's signal: a server that is broken is a result in words.
- * C2. A call is sent at most once. One that was under way when the server went is answered "outcome unknown".
+ * C2. A call runs at most once. One that was under way when the server went is answered "outcome unknown".
  * C3. It is begun again only because somebody wants it, and after each failure in a row after a longer pause, so a broken
  *     server costs next to nothing. A call that was answered ends the row.
  */
@@ -111,6 +113,7 @@ export class Connection {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    await this.#transport?.close().catch(() => {}); // also while it is being opened
     await this.#opening?.catch(() => {});
     const client = this.#client;
     this.#client = undefined;
@@ -184,7 +187,7 @@ export class Connection {
     } catch (error) {
       // Some old servers end at a question they do not know; they are asked the old way from then on.
       const endedAtProbe = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
-      if (!endedAtProbe || this.#isOld || !("command" in this.#config)) throw error;
+      if (!endedAtProbe || this.#isOld || this.#isClosed || !("command" in this.#config)) throw error;
       const client = await this.#connect(true);
       this.#isOld = true;
       return client;
@@ -290,10 +293,14 @@ function isForgotten(error: unknown): boolean {
   return error instanceof SdkHttpError && (error.status === 404 || error.status === 400);
 }
 
+/** With what is at the bottom of it: `fetch failed` alone helps nobody. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error ?? "the connection was closed");
-  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";
-  return `${error.message}${cause}`;
+  let root = error;
+  while (root.cause instanceof Error) root = root.cause;
+  const code = "code" in root ? String(root.code) : root.name;
+  const bottom = root === error ? "" : ` (${root.message || code})`;
+  return `${error.message}${bottom}`;
 }
 
 /** Somebody else's words on one line of ours. */

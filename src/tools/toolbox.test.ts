@@ -37,6 +37,11 @@ test("T3. tools from elsewhere are those of the moment, and never take the place
   ]);
 });
 
+test("after a crash, what was asked of a server that is not there now is of unknown outcome", async () => {
+  const { content } = await new Toolbox([]).settle(call("mcp__files__move"), never);
+  expect(content).toMatch(/^Outcome unknown/);
+});
+
 test("T1. a call to a tool that is not there any more has its one result after a crash too", async () => {
   const toolbox = new Toolbox([]);
   expect(await toolbox.settle(call("gone"), never)).toEqual({

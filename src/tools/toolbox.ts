@@ -42,7 +42,9 @@ export class Toolbox implements Tools {
   }
 
   async settle(call: CallPart, signal: AbortSignal): Promise<ResultEntry> {
-    if (this.#all().get(call.name)?.repeatable !== false) return this.run(call, signal);
+    // A tool from elsewhere that is not there now was there when it was called.
+    const isRepeatable = this.#all().get(call.name)?.repeatable ?? !call.name.startsWith("mcp__");
+    if (isRepeatable) return this.run(call, signal);
     return {
       role: "tool",
       call_id: call.id,
