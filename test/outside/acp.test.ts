@@ -93,13 +93,14 @@ withCodex(
   "a word said to Codex in the middle of its turn is in its next model call",
   async () => {
     await using home = await temporaryHome();
+    await using door = await openDoor();
     await using provider = await startProviderServer({
       respond: ({ turn }) =>
         turn === 0
           ? { text: "Thinking.", calls: [{ name: "exec_command", args: { cmd: "true" } }], gate: "first" }
           : { text: "Heard." },
     });
-    const session = await adapter(await aJob(home.path, profileOf("codex", provider), { model: "gpt-5.5" }));
+    const session = await adapter(await aJob(home.path, profileOf("codex", provider), { door, model: "gpt-5.5" }));
     const ended = heard(session, async (event) => {
       if (event.kind === "wants") await session.decide(event.id, { allow: true });
       if (event.kind === "rested") await session.close();
@@ -119,6 +120,7 @@ withCodex(
   "what Codex asks leave for waits for the decision, and the same call goes on, or does not",
   async () => {
     await using home = await temporaryHome();
+    await using door = await openDoor();
     const touch = (file: string) => ({
       name: "exec_command",
       args: { cmd: `echo here > ${file}`, sandbox_permissions: "require_escalated", justification: "May I?" },
@@ -133,7 +135,7 @@ withCodex(
           : { calls: [touch("a.txt")] };
       },
     });
-    const job = await aJob(home.path, profileOf("codex", provider), { words: "Touch a.", model: "gpt-5.5" });
+    const job = await aJob(home.path, profileOf("codex", provider), { words: "Touch a.", model: "gpt-5.5", door });
     const session = await adapter(job);
     let rests = 0;
     const events = await heard(session, async (event) => {
@@ -145,7 +147,10 @@ withCodex(
     });
     expect(await readFile(join(job.cwd, "a.txt"), "utf8")).toBe("here\n");
     expect(existsSync(join(job.cwd, "b.txt"))).toBe(false);
-    expect(events.flatMap((event) => (event.kind === "answered" ? [event.ok] : []))).toEqual([true, false]);
+    expect(events.flatMap((event) => (event.kind === "answered" ? [[event.ok, event.content]] : []))).toEqual([
+      [true, ""],
+      [false, "Not run: leave was not given."],
+    ]);
     expect(events.findLast(({ kind }) => kind === "rested")).toMatchObject({ how: "done", words: "I shall." });
   },
   60_000,
@@ -155,11 +160,16 @@ withCodex(
   "Codex killed in the middle of a turn is taken up again, with all it was told",
   async () => {
     await using home = await temporaryHome();
+    await using door = await openDoor();
     await using provider = await startProviderServer({
       respond: ({ body }) =>
         JSON.stringify(body).includes("Go on") ? { text: "Where was I?" } : { text: "One moment.", midGate: "never" },
     });
-    const job = await aJob(home.path, profileOf("codex", provider), { words: "Measure the bridge.", model: "gpt-5.5" });
+    const job = await aJob(home.path, profileOf("codex", provider), {
+      words: "Measure the bridge.",
+      model: "gpt-5.5",
+      door,
+    });
     let pid = 0;
     const first = await adapter({
       ...job,
@@ -188,10 +198,11 @@ withCodex(
   "a provider that refuses makes Codex's turn a failed one, although Codex says otherwise",
   async () => {
     await using home = await temporaryHome();
+    await using door = await openDoor();
     await using provider = await startProviderServer({
       respond: () => ({ fault: { status: 400, message: "no such thing" } }),
     });
-    const session = await adapter(await aJob(home.path, profileOf("codex", provider), { model: "gpt-5.5" }));
+    const session = await adapter(await aJob(home.path, profileOf("codex", provider), { door, model: "gpt-5.5" }));
     const events = await heard(session, async ({ kind }) => {
       if (kind === "rested") await session.close();
     });
