@@ -81,7 +81,7 @@ class AcpSession implements OutsideSession {
   #said = Promise.withResolvers<void>();
   #steered: string[] = [];
   #steering: Promise<void> = Promise.resolve();
-  #agent: ClientContext | undefined;
+  #connection: ClientConnection | undefined;
   #session: string | undefined;
   #canSteer = false;
   #turn: "none" | "running" | "interrupted" = "none";
@@ -127,11 +127,11 @@ class AcpSession implements OutsideSession {
   }
 
   async interrupt(): Promise<void> {
-    if (this.#turn !== "running" || !this.#agent || !this.#session) return;
+    if (this.#turn !== "running" || !this.#connection || !this.#session) return;
     this.#turn = "interrupted";
     this.#isHeld = true;
     this.#withdraw();
-    await this.#agent.notify("session/cancel", { sessionId: this.#session }).catch(() => {});
+    await this.#connection.agent.notify("session/cancel", { sessionId: this.#session }).catch(() => {});
   }
 
   close(): Promise<void> {
@@ -154,14 +154,15 @@ class AcpSession implements OutsideSession {
   /** From the first message to the last; whatever goes wrong, `exited` comes at the end. */
   async #live(): Promise<void> {
     const { running, job } = this.#parts;
-    let connection: ClientConnection | undefined;
     this.#goneEarly.catch(() => {});
     void running.ended.then(() => this.#gone.abort(new Error("The program has ended.")));
     try {
-      connection = await this.#connect();
-      await this.#open(connection.agent);
-      while (!this.#gone.signal.aborted) await this.#nextTurn(connection.agent);
+      this.#connection = await this.#connect();
+      const { agent } = this.#connection;
+      await this.#open(agent);
+      while (!this.#gone.signal.aborted) await this.#nextTurn(agent);
     } catch (error) {
+      await this.#seeWhetherGone();
       if (!this.#gone.signal.aborted && !this.#closing) {
         this.#tellErrors();
         if (this.#isLive || job.resume === null) this.events.push(...this.#translation.turnFailed(reasonOf(error)));
@@ -170,11 +171,18 @@ class AcpSession implements OutsideSession {
       }
     }
     const { code, signal, exceeded } = await running.ended;
-    connection?.close();
+    this.#connection?.close();
     this.#withdraw();
     this.events.push(...this.#translation.gone());
     this.#tellErrors();
     this.events.end({ kind: "exited", code, signal, exceeded });
+  }
+
+  /** Its output ends a moment before it does. */
+  async #seeWhetherGone(): Promise<void> {
+    const { running, clock } = this.#parts;
+    if (!this.#connection?.signal.aborted) return;
+    await Promise.race([running.ended, clock.sleep(1000, this.#gone.signal).catch(() => {})]);
   }
 
   async #connect(): Promise<ClientConnection> {
@@ -201,7 +209,6 @@ class AcpSession implements OutsideSession {
   }
 
   async #open(agent: ClientContext): Promise<void> {
-    this.#agent = agent;
     const { job, clock, quirks, door, before } = this.#parts;
     const opened = await openSession({
       ...{ job, clock, quirks, door },
@@ -254,6 +261,7 @@ class AcpSession implements OutsideSession {
       const events = this.#translation.turnEnded(turn, this.#turn === "interrupted");
       return { events, isWhole: turn.stopReason === "end_turn" && !hasFailed(events) };
     } catch (error) {
+      await this.#seeWhetherGone();
       if (this.#gone.signal.aborted) throw error;
       return { events: this.#translation.turnFailed(reasonOf(error)), isWhole: false };
     }
@@ -272,7 +280,7 @@ class AcpSession implements OutsideSession {
       _meta: { steering: { idleBehavior: "promptRequired" } },
     };
     try {
-      const answer = await this.#agent?.request<unknown>("_session/steering", params);
+      const answer = await this.#connection?.agent.request<unknown>("_session/steering", params);
       if (z.looseObject({ outcome: z.literal("injected") }).safeParse(answer).success) {
         this.#steered.push(text);
         return;
