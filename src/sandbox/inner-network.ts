@@ -27,7 +27,7 @@ export function openInnerNetwork(wish: NetworkWish): InnerNetwork {
         folder: false,
       },
     ],
-    prologue: `NODE_CHANNEL_FD=${channelFd} ${inside}/node --no-warnings ${inside}/ports.m* ${[...ports.keys()].join(" ")} 3>&- </dev/null || exit 1`,
+    prologue: `NODE_CHANNEL_FD=${channelFd} ${inside}/node --no-warnings ${inside}/ports.m* ${[...ports.keys()].join(" ")} </dev/null || exit 1`,
     env,
     door,
     serve(child) {

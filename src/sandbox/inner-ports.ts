@@ -1,4 +1,4 @@
-import { createServer } from "node:net";
+import { createServer, Socket } from "node:net";
 
 /**
  * Runs inside a sandbox that has a network of its own with nobody in it, before anything else does: listens on that
@@ -10,6 +10,6 @@ for (const port of process.argv.slice(2)) {
   server.listen(Number(port), "127.0.0.1", () => process.send?.(port, server));
 }
 
-// Our side has them all, or is gone itself.
 process.on("message", () => process.exit(0));
-process.on("disconnect", () => process.exit(1));
+// Node does not say that the channel is closed while a socket waits to be taken: that we are dead, the line of life says.
+new Socket({ fd: 3 }).on("close", () => process.exit(1)).resume();

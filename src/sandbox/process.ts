@@ -118,12 +118,22 @@ export function prologue({ limits, timeoutMs, linux, group = false, before = "" 
     group && timeoutMs === null
       ? "(trap '' TERM INT HUP; read -r -u 3; kill -KILL -$$) </dev/null >/dev/null 2>&1 &"
       : "",
+    ...(linux ? [untilHeld] : []),
     "echo >&3; exec 3>&-",
     timeoutMs === null ? 'exec nice -n 10 "$@"' : 'exec nice -n 10 bash --noprofile --norc -c "$1" bash',
   ]
     .filter(Boolean)
     .join("\n");
 }
+
+/**
+ * bubblewrap's first process inside asks to die with its parent only after it has started us. Until it sleeps, waiting
+ * for us, it might not: whoever finds us dead then has to go by himself.
+ */
+const untilHeld = `until read -r _ _ state _ </proc/1/stat && [ "$state" = S ]; do
+  read -r -t 0.005 -u 3; [ $? -gt 128 ] || exit 125
+done
+unset state; read -t 0 -u 3 && exit 125`;
 
 const bound = (value: number) => (Number.isFinite(value) ? Math.ceil(value) : "unlimited");
 

@@ -161,7 +161,17 @@ describe.skipIf(skipped)(`the end of a program ${skipped}`, () => {
   });
 });
 
+test("who opens the ports of a sandbox ends when we are killed before they are taken", async () => {
+  // Its output is open as long as somebody lives who holds it.
+  const script = `import { spawn } from "node:child_process";
+    spawn(process.execPath, ["--no-warnings", ${JSON.stringify(helper)}, "0", "0"], { stdio: ["ignore", "inherit", "inherit", "pipe", "ipc"], detached: true });
+    process.kill(process.pid, "SIGKILL")`;
+  const us = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "pipe"] });
+  expect(await Promise.all([text(us.stdout), text(us.stderr)])).toEqual(["", ""]);
+});
+
 const room = fileURLToPath(new URL("./sandbox.ts", import.meta.url));
+const helper = fileURLToPath(new URL("./inner-ports.ts", import.meta.url));
 
 describe.skipIf(skipped)(`the door of a program ${skipped}`, () => {
   test("is open for whoever is inside, and closed when it ends", async () => {
