@@ -1,6 +1,18 @@
 import { writeSync } from "node:fs";
 import { contentOf } from "./content.ts";
-import { closeFolder, type Folder, openFile, openFileToWrite, openFolder, WalkTrouble } from "./walk.ts";
+
+export { PROTOCOL_FILES } from "./publish.ts";
+
+import {
+  closeFolder,
+  type Folder,
+  glance,
+  openFile,
+  openFileToWrite,
+  openFolder,
+  removeIn,
+  WalkTrouble,
+} from "./walk.ts";
 import { writeWhole } from "./whole-file.ts";
 
 /**
@@ -50,6 +62,25 @@ export async function appendTo(root: string, path: string, text: string): Promis
       there.close();
     }
   });
+}
+
+/** When a file was last changed, in nanoseconds; undefined where there is none. */
+export function changedAt(root: string, name: string): bigint | undefined {
+  const folder = openFolder(root, []);
+  try {
+    return glance(folder, name)?.mtimeNs;
+  } finally {
+    closeFolder(folder);
+  }
+}
+
+export function removeFile(root: string, name: string): void {
+  const folder = openFolder(root, []);
+  try {
+    removeIn(folder, name);
+  } finally {
+    closeFolder(folder);
+  }
 }
 
 /** What stands in the place of the file and is none, or has another name somewhere, is replaced. */

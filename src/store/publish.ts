@@ -11,6 +11,7 @@ import {
   glance,
   makeFolderAside,
   moveFolderIn,
+  moveTo,
   openFile,
   openFolder,
   removeIn,
@@ -25,7 +26,8 @@ import { UNFINISHED, writeWhole } from "./whole-file.ts";
  *     fact nothing has been published; after it recovery finishes.
  * B2. `published/` is all or nothing: everything is checked, synced and read-only before ONE rename puts it there.
  * B3. Every step may be done again, from wherever a crash left it.
- * B4. Only regular files and folders are published, each readable by the path in the manifest. A file with another name
+ * B4. What was said by files (`PROTOCOL_FILES`) is no part of the work: it is put beside it, into `protocol/`.
+ * B5. Only regular files and folders are published, each readable by the path in the manifest. A file with another name
  *     somewhere (a hard link) is copied first, so that nobody can change it from there.
  */
 export async function preparePublish(dir: string, deliverables: readonly string[]): Promise<Prepared> {
@@ -41,6 +43,7 @@ export async function preparePublish(dir: string, deliverables: readonly string[
       await sync(open.fd);
     });
   }
+  if (found.protocol.length > 0) await putAside(dir, found.protocol);
   return { ok: true, files: files.sort((a, b) => (a.path < b.path ? -1 : 1)) };
 }
 
@@ -113,6 +116,16 @@ export class PublishLost extends Error {
   }
 }
 
+/** How a program that knows nothing of us is spoken with, where it works. */
+export const PROTOCOL_FILES: readonly string[] = [
+  "_task.md",
+  "_context.json",
+  "_inbox.md",
+  "_outbox.md",
+  "_result.md",
+  "_checkpoint.md",
+];
+
 export const MAX_PUBLISHED_FILES = 2000;
 const MAX_DEPTH = 32;
 const sync = promisify(fsync);
@@ -122,17 +135,20 @@ interface Survey {
   folders: { parts: string[]; files: string[] }[];
   count: number;
   problems: string[];
+  /** Those that are there, if this folder is used to speak by files; the names alone may be anybody's. */
+  protocol: string[];
 }
 
 /** What is in `scratch/`. Looks only; what a crashed write left behind is not counted. */
 function survey(dir: string): Survey {
-  const found: Survey = { folders: [], count: 0, problems: [] };
+  const found: Survey = { folders: [], count: 0, problems: [], protocol: protocolIn(dir) };
   const queue: string[][] = [[]];
   for (let parts = queue.shift(); parts && found.count <= MAX_PUBLISHED_FILES; parts = queue.shift()) {
     const open = openFolder(dir, ["scratch", ...parts]);
     try {
       const files: string[] = [];
       for (const { name } of childrenOf(open, MAX_PUBLISHED_FILES + 1).children) {
+        if (parts.length === 0 && found.protocol.includes(name)) continue;
         const kind = kindOf(open, name);
         const unfinished = kind === "file" && name.startsWith(UNFINISHED);
         if (unfinished) removeIn(open, name);
@@ -147,6 +163,30 @@ function survey(dir: string): Survey {
     }
   }
   return found;
+}
+
+function protocolIn(dir: string): string[] {
+  const scratch = openFolder(dir, ["scratch"]);
+  try {
+    const there = PROTOCOL_FILES.filter((name) => glance(scratch, name));
+    return there.includes("_task.md") && there.includes("_context.json") ? there : [];
+  } finally {
+    closeFolder(scratch);
+  }
+}
+
+async function putAside(dir: string, names: readonly string[]): Promise<void> {
+  await inFolder(dir, ["scratch"], async (scratch) => {
+    const beside = openFolder(dir, ["protocol"], { createFrom: 0 });
+    try {
+      // Those by which they are known go last, so that a crash in between leaves them known.
+      for (const name of names.toReversed()) moveTo(scratch, name, beside);
+      await sync(beside.fd);
+    } finally {
+      closeFolder(beside);
+    }
+    await sync(scratch.fd);
+  });
 }
 
 function kindOf(folder: Folder, name: string): "file" | "folder" | "link" | "special" {

@@ -194,6 +194,15 @@ export function renameIn(folder: Folder, from: string, to: string): void {
   }
 }
 
+/** The same from one folder to another. */
+export function moveTo(from: Folder, name: string, to: Folder): void {
+  try {
+    renameSync(childPath(from, name), childPath(to, name));
+  } catch (error) {
+    throw troubleOf(error, from, name);
+  }
+}
+
 /** The same for a folder, which replaces an empty one; without holding up everybody else. */
 export async function moveFolderIn(folder: Folder, from: string, to: string): Promise<void> {
   try {

@@ -56,7 +56,7 @@ export class AcpTranslation {
     this.#model = model;
   }
 
-  update(received: { sessionUpdate: string }): OutsideEvent[] {
+  update(received: { sessionUpdate: string; [field: string]: unknown }): OutsideEvent[] {
     const parsed = updateSchema.safeParse(received);
     if (!parsed.success) return this.#notUnderstood(received.sessionUpdate);
     const update = parsed.data;
@@ -81,8 +81,10 @@ export class AcpTranslation {
 
   /** Asked for leave. `ours` needs none. */
   wanted(id: string, { toolCall }: WirePermission): { ours: boolean; events: OutsideEvent[] } {
-    const events = [...this.#wordsAreOver(), ...this.#callChanged({ ...toolCall, status: undefined })];
     const call = this.#call(toolCall);
+    // What it was called with stands before what the question makes of it.
+    const rawInput = isEmpty(call.wire.rawInput) ? toolCall.rawInput : undefined;
+    const events = [...this.#wordsAreOver(), ...this.#callChanged({ ...toolCall, status: undefined, rawInput })];
     if (call.ours && this.#quirks.attests) return { ours: true, events };
     const gist = gistOf(toolCall, call.tool);
     const wants = {
@@ -260,13 +262,17 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** What it was called with; an agent that does not say so tells at least what it touches. */
-function argsOf({ rawInput, title, locations, content }: WireCall): unknown {
+function argsOf({ rawInput, title, locations, content, status }: WireCall): unknown {
   if (!isEmpty(rawInput)) return small(rawInput);
+  // Until the call is over this is about what goes in; then it is what came out.
+  const isOver = status === "completed" || status === "failed";
+  const shown = isOver ? [] : (content ?? []).flatMap((part) => part.content?.text ?? []);
   const diffs = (content ?? []).filter(({ type }) => type === "diff");
   const paths = locations?.map(({ path }) => path) ?? [];
   return small({
     ...(title ? { title } : {}),
     ...(paths.length > 0 ? { paths } : {}),
+    ...(shown.length > 0 ? { shown: shown.join("\n") } : {}),
     ...(diffs.length > 0 ? { changes: diffs.map(({ path, newText }) => ({ path, content: newText })) } : {}),
   });
 }

@@ -1,27 +1,19 @@
-import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-import type { ClientConnection, ClientContext, McpServer } from "@agentclientprotocol/sdk";
+import { mkdir } from "node:fs/promises";
+import type { ClientConnection, ClientContext } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import type { Clock } from "../../protocol/clock.ts";
 import type { Running } from "../../sandbox/program.ts";
 import { putFile } from "../../store/foreign-folder.ts";
 import { serveFile } from "./acp-files.ts";
 import { acpLaunch, launchOf } from "./acp-launch.ts";
+import { openSession, reasonOf } from "./acp-opening.ts";
 import { messagesOf } from "./acp-stream.ts";
 import { AcpTranslation } from "./acp-translation.ts";
-import {
-  type Initialized,
-  initializedSchema,
-  notificationSchema,
-  permissionSchema,
-  sessionSchema,
-  turnSchema,
-  type WirePermission,
-} from "./acp-wire.ts";
+import { notificationSchema, permissionSchema, turnSchema, type WirePermission } from "./acp-wire.ts";
 import { EventQueue } from "./event-queue.ts";
 import { linesOf } from "./lines.ts";
 import { ProgramRecord } from "./program-record.ts";
-import { OUR_SERVER, type Quirks, quirksOf } from "./quirks.ts";
+import { type Quirks, quirksOf } from "./quirks.ts";
 import type { Adapter, Decision, Door, OutsideEvent, OutsideJob, OutsideSession } from "./session.ts";
 
 /**
@@ -37,6 +29,7 @@ import type { Adapter, Decision, Door, OutsideEvent, OutsideJob, OutsideSession 
  */
 export function acpAdapter(clock: Clock): Adapter {
   return async (job) => {
+    await mkdir(job.home, { recursive: true, mode: 0o700 });
     const record = new ProgramRecord(job.home, job.cwd, recordSchema);
     const before = (await record.read()) ?? { session_id: null, made_at: 0, cost_usd: 0, unsaid: [] };
     const quirks = quirksOf(job.profile);
@@ -80,13 +73,15 @@ class AcpSession implements OutsideSession {
   readonly #parts: Parts;
   readonly #translation: AcpTranslation;
   readonly #gone = new AbortController();
+  readonly #goneEarly = aborted(this.#gone.signal);
   readonly #wants = new Map<string, Wish>();
   readonly #kept: Kept;
   /** What the agent is to be told next, in order. */
   readonly #unsaid: string[];
   #said = Promise.withResolvers<void>();
+  #steered: string[] = [];
   #steering: Promise<void> = Promise.resolve();
-  #agent: ClientContext | undefined;
+  #connection: ClientConnection | undefined;
   #session: string | undefined;
   #canSteer = false;
   #turn: "none" | "running" | "interrupted" = "none";
@@ -95,6 +90,7 @@ class AcpSession implements OutsideSession {
   #isLive = false;
   #updates = 0;
   #asked = 0;
+  #errors: string[] = [];
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
@@ -111,7 +107,6 @@ class AcpSession implements OutsideSession {
   }
 
   async say(text: string): Promise<void> {
-    if (this.events.ended) throw new Error("The program has ended: start it again to say something to it.");
     this.#isHeld = false;
     if (this.#canSteer && this.#turn === "running" && this.#unsaid.length === 0) {
       this.#steering = this.#steering.then(() => this.#steer(text));
@@ -128,15 +123,15 @@ class AcpSession implements OutsideSession {
     if (!decision.allow) this.#translation.denied(wish.asked.toolCall.toolCallId);
     wish.answer({ outcome });
     // The protocol has no room for a reason.
-    if (!decision.allow && decision.why) await this.say(`${wish.gist}: leave was not given. ${decision.why}`);
+    if (!decision.allow && decision.why) await this.#later(`${wish.gist}: leave was not given. ${decision.why}`);
   }
 
   async interrupt(): Promise<void> {
-    if (this.#turn !== "running" || !this.#agent || !this.#session) return;
+    if (this.#turn !== "running" || !this.#connection || !this.#session) return;
     this.#turn = "interrupted";
     this.#isHeld = true;
     this.#withdraw();
-    await this.#agent.notify("session/cancel", { sessionId: this.#session }).catch(() => {});
+    await this.#connection.agent.notify("session/cancel", { sessionId: this.#session }).catch(() => {});
   }
 
   close(): Promise<void> {
@@ -159,24 +154,35 @@ class AcpSession implements OutsideSession {
   /** From the first message to the last; whatever goes wrong, `exited` comes at the end. */
   async #live(): Promise<void> {
     const { running, job } = this.#parts;
-    let connection: ClientConnection | undefined;
+    this.#goneEarly.catch(() => {});
     void running.ended.then(() => this.#gone.abort(new Error("The program has ended.")));
     try {
-      connection = await this.#connect();
-      await this.#open(connection.agent);
-      while (!this.#gone.signal.aborted) await this.#nextTurn(connection.agent);
+      this.#connection = await this.#connect();
+      const { agent } = this.#connection;
+      await this.#open(agent);
+      while (!this.#gone.signal.aborted) await this.#nextTurn(agent);
     } catch (error) {
+      await this.#seeWhetherGone();
       if (!this.#gone.signal.aborted && !this.#closing) {
+        this.#tellErrors();
         if (this.#isLive || job.resume === null) this.events.push(...this.#translation.turnFailed(reasonOf(error)));
         else this.#note(`Its session cannot be taken up: ${reasonOf(error)}`);
         void this.close();
       }
     }
     const { code, signal, exceeded } = await running.ended;
-    connection?.close();
+    this.#connection?.close();
     this.#withdraw();
     this.events.push(...this.#translation.gone());
+    this.#tellErrors();
     this.events.end({ kind: "exited", code, signal, exceeded });
+  }
+
+  /** Its output ends a moment before it does. */
+  async #seeWhetherGone(): Promise<void> {
+    const { running, clock } = this.#parts;
+    if (!this.#connection?.signal.aborted) return;
+    await Promise.race([running.ended, clock.sleep(1000, this.#gone.signal).catch(() => {})]);
   }
 
   async #connect(): Promise<ClientConnection> {
@@ -203,168 +209,82 @@ class AcpSession implements OutsideSession {
   }
 
   async #open(agent: ClientContext): Promise<void> {
-    this.#agent = agent;
-    const { job, clock } = this.#parts;
-    const initialized = initializedSchema.parse(
-      await this.#answered(agent, "initialize", 60_000, {
-        protocolVersion: 1,
-        clientInfo: { name: "agiraph", version: "1" },
-        clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
-      }),
-    );
-    if (initialized.protocolVersion !== 1)
-      throw new Error(`It speaks version ${initialized.protocolVersion} of ACP; we speak version 1.`);
-    const params = { cwd: job.cwd, mcpServers: await this.#servers(initialized), ...this.#system(initialized) };
-    const canLoad = initialized.agentCapabilities?.loadSession === true;
-    if (job.resume !== null && !canLoad) throw new Error(`It cannot take up session ${job.resume}: it keeps none.`);
-    if (job.resume !== null) await this.#untilOld();
-    const opened = sessionSchema.parse(
-      (await this.#signedIn(agent, initialized, () =>
-        job.resume === null
-          ? this.#answered(agent, "session/new", 120_000, params)
-          : this.#answered(agent, "session/load", 120_000, { ...params, sessionId: job.resume }),
-      )) ?? {},
-    );
-    this.#session = job.resume ?? opened.sessionId ?? undefined;
-    if (!this.#session) throw new Error("It made a session without an id.");
-    if (job.resume === null) Object.assign(this.#kept, { session_id: this.#session, made_at: clock.now() });
-    await this.#keep();
-    if (job.resume !== null && this.#parts.quirks.replaysLate) await this.#untilSilent();
-    this.#canSteer = initialized._meta?.steering?.supported === true;
-    const model = await this.#chooseModel(agent, opened.configOptions ?? []);
-    const { title, name, version } = initialized.agentInfo ?? {};
-    const about = [title ?? name, version].filter(Boolean).join(" ");
-    this.#isLive = true;
-    this.events.push({
-      kind: "begun",
-      session_id: this.#session,
-      ...(model ? { model } : {}),
-      ...(about ? { about } : {}),
+    const { job, clock, quirks, door, before } = this.#parts;
+    const opened = await openSession({
+      ...{ job, clock, quirks, door },
+      madeAt: before.made_at,
+      gone: this.#gone.signal,
+      request: (method, params) => agent.request<unknown>(method, params),
+      note: (text) => this.#note(text),
+      updates: () => this.#updates,
     });
-  }
-
-  async #servers(initialized: Initialized): Promise<McpServer[]> {
-    const { door, job } = this.#parts;
-    if (!door) return [];
-    if (initialized.agentCapabilities?.mcpCapabilities?.http) {
-      const headers = [{ name: "Authorization", value: `Bearer ${door.token}` }];
-      return [{ type: "http", name: OUR_SERVER, url: door.url, headers }];
-    }
-    // Its home is what the sandbox shows it for certain.
-    const bridge = `.agiraph/${BRIDGE.endsWith(".ts") ? "mcp-bridge.ts" : "mcp-bridge.mjs"}`;
-    await putFile(job.home, bridge, await readFile(BRIDGE));
-    const env = { AGIRAPH_DOOR_URL: door.url, AGIRAPH_DOOR_TOKEN: door.token };
-    return [
-      {
-        name: OUR_SERVER,
-        command: process.execPath,
-        args: [`${job.home}/${bridge}`],
-        env: Object.entries(env).map(([name, value]) => ({ name, value })),
-      },
-    ];
-  }
-
-  /** Who it is and whose words these are goes where its model takes it for granted: the system prompt. */
-  #system({ agentCapabilities }: Initialized): Record<string, unknown> {
-    const { job, quirks } = this.#parts;
-    if (agentCapabilities?.sessionCapabilities?.systemPrompt)
-      return { systemPrompt: { mode: "append", content: [{ type: "text", text: job.system }] } };
-    if (!quirks.instructions && job.resume === null) this.#unsaid.unshift(job.system);
-    return {};
-  }
-
-  async #signedIn<T>(agent: ClientContext, { authMethods }: Initialized, use: () => Promise<T>): Promise<T> {
-    try {
-      return await use();
-    } catch (error) {
-      if (codeOf(error) !== AUTH_REQUIRED) throw error;
-      const { signIn } = this.#parts.quirks;
-      const offered = authMethods?.map(({ id }) => id) ?? [];
-      if (!signIn || !offered.includes(signIn))
-        throw new Error(
-          `It is not signed in. Sign in with it in a terminal, or give it a key (${offered.join(", ")}).`,
-        );
-      await this.#answered(agent, "authenticate", 60_000, { methodId: signIn });
-      return use();
-    }
-  }
-
-  async #untilOld(): Promise<void> {
-    const { quirks, clock, before } = this.#parts;
-    const left = (Math.floor(before.made_at / MINUTE) + 1) * MINUTE + 1000 - clock.now();
-    if (!quirks.losesYoungSessions || left <= 0 || left > 2 * MINUTE) return;
-    this.#note(`Waiting ${Math.ceil(left / 1000)} s: it would lose a session taken up in the minute it was made.`);
-    await clock.sleep(left, this.#gone.signal);
-  }
-
-  async #untilSilent(): Promise<void> {
-    for (let heard = -1; heard !== this.#updates; ) {
-      heard = this.#updates;
-      await this.#parts.clock.sleep(300, this.#gone.signal);
-    }
-  }
-
-  async #chooseModel(agent: ClientContext, options: readonly Option[]): Promise<string | undefined> {
-    const { model } = this.#parts.job;
-    const option = options.find(({ id, category }) => category === "model" || id === "model");
-    const current = typeof option?.currentValue === "string" ? option.currentValue : undefined;
-    if (option && model !== null && model !== current) {
-      try {
-        const chosen = { sessionId: this.#session, configId: option.id, value: model };
-        await this.#answered(agent, "session/set_config_option", 60_000, chosen);
-      } catch (error) {
-        this.#note(`It does not take the model ${model} and goes on with ${current}: ${reasonOf(error)}`);
-        if (current) this.#translation.modelIs(current);
-        return current;
-      }
-    }
-    const used = model ?? current;
-    if (used) this.#translation.modelIs(used);
-    return used;
+    const { session_id, canSteer, preface, ...begun } = opened;
+    this.#session = session_id;
+    this.#canSteer = canSteer;
+    if (preface) this.#unsaid.unshift(preface);
+    if (begun.model) this.#translation.modelIs(begun.model);
+    if (job.resume === null) Object.assign(this.#kept, { session_id, made_at: clock.now() });
+    await this.#keep();
+    this.#isLive = true;
+    this.events.push({ kind: "begun", session_id, ...begun });
   }
 
   async #nextTurn(agent: ClientContext): Promise<void> {
     while (this.#unsaid.length === 0 || this.#isHeld) {
       this.#said = Promise.withResolvers();
-      await Promise.race([this.#said.promise, aborted(this.#gone.signal)]);
+      await Promise.race([this.#said.promise, this.#goneEarly]);
     }
-    const text = this.#unsaid.join("\n\n");
+    const prompt = promptOf(this.#unsaid.join("\n\n"));
     this.#unsaid.length = 0;
     this.#turn = "running";
     this.#translation.begin();
-    const answer = agent
-      .request<unknown>("session/prompt", { sessionId: this.#session, prompt: [{ type: "text", text }] })
-      .then((turn) => this.#translation.turnEnded(turnSchema.parse(turn), this.#turn === "interrupted"))
-      .catch((error: unknown) => {
-        if (this.#gone.signal.aborted) throw error;
-        return this.#translation.turnFailed(reasonOf(error));
-      });
-    const events = await answer;
+    const { events, isWhole } = await this.#prompt(agent, prompt);
+    this.events.push(...events.filter(({ kind }) => kind !== "rested"));
     await this.#steering;
     this.#turn = "none";
     this.#withdraw();
+    // What was steered into a turn that was cut off may never have reached the model: better said twice than not at all.
+    if (!isWhole) this.#unsaid.unshift(...this.#steered);
+    this.#steered = [];
     this.#kept.cost_usd = this.#translation.cost;
     await this.#keep();
     if (hasFailed(events)) this.#isHeld = true;
     const goesOn = this.#unsaid.length > 0 && !this.#isHeld;
-    this.events.push(...events.filter(({ kind }) => kind !== "rested" || !goesOn));
+    if (!goesOn) this.events.push(...events.filter(({ kind }) => kind === "rested"));
+  }
+
+  async #prompt(agent: ClientContext, prompt: unknown): Promise<{ events: OutsideEvent[]; isWhole: boolean }> {
+    try {
+      const turn = turnSchema.parse(
+        await agent.request<unknown>("session/prompt", { sessionId: this.#session, prompt }),
+      );
+      const events = this.#translation.turnEnded(turn, this.#turn === "interrupted");
+      return { events, isWhole: turn.stopReason === "end_turn" && !hasFailed(events) };
+    } catch (error) {
+      await this.#seeWhetherGone();
+      if (this.#gone.signal.aborted) throw error;
+      return { events: this.#translation.turnFailed(reasonOf(error)), isWhole: false };
+    }
   }
 
   async #later(text: string): Promise<void> {
     this.#unsaid.push(text);
     this.#said.resolve();
-    if (this.#turn !== "none") await this.#keep();
+    if (this.#turn !== "none" || this.events.ended) await this.#keep();
   }
 
   async #steer(text: string): Promise<void> {
     const params = {
       sessionId: this.#session,
-      prompt: [{ type: "text", text }],
+      prompt: promptOf(text),
       _meta: { steering: { idleBehavior: "promptRequired" } },
     };
     try {
-      const answer = await this.#agent?.request<unknown>("_session/steering", params);
-      if (z.looseObject({ outcome: z.literal("injected") }).safeParse(answer).success) return;
+      const answer = await this.#connection?.agent.request<unknown>("_session/steering", params);
+      if (z.looseObject({ outcome: z.literal("injected") }).safeParse(answer).success) {
+        this.#steered.push(text);
+        return;
+      }
     } catch {
       // Then it is the next prompt.
     }
@@ -404,21 +324,12 @@ class AcpSession implements OutsideSession {
     this.#wants.clear();
   }
 
-  async #answered(agent: ClientContext, method: string, ms: number, params: unknown): Promise<unknown> {
-    const answered = new AbortController();
-    const late = this.#parts.clock
-      .sleep(ms, AbortSignal.any([answered.signal, this.#gone.signal]))
-      .then(() => Promise.reject(new Error(`It did not answer ${method} within ${ms / 1000} s: timed out.`)));
+  async #keep(): Promise<void> {
     try {
-      return await Promise.race([agent.request<unknown>(method, params), late]);
-    } finally {
-      answered.abort();
-      late.catch(() => {});
+      await this.#parts.record.write({ ...this.#kept, unsaid: [...this.#unsaid] });
+    } catch (error) {
+      this.#note(`What is known of its session could not be kept: ${reasonOf(error)}`);
     }
-  }
-
-  #keep(): Promise<void> {
-    return this.#parts.record.write({ ...this.#kept, unsaid: [...this.#unsaid] });
   }
 
   #note(text: string): void {
@@ -426,11 +337,15 @@ class AcpSession implements OutsideSession {
   }
 
   async #hearErrors(): Promise<void> {
-    let heard = 0;
-    for await (const line of linesOf(this.#parts.running.stderr, MAX_NOTE * 20)) {
-      if (line?.trim() && ++heard <= MAX_NOTES) this.#note(line.slice(0, MAX_NOTE));
-      if (heard === MAX_NOTES + 1) this.#note("It writes more to its standard error, which is not shown.");
+    for await (const line of linesOf(this.#parts.running.stderr, MAX_STDERR_LINE)) {
+      if (line?.trim()) this.#errors = [...this.#errors.slice(1 - STDERR_LINES), line.slice(0, 500)];
     }
+  }
+
+  /** What it wrote to its standard error is of interest when something went wrong. */
+  #tellErrors(): void {
+    if (this.#errors.length > 0) this.#note(this.#errors.join("\n"));
+    this.#errors = [];
   }
 }
 
@@ -441,13 +356,14 @@ interface Wish {
 }
 
 type Outcome = { outcome: "selected"; optionId: string } | { outcome: "cancelled" };
-type Option = NonNullable<z.infer<typeof sessionSchema>["configOptions"]>[number];
 
-const MINUTE = 60_000;
-const MAX_NOTES = 200;
-const MAX_NOTE = 500;
-const AUTH_REQUIRED = -32_000;
-const BRIDGE = fileURLToPath(new URL(`./mcp-bridge.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url));
+const STDERR_LINES = 20;
+const MAX_STDERR_LINE = 64 * 1024;
+
+/** Words that begin with a slash would be a command to the agent, as if somebody sat before it: `/logout`. */
+function promptOf(text: string): { type: "text"; text: string }[] {
+  return [{ type: "text", text: text.trimStart().startsWith("/") ? `You are told: ${text}` : text }];
+}
 
 /** Once, not for ever: what is always allowed is decided on our side, where it is on record. */
 function outcomeOf({ options }: WirePermission, { allow }: Decision): Outcome {
@@ -458,16 +374,6 @@ function outcomeOf({ options }: WirePermission, { allow }: Decision): Outcome {
 
 function hasFailed(events: readonly OutsideEvent[]): boolean {
   return events.some((event) => event.kind === "rested" && (event.how === "failed" || event.how === "refused"));
-}
-
-function codeOf(error: unknown): unknown {
-  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const details = z.looseObject({ data: z.looseObject({ details: z.string() }) }).safeParse(error);
-  return details.success ? `${error.message} (${details.data.data.details})` : error.message;
 }
 
 function aborted(signal: AbortSignal): Promise<never> {
