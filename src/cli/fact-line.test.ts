@@ -94,6 +94,7 @@ const EACH: { [T in FactType]: DataOf<T> } = {
   "model.responded": { ...ann, model: "x/y", turn: 1, usage, cost_usd: 0.02, finish: "stop", ms: 1500 },
   "model.failed": { ...ann, model: "x/y", turn: 1, reason: "auth", message: "no", retry_in_ms: null },
   "model.warned": { ...ann, model: "x/y", message: "slow" },
+  "mcp.failed": { ...ann, server: "files", why: "it exited with code 1" },
   "tool.called": { ...ann, ...call, gist: "ls" },
   "tool.result": { ...ann, ...call, ok: true, ms: 4, gist: "a.md" },
   "trigger.created": {

@@ -169,6 +169,8 @@ function thoughtWordsOf(fact: Fact): string | undefined {
     }
     case "model.warned":
       return `${onNode(fact.data)} ${fact.data.message}`;
+    case "mcp.failed":
+      return `${onNode(fact.data)} ${fact.data.server} is not there: ${fact.data.why}`;
     case "tool.called":
       return `${onNode(fact.data)} ${fact.data.tool} ${fact.data.gist}`;
     case "tool.result":

@@ -227,6 +227,14 @@ function asideOf(fact: Fact, named: Named): StoryLine[] {
     }
     case "model.warned":
       return [line(named(fact.data.worker_id), "warning", fact.data.message)];
+    case "mcp.failed":
+      return [
+        line(
+          named(fact.data.worker_id),
+          "warning",
+          `goes on without the MCP server ${fact.data.server}: ${fact.data.why}`,
+        ),
+      ];
     case "worker.waiting":
       // Waiting for each other is the usual thing, and the tree shows it; what a person is waited for is their question.
       return fact.data.for === "news" || fact.data.for === "children" || fact.data.for === "human"

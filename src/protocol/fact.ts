@@ -259,6 +259,9 @@ export const factData = {
     gist: z.string(),
   }),
 
+  /** A server of `mcp_servers` is not there: its tools are missing, everything else goes on. */
+  "mcp.failed": z.object({ ...actor, server: z.string(), why: z.string() }),
+
   ...triggerFacts,
 
   /** The human allows more, or less; null is no limit, and what is absent stays as it is. */

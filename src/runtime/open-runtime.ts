@@ -21,19 +21,21 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   const catalog =
     instead.catalog ??
     createCatalog({ env: settings.env, config: settings.config, sleep: clock.sleep, now: clock.now, random });
-  const { tools, check, sandbox } = equip(settings);
+  const { tools, foreignTools, check, sandbox, close } = equip(settings, clock);
   const runtime = new Runtime(settings, {
     store,
     catalog,
     clock,
     random,
     tools,
+    foreignTools,
     check,
     outside: outsidePlace(settings, { sandbox, clock, price: (model, usage) => catalog.cost(model, usage) }),
     pid: process.pid,
     callbacks: {},
     ...instead,
   });
+  if (settings.config.mcp_servers) runtime.attach({ hear: () => {}, close });
   const traces = tracesUrl(settings.env);
   if (traces) runtime.attach(await startTelemetry(traces, settings.env, clock.now));
   return runtime;

@@ -44,6 +44,7 @@ export interface RuntimePorts {
   clock: Clock;
   random(): number;
   tools: House["tools"];
+  foreignTools: House["foreignTools"];
   check: House["check"];
   outside: House["outside"];
   pid: number;
@@ -257,7 +258,7 @@ export class Runtime {
   }
 
   #house(): House {
-    const { catalog, clock, random, tools, check, outside, pid } = this.#ports;
+    const { catalog, clock, random, tools, foreignTools, check, outside, pid } = this.#ports;
     const { home, config } = this.#settings;
     return {
       prompts: promptsOf(home),
@@ -265,6 +266,7 @@ export class Runtime {
       clock,
       pid,
       tools,
+      foreignTools,
       model: (id) => catalog.model(id),
       callbacks: this.#ports.callbacks,
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,

@@ -22,6 +22,26 @@ test("T2. a tool that throws is a result; one that throws because of the stop is
   await expect(toolbox.run(call("break"), AbortSignal.abort(new Error("stop")))).rejects.toThrow("stop");
 });
 
+test("T3. tools from elsewhere are those of the moment, and never take the place of ours", async () => {
+  const tool = (name: string, words: string) => defineTool({ ...shape, name, run: async () => words });
+  let elsewhere = [tool("theirs", "one"), tool("ours", "stolen")];
+  const toolbox = new Toolbox([tool("ours", "ours")], () => elsewhere);
+  const names = () => toolbox.specs.map(({ name }) => name);
+  const said = async (name: string) => (await toolbox.run(call(name), never)).content;
+  expect([names(), await said("ours"), await said("theirs")]).toEqual([["ours", "theirs"], "ours", "one"]);
+  elsewhere = [tool("new", "two")];
+  expect([names(), await said("new"), await said("theirs")]).toEqual([
+    ["ours", "new"],
+    "two",
+    'There is no tool "theirs". You have: ours, new.',
+  ]);
+});
+
+test("after a crash, what was asked of a server that is not there now is of unknown outcome", async () => {
+  const { content } = await new Toolbox([]).settle(call("mcp__files__move"), never);
+  expect(content).toMatch(/^Outcome unknown/);
+});
+
 test("T1. a call to a tool that is not there any more has its one result after a crash too", async () => {
   const toolbox = new Toolbox([]);
   expect(await toolbox.settle(call("gone"), never)).toEqual({

@@ -63,7 +63,10 @@ export async function coordinate(
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
   const cycles = new Cycles(mailbox, place);
   const hands = toolsFor(team, scope, mailbox, cycles, model, place);
-  const tools = new Toolbox(onlyThese(hands, allowed, cycles.isEndless ? ["checkpoint", "finish"] : ["finish"]));
+  const foreign = await place.foreignTools(ACTOR, place);
+  const tools = new Toolbox(onlyThese(hands, allowed, cycles.isEndless ? ["checkpoint", "finish"] : ["finish"]), () =>
+    onlyThese(foreign(), allowed, []),
+  );
   const toolbox = cycles.isEndless ? noticingRepeats(tools, PATIENT_IN_CYCLES) : noticingRepeats(tools);
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {

@@ -1,4 +1,4 @@
-import type { NodeState } from "../projections/index.ts";
+import type { NodeState, WorkerState } from "../projections/index.ts";
 import type { Scope } from "../store/scope.ts";
 import { readRefTool } from "../tools/files.ts";
 import { askHumanTool, type HumanPort } from "../tools/human.ts";
@@ -33,18 +33,28 @@ export function nodeTools(
 
 /**
  * The tools an agent was given bind everyone in it, and a worker may be hired with fewer. What one needs to take up and
- * to end one's work one always has.
+ * to end one's work one always has. `mcp__SERVER` stands for all tools of a server.
  */
 export function onlyThese(
-  tools: Tool[],
+  tools: readonly Tool[],
   names: readonly string[] | null | undefined,
   always: readonly string[],
-): Tool[] {
-  return names ? tools.filter(({ spec: { name } }) => names.includes(name) || always.includes(name)) : tools;
+): readonly Tool[] {
+  if (!names) return tools;
+  const servers = names.filter((name) => name.startsWith("mcp__")).map((name) => `${name}__`);
+  return tools.filter(
+    ({ spec: { name } }) =>
+      names.includes(name) || always.includes(name) || servers.some((server) => name.startsWith(server)),
+  );
 }
 
-/** What a worker on a node always has. */
-export const ALWAYS_ON_A_NODE: readonly string[] = ["publish", "checkpoint", "read_ref"];
+/** Those of them that this worker may use on a node. */
+export function allowedOnNode(tools: readonly Tool[], { spawned }: WorkerState, { now }: Workplace): readonly Tool[] {
+  return [now().agent.created.tools, spawned.tools].reduce(
+    (left, names) => onlyThese(left, names, ["publish", "checkpoint", "read_ref"]),
+    tools,
+  );
+}
 
 /** A role of seed 000 has done its part with its checkpoint; anybody else goes on. */
 async function checkpoint(

@@ -74,7 +74,10 @@ export function workerPrompt(brief: WorkerBrief, tools: readonly ToolSpec[]): st
 
 /** Guidance is universal text; schemas go by the API. */
 function toolGuide(tools: readonly ToolSpec[]): string {
-  return `# Your tools\n\n${tools.map((tool) => `## ${tool.name}\n${tool.guidance.trim()}`).join("\n\n")}`;
+  return `# Your tools\n\n${tools
+    .filter((tool) => tool.guidance.trim())
+    .map((tool) => `## ${tool.name}\n${tool.guidance.trim()}`)
+    .join("\n\n")}`;
 }
 
 function joined(sections: readonly (string | false)[]): string {

@@ -167,6 +167,7 @@ class Simulation {
         clock: { now: () => world.clock.now(), sleep: (ms, signal) => world.clock.sleep(ms, signal) },
         random: this.#random.random,
         tools: (scope) => fileTools(scope),
+        foreignTools: async () => () => [],
         check: (command, _, signal) => world.answer(signal, () => (command === "true" ? null : "exit 1")),
         callbacks: {},
         outside: scriptedPrograms(),
