@@ -52,9 +52,7 @@ export function outsidePlace(
 const adapters: Record<ProgramProfile["kind"], (clock: Clock) => Promise<Adapter>> = {
   claude_code: async () => (await import("../workers/outside/claude-code.ts")).claudeCodeAdapter,
   acp: async (clock) => (await import("../workers/outside/acp.ts")).acpAdapter(clock),
-  autonomous: async () => {
-    throw new Error("Programs that speak by files cannot be hired yet.");
-  },
+  autonomous: async (clock) => (await import("../workers/outside/autonomous.ts")).autonomousAdapter(clock),
 };
 
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";

@@ -1,11 +1,10 @@
 import { type NodeState, openBelow, type WorkerState } from "../projections/index.ts";
 import type { Outcome } from "../protocol/index.ts";
-import type { Tool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { asking } from "./asking.ts";
 import { beginAssignment } from "./assignment.ts";
 import { carryOut } from "./carry-out.ts";
-import { ALWAYS_ON_A_NODE, nodeTools, onlyThese } from "./node-tools.ts";
+import { allowedOnNode, nodeTools } from "./node-tools.ts";
 import { publishAnswer } from "./publishing.ts";
 import { noticingRepeats } from "./repeats.ts";
 import { workerStanding } from "./restate.ts";
@@ -35,13 +34,9 @@ export async function workOnNode(
       ...place.tools(scope, actor, model, place),
       ...nodeTools(node, desk, mailPort, asking(actor, place), team, place),
     ];
-    const allowed = (tools: readonly Tool[]) =>
-      [place.now().agent.created.tools, worker.spawned.tools].reduce<readonly Tool[]>(
-        (left, names) => onlyThese(left, names, ALWAYS_ON_A_NODE),
-        tools,
-      );
+    const hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
-    const toolbox = noticingRepeats(new Toolbox(single ? [] : allowed(all()), () => allowed(foreign())));
+    const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)));
     const past = begun ?? (await beginAssignment(node, worker, scope, toolbox, actor, cursor, place));
     const job = {
       ...past,

@@ -1,4 +1,4 @@
-import type { NodeState } from "../projections/index.ts";
+import type { NodeState, WorkerState } from "../projections/index.ts";
 import type { Scope } from "../store/scope.ts";
 import { readRefTool } from "../tools/files.ts";
 import { askHumanTool, type HumanPort } from "../tools/human.ts";
@@ -48,8 +48,13 @@ export function onlyThese(
   );
 }
 
-/** What a worker on a node always has. */
-export const ALWAYS_ON_A_NODE: readonly string[] = ["publish", "checkpoint", "read_ref"];
+/** Those of them that this worker may use on a node. */
+export function allowedOnNode(tools: readonly Tool[], { spawned }: WorkerState, { now }: Workplace): readonly Tool[] {
+  return [now().agent.created.tools, spawned.tools].reduce(
+    (left, names) => onlyThese(left, names, ["publish", "checkpoint", "read_ref"]),
+    tools,
+  );
+}
 
 /** A role of seed 000 has done its part with its checkpoint; anybody else goes on. */
 async function checkpoint(

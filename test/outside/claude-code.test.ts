@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Config } from "../../src/protocol/config.ts";
 import type { Fact } from "../../src/protocol/index.ts";
 import {
@@ -11,9 +11,12 @@ import {
   startProviderServer,
   startTeam,
   type Team,
+  temporaryHome,
   until,
 } from "../../src/testing/index.ts";
 import { startServer } from "../../src/testing/start-server.ts";
+import { configure } from "../faults/killing.ts";
+import { processesNaming, startHouse } from "./house.ts";
 import { installed, whenInstalled } from "./installed.ts";
 
 /** The real Claude Code, in the real sandbox, with a scripted model behind it. */
@@ -119,6 +122,49 @@ withClaude("what it asks leave for is answered by the API, and the same call goe
   await server.until(id, (now) => now.agent.status === "completed");
   expect(agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", files: [{ path: "a.md", bytes: 6 }] });
   expect(agent.now.questions.asked).toBe(1);
+});
+
+withClaude("killed with SIGKILL it leaves no process, and its session is taken up where it was", LONG, async () => {
+  const waits: ProviderTurn = {
+    calls: [{ name: "Bash", args: { command: "until [ -e go ]; do sleep 0.05; done; echo too late" } }],
+  };
+  const coordinator: ProviderTurn[] = [
+    { calls: [{ name: "spawn_worker", args: { name: "Clara", program: "claude-code", model: "sonnet" } }] },
+    { calls: [{ name: "create_work_node", args: { task: "Say hello.", worker: "Clara", deliverables: ["a.md"] } }] },
+    { text: "I wait." },
+  ];
+  const asked: ProviderRequest[] = [];
+  await using provider = await startProviderServer({
+    respond: (request) => {
+      const words = request.messages.map((message) => message.text).join("\n");
+      if (request.tools.includes("finish"))
+        return words.includes("node-1 completed")
+          ? { calls: [{ name: "finish", args: { summary: "done" } }] }
+          : coordinator[request.turn];
+      if (request.tools.length > 0) asked.push(request);
+      // How much of the turn that was cut off it remembers is its own affair.
+      if (!words.includes("You were interrupted and are now taken up again")) return mind([waits])(request);
+      return words.includes("completed with no output") ? publishes : writes;
+    },
+  });
+  await using home = await temporaryHome();
+  const { config } = house(provider.url);
+  await configure(home.path, provider.url, config);
+  const first = await startHouse(home.path, "Say hello.");
+  const { data } = await first.fact("worker.session");
+  await first.fact("tool.called", ({ tool }) => tool === "Bash");
+  first.child.kill("SIGKILL");
+  await first.over;
+  await vi.waitFor(() => expect(processesNaming(data.session_id)).toEqual([]), { timeout: 5000 });
+
+  const second = await startHouse(home.path);
+  const completed = await second.fact("node.completed");
+  expect(completed.data.summary).toBe("It says hello.");
+  expect(await second.over).toBe(0);
+  // The same conversation goes on: what was asked first is still its beginning.
+  expect(asked.at(-1)?.messages.find((message) => message.text.includes("Say hello."))).toBeDefined();
+  expect(second.facts.filter((fact) => fact.type === "worker.session")).toEqual([]);
+  expect(processesNaming(data.session_id)).toEqual([]);
 });
 
 /** Resolves with the folder Clara works in, when she has called this tool. */

@@ -5,7 +5,7 @@ import type { HumanPort } from "../../tools/human.ts";
 import { defineTool, type Tool } from "../../tools/tool.ts";
 import { Toolbox, type Tools } from "../../tools/toolbox.ts";
 import { notRun } from "../act.ts";
-import { ALWAYS_ON_A_NODE, nodeTools, onlyThese } from "../node-tools.ts";
+import { allowedOnNode, nodeTools } from "../node-tools.ts";
 import { noticingRepeats } from "../repeats.ts";
 import type { Desk } from "../taking-up.ts";
 import type { Colleagues, Workplace } from "../workplace.ts";
@@ -30,11 +30,7 @@ export function doorToolbox(
   const all = nodeTools(node, desk, mail, human, team, place).map((tool) =>
     tool.spec.name === "check_messages" ? checkMessagesTool(waits) : tool,
   );
-  const given = [place.now().agent.created.tools, worker.spawned.tools].reduce<readonly Tool[]>(
-    (tools, names) => onlyThese(tools, names, ALWAYS_ON_A_NODE),
-    all,
-  );
-  return noticingRepeats(new Toolbox(given));
+  return noticingRepeats(new Toolbox(allowedOnNode(all, worker, place)));
 }
 
 const toCheck = z.object({ wait: z.boolean().default(false) });

@@ -128,6 +128,8 @@ class Sitting {
     if (this.#isOutOfTurns()) return { kind: "exhausted", turns: this.#place.maxTurns };
     const { system, words } = await this.#firstWords(told);
     await this.#allowance.begin();
+    // What it spends nobody knows: it must not keep others from the money meanwhile.
+    if (this.#profile.kind === "autonomous") await this.#allowance.rest();
     this.#signal.addEventListener("abort", () => this.#fail(this.#signal.reason), { once: true });
     await this.#begin({ ...this.#jobFor(system), words, resume: begun ? this.#sessionBefore() : null });
     this.#answers.takeUp();
@@ -155,6 +157,13 @@ class Sitting {
     await this.#allowance.rest();
   }
 
+  #context(): Record<string, unknown> {
+    const { id, spec } = this.#node;
+    const { run_id, task, deliverables, refs, role } = spec;
+    const { name } = this.#worker.spawned;
+    return { run_id, node_id: id, worker: name, ...(role !== undefined && { role }), task, deliverables, refs };
+  }
+
   get #home(): string {
     return programHome(this.#place.log.dir, this.#node.spec.run_id, this.#worker.id);
   }
@@ -165,6 +174,7 @@ class Sitting {
       profile: this.#profile,
       system,
       model: modelFor(this.#worker.spawned),
+      context: this.#context(),
       cwd: scope.cwd,
       home: this.#home,
       start: (launch) => this.#start(launch),
@@ -284,10 +294,14 @@ class Sitting {
   }
 
   /** It has none of our tools at hand, and asked for one by a file. */
-  async #grant({ tool, args }: Extract<OutsideEvent, { kind: "wishes" }>): Promise<void> {
-    const id = `asked-${this.#place.soon().seq}`;
+  async #grant({ tool, args, id: wish }: Extract<OutsideEvent, { kind: "wishes" }>): Promise<void> {
+    const id = `${this.#node.id}-${wish ?? this.#place.soon().seq}`;
+    // Wished for again after a crash: it was dealt with.
+    if (this.#desk.begun?.history.some((entry) => entry.role === "tool" && entry.call_id === id)) return;
     const result = await this.#tools.run({ type: "call", id, name: tool, args }, this.#signal);
-    if (!result.ok) await this.#say([{ role: "user", from: "agiraph", content: result.content }], []);
+    if (result.ok) return;
+    this.#notes.push(result.content);
+    await this.#say([{ role: "user", from: "agiraph", content: result.content }], []);
   }
 
   async #used({ model, usage, cost_usd }: Extract<OutsideEvent, { kind: "used" }>): Promise<void> {
