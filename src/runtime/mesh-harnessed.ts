@@ -6,6 +6,7 @@ import { conversationFile } from "../store/paths.ts";
 import type { Tool } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { type Actor, carryOut, type Recorder } from "../workers/carry-out.ts";
+import { type Past, pastOf } from "../workers/past.ts";
 import { toolGuide } from "../workers/prompt.ts";
 import type { Silence } from "../workers/work-loop.ts";
 import { MESH_RUN } from "./mesh-record.ts";
@@ -32,6 +33,7 @@ export interface HarnessedPorts {
  *
  * I1. A letter is told when it is in the conversation, on disk. What comes while it works enters between two turns.
  * I2. A task ends: by `tx_done`, or given up on with the reason.
+ * I3. A task that was under way when the process ended goes on where it was.
  */
 export class HarnessedMember implements Member {
   readonly #ports: HarnessedPorts;
@@ -95,9 +97,13 @@ export class HarnessedMember implements Member {
     const model = await this.#ports.model();
     const toolbox = this.#noticing(new Toolbox(this.#ports.tools(this.#actor, model)));
     const system = `${await prompt()}\n\n${toolGuide(toolbox.specs)}`;
-    const first: Entry[] = [{ role: "system", content: system }];
-    await recorder.log.append({ entries: { file: this.#actor.conversation, entries: first } }).durable;
-    const job = { system, history: [], turn: 1, maxTurns, compactable: null };
+    const past = await this.#takenUp();
+    if (!past) {
+      const first: Entry[] = [{ role: "system", content: system }];
+      await recorder.log.append({ entries: { file: this.#actor.conversation, entries: first } }).durable;
+    }
+    const { history = [], turn = 1 } = past ?? {};
+    const job = { system: past?.system ?? system, history, turn, maxTurns: turn - 1 + maxTurns, compactable: null };
     return carryOut(
       { ...job, onSilence: (silence, signal) => this.#onSilence(silence, signal) },
       { model, toolbox, mail: () => this.#take() },
@@ -105,6 +111,24 @@ export class HarnessedMember implements Member {
       recorder,
       this.#stop.signal,
     );
+  }
+
+  /** I3: the task that it had begun in an earlier life of the process, as far as it was. */
+  async #takenUp(): Promise<Past | undefined> {
+    const [first] = this.#letters;
+    if (first?.letter.header.type !== "task") return undefined;
+    const words = this.#ports.words(first.letter);
+    const stored = await this.#ports.recorder.log.conversation(this.#actor.conversation);
+    const past = pastOf(stored, "assignment", (entry) => entry.role === "user" && entry.content === words);
+    if (!past) return undefined;
+    this.#letters.shift();
+    this.#task = first.letter.name;
+    first.told();
+    const heard = past.history.findLastIndex((entry) => entry.role === "user");
+    this.#waits = past.history
+      .slice(heard)
+      .some((entry) => entry.role === "tool" && entry.ok && AWAITED.has(entry.tool));
+    return past;
   }
 
   #noticing(tools: Tools): Tools {

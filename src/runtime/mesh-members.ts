@@ -77,7 +77,13 @@ export class MeshMembers {
     const key = `${mesh.config.mesh}/${agent.name}`;
     const there = this.#members.get(key);
     if (there) return there;
-    const made = this.#make(mesh, agent);
+    let made: Member;
+    try {
+      made = this.#make(mesh, agent);
+    } catch (error) {
+      // A program that is not here may be there for the next letter.
+      return { tell: () => Promise.reject(error), close: async () => {} };
+    }
     const member = closing(made, () => {
       this.#members.delete(key);
       this.#terminals.delete(key);
