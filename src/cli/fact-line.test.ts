@@ -129,6 +129,7 @@ const EACH: { [T in FactType]: DataOf<T> } = {
   "mesh.quarantined": { mesh: "review", agent: null, name: "b.md", why: "no header" },
   "mesh.gate": { mesh: "review", gate: "tests", ok: false, why: "2 failed" },
   "mesh.session": { mesh: "review", agent: "critic", state: "dead", detail: "exit 1" },
+  "mesh.stalled": { mesh: "review", why: "no space left" },
   "mesh.reloaded": { mesh: "review", problem: null },
   "log.repaired": { file: "events.jsonl", what: "a torn tail", aside: null },
 };

@@ -22,6 +22,8 @@ export function meshWordsOf(fact: Fact): string | undefined {
       return `${fact.data.mesh}: ${fact.data.gate} ${fact.data.ok ? "passed" : `did not pass: ${fact.data.why}`}`;
     case "mesh.session":
       return `${whose(fact.data)}: ${fact.data.state}${fact.data.detail ? `: ${fact.data.detail}` : ""}`;
+    case "mesh.stalled":
+      return `${fact.data.mesh} cannot go on now: ${fact.data.why}`;
     case "mesh.reloaded":
       return `${fact.data.mesh}: ${fact.data.problem ?? "read again"}`;
     default:

@@ -1,8 +1,9 @@
-import { readdir, readFile } from "node:fs/promises";
-import { basename, join, relative } from "node:path";
+import { readdir, stat } from "node:fs/promises";
+import { join, relative } from "node:path";
 import type { z } from "zod";
 import { type MeshAgentConfig, type MeshConfig, meshAgentConfigSchema, meshConfigSchema } from "../protocol/index.ts";
 import type { Layout } from "./layout.ts";
+import { readPlainFile } from "./letter.ts";
 import { leaves, type Plan, planOf, shortName, topologyOf } from "./topology.ts";
 
 /** A mesh as declared, with its agents, checked as a whole. */
@@ -24,6 +25,8 @@ export interface DeclaredAgent {
   /** Its folder, with prompt.md and perhaps task.md and capabilities/. */
   dir: string;
   config: MeshAgentConfig;
+  /** Changes when its prompt, its task or its capabilities do. */
+  stamp: string;
 }
 
 /** What is wrong with a declaration: in which file, in which field. */
@@ -47,9 +50,9 @@ export interface Declared {
 export async function readDeclared(layout: Layout): Promise<Declared> {
   const meshes = new Map<string, DeclaredMesh>();
   const problems: MeshConfigError[] = [];
-  for (const file of await jsonFiles(layout.configs)) {
+  for (const name of await declaredNames(layout)) {
     try {
-      const declared = await readMesh(layout, basename(file, ".json"));
+      const declared = await readMesh(layout, name);
       meshes.set(declared.config.mesh, declared);
     } catch (error) {
       if (!(error instanceof MeshConfigError)) throw error;
@@ -59,10 +62,17 @@ export async function readDeclared(layout: Layout): Promise<Declared> {
   return { meshes, problems };
 }
 
+/** The meshes for which there is a file, whatever is in it. */
+export async function declaredNames(layout: Layout): Promise<string[]> {
+  const names = await readdir(layout.configs).catch(none);
+  const files = names.filter((name) => name.endsWith(".json") && !name.startsWith("."));
+  return files.map((name) => name.slice(0, -".json".length)).toSorted();
+}
+
 export async function readMesh(layout: Layout, mesh: string): Promise<DeclaredMesh> {
   const path = join(layout.configs, `${mesh}.json`);
   const file = relative(layout.project, path);
-  const config = await readJson(path, file, meshConfigSchema);
+  const config = readJson(path, file, meshConfigSchema);
   const wrong = (field: string, message: string) => new MeshConfigError(file, `"${field}": ${message}`);
   if (config.mesh !== mesh) throw wrong("mesh", `it says ${config.mesh}, but the file is called ${mesh}.json`);
 
@@ -80,6 +90,8 @@ export async function readMesh(layout: Layout, mesh: string): Promise<DeclaredMe
   }
   const plan = planOf(config);
   const steps = leaves(plan);
+  if (steps.length > MOST_STEPS)
+    throw wrong("workflow", `it has ${steps.length} steps; at most ${MOST_STEPS} are taken`);
   const stranger = steps.find(({ agent }) => !agents.has(agent));
   if (stranger) throw wrong("workflow", `${stranger.agent} is not among the agents`);
   const topology = topologyOf(config);
@@ -93,7 +105,7 @@ export async function readMesh(layout: Layout, mesh: string): Promise<DeclaredMe
     throw wrong("completion_agent", `${last} is in the workflow, but not at its end`);
   for (const [index, gate] of (config.validation_gates ?? []).entries()) {
     if (gate === "output-exists") continue;
-    if (!(await readFile(join(layout.gates, `${gate}.sh`)).catch(() => undefined)))
+    if (!(await stat(join(layout.gates, `${gate}.sh`)).catch(() => undefined))?.isFile())
       throw wrong(`validation_gates.${index}`, `there is no meshes/gates/${gate}.sh (and it is not output-exists)`);
   }
   const { type } = config;
@@ -110,13 +122,26 @@ async function readAgent(
   const category = member.includes("/") ? member.slice(0, member.indexOf("/")) : await categoryOf(layout, name, wrong);
   const dir = join(layout.agents, category, name);
   const path = join(dir, "config.json");
-  const config = await readJson(path, relative(layout.project, path), meshAgentConfigSchema);
+  const config = readJson(path, relative(layout.project, path), meshAgentConfigSchema);
   if (config.name !== name)
     throw new MeshConfigError(
       relative(layout.project, path),
       `"name": it says ${config.name}, but the folder is called ${name}`,
     );
-  return { name, category, dir, config };
+  return { name, category, dir, config, stamp: await stampOf(layout, dir) };
+}
+
+/** Prompts are read when they are needed; whether they have changed can be seen from outside. */
+async function stampOf(layout: Layout, dir: string): Promise<string> {
+  const own = join(dir, "capabilities");
+  const able = await Promise.all(
+    [own, layout.capabilities].map(async (folder) =>
+      (await readdir(folder).catch(none)).toSorted().map((name) => join(folder, name)),
+    ),
+  );
+  const files = [join(dir, "prompt.md"), join(dir, "task.md"), ...able.flat()];
+  const stats = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
+  return stats.map((found, at) => (found ? `${files[at]} ${found.mtimeMs} ${found.size}` : "")).join("\n");
 }
 
 /** A bare name is found in whichever category has it. */
@@ -132,14 +157,12 @@ async function categoryOf(layout: Layout, name: string, wrong: (message: string)
   return only;
 }
 
-async function readJson<T>(path: string, file: string, schema: z.ZodType<T>): Promise<T> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new MeshConfigError(file, code === "ENOENT" ? "it is not there" : `it cannot be read (${code})`);
-  }
+function readJson<T>(path: string, file: string, schema: z.ZodType<T>): T {
+  const text = readPlainFile(path, MAX_CONFIG, { links: true });
+  if (text === undefined) throw new MeshConfigError(file, "it is not there");
+  if (typeof text === "object") throw new MeshConfigError(file, `it cannot be taken. ${text.reason}`);
+  // What is nested deeper than anybody means is not even parsed: parsers call themselves for each level.
+  if (depthOf(text) > MOST_DEPTH) throw new MeshConfigError(file, `it is nested deeper than ${MOST_DEPTH} levels`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -153,9 +176,19 @@ async function readJson<T>(path: string, file: string, schema: z.ZodType<T>): Pr
   throw new MeshConfigError(file, `${field}${issue?.message ?? "not as it should be"}`);
 }
 
-async function jsonFiles(dir: string): Promise<string[]> {
-  const names = await readdir(dir).catch(none);
-  return names.filter((name) => name.endsWith(".json") && !name.startsWith(".")).toSorted();
+const MAX_CONFIG = 1024 * 1024;
+const MOST_DEPTH = 16;
+const MOST_STEPS = 1_000;
+
+/** How deep brackets stand in each other; those within strings count too, which only makes it stricter. */
+function depthOf(json: string): number {
+  let deepest = 0;
+  let depth = 0;
+  for (const sign of json) {
+    if (sign === "[" || sign === "{") deepest = Math.max(deepest, ++depth);
+    else if (sign === "]" || sign === "}") depth--;
+  }
+  return deepest;
 }
 
 async function folders(dir: string): Promise<string[]> {

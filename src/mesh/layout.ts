@@ -34,6 +34,20 @@ export class Layout {
     return join(this.project, ".ai", "tx");
   }
 
+  /** Held by whoever moves the messages; nothing else may open it. */
+  get lock(): string {
+    return join(this.running, "lock");
+  }
+
+  get holder(): string {
+    return join(this.running, "lock.json");
+  }
+
+  /** Running folders of ephemeral meshes whose work is done. */
+  get archive(): string {
+    return join(this.running, "archive");
+  }
+
   get meshes(): string {
     return join(this.running, "mesh");
   }
@@ -56,6 +70,15 @@ export class Layout {
 
   agent(mesh: string, agent: string): string {
     return join(this.mesh(mesh), "agents", agent);
+  }
+
+  /** The prompts it was begun with. */
+  prompts(mesh: string, agent: string): string {
+    return join(this.agent(mesh, agent), "prompts");
+  }
+
+  workspace(mesh: string, agent: string): string {
+    return join(this.agent(mesh, agent), "workspace");
   }
 
   /** The queues of the mesh itself, or of one of its agents. */

@@ -1,7 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { DeclaredAgent, DeclaredMesh } from "./config.ts";
 import type { Layout } from "./layout.ts";
+import { stampOf } from "./message-file.ts";
 import { leaves } from "./topology.ts";
 
 /** One part of a prompt, with where it came from. */
@@ -35,6 +36,22 @@ export async function buildPrompt(layout: Layout, mesh: DeclaredMesh, agent: Dec
 
 export function promptText(sections: readonly PromptSection[]): string {
   return `${sections.map(({ text }) => text).join("\n\n")}\n`;
+}
+
+/** Keeps the prompt somebody begins with as `prompts/{timestamp}-prompt.md`, numbered within the minute. Its path. */
+export async function keepPrompt(layout: Layout, place: { mesh: string; agent: string }, text: string, now: number) {
+  const dir = layout.prompts(place.mesh, place.agent);
+  await mkdir(dir, { recursive: true });
+  for (let number = 1; ; number++) {
+    const count = number === 1 ? "" : `-${number}`;
+    const path = join(dir, `${stampOf(new Date(now))}${count}-prompt.md`);
+    try {
+      await writeFile(path, text, { flag: "wx" });
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
 }
 
 type Found = { from: string; text: string } | undefined;

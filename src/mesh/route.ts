@@ -35,9 +35,10 @@ export function routeOf({ to, type }: Pick<MessageHeader, "to" | "type">, from: 
   };
 }
 
-/** Whom an answer to this message goes to, if anybody. */
-export function senderOf(from: string, directory: Directory): Place | "human" | null {
+/** Whom an answer to this message goes to, if anybody; a short name is one of the mesh it was sent in. */
+export function senderOf(from: string, within: string, directory: Directory): Place | "human" | null {
   if (from === "human") return "human";
+  if (directory.get(within)?.includes(from)) return { mesh: within, agent: from };
   const [mesh = "", agent] = from.split("/");
   if (!directory.has(mesh)) return null;
   if (agent === undefined) return { mesh, agent: null };

@@ -1,7 +1,7 @@
-import { type FSWatcher, mkdirSync, statSync, watch } from "node:fs";
+import { type FSWatcher, lstatSync, mkdirSync, statSync, watch } from "node:fs";
 import { join } from "node:path";
 import { QUEUES, type QueueName } from "./layout.ts";
-import { isMessageName } from "./queue.ts";
+import { isMessageName, QUIET_MS } from "./queue.ts";
 
 /**
  * Says which message files came to or went from a place's queues.
@@ -10,20 +10,22 @@ import { isMessageName } from "./queue.ts";
  *     a while: the kernel tells of the writing in the same breath as of the file, so one round of the loop is enough to
  *     know which it is.
  * V2. One notice for each arrival, however many events the kernel makes of it.
- * V3. A folder that is deleted is made again and watched again. After a burst everything is looked at once more, since
- *     the kernel drops events when too many wait.
+ * V3. A folder that is deleted is made again and watched again, when whoever deletes is done. After a burst everything is
+ *     looked at once more, since the kernel drops events when too many wait.
+ * V4. Where the kernel refuses to watch (its limit is reached), the folders are looked at every second instead.
  */
 export class QueueWatcher {
   readonly #dir: string;
   readonly #notice: Notices;
-  readonly #watched = new Map<QueueName, FSWatcher>();
-  #parent: FSWatcher | undefined;
+  readonly #watched = new Map<string, FSWatcher>();
   /** Files that are being written: the timer that waits for quiet. */
   readonly #growing = new Map<string, NodeJS.Timeout>();
   /** Files of which we wait one round to see whether somebody writes to them. */
   readonly #fresh = new Set<string>();
   #burst = 0;
   #calm: NodeJS.Timeout | undefined;
+  #repair: NodeJS.Timeout | undefined;
+  #polling: NodeJS.Timeout | undefined;
   #isOpen = true;
 
   /** `dir` is the folder `msgs` that holds the queues. */
@@ -36,39 +38,52 @@ export class QueueWatcher {
   close(): void {
     this.#isOpen = false;
     for (const timer of this.#growing.values()) clearTimeout(timer);
-    clearTimeout(this.#calm);
+    for (const timer of [this.#calm, this.#repair, this.#polling]) clearTimeout(timer);
     for (const watcher of this.#watched.values()) watcher.close();
-    this.#parent?.close();
+    this.#watched.clear();
   }
 
+  /** All folders anew: an old watch of a folder that was deleted sees nothing any more. */
   #watchAll(): void {
-    mkdirSync(this.#dir, { recursive: true });
-    this.#parent = watch(this.#dir, (_, name) => this.#onFolder(name));
-    this.#parent.on("error", () => {});
-    for (const queue of QUEUES) this.#watch(queue);
-  }
-
-  #watch(queue: QueueName): void {
-    const dir = join(this.#dir, queue);
-    mkdirSync(dir, { recursive: true });
-    const watcher = watch(dir, (event, name) => {
-      if (name !== null && isMessageName(name)) this.#onFile(queue, name, event);
-    });
-    watcher.on("error", () => this.#onFolder(queue));
-    this.#watched.get(queue)?.close();
-    this.#watched.set(queue, watcher);
-  }
-
-  #onFolder(name: string | null): void {
-    const queue = QUEUES.find((one) => one === name);
-    if (queue === undefined || !this.#isOpen) return;
-    // Made anew or gone: either way the old watch sees nothing any more.
+    for (const watcher of this.#watched.values()) watcher.close();
+    this.#watched.clear();
     try {
-      this.#watch(queue);
-    } catch {
-      // The whole place is being deleted; whoever comes back opens it again.
+      for (const queue of QUEUES) mkdirSync(join(this.#dir, queue), { recursive: true });
+      this.#watch("", (_, name) => {
+        if (name === null || QUEUES.some((queue) => queue === name) || !isThere(this.#dir)) this.#repairSoon();
+      });
+      for (const queue of QUEUES) {
+        this.#watch(queue, (event, name) => {
+          if (name !== null && isMessageName(name, queue)) this.#onFile(queue, name, event);
+          // A folder that is deleted itself says so under its own name.
+          else if (name === queue && !isThere(join(this.#dir, queue))) this.#repairSoon();
+        });
+      }
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOSPC" || code === "EMFILE") this.#poll();
+      else this.#repairSoon();
     }
-    this.#notice.look();
+  }
+
+  #watch(name: string, onEvent: (event: string, name: string | null) => void): void {
+    const watcher = watch(join(this.#dir, name), onEvent);
+    watcher.on("error", () => this.#repairSoon());
+    this.#watched.set(name, watcher);
+  }
+
+  #repairSoon(): void {
+    if (!this.#isOpen || this.#repair) return;
+    this.#repair = setTimeout(() => {
+      this.#repair = undefined;
+      this.#watchAll();
+      this.#notice.look();
+    }, QUIET_MS);
+  }
+
+  #poll(): void {
+    this.#polling ??= setInterval(() => this.#notice.look(), POLL_MS);
+    this.#polling.unref();
   }
 
   #onFile(queue: QueueName, name: string, event: string): void {
@@ -85,11 +100,12 @@ export class QueueWatcher {
       this.#notice.changed(queue, name);
     } else if (size === 0) this.#wait(queue, name, key);
     else {
+      this.#forget(key);
       this.#fresh.add(key);
       // Two rounds: the first ends the batch of events we are in, the second takes what was waiting behind it.
       setImmediate(() =>
         setImmediate(() => {
-          if (this.#fresh.delete(key)) this.#notice.changed(queue, name);
+          if (this.#fresh.delete(key) && this.#isOpen) this.#notice.changed(queue, name);
         }),
       );
     }
@@ -129,10 +145,15 @@ export interface Notices {
   look(): void;
 }
 
-const QUIET_MS = 100;
 const CALM_MS = 200;
 const BURST = 500;
+const POLL_MS = 1_000;
+
+function isThere(dir: string): boolean {
+  return statSync(dir, { throwIfNoEntry: false }) !== undefined;
+}
 
 function sizeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.size;
+  // A link that leads nowhere is there too.
+  return lstatSync(path, { throwIfNoEntry: false })?.size;
 }

@@ -31,6 +31,14 @@ const stepSchema: z.ZodType<WorkflowStep> = z.lazy(() =>
   ]),
 );
 
+/** A folder below another, written plainly: nothing leads out of it. */
+const folderSchema = z
+  .string()
+  .regex(
+    /^(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]{1,60}(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]{1,60}){0,7}$/,
+    "expected a relative folder such as shared/concepts",
+  );
+
 export const TOPOLOGIES = ["sequential", "parallel", "map-reduce", "hierarchical"] as const;
 export type Topology = (typeof TOPOLOGIES)[number];
 
@@ -47,7 +55,8 @@ export const meshConfigSchema = z.strictObject({
   workflow: z.union([stepsSchema, mapReduceSchema]).optional(),
   topology: z.enum(TOPOLOGIES).optional(),
   capabilities: z.array(meshNameSchema).max(100).optional(),
-  storage: z.strictObject({ shared: z.boolean().optional(), concepts_path: z.string().min(1).optional() }).optional(),
+  /** `concepts_path` lies below the mesh's running folder. */
+  storage: z.strictObject({ shared: z.boolean().optional(), concepts_path: folderSchema.optional() }).optional(),
   /** Checks that must pass before a task of the mesh is complete: `meshes/gates/{gate}.sh`, or `output-exists`. */
   validation_gates: z.array(meshNameSchema).max(20).optional(),
   entry_point: meshNameSchema.optional(),
@@ -78,6 +87,8 @@ export const MESSAGE_TYPES = ["task", "ask", "ask-response", "task-complete", "e
 export const MESSAGE_STATUSES = ["pending", "active", "handoff", "complete"] as const;
 
 const short = z.string().min(1).max(200);
+/** The name of a message's file without its ending: as long as a file system allows. */
+const stem = z.string().min(1).max(255);
 
 /**
  * The header of a message file (seed 004, "Message Format"). Every value is a string: nothing in a header is more than
@@ -96,11 +107,11 @@ export const messageHeaderSchema = z.strictObject({
     .optional(),
   timestamp: z.iso.datetime({ offset: true }).optional(),
   /** The mesh's own message that this is a part of. */
-  task: short.optional(),
+  task: stem.optional(),
   /** Where in the workflow it stands. */
   step: short.optional(),
   /** The message that this one answers. */
-  "in-reply-to": short.optional(),
+  "in-reply-to": stem.optional(),
 });
 export type MessageHeader = z.infer<typeof messageHeaderSchema>;
 
@@ -144,6 +155,8 @@ export const meshFacts = {
     state: z.enum(["starting", "ready", "busy", "dialog", "idle", "dead", "gone"]),
     detail: z.string().optional(),
   }),
+  /** Something could not be written or moved (a full disk, say). Nothing is lost; it is tried again. */
+  "mesh.stalled": z.object({ ...mesh, why: z.string() }),
   /** What is declared was read again; what is wrong with it, if anything. */
   "mesh.reloaded": z.object({ ...mesh, problem: z.string().nullable() }),
 } as const;
