@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
       ["worker", `${at}/workers/alice`, "The numbers are stable."],
       ["question", `${at}/workers/bob`, CHOICES[0] ?? ""],
       ["board", `${at}/board`, "Measure chip A"],
-      ["node", `${at}/board/node-1`, "node published"],
+      ["node", `${at}/board/node-1`, "Alice published node-1"],
       ["timeline", `${at}/timeline`, "waiting for you"],
       ["replay", `${at}/board?at=30`, "Measure chip A"],
       ["files", `${published}/report.md`, "80 TOPS"],

@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     await panel.getByText("Chip A: 80 TOPS at 12 W.").first().waitFor();
     for (const file of ["bench.ts", "report.md"]) await panel.getByRole("link", { name: file }).waitFor();
     await panel.getByRole("heading", { name: "scratch/" }).waitFor();
-    await panel.getByText("node published").waitFor();
+    await panel.getByText(/^Alice published node-1/).waitFor();
     await board().locator('[data-node="node-3"]').click();
     await page
       .getByRole("complementary", { name: "node-3" })

@@ -30,29 +30,28 @@ export default function TimelineView({ agent }: { agent: string }) {
       {at === null && <Scrubber newest={Math.max(newest, facts.length)} />}
       <div className="min-h-0 flex-1 overflow-y-auto">
         <Bars agent={agent} spans={spans} moment={moment} />
-        <FactList facts={facts} at={at ?? facts.length} />
+        <FactList agent={agent} facts={facts} at={at ?? facts.length} />
       </div>
     </div>
   );
 }
 
-/** Read once; what comes later is added. */
+/** Read once; what comes later the live feed brings. Null until all of it is there. */
 function useWholeLog(agent: string, newest: number): readonly Fact[] | null {
-  const [length, setLength] = useState(0);
-  // A busy log is read on in steps, not fact by fact.
-  const wanted = newest - (newest % 10) || newest;
-  const goal = agents.feed(agent).situation && newest - length < 10 ? wanted : newest;
+  const log = wholeLog(agent);
+  const [, setRead] = useState(0);
+  log.catchUp();
+  const isBehind = log.facts.length < newest;
   useEffect(() => {
+    if (!isBehind) return;
     let isWanted = true;
-    void wholeLog(agent)
-      .upTo(goal)
-      .then(() => isWanted && setLength(wholeLog(agent).facts.length))
-      .catch(() => {});
+    const look = () => isWanted && setRead(wholeLog(agent).facts.length);
+    wholeLog(agent).upTo(newest).then(look, look);
     return () => {
       isWanted = false;
     };
-  }, [agent, goal]);
-  return length === 0 ? null : wholeLog(agent).facts;
+  }, [agent, isBehind, newest]);
+  return isBehind && log.facts.length === 0 ? null : log.facts;
 }
 
 /** Moving it begins the replay. */
@@ -85,7 +84,8 @@ const WORDS: Record<Span["kind"], string> = {
 
 function Bars({ agent, spans, moment }: { agent: string; spans: readonly Span[]; moment: Fact | undefined }) {
   const axis = axisOf(spans);
-  const workers = [...new Set(spans.map(({ worker }) => worker))];
+  // In the order they began, not in the order they ended.
+  const workers = [...new Set(spans.toSorted((a, b) => a.seq - b.seq).map(({ worker }) => worker))];
   if (workers.length === 0) return <p className="p-5 text-dim">Nobody has worked yet.</p>;
   const percent = (ts: number) => axis.place(ts) * 100;
   return (
@@ -114,7 +114,7 @@ function Bars({ agent, spans, moment }: { agent: string; spans: readonly Span[];
                     title={`${WORDS[span.kind]}${span.node ? ` · ${span.node}` : ""} · ${exactTime(span.from)}`}
                     className={`absolute top-1.5 h-4 min-w-[3px] rounded-sm hover:opacity-80 ${COLOURS[span.kind]}`}
                     style={{
-                      left: `${percent(span.from)}%`,
+                      left: `min(${percent(span.from)}%, 100% - 3px)`,
                       width: `${Math.max(0, percent(span.to) - percent(span.from))}%`,
                     }}
                   />
@@ -145,7 +145,7 @@ function Bars({ agent, spans, moment }: { agent: string; spans: readonly Span[];
 const AROUND = 100;
 
 /** The facts up to the moment, newest first. */
-function FactList({ facts, at }: { facts: readonly Fact[]; at: number }) {
+function FactList({ agent, facts, at }: { agent: string; facts: readonly Fact[]; at: number }) {
   const shown = facts.slice(Math.max(0, at - AROUND), at).reverse();
   return (
     <ol className="px-3 py-2 md:px-5" aria-label="Facts">
@@ -158,7 +158,10 @@ function FactList({ facts, at }: { facts: readonly Fact[]; at: number }) {
           >
             <span className="w-10 shrink-0 text-right font-mono text-dim tabular-nums">{fact.seq}</span>
             <time className="hidden shrink-0 text-dim tabular-nums sm:inline">{clockTime(fact.ts)}</time>
-            <span className="line-clamp-1 min-w-0 [overflow-wrap:anywhere]">{factWords(fact)}</span>
+            <span className="hidden w-36 shrink-0 truncate font-mono text-dim lg:inline">{fact.type}</span>
+            <span className="line-clamp-2 min-w-0 [overflow-wrap:anywhere] md:line-clamp-1">
+              {factWords(fact, (id) => nameOf(agent, id)) || fact.type}
+            </span>
           </button>
         </li>
       ))}
