@@ -125,6 +125,7 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
 
   test("at 390 pixels everything is within reach of a finger", async () => {
     await page.setViewportSize({ width: 390, height: 844 });
+    await page.emulateMedia({ colorScheme: "light" });
     const small: unknown[] = [];
     for (const [name, path, ready] of screens) {
       await page.goto(path);

@@ -1,4 +1,4 @@
-import { Plus } from "lucide-react";
+import { ChevronRight, Plus } from "lucide-react";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { restore } from "../entity/steering.ts";
 import type { AgentSummary } from "../live/api.ts";
@@ -12,7 +12,7 @@ import { colourOf, labelOf, StatusDot, statusOfAgent } from "./status.tsx";
 /** All agents at a glance. */
 export function Home() {
   const { list, away, unreadable, inbox, state } = useAgents();
-  if (state === "ready" && list.length + away.length + unreadable.length === 0) return <Welcome />;
+  if (state === "ready" && list.length + unreadable.length === 0) return <Welcome away={away} />;
   const spent = money(list.reduce((sum, { cost_usd }) => sum + cost_usd, 0));
   return (
     <div className="flex h-full min-h-0 flex-col">
@@ -32,7 +32,6 @@ export function Home() {
               </li>
             ))}
           </ul>
-          {state === "ready" && list.length === 0 && <p className="py-8 text-center text-dim">No agent is at hand.</p>}
           {unreadable.map(({ id, why }) => (
             <p key={id} role="alert" className="mt-2 rounded-lg bg-bad-tint p-3 text-[13px] text-bad">
               <span className="font-mono">{id}</span> cannot be read: {why}
@@ -49,8 +48,9 @@ export function Home() {
 function PutAway({ away }: { away: readonly AgentSummary[] }) {
   if (away.length === 0) return null;
   return (
-    <details className="mt-6 text-[13px]">
-      <summary className="flex min-h-11 items-center rounded-md px-1 font-semibold text-dim hover:bg-hover md:min-h-8">
+    <details className="group mt-6 text-[13px]">
+      <summary className="flex min-h-11 items-center gap-1.5 rounded-md px-1 font-semibold text-dim hover:bg-hover md:min-h-8">
+        <ChevronRight className="size-3.5 transition-transform group-open:rotate-90" aria-hidden />
         {count(away.length, "agent")} put away
       </summary>
       <ul className="mt-1">
@@ -99,7 +99,7 @@ function AgentCard({ summary }: { summary: AgentSummary }) {
   );
 }
 
-function Welcome() {
+function Welcome({ away }: { away: readonly AgentSummary[] }) {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader title="Agiraph" />
@@ -121,6 +121,7 @@ function Welcome() {
           <p className="mt-5 text-[13px] text-dim">
             From a terminal: <code className="font-mono">agiraph run "your goal"</code>
           </p>
+          <PutAway away={away} />
         </div>
       </div>
     </div>

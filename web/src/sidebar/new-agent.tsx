@@ -149,7 +149,7 @@ function ModelNote({ model, why }: { model: ListedModel; why: string }) {
     price ? `$${price.input} in and $${price.output} out for a million tokens` : "price unknown",
     `${amount(context_window)} tokens of context`,
     ...(missing ? [`needs ${missing}`] : []),
-    ...(model.id.startsWith("demo/") ? ["a rule-driven stand-in, no language model"] : []),
+    ...(model.id.startsWith("demo/") ? ["rules, no language model: give it a folder to survey"] : []),
   ];
   return (
     <p className="rounded-md bg-raised px-3 py-2 text-[13px] text-dim">

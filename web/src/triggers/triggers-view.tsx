@@ -86,20 +86,20 @@ function TriggerCard({ agent, trigger, isPast }: { agent: string; trigger: Trigg
       .catch(complain)
       .finally(() => setBusy(false));
   };
+  const facts = [
+    status,
+    ...(status === "active" && trigger.due !== null ? [`next ${exactTime(trigger.due)}`] : []),
+    ...(fired > 0 ? [`fired ${count(fired, "time")}`] : []),
+    `set by ${nameOf(agent, created_by)}`,
+  ];
   return (
     <li className={`flex gap-3 rounded-lg border border-line p-3 ${isOver ? "text-dim" : "bg-raised"}`}>
       <AlarmClock className={`mt-0.5 size-4 shrink-0 ${status === "active" ? "text-busy" : "text-dim"}`} aria-hidden />
       <div className="min-w-0 flex-1">
         <p className="[overflow-wrap:anywhere]">{actionWords(action)}</p>
         <p className="mt-0.5 text-[13px] text-dim [overflow-wrap:anywhere]">{conditionWords(when)}</p>
-        <p className="mt-1 flex flex-wrap gap-x-2 text-xs text-dim">
-          <span className="font-mono">{id}</span>
-          <span>· {status}</span>
-          {"due" in trigger && trigger.due !== null && status === "active" && (
-            <span>· next {exactTime(trigger.due)}</span>
-          )}
-          <span>· fired {count(fired, "time")}</span>
-          <span>· set by {nameOf(agent, created_by)}</span>
+        <p className="mt-1 text-xs text-dim">
+          <span className="font-mono">{id}</span> · {facts.join(" · ")}
         </p>
       </div>
       {!isPast && !isOver && (
