@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
           all.flatMap((element) => {
             const { height } = element.getBoundingClientRect();
             const isInline = element.closest("p, ol, [aria-label='Who worked when']") !== null;
-            return height < 36 && !isInline
+            return height < 44 && !isInline
               ? [[element.getAttribute("aria-label") ?? element.textContent, Math.round(height)]]
               : [];
           }),

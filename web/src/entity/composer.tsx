@@ -79,7 +79,7 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
           }}
           aria-label={`Message to ${name}`}
           placeholder={placeholderFor(situation, worker, name)}
-          className="min-h-9 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 outline-none"
+          className="min-h-11 min-w-0 flex-1 resize-none bg-transparent px-2 py-2.5 outline-none md:min-h-9 md:py-1.5"
         />
         {mayHint && (
           <button

@@ -47,13 +47,13 @@ export function PendingRow({ view, pending }: { view: AgentView; pending: Pendin
       {pending.problem && (
         <p role="alert" className="mt-1 flex flex-wrap items-center gap-2 text-bad">
           {pending.problem}
-          <button type="button" onClick={again} className="min-h-8 rounded-md px-2 font-semibold underline">
+          <button type="button" onClick={again} className="min-h-11 rounded-md px-2 font-semibold underline md:min-h-8">
             Try again
           </button>
           <button
             type="button"
             onClick={() => agents.feed(view.id).forget(pending)}
-            className="min-h-8 rounded-md px-2 underline"
+            className="min-h-11 rounded-md px-2 underline md:min-h-8"
           >
             Drop it
           </button>

@@ -67,6 +67,12 @@ function Content({
               {item.ok ? "Finished" : "Failed"}
             </p>
             <Markdown text={item.text} />
+            <Link
+              to={{ screen: "files", agent, path: "" }}
+              className="mt-1 inline-flex min-h-11 items-center gap-1.5 text-[13px] text-accent underline md:min-h-7"
+            >
+              <FileText className="size-3.5" aria-hidden /> What was written
+            </Link>
           </div>
         </Speech>
       );

@@ -121,7 +121,7 @@ function Found({ agent, found, onDone }: { agent: string; found: readonly Memory
     <section aria-label="Found">
       <p className="flex items-center justify-between px-2 pb-2 text-xs text-dim">
         {count(found.length, "passage")}
-        <button type="button" onClick={onDone} className="min-h-8 font-semibold text-accent underline">
+        <button type="button" onClick={onDone} className="min-h-11 font-semibold text-accent underline md:min-h-8">
           All files
         </button>
       </p>

@@ -34,7 +34,8 @@ class Agents {
       changed: (state) => {
         this.isLost = state === "lost";
         if (state === "open" || this.state === "loading") void this.refresh();
-        if (state === "lost" && this.state === "ready") void this.refresh();
+        // Locked out, it says so.
+        if ((state === "lost" && this.state === "ready") || state === "refused") void this.refresh();
         this.changed();
       },
     });

@@ -17,7 +17,7 @@ export const SHORTCUTS: readonly { keys: string; does: string }[] = [
   { keys: "m", does: "memory" },
   { keys: "s", does: "triggers: what happens later" },
   { keys: "[ ]", does: "one fact back, one on: replay" },
-  { keys: "Esc", does: "close, leave the field, back to now" },
+  { keys: "Esc", does: "close, leave the field or the node, back to now" },
 ];
 
 /** Keys for everything. Letters count only where nobody is typing. */
@@ -82,7 +82,11 @@ function choose(key: string): boolean {
 
 function leave(): void {
   if (isTyping(document.activeElement)) (document.activeElement as HTMLElement).blur();
-  else if (routeNow().at !== null) goTo(null);
+  else {
+    const route = routeNow();
+    if (route.screen === "board" && route.node !== null) go({ ...route, node: null });
+    else if (route.at !== null) goTo(null);
+  }
 }
 
 function neighbour(step: number): void {
