@@ -53,8 +53,9 @@ test("in the past a file is the same, came later, or nobody can tell", () => {
     "runs/run-2/_plan.md",
   ];
   const standings = (length: number) => paths.map((path) => fileAt(path, situationAfter(length)));
-  expect({ before: standings(1), made: standings(4), done: standings(7) }).toEqual({
+  expect({ before: standings(1), begun: standings(3), made: standings(4), done: standings(7) }).toEqual({
     before: ["unknown", "later", "later", "later", "later", "later", "later"],
+    begun: ["unknown", "unknown", "unknown", "later", "later", "later", "later"],
     made: ["unknown", "unknown", "unknown", "unknown", "later", "later", "later"],
     done: ["unknown", "unknown", "unknown", "unknown", "same", "later", "later"],
   });

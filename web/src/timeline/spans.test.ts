@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Fact, NewFact } from "../../../src/protocol/index.ts";
-import { axisOf, spansOf } from "./spans.ts";
+import { axisOf, drawnOf, spansOf } from "./spans.ts";
 
 const alice = { worker_id: "alice", node_id: "node-1" } as const;
 const bob = { worker_id: "bob", node_id: "node-2" } as const;
@@ -32,6 +32,16 @@ test("a night in which nobody worked is a narrow gap, and time goes on to its ri
   const place = (ts: number) => Math.round(axis.place(ts) * 100);
   expect([0, 50, 18_000, 36_000, 36_050].map(place)).toEqual([0, 49, 50, 51, 100]);
   expect(axis.folds).toEqual([{ at: 0.5, seconds: 35_950 }]);
+});
+
+test("a thousand short turns are drawn as the few stretches one can see", () => {
+  const turns = Array.from({ length: 1000 }, (_, n): [number, NewFact][] => [
+    [n * 2, { type: "worker.busy", data: alice }],
+    [n * 2 + 1, { type: "worker.idle", data: { worker_id: "alice" } }],
+  ]).flat();
+  const spans = spansOf(at(...turns), 2000);
+  const drawn = drawnOf(spans, axisOf(spans));
+  expect([spans.length, drawn.length < 510, drawn[0]?.from, drawn.at(-1)?.to]).toEqual([1000, true, 0, 1999]);
 });
 
 function at(...facts: [ts: number, fact: NewFact][]): Fact[] {
