@@ -54,7 +54,7 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
 
   test.for(WIDTHS.flatMap((width) => THEMES.map((theme) => ({ width, theme }))))(
     "no screen breaks a rule of accessibility at $width pixels, $theme",
-    { timeout: 120_000 },
+    { timeout: 240_000 },
     async ({ width, theme }) => {
       await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
       await page.emulateMedia({ colorScheme: theme });
@@ -173,6 +173,16 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
       await page.keyboard.press(key);
       await page.getByRole("heading", { name: title, level: 1 }).waitFor();
     }
+    await page.keyboard.press("Alt+ArrowDown");
+    await page.getByRole("heading", { name: "Bob", level: 1 }).waitFor();
+    await page.keyboard.press("Alt+ArrowUp");
+    await page.getByRole("heading", { name: NAME, level: 1 }).waitFor();
+    await page.goto(`/ui/agents/${agent.log.id}/board/node-1`);
+    await page.getByRole("complementary", { name: "node-1" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("complementary", { name: "node-1" }).waitFor({ state: "detached" });
+    await page.keyboard.press("c");
+    await page.getByRole("heading", { name: NAME, level: 1 }).waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("b is for board");
     expect(await page.getByRole("textbox", { name: "Message to the coordinator" }).inputValue()).toBe("b is for board");
