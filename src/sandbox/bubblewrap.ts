@@ -25,7 +25,7 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts): Promis
   const features = await featuresOf(bwrap);
 
   /** The way into the sandbox, with bash inside that runs this script with these arguments. */
-  async function confine({ cwd, binds, env, network, limits, script, args }: Confined): Promise<Launch> {
+  async function confine({ cwd, binds, env, network, limits, script, args, streams }: Confined): Promise<Launch> {
     const mounts = await mountsOf(binds);
     if (!isWithin(cwd, mounts))
       throw new SandboxFailure(`The working folder ${cwd} lies outside of what the sandbox shows.`);
@@ -48,7 +48,7 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts): Promis
       ...environment({ ...env, ...network?.env }),
     ];
     const inside = ["bash", "--noprofile", "--norc", "-c", script, "bash", ...args];
-    return { ...launch(bwrap, all, options, inside, ports), network };
+    return { ...launch(bwrap, all, options, inside, streams, ports), network };
   }
 
   async function run(command: Command): Promise<CommandResult> {
@@ -66,7 +66,7 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts): Promis
       ...(network ? { before: network.prologue } : {}),
     });
     try {
-      const way = await confine({ ...command, network, limits, script, args: [command.command] });
+      const way = await confine({ ...command, network, limits, script, args: [command.command], streams: "one" });
       return await runProcess(way, command, ports);
     } finally {
       network?.close();
@@ -81,7 +81,7 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts): Promis
     const { argv, env } = program.launch(network?.door ?? null);
     const script = prologue({ limits, timeoutMs: null, linux: true, ...(network ? { before: network.prologue } : {}) });
     try {
-      const way = await confine({ ...program, env, network, limits, script, args: argv });
+      const way = await confine({ ...program, env, network, limits, script, args: argv, streams: "apart" });
       return await startProgram(way, program, limits, () => network?.close());
     } catch (error) {
       network?.close();
@@ -107,6 +107,8 @@ interface Confined {
   limits: Limits;
   script: string;
   args: readonly string[];
+  /** A command says all on one. */
+  streams: "one" | "apart";
 }
 
 /** Room for the rest within the kernel's 128 KiB for one argument. */
@@ -122,12 +124,13 @@ function launch(
   mounts: readonly Mount[],
   optionsFor: (sourceOf: (mount: Mount) => string) => string[],
   inside: readonly string[],
+  streams: Confined["streams"],
   ports: SandboxPorts,
 ): Launch {
   let options: string[] = [];
   const whole = (sourceOf: (mount: Mount) => string) => {
     options = optionsFor(sourceOf);
-    return ["bash", ...pipedOutput, bwrap, "--args", String(optionsFd), "--", ...inside];
+    return ["bash", ...pipedOutput(streams), bwrap, "--args", String(optionsFd), "--", ...inside];
   };
   const [program = "bash", ...args] = ports.uid === 0 ? steppedDown(mounts, whole) : whole(({ source }) => source);
   return { program, args, cwd: "/", env: { PATH: safePath }, options };
@@ -138,11 +141,11 @@ function launch(
  * outlives bwrap by as long as it takes to pass on what is left, and no longer, since with bwrap all that write to the
  * pipe are dead. It is made by the uid that the command will have, whose pipe it then is.
  */
-const pipedOutput = [
-  ...["--noprofile", "--norc", "-c"],
-  'exec 6>&2 > >(exec cat 3>&- 4>&- 5>&- 6>&-) 2> >(exec cat >&6 3>&- 4>&- 5>&- 6>&-) 6>&-; exec "$@"',
-  "bash",
-];
+function pipedOutput(streams: Confined["streams"]): string[] {
+  const cat = (to: string) => `> >(exec cat ${to} 3>&- 4>&- 5>&- 6>&-)`;
+  const pipes = streams === "apart" ? `exec 6>&2 ${cat("")} 2${cat(">&6")} 6>&-` : `exec ${cat("")}`;
+  return ["--noprofile", "--norc", "-c", `${pipes}; exec "$@"`, "bash"];
+}
 
 function namespaces({ disableUserns }: Features, root: boolean): string[] {
   return [
