@@ -158,7 +158,9 @@ export class AcpTranslation {
     const isOver = change.status === "completed" || change.status === "failed";
     const isKnown = change.status === "in_progress" || !isEmpty(change.rawInput);
     const events = isOver || isKnown ? this.#announce(call) : [];
-    return isOver ? [...events, ...this.#answer(call, change.status === "completed", resultOf(call.wire))] : events;
+    if (!isOver) return events;
+    const content = resultOf(call.wire) || (call.denied ? DENIED : "");
+    return [...events, ...this.#answer(call, change.status === "completed", content)];
   }
 
   #call(wire: WireCall): Call {
@@ -194,9 +196,7 @@ export class AcpTranslation {
     const events = this.#wordsAreOver();
     for (const call of this.#calls.values()) {
       if (call.state === "answered") continue;
-      const why = call.denied
-        ? "Not run: leave was not given."
-        : "Its turn ended before it said what came of this call.";
+      const why = call.denied ? DENIED : "Its turn ended before it said what came of this call.";
       events.push(...this.#announce(call), ...this.#answer(call, false, why));
     }
     this.#calls.clear();
@@ -228,6 +228,7 @@ interface Call {
   denied: boolean;
 }
 
+const DENIED = "Not run: leave was not given.";
 const MAX_CHARS = 50_000;
 
 function clipped(text: string): string {

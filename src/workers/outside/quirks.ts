@@ -4,7 +4,7 @@ import type { WireCall } from "./acp-wire.ts";
 /** How our MCP server is called towards programs. */
 export const OUR_SERVER = "agiraph";
 
-/** Where an ACP agent departs from the protocol, or goes beyond it. Tried with the versions in `docs/decisions/outside.md`. */
+/** Where an ACP agent departs from the protocol, or goes beyond it. Tried with the versions in `docs/decisions/acp.md`. */
 export interface Quirks {
   /** Is this a call of a tool of ours? Our side of the door keeps the record of it, so nothing is recorded twice. */
   isOurs(call: WireCall): boolean;
