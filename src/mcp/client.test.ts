@@ -126,14 +126,14 @@ test("a broken server says why and the rest works", async () => {
     licence: serverThat("broken"),
     missing: { command: ["no-such-program-anywhere"] },
     keyless: { url: "http://127.0.0.1:9/mcp", headers_env: { authorization: "NO_SUCH_KEY" } },
-    nobody: { url: "http://127.0.0.1:9/mcp" },
+    nobody: { url: "http://127.0.0.1:1024/mcp" },
   });
   expect(toolbox.specs.map(({ name }) => name)).toEqual(["mcp__odd__echo"]);
   expect(broken).toEqual([
     { server: "licence", why: "it exited with code 3; its last words: no licence found" },
     { server: "missing", why: "it could not be started: spawn no-such-program-anywhere ENOENT" },
     { server: "keyless", why: "NO_SUCH_KEY is not set, which it needs for the header authorization" },
-    { server: "nobody", why: expect.stringMatching(/fetch failed|ECONNREFUSED|bad port/) },
+    { server: "nobody", why: "Version negotiation probe failed: fetch failed (connect ECONNREFUSED 127.0.0.1:1024)" },
   ]);
 });
 

@@ -293,10 +293,14 @@ function isForgotten(error: unknown): boolean {
   return error instanceof SdkHttpError && (error.status === 404 || error.status === 400);
 }
 
+/** With what is at the bottom of it: `fetch failed` alone helps nobody. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error ?? "the connection was closed");
-  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";
-  return `${error.message}${cause}`;
+  let root = error;
+  while (root.cause instanceof Error) root = root.cause;
+  const code = "code" in root ? String(root.code) : root.name;
+  const bottom = root === error ? "" : ` (${root.message || code})`;
+  return `${error.message}${bottom}`;
 }
 
 /** Somebody else's words on one line of ours. */

@@ -100,8 +100,8 @@ export const mutants: Mutant[] = [
   mutant(
     "a call that must not be repeated is run again after a crash",
     "tools/toolbox.ts",
-    "?.repeatable !== false) return",
-    "?.repeatable !== undefined) return",
+    "if (isRepeatable) return",
+    "if (isRepeatable !== undefined) return",
   ),
   mutant(
     "what builds on a failed node waits for ever",
