@@ -5,6 +5,7 @@ import type { CreateAgent } from "../../protocol/api.ts";
 import { allSituations } from "../../runtime/inspect.ts";
 import type { NewAgent, Runtime } from "../../runtime/runtime.ts";
 import type { Settings } from "../../runtime/settings.ts";
+import { isOutsideModel } from "../../workers/outside/programs.ts";
 import { detach, flags, isDetached, tellParent } from "../detached.ts";
 import { type ExitCode, UnusableModel, UsageError } from "../exit-code.ts";
 import { count } from "../format.ts";
@@ -72,7 +73,8 @@ async function chooseModel({ model, workerModel }: RunOptions, { env, config }: 
   const chosen = model ? { model, why: "--model" } : await catalog.chooseDefault();
   const worker = workerModel ?? env.AGIRAPH_WORKER_MODEL ?? config.worker_model;
   const { note } = usable(chosen.model, catalog);
-  if (worker) usable(worker, catalog);
+  // A program is looked for when the agent is made.
+  if (worker && !isOutsideModel(worker)) usable(worker, catalog);
   return { ...chosen, worker, note };
 }
 

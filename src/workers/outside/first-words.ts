@@ -50,9 +50,14 @@ function cutOff(call: CallPart): ResultEntry {
   return { role: "tool", call_id: call.id, tool: call.name, ok: false, content };
 }
 
-/** What was said to it and never answered: perhaps it heard it, perhaps not. */
+/**
+ * What was said to it and never surely heard. The reply that follows may have been under way already; the one after
+ * that was made by a model call that had it.
+ */
 function unanswered(history: readonly Entry[]): UserEntry[] {
-  const at = history.findLastIndex((entry) => entry.role === "assistant" || entry.role === "tool");
+  const replies = history.flatMap((entry, at) => (entry.role === "assistant" ? [{ at, entry }] : []));
+  const told = replies.filter(({ entry: { usage } }) => usage.input + usage.output > 0);
+  const at = (told.length > 0 ? told : replies).at(-2)?.at ?? -1;
   return history
     .slice(at + 1)
     .filter((entry) => entry.role === "user")

@@ -102,6 +102,8 @@ export class Minutes {
 
   /** What is said to it, on disk before it is said. */
   async heard(entries: readonly UserEntry[], facts: NewFact[] = []): Promise<void> {
+    // What it said before it heard this stands before it: it is no answer.
+    await this.flush();
     const received = entries
       .flatMap(({ messages = [] }) => messages)
       .map((message_id): NewFact => ({ type: "message.received", data: { message_id, by: this.#actor.worker_id } }));
