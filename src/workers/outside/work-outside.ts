@@ -337,7 +337,7 @@ class Sitting {
     const rest = cost_usd === undefined ? 0 : cost_usd - this.#turnCost;
     this.#turnCost = 0;
     if (Math.abs(rest) < 1e-9) return;
-    await this.#minutes.used(this.#worker.spawned.model, NO_USAGE, rest);
+    await this.#minutes.corrects(rest);
     this.#allowance.spent({ usd: rest, tokens: 0 });
   }
 
