@@ -348,3 +348,18 @@ test("a call by the door is on disk before it begins, and its result before it i
   await team.outcome();
   expect(seen).toEqual(["tool.called", "message.sent", "tool.result"]);
 });
+
+test("what the program says of a whole turn corrects what we thought its calls cost", async () => {
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun, { kind: "used", model: "m", usage: NO_USAGE, cost_usd: 0.25 });
+    program.emit({ ...done, cost_usd: 1 });
+    await program.hear();
+    program.emit({ kind: "used", model: "m", usage: NO_USAGE, cost_usd: 0.75 }, { ...done, cost_usd: 0.5 });
+    await program.hear();
+    await write(program);
+    await program.use("publish", { summary: "Done." });
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await team.outcome();
+  expect(team.agent.now.spending.by_worker.clara).toMatchObject({ cost_usd: 1.5, unpriced_calls: 0 });
+});
