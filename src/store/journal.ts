@@ -119,6 +119,7 @@ export class Journal {
   /** The frame is on disk: put its lines where people look for them, then tell everybody (J1). */
   #complete(file: JournalFile, frame: Buffer, segments: readonly Segment[], waiting: readonly Waiting[]): void {
     try {
+      this.#files.ready(segments.map(({ stream }) => stream.path));
       for (const { stream, from, to } of segments)
         this.#files.write(stream.path, frame.subarray(from, to), stream.size);
     } catch (error) {
