@@ -72,7 +72,7 @@ export class Journal {
     while (this.#busy) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Leaves the plain files complete and no journal, unless something failed. */
+  /** Leaves the plain files complete and no journal, unless something failed or could not be opened. */
   async close(): Promise<void> {
     // From here on nothing is taken: what came after the files were synced would be acknowledged with no journal behind it.
     this.#closing = true;
@@ -229,8 +229,9 @@ export class Journal {
         await this.#disk.syncDir(journalDir(this.#root));
         return;
       } catch (error) {
-        // The journal stays until it can be done without.
+        // The journal stays until it can be done without; nobody waits for that with closing.
         if (!isOutOfFiles(error)) return void this.#break(error);
+        if (this.#closing) return;
         await setTimeout(NO_FILES_MS);
       }
     }

@@ -32,14 +32,35 @@ test("J3. where no file can be opened, what was half written is taken back, and 
   await store.close();
 });
 
+test("a home can be closed all the same: its journal stays, and whoever opens it next finds everything", async () => {
+  await using home = await temporaryHome();
+  const state = { isOut: false };
+  const store = await openStore({ root: home.path, clock, disk: lacking(state) });
+  const log = await store.create("agent-open");
+  await log.append({ facts: [paused] }).durable;
+  state.isOut = true;
+  await store.close();
+
+  const again = await openStore({ root: home.path, clock });
+  expect(await (await again.open("agent-open")).read({ after: 0, limit: 10 })).toMatchObject([{ seq: 1 }]);
+  expect(again.repairs).toEqual([]);
+  await again.close();
+});
+
 /** As when the machine has as many files open as it may: what is open stays so, and nothing more is opened. */
 function lacking(state: { isOut: boolean }): Disk {
+  const need = () => {
+    if (state.isOut) throw Object.assign(new Error("ENFILE: file table overflow"), { code: "ENFILE" });
+  };
   return {
     ...nodeDisk,
     open(path, how) {
-      if (state.isOut && how === "write")
-        throw Object.assign(new Error("ENFILE: file table overflow"), { code: "ENFILE" });
+      if (how === "write") need();
       return nodeDisk.open(path, how);
+    },
+    async syncDir(path) {
+      need();
+      await nodeDisk.syncDir(path);
     },
   };
 }
