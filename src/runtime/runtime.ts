@@ -144,8 +144,10 @@ export class Runtime {
     };
     const house = this.#house();
     const agent = await this.#firstFact(log, created, house).catch(async (error: unknown) => {
-      await log.close(); // an agent without a fact is none
-      if (isForWantOfRoom(error)) await removeAgentFolder(log.dir);
+      // An agent without a fact is none. One that has its fact is there, and waits to be resumed: a fact is never erased.
+      const isNone = log.seq === 0 && isForWantOfRoom(error);
+      await log.close();
+      if (isNone) await removeAgentFolder(log.dir);
       throw error;
     });
     await agent.start("created").catch((error: unknown) => {
