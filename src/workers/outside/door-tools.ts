@@ -57,6 +57,8 @@ export interface Doorkeeper {
   /** The work, not the connection: a program that dies in the middle of its publish has published all the same. */
   signal: AbortSignal;
   isOver(): boolean;
+  /** It was ended for a publish. */
+  isGone(): boolean;
   /** A call is under way; call what is returned when it no longer is. */
   busy(): () => void;
   ends(outcome: Outcome): void;
@@ -64,7 +66,8 @@ export interface Doorkeeper {
 
 /**
  * D1. A call is on disk before it begins, and its result before it is told.
- * D2. A call that ends the work is never answered: the program is ended instead, so nothing more is spent.
+ * D2. A call that ends the work is never answered: the program is ended instead, so nothing more is spent. One that
+ *     fails after that is this try's failure.
  */
 export function guarded(tools: Tools, keeper: Doorkeeper): Tools {
   const recorded = async (run: () => Promise<ResultEntry>): Promise<ResultEntry> => {
@@ -72,8 +75,10 @@ export function guarded(tools: Tools, keeper: Doorkeeper): Tools {
     try {
       const result = await run();
       await keeper.minutes.result(result);
-      if (!result.ending) return result;
-      keeper.ends(result.ending);
+      const lost: Outcome = { kind: "failed", error: result.content };
+      const ending = result.ending ?? (keeper.isGone() ? lost : undefined);
+      if (!ending) return result;
+      keeper.ends(ending);
       return await untilAborted(keeper.signal);
     } finally {
       done();

@@ -116,6 +116,7 @@ class Sitting {
       minutes: this.#minutes,
       signal,
       isOver: () => this.#isOver,
+      isGone: () => this.#state === "gone",
       busy: () => this.#busy(),
       ends: (outcome) => this.#resolve(outcome),
     });
