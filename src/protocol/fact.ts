@@ -162,8 +162,8 @@ export const factData = {
     until_ts: z.number().optional(),
   }),
   "worker.stopped": z.object(worker),
-  /** A program has begun to work on it; by this id it can be taken up again after a restart. */
-  "worker.session": z.object({ ...worker, ...node, session_id: z.string() }),
+  /** A program has begun to work on it, or to lead; by this id it can be taken up again after a restart. */
+  "worker.session": z.object({ ...actor, session_id: z.string() }),
   /** A person lets it use this tool from now on without being asked. */
   "worker.permitted": z.object({ ...worker, tool: z.string() }),
   "worker.checkpointed": z.object({ ...actor, summary: z.string(), call_id: z.string().optional() }),
