@@ -1,5 +1,6 @@
-import { join } from "node:path";
+import { delimiter, dirname } from "node:path";
 import { expect } from "vitest";
+import { agiraph } from "../../src/cli/testing/cli-process.ts";
 import type { Config } from "../../src/protocol/config.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
@@ -96,4 +97,19 @@ withClaude("Claude Code leads: it hires, assigns, waits, reads what was publishe
     ...["Bash", "finish"],
   ]);
   await runtime.close();
+});
+
+withClaude("with no key set, agiraph run takes Claude Code when it is installed, and says so", LONG, async () => {
+  await using provider = await startProviderServer({
+    respond: minds(() => ours("finish", { summary: "Nothing to do.", learned: "" })),
+  });
+  await using home = await temporaryHome();
+  const env = {
+    PATH: [dirname(CLAUDE), process.env.PATH].join(delimiter),
+    ANTHROPIC_BASE_URL: provider.url,
+    ANTHROPIC_AUTH_TOKEN: "not-a-key",
+  };
+  const ended = await agiraph(["run", "Do nothing.", "--home", home.path], { folder: home.path, env });
+  expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("Nothing to do.") });
+  expect(ended.stderr).toContain("Model: claude-code/sonnet (no key is set, and claude is installed)");
 });
