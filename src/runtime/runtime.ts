@@ -264,6 +264,10 @@ export class Runtime {
         return agent.respond(request.text, request.question_id);
       case "nudge":
         return agent.nudge(request.text);
+      case "assign":
+        return agent.assign(request.node, request.to);
+      case "publish":
+        return agent.publish(request.node, request.text);
       case "schedule":
       case "cancel_trigger":
       case "pause_trigger":
