@@ -134,6 +134,7 @@ export class Sitting {
       context,
       cwd,
       home: this.#home,
+      named: (session_id) => this.#named(session_id),
       start: (launch) => this.#start(launch),
     };
   }
@@ -183,6 +184,12 @@ export class Sitting {
     return { system: begun.system, words };
   }
 
+  async #named(session_id: string): Promise<void> {
+    const { worker_id, node_id } = this.#seat.actor;
+    if (session_id !== this.#sessionId)
+      await this.#minutes.note({ type: "worker.session", data: { worker_id, node_id, session_id } });
+  }
+
   /** The one it has now, as far as the record knows. */
   get #sessionId(): string | null {
     const { actor } = this.#seat;
@@ -204,10 +211,7 @@ export class Sitting {
     switch (event.kind) {
       case "begun": {
         this.#hasBegun = true;
-        const session_id = event.session_id;
-        if (session_id !== null && session_id !== this.#sessionId)
-          await minutes.note({ type: "worker.session", data: { worker_id, node_id, session_id } });
-        return;
+        return event.session_id === null ? undefined : this.#named(event.session_id);
       }
       case "delta":
         minutes.thinks();
