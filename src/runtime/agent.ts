@@ -11,6 +11,7 @@ import { unheardGoal } from "./ending.ts";
 import { type ForeseenLog, foreseen } from "./foreseen-log.ts";
 import type { House } from "./house.ts";
 import { type Channel, checkNotArchived } from "./human.ts";
+import { HumanWork } from "./human-work.ts";
 import { situationOf } from "./inspect.ts";
 import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./more-money.ts";
 import { RecentFacts } from "./recent-facts.ts";
@@ -48,6 +49,7 @@ export class Agent {
   readonly #postman: Postman;
   readonly #time: ReturnType<typeof timekeeper>;
   readonly #voice: Voice;
+  readonly #work: HumanWork;
   #broken: unknown;
 
   private constructor(log: AgentLog, now: Situation, house: House) {
@@ -90,6 +92,7 @@ export class Agent {
       settled: async () => this.#starting,
       begin: (order) => this.#beginAnother(order),
     });
+    this.#work = new HumanWork({ ...ports, ...reach, voice: this.#voice });
     this.#postman = new Postman(house.channels, { ...ports, random: house.random });
   }
 
@@ -175,6 +178,16 @@ export class Agent {
 
   nudge(text: string, channel: Channel = "terminal"): Promise<string> {
     return this.#voice.nudge(text, channel);
+  }
+
+  /** Gives a node to somebody else, also to the human. */
+  assign(node: string, to: string): Promise<string> {
+    return this.#work.assign(node, to);
+  }
+
+  /** The human has done a node that is theirs. */
+  publish(node: string, summary?: string, channel: Channel = "terminal"): Promise<string> {
+    return this.#work.publish(node, summary, channel);
   }
 
   /** The human has seen everything that was said to them. */

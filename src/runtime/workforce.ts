@@ -50,9 +50,10 @@ export class Workforce {
   /** One for each run: it counts nodes and messages. */
   team(run: RunId): Team {
     if (this.#teamOf?.run !== run) {
-      const { log, now, soon, house } = this.#ports;
+      const { log, now, soon, house, tasks } = this.#ports;
+      const stopWork = (id: NodeId) => tasks.end(id, new Error("somebody else is to have it"));
       const { limits, outside, checkModel, checkPrices } = house;
-      const team = new Team(run, { log, now, soon, limits, outside, checkModel, checkPrices });
+      const team = new Team(run, { log, now, soon, stopWork, limits, outside, checkModel, checkPrices });
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;

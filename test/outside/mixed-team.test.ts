@@ -1,6 +1,10 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Config } from "../../src/protocol/config.ts";
+import type { FactOf } from "../../src/protocol/index.ts";
 import {
+  both,
   call,
   type ProviderRequest,
   type ProviderTurn,
@@ -9,135 +13,131 @@ import {
   startTeam,
 } from "../../src/testing/index.ts";
 import { installed, whenInstalled } from "./installed.ts";
+import { claudeProfile, isWork, ours, shell, withClaude, wordsOf } from "./real-claude.ts";
 
 /**
- * Seed 000, phase 3: two models, Claude Code, an ACP agent and a plain program are one team. Each of the three programs
- * is told something by a colleague and answers with it in what it publishes; none of them knows what the others are.
+ * Seed 000, phase 3: a team of every kind that works together by messages. Each of the five adds its own name to what
+ * the one before it sent, and passes it on: two models in our loop, Claude Code, Codex over ACP, and a shell script that
+ * knows nothing but files. The last one hands it to the first, who reports it.
  */
-const CLAUDE = installed("claude", ".bin/claude");
-const CODEX_FILE = "@agentclientprotocol/codex-acp/dist/index.js";
-const CODEX = installed("acp", CODEX_FILE);
-const isThere = [whenInstalled("claude", ".bin/claude"), whenInstalled("acp", CODEX_FILE)].every(
-  (each) => each === test,
-);
-const whenBoth = isThere ? test : test.skip;
+const CODEX = installed("acp", "@agentclientprotocol/codex-acp/dist/index.js");
+const withCodex = whenInstalled("acp", "@agentclientprotocol/codex-acp/dist/index.js");
+const withBoth = withClaude === test && withCodex === test ? test : test.skip;
 
-const codexConfig = (url: string) => ({
-  model_provider: "scripted",
-  model_providers: {
-    scripted: {
-      name: "Scripted",
-      base_url: `${url}/v1`,
-      env_key: "SCRIPTED_KEY",
-      wire_api: "responses",
-      request_max_retries: 1,
-      stream_max_retries: 1,
-      supports_websockets: false,
-    },
-  },
-});
+const PLAIN = `until grep -q 'Ann Ben Clara Cody' _inbox.md; do sleep 0.05; done
+printf 'TO: Ann\\nAnn Ben Clara Cody Paul\\n---\\n' >> _outbox.md
+echo 'Ann Ben Clara Cody Paul' > paul.md; echo 'Passed on.' > _result.md`;
 
-function programs(url: string): NonNullable<Config["programs"]> {
+function programs(url: string): Config["programs"] {
+  const provider = {
+    name: "Scripted",
+    base_url: `${url}/v1`,
+    env_key: "SCRIPTED_KEY",
+    wire_api: "responses",
+    request_max_retries: 0,
+    stream_max_retries: 0,
+    supports_websockets: false,
+  };
+  const settings = JSON.stringify({ model_provider: "scripted", model_providers: { scripted: provider } });
+  const set = { MODEL_PROVIDER: "scripted", SCRIPTED_KEY: "any", CODEX_CONFIG: settings };
+  const hosts = [new URL(url).host];
   return {
-    "claude-code": {
-      kind: "claude_code",
-      command: [CLAUDE],
-      set: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "sk-ant-test-0000000000000000" },
-    },
-    codex: {
-      kind: "acp",
-      quirks: "codex",
-      command: [process.execPath, CODEX],
-      set: { MODEL_PROVIDER: "scripted", SCRIPTED_KEY: "any", CODEX_CONFIG: JSON.stringify(codexConfig(url)) },
-      hosts: [new URL(url).host],
-      permissions: "allow",
-    },
-    plain: {
-      kind: "autonomous",
-      command: [
-        "bash",
-        "-c",
-        `until grep -q 'The colour is' _inbox.md; do sleep 0.05; done
-        grep -o 'The colour is [a-z]*' _inbox.md > paint.md; echo 'Painted.' > _result.md`,
-      ],
-    },
+    "claude-code": claudeProfile(url),
+    codex: { kind: "acp", quirks: "codex", command: [process.execPath, CODEX], set, hosts, permissions: "allow" },
+    plain: { kind: "autonomous", command: ["bash", "-c", PLAIN] },
   };
 }
 
-/** A mind that follows from what it has been told: it waits for the word, writes it down, passes it on and publishes. */
-function mind(request: ProviderRequest): ProviderTurn {
-  const words = `${request.system}\n${request.messages.map(({ text }) => text).join("\n")}`;
-  const isClaude = request.api === "anthropic";
-  const tool = (name: string) => (isClaude ? `mcp__agiraph__${name}` : `mcp__agiraph/${name}`);
-  if (!words.includes("How you work")) return { text: "ok" };
-  const done = words.includes("Sent to");
-  const [heard, passed, to, shell] = isClaude
-    ? (["The length is 3", "The width is 4", "Carl", "Bash"] as const)
-    : (["The width is 4", "The colour is blue", "Paul", "exec_command"] as const);
-  if (!words.includes(heard) && words.includes("Nothing yet.")) return { text: "I wait." };
-  if (!words.includes(heard)) return { calls: [{ name: tool("check_messages"), args: { wait: true } }] };
-  if (words.includes("noted it")) {
-    if (done) return { calls: [{ name: tool("publish"), args: { summary: passed } }] };
-    return { calls: [{ name: tool("send_message"), args: { to, content: `${passed}.` } }] };
-  }
-  const command = `echo '${passed}' > note.md && echo noted it`;
-  return { calls: [{ name: shell, args: isClaude ? { command } : { cmd: command } }] };
-}
-
-whenBoth("two models, Claude Code, Codex and a plain program coordinate by messages", { timeout: 90_000 }, async () => {
-  await using provider = await startProviderServer({ respond: mind });
-  const work = (task: string, worker: string, deliverable: string) =>
-    call("create_work_node", { task, worker, deliverables: [deliverable] });
-  const coordinator = script(
-    call("spawn_worker", { name: "Clara", program: "claude-code" }),
-    call("spawn_worker", { name: "Carl", program: "codex", model: "gpt-5.5" }),
-    call("spawn_worker", { name: "Paul", program: "plain" }),
-    call("spawn_worker", { name: "Alice" }),
-    call("spawn_worker", { name: "Bob" }),
-    work("Find the width.", "Clara", "note.md"),
-    work("Find the colour.", "Carl", "note.md"),
-    work("Paint it.", "Paul", "paint.md"),
-    work("Measure.", "Alice", "m.md"),
-    call("finish", { summary: "painted" }).after(
-      "node-1 completed",
-      "node-2 completed",
-      "node-3 completed",
-      "node-4 completed",
-    ),
+/** Waits for the word of the one before, writes it down with its own name, passes it on and publishes. */
+function clara(request: ProviderRequest): ProviderTurn {
+  if (!isWork(request)) return { text: "ok" };
+  if (!wordsOf(request).includes("[Message from Ben]: Ann Ben")) return WAITS[request.turn] ?? { text: "I wait." };
+  const done = new Set(
+    request.messages.flatMap((each) => (each.role === "assistant" ? each.calls.map(({ name }) => name) : [])),
   );
-  const workers = {
-    Alice: script(
-      call("send_message", { to: "Clara", content: "The length is 3." }),
-      call("create_work_node", { task: "Check it.", worker: "Bob", deliverables: ["check.md"] }),
-      call("write_file", { path: "scratch/m.md", content: "3" }).after("node-5 completed"),
-      call("publish", { summary: "Measured." }),
-    ),
-    Bob: script(
-      call("write_file", { path: "scratch/check.md", content: "ok" }),
-      call("publish", { summary: "Checked." }),
-    ),
-  };
-  await using team = await startTeam({
-    goal: "g",
-    coordinator,
-    workers,
-    config: { programs: programs(provider.url), max_concurrent: 6 },
-    env: { PATH: process.env.PATH },
-  });
-  expect(await team.outcome()).toEqual({ kind: "finished", summary: "painted" });
-  expect(
-    team.board().map((node) => [node.status, "worker_id" in node && node.worker_id, "summary" in node && node.summary]),
-  ).toEqual([
-    ["completed", "clara", "The width is 4"],
-    ["completed", "carl", "The colour is blue"],
-    ["completed", "paul", "Painted."],
-    ["completed", "alice", "Measured."],
-    ["completed", "bob", "Checked."],
-  ]);
-  const sent = (await team.facts()).flatMap((fact) => (fact.type === "message.sent" ? [fact.data] : []));
-  expect(sent.map(({ from, to, text }) => `${from} to ${to}: ${text}`)).toEqual([
-    "alice to clara: The length is 3.",
-    "clara to carl: The width is 4.",
-    "carl to paul: The colour is blue.",
-  ]);
-});
+  if (!done.has("Bash")) return shell("echo 'Ann Ben Clara' > clara.md");
+  if (!done.has("mcp__agiraph__send_message")) return ours("send_message", { to: "Cody", content: "Ann Ben Clara" });
+  return ours("publish", { summary: "Passed on." });
+}
+const WAITS = [ours("check_messages", { wait: true })];
+
+function cody(request: ProviderRequest): ProviderTurn {
+  const words = wordsOf(request);
+  const use = (name: string, args: unknown): ProviderTurn => ({ calls: [{ name: `mcp__agiraph/${name}`, args }] });
+  if (!words.includes("[Message from Clara]: Ann Ben Clara")) return { text: "I wait." };
+  const done = request.messages.flatMap((each) => (each.role === "assistant" ? each.calls : [])).length;
+  const steps = [
+    { calls: [{ name: "exec_command", args: { cmd: "echo 'Ann Ben Clara Cody' > cody.md" } }] },
+    use("send_message", { to: "Paul", content: "Ann Ben Clara Cody" }),
+    use("publish", { summary: "Passed on." }),
+  ];
+  return steps[done] ?? { text: "Done." };
+}
+
+withBoth(
+  "models, Claude Code, Codex and a shell script pass a word from one to the next",
+  { timeout: 90_000 },
+  async () => {
+    await using provider = await startProviderServer({
+      respond: (request) => (request.api === "anthropic" ? clara(request) : cody(request)),
+    });
+    const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
+    const hire = (name: string, program?: string) => call("spawn_worker", { name, ...(program && { program }) });
+    const people = ["Ann", "Ben", "Clara", "Cody", "Paul"];
+    await using team = await startTeam({
+      goal: "Pass it on.",
+      env: { PATH: process.env.PATH },
+      config: { programs: programs(provider.url), max_concurrent: 5 },
+      coordinator: script(
+        both(hire("Ann"), hire("Ben"), hire("Clara", "claude-code"), hire("Cody", "codex"), hire("Paul", "plain")),
+        both(
+          ...people.map((worker) =>
+            call("create_work_node", { worker, task: "Pass it on.", deliverables: [`${worker.toLowerCase()}.md`] }),
+          ),
+        ),
+        call("finish", { summary: "It came round." }).after(...people.map((name) => `completed by ${name}`)),
+      ),
+      workers: {
+        Ann: script(
+          call("send_message", { to: "Ben", content: "Ann" }),
+          call("check_messages", { wait: true }),
+          written("ann.md", "Ann Ben Clara Cody Paul\n").after("[Message from Paul]: Ann Ben Clara Cody Paul"),
+          call("publish", { summary: "It came round." }),
+        ),
+        Ben: script(
+          call("check_messages", { wait: true }),
+          call("send_message", { to: "Clara", content: "Ann Ben" }).after("[Message from Ann]: Ann"),
+          written("ben.md", "Ann Ben\n"),
+          call("publish", { summary: "Passed on." }),
+        ),
+      },
+    });
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "It came round." });
+    expect(Object.values(team.agent.now.roster).map(({ spawned }) => [spawned.name, spawned.kind])).toEqual([
+      ["Coordinator", "harnessed"],
+      ["Ann", "harnessed"],
+      ["Ben", "harnessed"],
+      ["Clara", "claude_code"],
+      ["Cody", "acp"],
+      ["Paul", "autonomous"],
+    ]);
+    const sent = (await team.facts()).filter((fact): fact is FactOf<"message.sent"> => fact.type === "message.sent");
+    expect(sent.map(({ data: { from, to, text } }) => `${from} → ${to}: ${text}`)).toEqual([
+      "ann → ben: Ann",
+      "ben → clara: Ann Ben",
+      "clara → cody: Ann Ben Clara",
+      "cody → paul: Ann Ben Clara Cody",
+      "paul → ann: Ann Ben Clara Cody Paul",
+    ]);
+    const published = await Promise.all(
+      people.map((name, at) =>
+        readFile(
+          join(team.agent.log.dir, `runs/run-1/nodes/node-${at + 1}/published/${name.toLowerCase()}.md`),
+          "utf8",
+        ),
+      ),
+    );
+    const all = "Ann Ben Clara Cody Paul\n";
+    expect(published).toEqual([all, "Ann Ben\n", "Ann Ben Clara\n", "Ann Ben Clara Cody\n", all]);
+  },
+);

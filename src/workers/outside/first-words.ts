@@ -12,7 +12,7 @@ import { nodeDir, runDir, workerDir } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { Desk } from "../taking-up.ts";
 import type { Workplace } from "../workplace.ts";
-import type { Minutes } from "./minutes.ts";
+import { CUT_OFF, type Minutes } from "./minutes.ts";
 
 /** What a crash left: calls without a result get one, and an ending that nobody saw is seen. */
 export async function settlePast(
@@ -46,8 +46,7 @@ function endingIn(history: readonly Entry[]): Outcome | undefined {
 }
 
 function cutOff(call: CallPart): ResultEntry {
-  const content = "Outcome unknown: the program was ended while this ran.";
-  return { role: "tool", call_id: call.id, tool: call.name, ok: false, content };
+  return { role: "tool", call_id: call.id, tool: call.name, ok: false, content: CUT_OFF };
 }
 
 /**

@@ -15,6 +15,8 @@ import { type Actor, gist, gistOfCall, isFromHuman, type Recorder, wordsAloud } 
 /** More of one answer or call than this is in the program's own session, if anywhere. */
 const MOST_KEPT = 64 * 1024;
 
+export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
+
 /**
  * The record of what a program says and does, in the same words as everybody else's.
  *
@@ -104,6 +106,13 @@ export class Minutes {
     const ms = Math.round(this.#record.clock.now() - began);
     const fact: NewFact = { type: "tool.result", data: { ...this.#who, call_id, tool, ok, ms, gist: gist(content) } };
     await this.#append([fact, ...facts], [result]);
+  }
+
+  /** It was ended in the middle: its own calls get no other result. */
+  async cutOff(isOurs: (tool: string) => boolean): Promise<void> {
+    await this.flush();
+    for (const [call_id, { tool }] of [...this.#calls])
+      if (!isOurs(tool)) await this.result({ role: "tool", call_id, tool, ok: false, content: CUT_OFF });
   }
 
   /** What is said to it, on disk before it is said. */

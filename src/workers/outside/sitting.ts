@@ -1,19 +1,15 @@
-import { hasEnded, type NodeState, openBelow, type WorkerState } from "../../projections/index.ts";
 import type { NewFact, Outcome, ProgramProfile, UserEntry } from "../../protocol/index.ts";
 import { programHome } from "../../store/paths.ts";
-import { beginAssignment } from "../assignment.ts";
-import type { Desk } from "../taking-up.ts";
-import { newsOn } from "../waiting.ts";
-import type { Colleagues, Workplace } from "../workplace.ts";
+import type { Workplace } from "../workplace.ts";
 import { Allowance } from "./allowance.ts";
 import { Approvals } from "./approvals.ts";
-import { doorToolbox, guarded } from "./door-tools.ts";
-import { contextOf, filesInWords, settlePast, TAKEN_UP, wordsAgain, wordsAnew } from "./first-words.ts";
+import { guarded } from "./door-tools.ts";
+import { settlePast, TAKEN_UP, wordsAgain } from "./first-words.ts";
 import { Minutes } from "./minutes.ts";
-import { modelFor } from "./programs.ts";
+import { modelFor, sessionKey } from "./programs.ts";
 import { LaterAnswers } from "./questions.ts";
+import type { Seat } from "./seat.ts";
 import type { OutsideEvent, OutsideJob, OutsideSession } from "./session.ts";
-import { publishAsItIs, publishWords } from "./unpublished.ts";
 
 type Rested = Extract<OutsideEvent, { kind: "rested" }>;
 type Exited = Extract<OutsideEvent, { kind: "exited" }>;
@@ -21,15 +17,19 @@ type Exited = Extract<OutsideEvent, { kind: "exited" }>;
 /** How long a program has to put its things away when it is stopped for want of money, turns or life. */
 const GRACE_MS = 2000;
 const SILENCE_SECONDS = 900;
-const PATIENCE = 3;
 const MOST_NOTES = 100;
 
-/** One program on one node, from its first words, or those with which it is taken up, to its end. */
+/**
+ * A program that thinks for itself, at work on what it was given, until there is an outcome.
+ *
+ * X1. Whatever it does, there is an outcome, and when there is one no process of it is left.
+ * X2. What is said to it is on disk first; said once, or said again after a crash with the words that it may be known.
+ * X3. It is resting or it is spoken to: a turn that ends without an end of the work is answered, or waits for something
+ *     that is on record (an answer, a sub-node, news), and then costs nothing.
+ */
 export class Sitting {
-  readonly #node: NodeState;
-  readonly #worker: WorkerState;
+  readonly #seat: Seat;
   readonly #profile: ProgramProfile;
-  readonly #desk: Desk;
   readonly #place: Workplace;
   readonly #signal: AbortSignal;
   readonly #minutes: Minutes;
@@ -55,32 +55,26 @@ export class Sitting {
   #noted = 0;
   #turnCost = 0;
   #saying: Promise<void> = Promise.resolve();
+  #beginning: Promise<void> = Promise.resolve();
+  #revivals = 0;
+  #hung: string | undefined;
 
-  constructor(
-    node: NodeState,
-    worker: WorkerState,
-    profile: ProgramProfile,
-    desk: Desk,
-    team: Colleagues,
-    place: Workplace,
-    signal: AbortSignal,
-  ) {
-    this.#node = node;
-    this.#worker = worker;
+  constructor(seat: Seat, profile: ProgramProfile, place: Workplace, signal: AbortSignal) {
+    this.#seat = seat;
     this.#profile = profile;
-    this.#desk = desk;
     this.#place = place;
     this.#signal = signal;
-    const { model } = worker.spawned;
+    const { actor, begun } = seat;
+    const { model } = seat.spawned;
     const fail = (error: unknown) => this.#fail(error);
-    this.#minutes = new Minutes(desk.actor, place, { model, turn: desk.begun?.turn ?? 1 });
-    this.#allowance = new Allowance(model, desk.actor, place, signal, fail);
+    this.#minutes = new Minutes(actor, place, { model, turn: begun?.turn ?? 1 });
+    this.#allowance = new Allowance(model, actor, place, signal, fail);
     const tell = (words: UserEntry, facts: NewFact[]) => this.#say([words], facts);
-    this.#answers = new LaterAnswers(desk.actor, place, signal, tell, fail);
+    this.#answers = new LaterAnswers(actor, place, signal, tell, fail);
     const waits = () => {
       this.#waitsForNews = true;
     };
-    const toolbox = doorToolbox(node, worker, desk, { human: this.#answers.port, waits }, team, place);
+    const toolbox = seat.tools({ human: this.#answers.port, waits });
     this.#tools = guarded(toolbox, {
       minutes: this.#minutes,
       signal,
@@ -92,7 +86,7 @@ export class Sitting {
   }
 
   async work(): Promise<Outcome> {
-    const { begun } = this.#desk;
+    const { begun } = this.#seat;
     const { ending, told } = await settlePast(begun?.history ?? [], this.#tools, this.#minutes, this.#signal);
     if (ending) return ending;
     if (this.#isOutOfTurns()) return { kind: "exhausted", turns: this.#place.maxTurns };
@@ -101,7 +95,7 @@ export class Sitting {
     // What it spends nobody knows: it must not keep others from the money meanwhile.
     if (this.#profile.kind === "autonomous") await this.#allowance.rest();
     this.#signal.addEventListener("abort", () => this.#fail(this.#signal.reason), { once: true });
-    await this.#begin({ ...this.#jobFor(system), words, resume: begun ? this.#sessionBefore() : null });
+    await this.#begin({ ...this.#jobFor(system), words, resume: this.#seat.resume });
     this.#answers.takeUp();
     this.#listen().catch((error: unknown) => this.#fail(error));
     this.#watch().catch(() => {});
@@ -128,25 +122,26 @@ export class Sitting {
   }
 
   get #home(): string {
-    return programHome(this.#place.log.dir, this.#node.spec.run_id, this.#worker.id);
+    return programHome(this.#place.log.dir, this.#seat.run_id, this.#seat.actor.worker_id);
   }
 
   #jobFor(system: string): Omit<OutsideJob, "words" | "resume"> {
-    const { scope } = this.#desk;
+    const { spawned, context, cwd } = this.#seat;
     return {
       profile: this.#profile,
       system,
-      model: modelFor(this.#worker.spawned),
-      context: contextOf(this.#node, this.#worker),
-      cwd: scope.cwd,
+      model: modelFor(spawned),
+      context,
+      cwd,
       home: this.#home,
+      named: (session_id) => this.#named(session_id),
       start: (launch) => this.#start(launch),
     };
   }
 
   async #start(launch: Parameters<OutsideJob["start"]>[0]) {
-    const { scope, actor } = this.#desk;
-    const { cwd, ...binds } = scope.binds();
+    const { actor, cwd } = this.#seat;
+    const binds = this.#seat.binds();
     const stay = {
       profile: this.#profile,
       tools: this.#tools,
@@ -160,7 +155,7 @@ export class Sitting {
     this.#pid = running.pid;
     const usual = running.sandbox === "unsafe" ? "ask" : "allow";
     const policy = this.#profile.permissions ?? usual;
-    this.#approvals ??= new Approvals(policy, this.#worker.spawned.name, actor, this.#place);
+    this.#approvals ??= new Approvals(policy, this.#seat.spawned.name, actor, this.#place);
     const { worker_id, node_id } = actor;
     const command = this.#profile.command.join(" ");
     const started = { worker_id, node_id, pid: running.pid, command, sandbox: running.sandbox };
@@ -182,24 +177,24 @@ export class Sitting {
   }
 
   async #firstWords(told: readonly string[]): Promise<{ system: string; words: string }> {
-    const { begun, scope, actor, cursor } = this.#desk;
-    const node = this.#node;
-    if (!begun) {
-      const files = filesInWords(node, this.#desk, this.#place);
-      const how = { rules: "outside-rules", files } as const;
-      const tools = this.#tools;
-      const { system } = await beginAssignment(node, this.#worker, scope, tools, actor, cursor, this.#place, how);
-      return { system, words: node.spec.task };
-    }
-    const { system, history } = begun;
-    const words = this.#sessionBefore() === null ? wordsAnew(node, history, told) : wordsAgain(history, told);
+    const { begun, resume } = this.#seat;
+    if (!begun) return this.#seat.begin(this.#tools);
+    const words = resume === null ? await this.#seat.anew(told) : wordsAgain(begun.history, told);
     await this.#minutes.heard([{ role: "user", from: "agiraph", content: TAKEN_UP }]);
-    return { system, words };
+    return { system: begun.system, words };
   }
 
-  #sessionBefore(): string | null {
-    const session = this.#place.now().outside.sessions[this.#node.id];
-    return session?.worker_id === this.#worker.id ? session.session_id : null;
+  async #named(session_id: string): Promise<void> {
+    const { worker_id, node_id } = this.#seat.actor;
+    if (session_id !== this.#sessionId)
+      await this.#minutes.note({ type: "worker.session", data: { worker_id, node_id, session_id } });
+  }
+
+  /** The one it has now, as far as the record knows. */
+  get #sessionId(): string | null {
+    const { actor } = this.#seat;
+    const session = this.#place.now().outside.sessions[sessionKey(actor)];
+    return session?.worker_id === actor.worker_id ? session.session_id : null;
   }
 
   async #follow(session: OutsideSession): Promise<void> {
@@ -212,14 +207,11 @@ export class Sitting {
 
   async #take(event: OutsideEvent): Promise<void> {
     const minutes = this.#minutes;
-    const { worker_id, node_id } = this.#desk.actor;
+    const { worker_id, node_id } = this.#seat.actor;
     switch (event.kind) {
       case "begun": {
         this.#hasBegun = true;
-        const session_id = event.session_id;
-        if (session_id !== null && session_id !== this.#sessionBefore())
-          await minutes.note({ type: "worker.session", data: { worker_id, node_id: this.#node.id, session_id } });
-        return;
+        return event.session_id === null ? undefined : this.#named(event.session_id);
       }
       case "delta":
         minutes.thinks();
@@ -258,9 +250,9 @@ export class Sitting {
 
   /** It has none of our tools at hand, and asked for one by a file. */
   async #grant({ tool, args, id: wish }: Extract<OutsideEvent, { kind: "wishes" }>): Promise<void> {
-    const id = `${this.#node.id}-${wish ?? this.#place.soon().seq}`;
+    const id = `${sessionKey(this.#seat.actor)}-${wish ?? this.#place.soon().seq}`;
     // Wished for again after a crash: it was dealt with.
-    if (this.#desk.begun?.history.some((entry) => entry.role === "tool" && entry.call_id === id)) return;
+    if (this.#seat.begun?.history.some((entry) => entry.role === "tool" && entry.call_id === id)) return;
     const result = await this.#tools.run({ type: "call", id, name: tool, args }, this.#signal);
     if (result.ok) return;
     this.#notes.push(result.content);
@@ -270,6 +262,7 @@ export class Sitting {
   async #used({ model, usage, cost_usd }: Extract<OutsideEvent, { kind: "used" }>): Promise<void> {
     const usd = cost_usd ?? (await this.#place.outside.price(model, usage));
     this.#turnCost += usd ?? 0;
+    this.#revivals = 0;
     await this.#minutes.used(model, usage, usd);
     this.#allowance.spent({ usd, tokens: usage.input + usage.output });
     if (this.#isOutOfTurns()) this.#resolve({ kind: "exhausted", turns: this.#place.maxTurns });
@@ -277,7 +270,7 @@ export class Sitting {
 
   /** The contract bounds all tries together, but a try that nobody could begin would be none. */
   #isOutOfTurns(): boolean {
-    return this.#minutes.turn > Math.max(this.#place.maxTurns, (this.#desk.begun?.tried ?? 0) + 1);
+    return this.#minutes.turn > Math.max(this.#seat.mostTurns(), (this.#seat.begun?.tried ?? 0) + 1);
   }
 
   async #rested(event: Rested): Promise<void> {
@@ -304,92 +297,104 @@ export class Sitting {
   }
 
   async #failure({ words, how, retryable = false }: Rested): Promise<Outcome> {
-    const { worker_id, node_id } = this.#desk.actor;
+    const { worker_id, node_id } = this.#seat.actor;
     const message = words.trim() || "The program failed and did not say why.";
     const reason = how === "refused" ? "refused" : "outside";
-    const failure = { model: this.#worker.spawned.model, turn: this.#minutes.turn, reason, message, retry_in_ms: null };
+    const failure = { model: this.#seat.spawned.model, turn: this.#minutes.turn, reason, message, retry_in_ms: null };
     await this.#minutes.note({ type: "model.failed", data: { worker_id, node_id, ...failure } });
     return how === "refused" && !retryable ? { kind: "abandoned", error: message } : { kind: "failed", error: message };
   }
 
   /** Its turn is over and the node is not: it is told the news, waits for something, or is reminded. */
   async #next(): Promise<void> {
-    if (this.#desk.mailbox.waiting > 0) return this.#tell();
-    const { worker_id, node_id } = this.#desk.actor;
+    if (this.#seat.mailbox.waiting > 0) return this.#tell();
+    const { worker_id, node_id } = this.#seat.actor;
     const reason = this.#answers.areOpen
       ? "human"
-      : openBelow(this.#node, this.#place.soon().board).length > 0
-        ? "children"
-        : this.#waitsForNews
-          ? "news"
-          : null;
+      : ((await this.#seat.waitsFor()) ?? (this.#waitsForNews ? "news" : null));
     if (reason !== null) {
       this.#isSeenWaiting = true;
-      return this.#minutes.note({ type: "worker.waiting", data: { worker_id, node_id, for: reason } });
+      await this.#minutes.note({ type: "worker.waiting", data: { worker_id, node_id, for: reason } });
+      // It may have come while that was decided.
+      return this.#seat.mailbox.waiting > 0 ? this.#tell() : undefined;
     }
-    if (this.#node.spec.inference === "single")
-      return this.#resolve(await publishWords(this.#node, this.#worker, this.#desk, this.#lastWords));
     this.#reminders += 1;
-    if (this.#reminders > PATIENCE)
-      return this.#resolve(await publishAsItIs(this.#desk, this.#lastWords, PATIENCE + 1));
-    const content =
-      "Your turn is over and nothing is published. If the work is done, call publish of the agiraph server; otherwise go on.";
-    await this.#say([{ role: "user", from: "agiraph", content }], []);
+    const next = await this.#seat.onSilence(this.#lastWords, this.#reminders);
+    if (Array.isArray(next)) await this.#say(next, []);
+    else this.#resolve(next);
   }
 
   async #exited({ code, signal, exceeded }: Exited): Promise<void> {
     await this.#minutes.flush();
-    const { worker_id, node_id } = this.#desk.actor;
+    const { worker_id, node_id } = this.#seat.actor;
     await this.#minutes.note({ type: "process.exited", data: { worker_id, node_id, pid: this.#pid, code, signal } });
     this.#quiet.resolve();
     if (this.#state === "gone" || this.#isOver) return;
     this.#state = "gone";
-    const job = this.#job;
-    if (job && !this.#hasBegun && job.resume !== null) {
-      // Its session cannot be taken up any more: another one begins, with all that it needs to know.
-      const words = wordsAnew(this.#node, this.#desk.begun?.history ?? [], []);
-      return this.#begin({ ...job, words, resume: null });
-    }
     const how = exceeded ? `it took more ${exceeded} than it may` : signal ? `signal ${signal}` : `exit code ${code}`;
+    const isLost = !this.#hasBegun && this.#job?.resume !== null;
+    const mayReturn = exceeded === null && this.#revivals < this.#seat.lives;
+    if (this.#job && (isLost || mayReturn)) {
+      // What is said meanwhile waits until there is somebody to hear it.
+      this.#beginning = this.#beginAgain(this.#job, isLost).catch((error: unknown) => this.#fail(error));
+      return this.#beginning;
+    }
     const notes = this.#notes.slice(-3).join("\n");
     this.#resolve({
       kind: "failed",
-      error: `The program ended (${how}) without publishing.${notes && ` It said: ${notes}`}`,
+      error: `${this.#hung ?? `The program ended (${how}) without ${this.#seat.endsBy}.`}${notes && ` It said: ${notes}`}`,
     });
+  }
+
+  /** The session goes on, or, where it cannot be taken up any more, another one begins with all that it needs to know. */
+  async #beginAgain(job: OutsideJob, isLost: boolean): Promise<void> {
+    this.#state = "busy";
+    this.#hung = undefined;
+    const { actor } = this.#seat;
+    if (!isLost) this.#revivals += 1;
+    await this.#minutes.cutOff((tool) => this.#tools.specs.some(({ name }) => name === tool));
+    const resume = isLost ? null : this.#sessionId;
+    const words =
+      resume === null
+        ? await this.#seat.anew([])
+        : wordsAgain(await this.#place.log.conversation(actor.conversation), []);
+    await this.#begin({ ...job, words, resume });
+    this.#answers.takeUp();
   }
 
   async #note(text: string): Promise<void> {
     this.#notes = [...this.#notes.slice(-9), text.slice(0, 500)];
     if (++this.#noted > MOST_NOTES) return;
-    const { worker_id, node_id } = this.#desk.actor;
+    const { worker_id, node_id } = this.#seat.actor;
     const message = text.slice(0, 500);
     await this.#minutes.note({
       type: "model.warned",
-      data: { worker_id, node_id, model: this.#worker.spawned.model, message },
+      data: { worker_id, node_id, model: this.#seat.spawned.model, message },
     });
   }
 
   /** Mail is told as soon as it is there, whatever the program does. */
   async #listen(): Promise<void> {
     while (!this.#isOver) {
-      await this.#desk.mailbox.arrived(this.#signal);
-      if (hasEnded(this.#place.soon().board.nodes[this.#node.id])) return;
+      await this.#seat.mailbox.arrived(this.#signal);
+      if (this.#seat.hasEnded()) return;
       await this.#tell();
     }
   }
 
   async #tell(): Promise<void> {
-    await this.#say(() => newsOn(this.#node, this.#desk.mailbox, this.#place), []);
+    await this.#say(() => this.#seat.news(), []);
   }
 
   /** One after the other: what is taken from the mailbox is said before anything else is taken. */
   #say(what: UserEntry[] | (() => UserEntry[]), facts: NewFact[]): Promise<void> {
     const said = this.#saying.then(async () => {
+      await this.#beginning;
       if (this.#isOver || this.#state === "gone") return;
       if (this.#state === "resting") await this.#allowance.begin();
       const entries = typeof what === "function" ? what() : what;
       if (entries.length === 0) return this.#state === "resting" ? this.#allowance.rest() : undefined;
-      const { worker_id, node_id } = this.#desk.actor;
+      const { worker_id, node_id } = this.#seat.actor;
       const busy: NewFact[] = this.#isSeenWaiting ? [{ type: "worker.busy", data: { worker_id, node_id } }] : [];
       this.#isSeenWaiting = false;
       this.#waitsForNews = false;
@@ -422,8 +427,12 @@ export class Sitting {
     for (;;) {
       const mayBeSilent = this.#state !== "busy" || this.#underWay > 0 || (this.#approvals?.areOpen ?? false);
       const left = seconds * 1000 - (mayBeSilent ? 0 : clock.now() - this.#lastSign);
-      if (left <= 0) return this.#resolve({ kind: "failed", error: `It gave no sign of life for ${seconds} s.` });
-      await clock.sleep(left, this.#signal);
+      if (left <= 0) {
+        this.#hung = `It gave no sign of life for ${seconds} s.`;
+        if (this.#revivals >= this.#seat.lives) return this.#resolve({ kind: "failed", error: this.#hung });
+        this.#alive();
+        await this.#session?.close();
+      } else await clock.sleep(left, this.#signal);
     }
   }
 

@@ -1,19 +1,20 @@
-import type { NodeState, WorkerState } from "../../projections/index.ts";
-import type { Outcome } from "../../protocol/index.ts";
+import { hasEnded, type NodeState, openBelow, type WorkerState } from "../../projections/index.ts";
+import { NO_USAGE, type Outcome, type UserEntry } from "../../protocol/index.ts";
+import { beginAssignment } from "../assignment.ts";
 import { outcomeOf } from "../carry-out.ts";
-import { takeUp } from "../taking-up.ts";
+import { publishAnswer } from "../publishing.ts";
+import { type Desk, takeUp } from "../taking-up.ts";
+import { newsOn } from "../waiting.ts";
 import type { Colleagues, Workplace } from "../workplace.ts";
+import { doorToolbox } from "./door-tools.ts";
+import { filesInWords, wordsAnew } from "./first-words.ts";
 import { programOf } from "./programs.ts";
+import type { Seat } from "./seat.ts";
 import { Sitting } from "./sitting.ts";
 
-/**
- * A program that thinks for itself works on a node, until it publishes.
- *
- * X1. Whatever it does, there is an outcome, and when there is one no process of it is left.
- * X2. What is said to it is on disk first; said once, or said again after a crash with the words that it may be known.
- * X3. It is resting or it is spoken to: a turn that ends without a publish is answered, or waits for something that is
- *     on record (an answer, a sub-node, news), and then costs nothing.
- */
+const PATIENCE = 3;
+
+/** A program that thinks for itself works on a node, until it publishes. */
 export async function workOutside(
   node: NodeState,
   worker: WorkerState,
@@ -26,7 +27,8 @@ export async function workOutside(
   const desk = await takeUp(node, worker, place, signal, async () => sitting?.letGo());
   try {
     const profile = place.outside.program(programOf(worker.spawned));
-    sitting = new Sitting(node, worker, profile, desk, team, place, AbortSignal.any([signal, over.signal]));
+    const seat = seatAt(node, worker, desk, team, place);
+    sitting = new Sitting(seat, profile, place, AbortSignal.any([signal, over.signal]));
     return await sitting.work();
   } catch (error) {
     return outcomeOf(error, signal);
@@ -35,4 +37,60 @@ export async function workOutside(
     over.abort(new Error("the work has ended"));
     desk.mailbox.close();
   }
+}
+
+function seatAt(node: NodeState, worker: WorkerState, desk: Desk, team: Colleagues, place: Workplace): Seat {
+  const { actor, scope, mailbox, begun, cursor, port } = desk;
+  const { spawned } = worker;
+  const { run_id, task, deliverables, refs, role } = node.spec;
+  const about = { run_id, node_id: node.id, worker: spawned.name, ...(role !== undefined && { role }) };
+  const session = place.now().outside.sessions[node.id];
+  return {
+    actor,
+    run_id,
+    spawned,
+    mailbox,
+    begun,
+    resume: begun && session?.worker_id === worker.id ? session.session_id : null,
+    cwd: scope.cwd,
+    binds: () => scope.binds(),
+    context: { ...about, task, deliverables, refs },
+    tools: (ports) => doorToolbox(node, worker, desk, ports, team, place),
+    async begin(tools) {
+      const how = { rules: "outside-rules", files: filesInWords(node, desk, place) } as const;
+      const { system } = await beginAssignment(node, worker, scope, tools, actor, cursor, place, how);
+      return { system, words: task };
+    },
+    anew: async (told) => wordsAnew(node, begun?.history ?? [], told),
+    hasEnded: () => hasEnded(place.soon().board.nodes[node.id]),
+    news: () => newsOn(node, mailbox, place),
+    mostTurns: () => place.maxTurns,
+    waitsFor: async () => (openBelow(node, place.soon().board).length > 0 ? "children" : null),
+    async onSilence(words, inARow): Promise<Outcome | UserEntry[]> {
+      if (node.spec.inference === "single") return publishWords(words, spawned.model, publishAnswer(node, scope, port));
+      if (inARow > PATIENCE) return publishAsItIs(words, desk);
+      const content =
+        "Your turn is over and nothing is published. If the work is done, call publish of the agiraph server; otherwise go on.";
+      return [{ role: "user", from: "agiraph", content }];
+    },
+    // A node that fails is tried again by whoever has it done.
+    lives: 0,
+    endsBy: "publishing",
+  };
+}
+
+function publishWords(text: string, model: string, publish: ReturnType<typeof publishAnswer>): Promise<Outcome> {
+  const details = { model, usage: NO_USAGE, cost_usd: 0, finish: "stop" };
+  return publish({ reply: { role: "assistant", content: [{ type: "text", text }], ...details }, inARow: 1 });
+}
+
+/** It will not publish, however often it is asked; what there is may be all the same what was wanted. */
+async function publishAsItIs(words: string, { port }: Desk): Promise<Outcome> {
+  const summary = words.trim().slice(0, 2000) || "(no words)";
+  const published = await port.publish(summary, "", "must have ended");
+  if (published.ok) return { kind: "published", summary };
+  return {
+    kind: "failed",
+    error: `It ended its turn ${PATIENCE + 1} times and never published: ${published.reason}`,
+  };
 }
