@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { channelTopicSchema } from "./channel.ts";
 import { type AgentId, nodeIdSchema, runIdSchema, workerIdSchema } from "./ids.ts";
+import { meshFacts } from "./mesh.ts";
 import { outcomeSchema } from "./outcome.ts";
 import { triggerFacts } from "./trigger.ts";
 import { usageSchema } from "./usage.ts";
@@ -296,6 +297,8 @@ export const factData = {
 
   "process.started": z.object({ ...actor, pid: z.int(), command: z.string(), sandbox: z.string() }),
   "process.exited": z.object({ ...actor, pid: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),
+
+  ...meshFacts,
 
   /** Something in the home was damaged; what, and where the damaged bytes were set aside. */
   "log.repaired": z.object({ file: z.string(), what: z.string(), aside: z.string().nullable() }),
