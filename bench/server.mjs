@@ -14,8 +14,9 @@ import { restHome } from "./restart.mjs";
  *     milliseconds, so a figure may be half of one too low or too high.
  * V3. Everybody works from the beginning to the end, or there are no figures.
  * V4. Memory is the heap after a collection. While the same clients look on and nobody works it stays as it is. While
- *     somebody works it grows by the conversation, which is held then: what a turn adds is told beside the bytes that it
- *     adds to the file. When they are stopped it is as it was before their turns.
+ *     somebody works it grows: by the conversation, which the next request needs, and up to 2,000 of its newest facts.
+ *     What a turn adds is told beside the bytes that it adds to the conversation's file. When they are stopped the heap
+ *     is as it was before their turns.
  */
 export async function serverCost(home, job) {
   await restHome(home, job.idle, job.facts);
