@@ -13,7 +13,7 @@ const ROWS = [
   ["mail", "memory", "triggers"],
   ["tools"],
   ["mcp"],
-  ["workers"],
+  ["workers", "mesh"],
   ["runtime"],
   ["server"],
   ["cli"],

@@ -1,6 +1,7 @@
 import type { Fact, Outcome } from "../protocol/index.ts";
 import { waitingWords } from "./activity.ts";
 import { amount, milliseconds, money, spentOf } from "./format.ts";
+import { meshWordsOf } from "./mesh-words.ts";
 import { POLICY, stageTitle } from "./stage-words.ts";
 import { triggerWords } from "./trigger-words.ts";
 import { headline, plain } from "./width.ts";
@@ -38,6 +39,7 @@ function wordsOf(fact: Fact): string {
         peopleWordsOf(fact) ??
         thoughtWordsOf(fact) ??
         triggerWords(fact) ??
+        meshWordsOf(fact) ??
         JSON.stringify(fact.data)
       );
   }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { channelTopicSchema } from "./channel.ts";
 import { type AgentId, nodeIdSchema, runIdSchema, workerIdSchema } from "./ids.ts";
+import { meshFacts } from "./mesh.ts";
 import { outcomeSchema } from "./outcome.ts";
 import { triggerFacts } from "./trigger.ts";
 import { usageSchema } from "./usage.ts";
@@ -56,6 +57,8 @@ export const factData = {
     tools: z.array(z.string()).nullable(),
     /** How long an infinite agent sleeps between its cycles. */
     cycle_seconds: z.number().positive().optional(),
+    /** It thinks nothing itself: it is the record of the meshes of its project, and at work while they are. */
+    meshes: z.literal(true).optional(),
   }),
   "agent.started": z.object({ why: z.enum(["created", "resumed", "recovered", "new_goal"]), pid: z.int() }),
   /** Nobody works until `agent.resumed`: a person asked for it, or a stage wants their approval. */
@@ -296,6 +299,8 @@ export const factData = {
 
   "process.started": z.object({ ...actor, pid: z.int(), command: z.string(), sandbox: z.string() }),
   "process.exited": z.object({ ...actor, pid: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),
+
+  ...meshFacts,
 
   /** Something in the home was damaged; what, and where the damaged bytes were set aside. */
   "log.repaired": z.object({ file: z.string(), what: z.string(), aside: z.string().nullable() }),

@@ -118,4 +118,19 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     await page.getByRole("log").getByText("Finished", { exact: true }).waitFor();
     expect(page.url()).not.toContain("at=");
   });
+
+  test("a moment is a moment of one agent: the others stay as they are, and any of them can be folded", async () => {
+    const other = await house.create({ goal: GOAL, name: "Another" });
+    await until(other, ({ roster }) => "carol" in roster);
+    await page.goto(`${at("board")}?at=2`);
+    const team = (name: string) => page.getByRole("navigation").getByRole("region", { name, exact: true });
+    await page.getByRole("button", { name: "Team of Another" }).click();
+    await team("Another").getByRole("link", { name: "Carol" }).waitFor();
+    await team(NAME).getByRole("link", { name: "Board" }).waitFor();
+    expect(await team(NAME).getByRole("link", { name: "Carol" }).count()).toBe(0);
+    await page.getByRole("button", { name: `Team of ${NAME}` }).click();
+    await team(NAME).getByRole("link", { name: "Board" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: `Team of ${NAME}` }).click();
+    await team(NAME).getByRole("link", { name: "Board" }).waitFor();
+  });
 });

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { NodeState } from "../../projections/index.ts";
+import type { NodeState, WorkerState } from "../../projections/index.ts";
 import {
   type CallPart,
   callsOf,
@@ -49,9 +49,14 @@ function cutOff(call: CallPart): ResultEntry {
   return { role: "tool", call_id: call.id, tool: call.name, ok: false, content: CUT_OFF };
 }
 
-/** What was said to it and never answered: perhaps it heard it, perhaps not. */
+/**
+ * What was said to it and never surely heard. The reply that follows may have been under way already; the one after
+ * that was made by a model call that had it.
+ */
 function unanswered(history: readonly Entry[]): UserEntry[] {
-  const at = history.findLastIndex((entry) => entry.role === "assistant" || entry.role === "tool");
+  const replies = history.flatMap((entry, at) => (entry.role === "assistant" ? [{ at, entry }] : []));
+  const told = replies.filter(({ entry: { usage } }) => usage.input + usage.output > 0);
+  const at = (told.length > 0 ? told : replies).at(-2)?.at ?? -1;
   return history
     .slice(at + 1)
     .filter((entry) => entry.role === "user")
@@ -90,4 +95,10 @@ export function filesInWords(node: NodeState, { actor, scope }: Desk, { log, now
     "- Everything else is out of reach.",
   ];
   return `# Your files\n\n${lines.join("\n")}`;
+}
+
+/** What is known about the work, for a program that reads files. */
+export function contextOf({ id, spec }: NodeState, { spawned }: WorkerState): Record<string, unknown> {
+  const { run_id, task, deliverables, refs, role } = spec;
+  return { run_id, node_id: id, worker: spawned.name, ...(role !== undefined && { role }), task, deliverables, refs };
 }

@@ -79,6 +79,12 @@ export class Minutes {
     await this.#reply({ usage, cost_usd });
   }
 
+  /** The calls so far have cost so much more than was counted, or less. No call and no turn. */
+  async corrects(cost_usd: number): Promise<void> {
+    const what = { model: this.#model, turn: this.turn, usage: NO_USAGE, cost_usd, finish: "other", ms: 0 };
+    await this.#append([{ type: "model.responded", data: { ...this.#who, ...what } }]);
+  }
+
   async answered(call_id: string, ok: boolean, content: string, facts: NewFact[]): Promise<void> {
     await this.flush();
     const tool = this.#calls.get(call_id)?.tool;
@@ -111,6 +117,8 @@ export class Minutes {
 
   /** What is said to it, on disk before it is said. */
   async heard(entries: readonly UserEntry[], facts: NewFact[] = []): Promise<void> {
+    // What it said before it heard this stands before it: it is no answer.
+    await this.flush();
     const received = entries
       .flatMap(({ messages = [] }) => messages)
       .map((message_id): NewFact => ({ type: "message.received", data: { message_id, by: this.#actor.worker_id } }));

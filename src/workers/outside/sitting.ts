@@ -1,4 +1,4 @@
-import { type NewFact, NO_USAGE, type Outcome, type ProgramProfile, type UserEntry } from "../../protocol/index.ts";
+import type { NewFact, Outcome, ProgramProfile, UserEntry } from "../../protocol/index.ts";
 import { SandboxFailure } from "../../sandbox/sandbox.ts";
 import { programHome } from "../../store/paths.ts";
 import type { Workplace } from "../workplace.ts";
@@ -304,7 +304,7 @@ export class Sitting {
     const rest = cost_usd === undefined ? 0 : cost_usd - this.#turnCost;
     this.#turnCost = 0;
     if (Math.abs(rest) < 1e-9) return;
-    await this.#minutes.used(this.#seat.spawned.model, NO_USAGE, rest);
+    await this.#minutes.corrects(rest);
     this.#allowance.spent({ usd: rest, tokens: 0 });
   }
 

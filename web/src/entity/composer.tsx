@@ -110,5 +110,5 @@ function placeholderFor({ agent }: Situation, worker: string, name: string): str
   if (worker !== COORDINATOR) return `Message ${name}…`;
   if (agent.status === "completed") return "Give it another goal…";
   if (agent.status === "stopped") return "Write to go on…";
-  return "Message the coordinator, or @everyone…";
+  return "Message, or @everyone…";
 }

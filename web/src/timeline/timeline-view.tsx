@@ -163,7 +163,7 @@ const FactList = memo(function FactList({ agent, facts, at }: { agent: string; f
           <button
             type="button"
             onClick={() => goTo(fact.seq)}
-            className={`flex min-h-11 w-full items-baseline gap-3 rounded-md px-2 py-1 text-left text-xs hover:bg-hover md:min-h-0 ${fact.seq === at ? "font-semibold" : ""}`}
+            className={`flex min-h-11 w-full items-center gap-3 rounded-md px-2 py-1 text-left text-xs hover:bg-hover md:min-h-0 ${fact.seq === at ? "font-semibold" : ""}`}
           >
             <span className="w-10 shrink-0 text-right font-mono text-dim tabular-nums">{fact.seq}</span>
             <time className="hidden shrink-0 text-dim tabular-nums sm:inline">{clockTime(fact.ts)}</time>

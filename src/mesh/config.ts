@@ -1,0 +1,202 @@
+import { readdir, stat } from "node:fs/promises";
+import { join, relative } from "node:path";
+import type { z } from "zod";
+import { type MeshAgentConfig, type MeshConfig, meshAgentConfigSchema, meshConfigSchema } from "../protocol/index.ts";
+import type { Layout } from "./layout.ts";
+import { readPlainFile } from "./letter.ts";
+import { leaves, type Plan, planOf, shortName, topologyOf } from "./topology.ts";
+
+/** A mesh as declared, with its agents, checked as a whole. */
+export interface DeclaredMesh {
+  config: MeshConfig;
+  /** How long it lives. */
+  lifetime: "persistent" | "ephemeral" | "task";
+  topology: ReturnType<typeof topologyOf>;
+  plan: Plan;
+  /** By their short names, in the order of the config. */
+  agents: ReadonlyMap<string, DeclaredAgent>;
+  /** Who is given what comes to the mesh first. */
+  entry: string;
+}
+
+export interface DeclaredAgent {
+  name: string;
+  category: string;
+  /** Its folder, with prompt.md and perhaps task.md and capabilities/. */
+  dir: string;
+  config: MeshAgentConfig;
+  /** Changes when its prompt, its task or its capabilities do. */
+  stamp: string;
+}
+
+/** What is wrong with a declaration: in which file, in which field. */
+export class MeshConfigError extends Error {
+  override readonly name = "MeshConfigError";
+  readonly file: string;
+
+  constructor(file: string, message: string) {
+    super(`${file}: ${message}`);
+    this.file = file;
+  }
+}
+
+export interface Declared {
+  meshes: Map<string, DeclaredMesh>;
+  /** What could not be read; the others are there all the same. */
+  problems: MeshConfigError[];
+}
+
+/** All meshes that a project declares. One bad file costs that mesh and no other. */
+export async function readDeclared(layout: Layout): Promise<Declared> {
+  const meshes = new Map<string, DeclaredMesh>();
+  const problems: MeshConfigError[] = [];
+  for (const name of await declaredNames(layout)) {
+    try {
+      const declared = await readMesh(layout, name);
+      meshes.set(declared.config.mesh, declared);
+    } catch (error) {
+      if (!(error instanceof MeshConfigError)) throw error;
+      problems.push(error);
+    }
+  }
+  return { meshes, problems };
+}
+
+/** The meshes for which there is a file, whatever is in it. */
+export async function declaredNames(layout: Layout): Promise<string[]> {
+  const names = await readdir(layout.configs).catch(none);
+  const files = names.filter((name) => name.endsWith(".json") && !name.startsWith("."));
+  return files.map((name) => name.slice(0, -".json".length)).toSorted();
+}
+
+export async function readMesh(layout: Layout, mesh: string): Promise<DeclaredMesh> {
+  const path = join(layout.configs, `${mesh}.json`);
+  const file = relative(layout.project, path);
+  const config = readJson(path, file, meshConfigSchema);
+  const wrong = (field: string, message: string) => new MeshConfigError(file, `"${field}": ${message}`);
+  if (config.mesh !== mesh) throw wrong("mesh", `it says ${config.mesh}, but the file is called ${mesh}.json`);
+
+  const agents = new Map<string, DeclaredAgent>();
+  for (const [index, member] of config.agents.entries()) {
+    const field = `agents.${index}`;
+    const agent = await readAgent(layout, member, (message) => wrong(field, message));
+    if (agents.has(agent.name)) throw wrong(field, `${agent.name} is there twice; names are unique in a mesh`);
+    if (agent.name === "mesh" || agent.name === "human") throw wrong(field, `an agent cannot be called ${agent.name}`);
+    agents.set(agent.name, agent);
+  }
+  for (const field of ["entry_point", "completion_agent"] as const) {
+    const name = config[field];
+    if (name !== undefined && !agents.has(name)) throw wrong(field, `${name} is not among the agents`);
+  }
+  const plan = planOf(config);
+  const steps = leaves(plan);
+  if (steps.length > MOST_STEPS)
+    throw wrong("workflow", `it has ${steps.length} steps; at most ${MOST_STEPS} are taken`);
+  const stranger = steps.find(({ agent }) => !agents.has(agent));
+  if (stranger) throw wrong("workflow", `${stranger.agent} is not among the agents`);
+  const topology = topologyOf(config);
+  if (topology === "map-reduce" && (config.workflow === undefined || Array.isArray(config.workflow)))
+    throw wrong("workflow", 'map-reduce needs {"map": [...], "reduce": [...]}');
+  const first = steps[0]?.agent ?? "";
+  if (config.entry_point !== undefined && config.entry_point !== first)
+    throw wrong("entry_point", `${config.entry_point} is in the workflow, but ${first} is its first`);
+  const last = config.completion_agent;
+  if (last !== undefined && topology !== "hierarchical" && !steps.slice(-1).some(({ agent }) => agent === last))
+    throw wrong("completion_agent", `${last} is in the workflow, but not at its end`);
+  for (const [index, gate] of (config.validation_gates ?? []).entries()) {
+    if (gate === "output-exists") continue;
+    if (!(await stat(join(layout.gates, `${gate}.sh`)).catch(() => undefined))?.isFile())
+      throw wrong(`validation_gates.${index}`, `there is no meshes/gates/${gate}.sh (and it is not output-exists)`);
+  }
+  const { type } = config;
+  const lifetime = type === "ephemeral" || type === "task" ? type : "persistent";
+  return { config, lifetime, topology, plan, agents, entry: first };
+}
+
+async function readAgent(
+  layout: Layout,
+  member: string,
+  wrong: (message: string) => MeshConfigError,
+): Promise<DeclaredAgent> {
+  const name = shortName(member);
+  const category = member.includes("/") ? member.slice(0, member.indexOf("/")) : await categoryOf(layout, name, wrong);
+  const dir = join(layout.agents, category, name);
+  const path = join(dir, "config.json");
+  const config = readJson(path, relative(layout.project, path), meshAgentConfigSchema);
+  if (config.name !== name)
+    throw new MeshConfigError(
+      relative(layout.project, path),
+      `"name": it says ${config.name}, but the folder is called ${name}`,
+    );
+  return { name, category, dir, config, stamp: await stampOf(layout, dir) };
+}
+
+/** Prompts are read when they are needed; whether they have changed can be seen from outside. */
+async function stampOf(layout: Layout, dir: string): Promise<string> {
+  const own = join(dir, "capabilities");
+  const able = await Promise.all(
+    [own, layout.capabilities].map(async (folder) =>
+      (await readdir(folder).catch(none)).toSorted().map((name) => join(folder, name)),
+    ),
+  );
+  const files = [join(dir, "prompt.md"), join(dir, "task.md"), ...able.flat()];
+  const stats = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
+  return stats.map((found, at) => (found ? `${files[at]} ${found.mtimeMs} ${found.size}` : "")).join("\n");
+}
+
+/** A bare name is found in whichever category has it. */
+async function categoryOf(layout: Layout, name: string, wrong: (message: string) => MeshConfigError): Promise<string> {
+  const found: string[] = [];
+  for (const category of await folders(layout.agents)) {
+    if ((await folders(join(layout.agents, category))).includes(name)) found.push(category);
+  }
+  if (found.length > 1)
+    throw wrong(`${name} is in several categories (${found.join(", ")}); say which: ${found[0]}/${name}`);
+  const [only] = found;
+  if (only === undefined) throw wrong(`there is no meshes/agents/*/${name}`);
+  return only;
+}
+
+function readJson<T>(path: string, file: string, schema: z.ZodType<T>): T {
+  const text = readPlainFile(path, MAX_CONFIG, { links: true });
+  if (text === undefined) throw new MeshConfigError(file, "it is not there");
+  if (typeof text === "object") throw new MeshConfigError(file, `it cannot be taken. ${text.reason}`);
+  // What is nested deeper than anybody means is not even parsed: parsers call themselves for each level.
+  if (depthOf(text) > MOST_DEPTH) throw new MeshConfigError(file, `it is nested deeper than ${MOST_DEPTH} levels`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new MeshConfigError(file, `it is no JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = issue && issue.path.length > 0 ? `"${issue.path.join(".")}": ` : "";
+  throw new MeshConfigError(file, `${field}${issue?.message ?? "not as it should be"}`);
+}
+
+const MAX_CONFIG = 1024 * 1024;
+const MOST_DEPTH = 16;
+const MOST_STEPS = 1_000;
+
+/** How deep brackets stand in each other; those within strings count too, which only makes it stricter. */
+function depthOf(json: string): number {
+  let deepest = 0;
+  let depth = 0;
+  for (const sign of json) {
+    if (sign === "[" || sign === "{") deepest = Math.max(deepest, ++depth);
+    else if (sign === "]" || sign === "}") depth--;
+  }
+  return deepest;
+}
+
+async function folders(dir: string): Promise<string[]> {
+  const entries = await readdir(dir, { withFileTypes: true }).catch(none);
+  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).toSorted();
+}
+
+function none(error: NodeJS.ErrnoException): [] {
+  if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
+  throw error;
+}

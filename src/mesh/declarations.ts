@@ -1,0 +1,85 @@
+import { existsSync, type FSWatcher, watch } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Layout } from "./layout.ts";
+
+/** Says when what people declare may have changed: configs, prompts, capabilities, gates, and folders that come and go. */
+export class DeclarationWatcher {
+  readonly #layout: Layout;
+  readonly #changed: () => void;
+  readonly #watched = new Map<string, FSWatcher>();
+  #timer: NodeJS.Timeout | undefined;
+  #isOpen = true;
+
+  constructor(layout: Layout, changed: () => void) {
+    this.#layout = layout;
+    this.#changed = changed;
+  }
+
+  /** Watches the folders that are there now. */
+  async refresh(): Promise<void> {
+    const wanted = new Set(await this.#folders());
+    if (!this.#isOpen) return;
+    for (const [dir, watcher] of this.#watched) {
+      if (wanted.has(dir)) continue;
+      watcher.close();
+      this.#watched.delete(dir);
+    }
+    for (const dir of wanted) this.#watch(dir);
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    clearTimeout(this.#timer);
+    for (const watcher of this.#watched.values()) watcher.close();
+    this.#watched.clear();
+  }
+
+  #watch(dir: string): void {
+    if (this.#watched.has(dir)) return;
+    try {
+      const watcher = watch(dir, () => {
+        // A folder that was deleted and made again needs a new watch.
+        if (!existsSync(dir)) this.#drop(dir);
+        this.#soon();
+      });
+      watcher.on("error", () => this.#drop(dir));
+      this.#watched.set(dir, watcher);
+    } catch {
+      // It is not there, or the kernel's limit is reached: then it is read again when something else changes.
+    }
+  }
+
+  #drop(dir: string): void {
+    this.#watched.get(dir)?.close();
+    this.#watched.delete(dir);
+  }
+
+  /** An editor makes several events of one save. */
+  #soon(): void {
+    if (!this.#isOpen || this.#timer) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#changed();
+    }, SAVE_MS);
+    this.#timer.unref();
+  }
+
+  async #folders(): Promise<string[]> {
+    const { configs, agents, capabilities, gates, project } = this.#layout;
+    const declared = dirname(configs);
+    if (!existsSync(declared)) return [project];
+    const below = await foldersBelow(agents, 3);
+    return [declared, configs, agents, capabilities, gates, ...below].filter((dir) => existsSync(dir));
+  }
+}
+
+const SAVE_MS = 100;
+
+async function foldersBelow(dir: string, depth: number): Promise<string[]> {
+  if (depth === 0) return [];
+  const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
+  const own = entries.filter((entry) => entry.isDirectory()).map((entry) => join(dir, entry.name));
+  const below = await Promise.all(own.map((folder) => foldersBelow(folder, depth - 1)));
+  return [...own, ...below.flat()];
+}

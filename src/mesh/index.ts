@@ -1,0 +1,10 @@
+export { type DeclaredAgent, type DeclaredMesh, MeshConfigError, readDeclared, readMesh } from "./config.ts";
+export { Layout, nameOf, type Place, QUEUES, type QueueName } from "./layout.ts";
+export type { Letter } from "./letter.ts";
+export { ProjectLockedError, readHolder } from "./lock.ts";
+export { type Member, Meshes, type MeshesPorts } from "./meshes.ts";
+export { Message } from "./message.ts";
+export { fileNameOf, format, MAX_MESSAGE, type ParsedMessage, parse, sanitized, titleOf } from "./message-file.ts";
+export { buildPrompt, keepPrompt, type PromptSection, promptText } from "./prompt.ts";
+export { Queues } from "./queue.ts";
+export { readState } from "./state.ts";

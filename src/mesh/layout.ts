@@ -1,0 +1,102 @@
+import { join } from "node:path";
+
+/** A message is in exactly one of these at any instant. `outbox` holds what an agent has said and nobody has taken yet. */
+export const QUEUES = ["inbox", "next", "active", "complete", "outbox", "quarantine", "archive"] as const;
+export type QueueName = (typeof QUEUES)[number];
+
+/** Where everything of one project's meshes lies (seed 004, "Directory Structure"). */
+export class Layout {
+  readonly project: string;
+
+  constructor(project: string) {
+    this.project = project;
+  }
+
+  /** What is declared: written by people. */
+  get configs(): string {
+    return join(this.project, "meshes", "mesh-configs");
+  }
+
+  get agents(): string {
+    return join(this.project, "meshes", "agents");
+  }
+
+  get capabilities(): string {
+    return join(this.project, "meshes", "capabilities");
+  }
+
+  get gates(): string {
+    return join(this.project, "meshes", "gates");
+  }
+
+  /** What happens: written by us, by agents and by hand. */
+  get running(): string {
+    return join(this.project, ".ai", "tx");
+  }
+
+  /** Held by whoever moves the messages; nothing else may open it. */
+  get lock(): string {
+    return join(this.running, "lock");
+  }
+
+  get holder(): string {
+    return join(this.running, "lock.json");
+  }
+
+  /** Running folders of ephemeral meshes whose work is done. */
+  get archive(): string {
+    return join(this.running, "archive");
+  }
+
+  get meshes(): string {
+    return join(this.running, "mesh");
+  }
+
+  mesh(mesh: string): string {
+    return join(this.meshes, mesh);
+  }
+
+  state(mesh: string): string {
+    return join(this.mesh(mesh), "state.json");
+  }
+
+  shared(mesh: string): string {
+    return join(this.mesh(mesh), "shared");
+  }
+
+  output(mesh: string): string {
+    return join(this.shared(mesh), "output");
+  }
+
+  agent(mesh: string, agent: string): string {
+    return join(this.mesh(mesh), "agents", agent);
+  }
+
+  /** The prompts it was begun with. */
+  prompts(mesh: string, agent: string): string {
+    return join(this.agent(mesh, agent), "prompts");
+  }
+
+  workspace(mesh: string, agent: string): string {
+    return join(this.agent(mesh, agent), "workspace");
+  }
+
+  /** The queues of the mesh itself, or of one of its agents. */
+  messages({ mesh, agent }: Place): string {
+    return join(agent === null ? this.mesh(mesh) : this.agent(mesh, agent), "msgs");
+  }
+
+  queue(place: Place, queue: QueueName): string {
+    return join(this.messages(place), queue);
+  }
+}
+
+/** Whose queues: an agent's, or the mesh's own. */
+export interface Place {
+  mesh: string;
+  agent: string | null;
+}
+
+export function nameOf({ mesh, agent }: Place): string {
+  return agent === null ? mesh : `${mesh}/${agent}`;
+}

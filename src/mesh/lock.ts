@@ -1,0 +1,44 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { z } from "zod";
+import { nodeDisk, replaceFile } from "../store/index.ts";
+import type { Layout } from "./layout.ts";
+
+const holderSchema = z.object({ pid: z.int() });
+
+/**
+ * One process at a time moves a project's messages.
+ *
+ * L1. `.ai/tx/lock` dies with its holder, so a crash never leaves a project locked. `lock.json` beside it says who holds
+ *     it, for people and for whoever comes second.
+ */
+export function lockProject(layout: Layout): () => void {
+  mkdirSync(layout.running, { recursive: true });
+  const release = nodeDisk.lock(layout.lock);
+  if (release === undefined) throw new ProjectLockedError(layout.project, readHolder(layout));
+  try {
+    replaceFile(layout.holder, `${JSON.stringify({ pid: process.pid })}\n`);
+  } catch {
+    // It is a courtesy; the lock is what counts.
+  }
+  return release;
+}
+
+/** The process that moves, or last moved, the messages here. Whether it lives, only the lock knows. */
+export function readHolder(layout: Layout): number | undefined {
+  try {
+    return holderSchema.safeParse(JSON.parse(readFileSync(layout.holder, "utf8"))).data?.pid;
+  } catch {
+    return undefined;
+  }
+}
+
+export class ProjectLockedError extends Error {
+  override readonly name = "ProjectLockedError";
+  readonly pid: number | undefined;
+
+  constructor(project: string, pid: number | undefined) {
+    const who = pid === undefined ? "another process" : `pid ${pid}`;
+    super(`The meshes of ${project} are run by ${who} already. Talk to that one, or stop it first (tx stop).`);
+    this.pid = pid;
+  }
+}

@@ -1,0 +1,140 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import type { DeclaredAgent, DeclaredMesh } from "./config.ts";
+import type { Layout } from "./layout.ts";
+import { stampOf } from "./message-file.ts";
+import { leaves } from "./topology.ts";
+
+/** One part of a prompt, with where it came from. */
+export interface PromptSection {
+  title: "Preamble" | "Agent Prompt" | "Task" | "Capabilities" | "Workflow";
+  /** The files it was read from, as seen from the project; none for what we write ourselves. */
+  from: string[];
+  text: string;
+}
+
+/**
+ * What a mesh agent is told when it begins (seed 004, "Prompt Building"), in the seed's order. Hand-written files are
+ * read anew each time, so a change holds from the next prompt on.
+ */
+export async function buildPrompt(layout: Layout, mesh: DeclaredMesh, agent: DeclaredAgent): Promise<PromptSection[]> {
+  const fill = (text: string) =>
+    text.replace(/\{\{\s*(mesh|agent)\s*\}\}/g, (_, name) => (name === "mesh" ? mesh.config.mesh : agent.name));
+  const file = async (path: string) => {
+    const text = await textOf(path);
+    return text === undefined ? undefined : { from: relative(layout.project, path), text: fill(text).trim() };
+  };
+  const [prompt, task] = await Promise.all([file(join(agent.dir, "prompt.md")), file(join(agent.dir, "task.md"))]);
+  const sections: PromptSection[] = [{ title: "Preamble", from: [], text: preamble(mesh, agent) }];
+  if (prompt) sections.push({ title: "Agent Prompt", from: [prompt.from], text: prompt.text });
+  if (task) sections.push({ title: "Task", from: [task.from], text: task.text });
+  const able = await capabilities(layout, mesh, agent, file);
+  if (able) sections.push(able);
+  sections.push({ title: "Workflow", from: [], text: workflow(mesh, agent) });
+  return sections;
+}
+
+export function promptText(sections: readonly PromptSection[]): string {
+  return `${sections.map(({ text }) => text).join("\n\n")}\n`;
+}
+
+/** Keeps the prompt somebody begins with as `prompts/{timestamp}-prompt.md`, numbered within the minute. Its path. */
+export async function keepPrompt(layout: Layout, place: { mesh: string; agent: string }, text: string, now: number) {
+  const dir = layout.prompts(place.mesh, place.agent);
+  await mkdir(dir, { recursive: true });
+  for (let number = 1; ; number++) {
+    const count = number === 1 ? "" : `-${number}`;
+    const path = join(dir, `${stampOf(new Date(now))}${count}-prompt.md`);
+    try {
+      await writeFile(path, text, { flag: "wx" });
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}
+
+type Found = { from: string; text: string } | undefined;
+
+/** The mesh's, then the agent's own; a file of that name says what it means, the agent's before the project's. */
+async function capabilities(
+  layout: Layout,
+  mesh: DeclaredMesh,
+  agent: DeclaredAgent,
+  file: (path: string) => Promise<Found>,
+): Promise<PromptSection | undefined> {
+  const names = [...new Set([...(mesh.config.capabilities ?? []), ...(agent.config.capabilities ?? [])])];
+  if (names.length === 0) return undefined;
+  const parts = await Promise.all(
+    names.map(async (name) => {
+      const found =
+        (await file(join(agent.dir, "capabilities", `${name}.md`))) ??
+        (await file(join(layout.capabilities, `${name}.md`)));
+      return { name, ...found };
+    }),
+  );
+  const text = parts
+    .map(({ name, text }) => (text === undefined ? `- ${name}` : `### ${name}\n\n${text}`))
+    .join("\n\n");
+  return {
+    title: "Capabilities",
+    from: parts.flatMap(({ from }) => from ?? []),
+    text: `## Capabilities\n\n${text}`,
+  };
+}
+
+function preamble({ config: { mesh } }: DeclaredMesh, { name: agent }: DeclaredAgent): string {
+  const own = `.ai/tx/mesh/${mesh}/agents/${agent}`;
+  return `# Agent Orchestration - Session
+
+You are running inside a session managed by the agent orchestration system. What is typed here with the words "[tx]" in front comes from that system; messages are files whose sender it has checked.
+
+## Your Context
+- **Mesh**: ${mesh}
+- **Agent**: ${agent}
+- **Workspace**: \`${own}/\`
+
+## How to Work
+1. Read your incoming task from: \`${own}/msgs/active/\`
+2. Save your work to: \`.ai/tx/mesh/${mesh}/shared/output/\`
+3. When done, use \`/tx-done\` to mark the task complete and say what you did (or run: \`tx done "what you did"\`)
+
+## File Paths
+- **Inbox**: \`${own}/msgs/inbox/\`
+- **Active**: \`${own}/msgs/active/\`
+- **Outbox**: \`${own}/msgs/outbox/\`
+- **Complete**: \`${own}/msgs/complete/\`
+- **Shared output**: \`.ai/tx/mesh/${mesh}/shared/output/\`
+
+## Important Commands
+- \`/tx-done\` - Mark current task complete (\`tx done "words"\`)
+- \`/tx-next\` - Request next task (\`tx next\`)
+- \`/search query\` - Search the web
+- \`/ask agent-name "question"\` - Ask another agent, or \`human\` (\`tx ask agent-name "question"\`)`;
+}
+
+function workflow({ config, plan, agents, topology }: DeclaredMesh, { name }: DeclaredAgent): string {
+  const others = [...agents.values()].filter((agent) => agent.name !== name);
+  const list = others.map(
+    ({ name: other, config: { description } }) => `- ${other}${description ? `: ${description}` : ""}`,
+  );
+  const steps = leaves(plan).map(({ agent }) => agent);
+  const how = {
+    sequential: `Work goes from one to the next: ${steps.join(" → ")}. What you say when you are done is handed on.`,
+    parallel: "Everyone gets the same task and works alone; it is complete when all are done.",
+    "map-reduce": `First these, at the same time, then whoever sums up: ${steps.join(", ")}. What you say when you are done is handed on.`,
+    hierarchical:
+      steps[0] === name
+        ? 'You lead. Hand parts on with `tx send AGENT "task"`; you are told when each is done. Mark the task complete when the whole is done.'
+        : `${steps[0]} leads and hands out work. Mark yours complete when it is done; they are told.`,
+  }[topology];
+  const team = list.length > 0 ? `\n\nThe others in this mesh:\n${list.join("\n")}` : "";
+  return `## Workflow\n\n${config.description ? `${config.description.trim()}\n\n` : ""}${how}${team}`;
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "EISDIR") return undefined;
+    throw error;
+  });
+}

@@ -1,0 +1,291 @@
+import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, unlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Layout, type Place, QUEUES, type QueueName } from "./layout.ts";
+
+/**
+ * The queues of one agent, or of a mesh itself: folders of message files, and what is in them in the order it came.
+ *
+ * Q1. Every move is one rename: a message is in exactly one queue at any instant, whoever is killed.
+ * Q2. Nothing is written over: a name that is taken gets a number.
+ * Q3. First in, first out: by the order in which files appeared; after a restart by the time of that (ctime), then by name.
+ * Q4. The files are the truth. Whoever moves one by hand is right, and a move of ours that comes too late does nothing.
+ * Q5. A look takes no file that somebody may still be writing.
+ */
+export class Queues {
+  readonly place: Place;
+  readonly #layout: Layout;
+  readonly #names = new Map<LiveQueue, Set<string>>(LIVE.map((queue) => [queue, new Set()]));
+  /** Of the inbox, what nobody has looked into yet. */
+  readonly #unread = new Set<string>();
+  /** What we moved to where it is over, and have not been told of yet: that was no hand. */
+  readonly #own = new Set<string>();
+
+  constructor(layout: Layout, place: Place) {
+    this.#layout = layout;
+    this.place = place;
+  }
+
+  /** Makes the folders where they are missing and looks into all of them. */
+  open(): Look {
+    for (const queue of QUEUES) mkdirSync(this.dir(queue), { recursive: true });
+    return this.look();
+  }
+
+  /** What is there now, also where nobody told us. */
+  look(): Look {
+    const found: Look = { changed: false, young: false };
+    for (const queue of LIVE) this.#lookInto(queue, found);
+    return found;
+  }
+
+  #lookInto(queue: LiveQueue, found: Look): void {
+    const known = this.#of(queue);
+    const there = messagesIn(this.dir(queue), queue);
+    for (const name of [...known]) {
+      if (!there.has(name)) found.changed = this.#lose(queue, name) || found.changed;
+    }
+    const fresh = [...there].filter(([name]) => !known.has(name)).toSorted(byArrival);
+    const whole = fresh.filter(([, { isYoung }]) => !isYoung);
+    found.young ||= whole.length < fresh.length;
+    if (whole.length === 0) return;
+    found.changed = true;
+    for (const [name] of whole) this.#gain(queue, name);
+    // What came first may be what we learn of last.
+    const inOrder = [...known].toSorted((a, b) => compare(there.get(a)?.at ?? 0n, there.get(b)?.at ?? 0n));
+    known.clear();
+    for (const name of inOrder) known.add(name);
+  }
+
+  /** One file, of which somebody said that it came or went. True when that is news, and none of our own moves. */
+  noticed(queue: QueueName, name: string): boolean {
+    if (!isMessageName(name, queue)) return false;
+    const isThere = exists(this.path(queue, name));
+    // Of what is over only the files are kept in mind: there may be any number.
+    if (!isLive(queue)) return !this.#own.delete(`${queue}/${name}`);
+    if (!isThere) return this.#lose(queue, name);
+    return !this.#of(queue).has(name) && this.#gain(queue, name);
+  }
+
+  /** What has come to the inbox and was not looked into, in the order it came. */
+  unread(): string[] {
+    return [...this.#unread];
+  }
+
+  markRead(name: string): void {
+    this.#unread.delete(name);
+  }
+
+  markUnread(name: string): void {
+    if (this.#of("inbox").has(name)) this.#unread.add(name);
+  }
+
+  first(queue: LiveQueue, isMeant: (name: string) => boolean = () => true): string | undefined {
+    for (const name of this.#of(queue)) if (isMeant(name)) return name;
+    return undefined;
+  }
+
+  list(queue: QueueName): string[] {
+    if (isLive(queue)) return [...this.#of(queue)];
+    return [...messagesIn(this.dir(queue), queue)].toSorted(byArrival).map(([name]) => name);
+  }
+
+  /** What came to where it is over since then (milliseconds). */
+  since(queue: QueueName, time: number): string[] {
+    const from = BigInt(Math.floor(time)) * 1_000_000n;
+    const found = [...messagesIn(this.dir(queue), queue)].filter(([, { at }]) => at >= from);
+    return found.toSorted(byArrival).map(([name]) => name);
+  }
+
+  count(queue: QueueName): number {
+    return isLive(queue) ? this.#of(queue).size : namesIn(this.dir(queue), queue).length;
+  }
+
+  has(queue: QueueName, name: string): boolean {
+    return isLive(queue) ? this.#of(queue).has(name) : existsSync(this.path(queue, name));
+  }
+
+  /**
+   * Where a message of that name is, if it is anywhere. One in quarantine is none. What we do not know of is looked for on
+   * the disk, twice: a hand may be moving it past us, and what is held to be nowhere is made again.
+   */
+  find(name: string): QueueName | undefined {
+    const onDisk = () => IN_ORDER.find((queue) => existsSync(this.path(queue, name)));
+    return LIVE.find((queue) => this.#of(queue).has(name)) ?? onDisk() ?? onDisk();
+  }
+
+  dir(queue: QueueName): string {
+    return this.#layout.queue(this.place, queue);
+  }
+
+  path(queue: QueueName, name: string): string {
+    return join(this.dir(queue), name);
+  }
+
+  /** Moves within these queues. The name it has there, or undefined when it was not there to be moved. */
+  move(name: string, from: QueueName, to: QueueName, isTaken: IsTaken = () => false): string | undefined {
+    return this.#rename(name, from, this, to, this.#freeName(to, name, isTaken));
+  }
+
+  /** Moves to another's queue. */
+  moveTo(name: string, from: QueueName, other: Queues, to: QueueName): string | undefined {
+    return this.#rename(name, from, other, to, other.#freeName(to, name));
+  }
+
+  /** Moves under a name by which it is to be found. */
+  moveAs(name: string, from: QueueName, to: QueueName, as: string): boolean {
+    return this.#rename(name, from, this, to, this.#freeName(to, as)) !== undefined;
+  }
+
+  /** Takes in what lies written aside, under this name or a numbered one, also when others write here at this instant. */
+  take(aside: string, to: QueueName, name: string): string {
+    for (;;) {
+      const taken = this.#freeName(to, name);
+      if (!linked(aside, this.path(to, taken))) continue;
+      this.#came(to, taken);
+      return taken;
+    }
+  }
+
+  #rename(name: string, from: QueueName, other: Queues, to: QueueName, taken: string): string | undefined {
+    const moved = renamed(this.path(from, name), other.path(to, taken));
+    if (isLive(from)) this.#lose(from, name);
+    if (!moved) return undefined;
+    other.#came(to, taken);
+    return taken;
+  }
+
+  #came(queue: QueueName, name: string): void {
+    if (isLive(queue)) this.#gain(queue, name);
+    else {
+      // Where the kernel has dropped notices they never come: not for ever.
+      if (this.#own.size > 10_000) this.#own.clear();
+      this.#own.add(`${queue}/${name}`);
+    }
+  }
+
+  #gain(queue: LiveQueue, name: string): true {
+    this.#of(queue).add(name);
+    if (queue === "inbox") this.#unread.add(name);
+    return true;
+  }
+
+  #lose(queue: LiveQueue, name: string): boolean {
+    if (queue === "inbox") this.#unread.delete(name);
+    return this.#of(queue).delete(name);
+  }
+
+  #of(queue: LiveQueue): Set<string> {
+    return this.#names.get(queue) as Set<string>;
+  }
+
+  /** A name that the queue does not have, and that nobody minds. */
+  #freeName(queue: QueueName, name: string, isTaken: IsTaken = () => false): string {
+    const stem = name.replace(/\.md$/, "");
+    for (let number = 1; ; number++) {
+      const candidate = number === 1 ? name : `${stem}~${number}.md`;
+      if (!this.has(queue, candidate) && !exists(this.path(queue, candidate)) && !isTaken(candidate)) return candidate;
+    }
+  }
+}
+
+export interface Look {
+  /** Something is other than we knew. */
+  changed: boolean;
+  /** Something is there that may still be written: look again when it is older. */
+  young: boolean;
+}
+
+type IsTaken = (name: string) => boolean;
+
+/** How long nobody must have written to a file before it counts as whole. */
+export const QUIET_MS = 100;
+
+/** The queues in which something is still to happen. */
+const LIVE = ["inbox", "next", "active", "outbox"] as const;
+type LiveQueue = (typeof LIVE)[number];
+
+const IN_ORDER = [...LIVE, "complete", "archive"] as const;
+
+function isLive(queue: QueueName): queue is LiveQueue {
+  return (LIVE as readonly QueueName[]).includes(queue);
+}
+
+/** Editors' temporary files, hidden ones and the reasons beside quarantined messages are no messages. */
+export function isMessageName(name: string, queue: QueueName): boolean {
+  return name.endsWith(".md") && !name.startsWith(".") && !(queue === "quarantine" && name.endsWith(".reason.md"));
+}
+
+interface Found {
+  /** When it came there, in nanoseconds. */
+  at: bigint;
+  isYoung: boolean;
+}
+
+function messagesIn(dir: string, queue: QueueName): Map<string, Found> {
+  const found = new Map<string, Found>();
+  const now = Date.now();
+  for (const name of namesIn(dir, queue)) {
+    const stat = lstatSync(join(dir, name), { bigint: true, throwIfNoEntry: false });
+    if (!stat) continue;
+    // Somebody may go on writing what was written just now; only to these two do others write.
+    const isOpen = queue === "inbox" || queue === "outbox";
+    const isYoung = isOpen && Math.abs(now - Number(stat.mtimeMs)) < QUIET_MS;
+    found.set(name, { at: stat.ctimeNs, isYoung });
+  }
+  return found;
+}
+
+function namesIn(dir: string, queue: QueueName): string[] {
+  try {
+    return readdirSync(dir).filter((name) => isMessageName(name, queue));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    // Somebody deleted the folder: what was in it is gone. What comes has it made again.
+    return [];
+  }
+}
+
+function byArrival([a, { at }]: [string, Found], [b, { at: bt }]: [string, Found]): number {
+  return compare(at, bt) || (a < b ? -1 : 1);
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** A link or a fifo is there too, although it is no message. */
+function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Unlike a rename this never writes over a file. False when somebody has the name. */
+function linked(aside: string, to: string): boolean {
+  try {
+    linkSync(aside, to);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return false;
+    if (code === "ENOENT" && exists(aside)) mkdirSync(dirname(to), { recursive: true });
+    else if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP") throw error;
+    // A file system without links, or a folder that somebody deleted.
+    renameSync(aside, to);
+    return true;
+  }
+  unlinkSync(aside);
+  return true;
+}
+
+function renamed(from: string, to: string): boolean {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT") throw error;
+    if (!exists(from)) return false;
+    // Somebody deleted the folder it goes to.
+    mkdirSync(dirname(to), { recursive: true });
+    renameSync(from, to);
+    return true;
+  }
+}

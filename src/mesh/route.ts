@@ -1,0 +1,46 @@
+import type { MessageHeader } from "../protocol/index.ts";
+import { nameOf, type Place } from "./layout.ts";
+
+export type Route =
+  /** The agent says that what it works on is done. */
+  | { kind: "done" }
+  /** It says that it cannot do what it works on. */
+  | { kind: "failed" }
+  | { kind: "agent"; mesh: string; agent: string }
+  /** The mesh as a whole: its own inbox. */
+  | { kind: "mesh"; mesh: string }
+  | { kind: "human" }
+  | { kind: "nowhere"; reason: string };
+
+/** The agents of every mesh that is there. */
+export type Directory = ReadonlyMap<string, readonly string[]>;
+
+/** Where a message goes (seed 004, "Routing Destinations"). Pure. */
+export function routeOf({ to, type }: Pick<MessageHeader, "to" | "type">, from: Place, directory: Directory): Route {
+  const own = directory.get(from.mesh) ?? [];
+  if (to === "human") return { kind: "human" };
+  if (to === "mesh" || to === from.mesh) {
+    if (type === "task-complete" && from.agent !== null) return { kind: "done" };
+    if (type === "error" && from.agent !== null) return { kind: "failed" };
+    return { kind: "mesh", mesh: from.mesh };
+  }
+  if (own.includes(to)) return { kind: "agent", mesh: from.mesh, agent: to };
+  if (directory.has(to)) return { kind: "mesh", mesh: to };
+  const [mesh = "", agent = "", ...more] = to.split("/");
+  if (more.length === 0 && agent !== "" && directory.get(mesh)?.includes(agent)) return { kind: "agent", mesh, agent };
+  const agents = own.length > 0 ? `Agents here: ${own.join(", ")}. ` : "";
+  return {
+    kind: "nowhere",
+    reason: `"to": there is no ${to} for ${nameOf(from)}. ${agents}Meshes: ${[...directory.keys()].join(", ")}. Also: mesh, human.`,
+  };
+}
+
+/** Whom an answer to this message goes to, if anybody; a short name is one of the mesh it was sent in. */
+export function senderOf(from: string, within: string, directory: Directory): Place | "human" | null {
+  if (from === "human") return "human";
+  if (directory.get(within)?.includes(from)) return { mesh: within, agent: from };
+  const [mesh = "", agent] = from.split("/");
+  if (!directory.has(mesh)) return null;
+  if (agent === undefined) return { mesh, agent: null };
+  return directory.get(mesh)?.includes(agent) ? { mesh, agent } : null;
+}

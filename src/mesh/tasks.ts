@@ -1,0 +1,297 @@
+import type { MessageHeader } from "../protocol/index.ts";
+import type { DeclaredMesh } from "./config.ts";
+import type { Desk } from "./desk.ts";
+import { Intake } from "./intake.ts";
+import { nameOf, type QueueName } from "./layout.ts";
+import { clipped, derivedName, type Letter, readLetter, stemOf } from "./letter.ts";
+import { MAX_MESSAGE } from "./message-file.ts";
+import { gist, type Office, wordsOfError } from "./office.ts";
+import type { Queues } from "./queue.ts";
+import { due, isDone, lastLeaves, leaves, type Progress, type StepPath } from "./topology.ts";
+
+/**
+ * The tasks of the mesh as a whole: one after the other, each step by step through the agents, then through the gates.
+ *
+ * A1. How far a task is, the agents' queues say: a step is given when its message is there, and done when it is over.
+ * A2. What does not pass the gates goes back to whoever comes last, a few times, and then fails.
+ */
+export class Tasks {
+  /** How many have come to their end. */
+  completed = 0;
+  readonly queues: Queues;
+  readonly #office: Office;
+  readonly #desks: ReadonlyMap<string, Desk>;
+  readonly #settle: () => void;
+  readonly #intake: Intake;
+  #declared: DeclaredMesh;
+  /** The one whose gates are being run. */
+  #checking: string | undefined;
+  /** The active one, so that it is not read at every move. */
+  #active: Letter | undefined;
+
+  constructor(
+    queues: Queues,
+    declared: DeclaredMesh,
+    office: Office,
+    desks: ReadonlyMap<string, Desk>,
+    settle: () => void,
+  ) {
+    this.queues = queues;
+    this.#declared = declared;
+    this.#office = office;
+    this.#desks = desks;
+    this.#settle = settle;
+    this.#intake = new Intake(queues, office, {
+      news: (letter) => this.#toEntry(letter),
+      isTaken: ({ name, header }) => this.#isTaken({ name, header }),
+      movesUp: () => {},
+    });
+  }
+
+  redeclare(declared: DeclaredMesh): void {
+    this.#declared = declared;
+  }
+
+  /** Moves what can be moved; true when something was. */
+  advance(): boolean {
+    let moved = this.#intake.advance();
+    const next = this.queues.first("next");
+    if (next !== undefined && this.queues.count("active") === 0) {
+      const name = this.queues.move(next, "next", "active");
+      if (name !== undefined) this.#office.record({ type: "mesh.activated", data: { ...this.queues.place, name } });
+      moved = true;
+    }
+    const active = this.queues.first("active");
+    if (active === undefined) this.#active = undefined;
+    return active === undefined ? moved : this.#advance(active) || moved;
+  }
+
+  progress(): Progress {
+    const active = this.queues.first("active");
+    return active === undefined ? new Map() : this.#progress(active);
+  }
+
+  /** Somebody moved this file here by hand, and is right. */
+  byHand(queue: QueueName, name: string): void {
+    // It is to be done again: under a name that nothing followed from yet.
+    if ((queue === "next" || queue === "active") && this.#isSpent(name))
+      this.queues.move(name, queue, queue, (candidate) => this.#isSpent(candidate));
+    if (queue === "complete" || queue === "archive") this.#endedByHand(queue, name);
+  }
+
+  #endedByHand(queue: QueueName, name: string): void {
+    const task = readLetter(this.queues, queue, name);
+    if (!task || "reason" in task || task.header.type !== "task") return;
+    this.completed++;
+    this.#office.ended(this.queues.place, name, ...this.#answer(task));
+  }
+
+  /** A task that is over: whoever asked for it hears so, unless they did. */
+  owed(queue: QueueName, name: string): void {
+    const task = readLetter(this.queues, queue, name);
+    if (task && !("reason" in task) && task.header.type === "task") this.#answer(task);
+  }
+
+  #answer(task: Letter, failure = this.#failure(task.name)): ["result" | "error", string] {
+    const words = failure ?? this.#words(task);
+    this.#office.answer(task, failure === undefined ? "task-complete" : "error", words, this.queues.place);
+    return [failure === undefined ? "result" : "error", words];
+  }
+
+  #advance(name: string): boolean {
+    const task = this.#active?.name === name ? this.#active : readLetter(this.queues, "active", name);
+    if (task === undefined) return this.queues.noticed("active", name);
+    if ("reason" in task) return this.#office.putAside(this.queues, "active", name, task.reason);
+    this.#active = task;
+    const failure = this.#failure(name);
+    if (failure !== undefined) return this.#end(task, failure);
+    const { plan } = this.#declared;
+    const progress = this.#progress(name);
+    const steps = due(plan, progress);
+    for (const step of steps) {
+      const lost = this.#timesLost(step.agent, derivedName(name, step.at));
+      if (lost >= MOST_LOST) return this.#end(task, `${step.agent}: its message was put aside ${lost} times.`);
+      this.#give(task, step.at, step.agent, step.from);
+    }
+    if (steps.length > 0) return true;
+    return isDone(plan, progress) && this.#check(task);
+  }
+
+  #progress(task: string): Progress {
+    const progress = new Map<StepPath, "given" | "done">();
+    for (const { at, agent } of leaves(this.#declared.plan)) {
+      const queue = this.#desks.get(agent)?.queues.find(derivedName(task, at));
+      if (queue !== undefined) progress.set(at, isOver(queue) ? "done" : "given");
+    }
+    return progress;
+  }
+
+  /** A message to the mesh that is no task is for whoever stands at its entry. */
+  #toEntry(letter: Letter): boolean {
+    const entry = this.#desks.get(this.#declared.entry)?.queues;
+    if (!entry) return this.queues.move(letter.name, "inbox", "archive") !== undefined;
+    return this.queues.moveTo(letter.name, "inbox", entry, "inbox") !== undefined;
+  }
+
+  #isTaken(task: Pick<Letter, "name" | "header">): boolean {
+    return (
+      (["active", "complete", "archive"] as const).some((queue) => this.queues.has(queue, task.name)) ||
+      this.#isSpent(task.name) ||
+      this.#office.isAnswered(task, this.queues.place)
+    );
+  }
+
+  /** Steps followed from this name, and none is under way: it came to its end before. */
+  #isSpent(task: string): boolean {
+    const progress = [...this.#progress(task).values()];
+    return progress.length > 0 && !progress.includes("given");
+  }
+
+  #give(task: Letter, at: StepPath, agent: string, from: readonly StepPath[]): void {
+    const before = this.#stepsOf(from);
+    const [only] = before;
+    const header: MessageHeader = {
+      from: before.length === 1 && only ? nameOf(this.#office.here(only.agent)) : this.#office.mesh,
+      to: nameOf(this.#office.here(agent)),
+      type: "task",
+      status: before.length > 0 ? "handoff" : "pending",
+      task: stemOf(task.name),
+      step: at,
+    };
+    const body = before.length === 0 ? task.body : this.#handoff(task, agent, before);
+    this.#office.post(this.#desks.get(agent)?.queues, derivedName(task.name, at), header, body);
+  }
+
+  #stepsOf(paths: readonly StepPath[]) {
+    const all = leaves(this.#declared.plan);
+    return paths.flatMap((path) => all.find(({ at }) => at === path) ?? []);
+  }
+
+  /** The seed's template, with the task itself below: whoever comes third should know what it is all about. */
+  #handoff(task: Letter, agent: string, before: readonly { agent: string; at: StepPath }[]): string {
+    const room = Math.floor(ROOM / 2 / before.length);
+    const words = before.map((step) => {
+      const text = clipped(this.#resultOf(step, task), room);
+      return before.length === 1 ? text : `### ${step.agent}\n\n${text}`;
+    });
+    const who = before.map((step) => step.agent).join(", ");
+    const what = clipped(task.body.trim(), ROOM / 2);
+    return `# Handoff from ${who} to ${agent}\n\n## Previous Work\n\n${words.join("\n\n")}\n\n## The Task\n\n${what}\n`;
+  }
+
+  #resultOf({ agent, at }: { agent: string; at: StepPath }, task: Letter): string {
+    return this.#desks.get(agent)?.resultOf(derivedName(task.name, at)) ?? `(${agent} is not there any more.)`;
+  }
+
+  /** A2. True when something moved at once; gates take their time. */
+  #check(task: Letter): boolean {
+    if (this.#checking !== undefined) return false;
+    const fixes = this.#fixes(task.name);
+    if (fixes.some((fix) => !isOver(fix))) return false;
+    const gates = this.#declared.config.validation_gates ?? [];
+    if (gates.length === 0) return this.#end(task);
+    this.#checking = task.name;
+    void this.#firstProblem(gates)
+      .then((problem) => {
+        if (!this.#office.isOpen || !this.queues.has("active", task.name)) return;
+        if (problem === null) this.#end(task);
+        else if (fixes.length < MOST_FIXES) this.#sendBack(task, problem, fixes.length + 1);
+        else this.#end(task, `It did not pass after ${MOST_FIXES} corrections. ${problem}`);
+      })
+      // What could not be written now (a full disk) is checked again.
+      .catch(() => {})
+      .finally(() => {
+        this.#checking = undefined;
+        this.#settle();
+      });
+    return false;
+  }
+
+  async #firstProblem(gates: readonly string[]): Promise<string | null> {
+    for (const gate of gates) {
+      const run = async () => this.#office.ports.gate(gate);
+      const why = await run().catch((error: unknown) => `The gate itself failed: ${wordsOfError(error)}`);
+      if (!this.#office.isOpen) return null;
+      const data = { mesh: this.#office.mesh, gate, ok: why === null, why: gist(why ?? "") };
+      this.#office.record({ type: "mesh.gate", data });
+      if (why !== null) return `The gate ${gate} did not pass:\n\n${why}`;
+    }
+    return null;
+  }
+
+  /** Where the corrections of a task are, in their order. */
+  #fixes(task: string): QueueName[] {
+    const queues = this.#desks.get(this.#last())?.queues;
+    const found: QueueName[] = [];
+    for (let number = 1; ; number++) {
+      const queue = queues?.find(derivedName(task, `fix-${number}`));
+      if (queue === undefined) return found;
+      found.push(queue);
+    }
+  }
+
+  #sendBack(task: Letter, problem: string, number: number): void {
+    const agent = this.#last();
+    const header: MessageHeader = {
+      from: this.#office.mesh,
+      to: nameOf(this.#office.here(agent)),
+      type: "task",
+      status: "pending",
+      task: stemOf(task.name),
+      step: `fix-${number}`,
+    };
+    const what = clipped(task.body.trim(), ROOM / 2);
+    const body = `# Correct what did not pass\n\n${clipped(problem, ROOM / 2)}\n\n## The Task\n\n${what}\n`;
+    this.#office.post(this.#desks.get(agent)?.queues, derivedName(task.name, `fix-${number}`), header, body);
+  }
+
+  /** Who completes, and is given what has to be corrected. */
+  #last(): string {
+    const { config, plan, entry } = this.#declared;
+    return config.completion_agent ?? leaves(plan).at(-1)?.agent ?? entry;
+  }
+
+  /** What was said last: of a correction, where there was one. */
+  #words(task: Letter): string {
+    const fixes = this.#fixes(task.name).length;
+    if (fixes > 0) return this.#resultOf({ agent: this.#last(), at: `fix-${fixes}` }, task);
+    const last = this.#stepsOf(lastLeaves(this.#declared.plan));
+    return last.map((step) => this.#resultOf(step, task)).join("\n\n");
+  }
+
+  /** E1: the answer first, then the task leaves `active`. */
+  #end(task: Letter, failure?: string): boolean {
+    const [end, words] = this.#answer(task, failure);
+    if (this.queues.move(task.name, "active", "complete") === undefined) return true;
+    this.completed++;
+    this.#office.ended(this.queues.place, task.name, end, words);
+    return true;
+  }
+
+  /** Why it cannot be done: the words of whoever gave up. */
+  #failure(task: string): string | undefined {
+    const fixes = this.#fixes(task).map((_, index) => ({ agent: this.#last(), at: `fix-${index + 1}` }));
+    for (const { agent, at } of [...leaves(this.#declared.plan), ...fixes]) {
+      const desk = this.#desks.get(agent);
+      const step = derivedName(task, at);
+      if (desk?.queues.has("complete", derivedName(step, "error"))) return `${agent}: ${desk.resultOf(step, "error")}`;
+    }
+    return undefined;
+  }
+
+  /** How often what we gave was put into quarantine: by a power failure that emptied it, or by somebody. */
+  #timesLost(agent: string, step: string): number {
+    const queues = this.#desks.get(agent)?.queues;
+    const names = Array.from({ length: MOST_LOST }, (_, at) => (at === 0 ? step : `${stemOf(step)}~${at + 1}.md`));
+    return names.filter((name) => queues?.has("quarantine", name)).length;
+  }
+}
+
+const MOST_FIXES = 3;
+const MOST_LOST = 3;
+/** For words, below what a message holds. */
+const ROOM = MAX_MESSAGE - 64 * 1024;
+
+function isOver(queue: QueueName): boolean {
+  return queue === "complete" || queue === "archive";
+}

@@ -1,0 +1,170 @@
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { MeshConfig, MeshFact, MessageHeader } from "../../protocol/index.ts";
+import { Layout, type Place, QUEUES, type QueueName } from "../layout.ts";
+import type { Letter } from "../letter.ts";
+import { Meshes } from "../meshes.ts";
+import { format } from "../message-file.ts";
+
+/** What a scripted agent says, by a file in its outbox. */
+export type Say = (
+  to: string,
+  type: MessageHeader["type"],
+  body: string,
+  more?: Partial<MessageHeader> & { name?: string },
+) => void;
+
+/** What an agent does when it is told a letter. */
+export type Script = (letter: Letter, say: Say) => void | Promise<void>;
+
+export interface ScriptedOptions {
+  configs: MeshConfig[];
+  /** By `mesh/agent`, or by the agent's name alone. One without a script ends each task with its own name. */
+  agents?: Record<string, Script>;
+  gates?: Record<string, () => Promise<string | null>>;
+}
+
+/** A project in a temporary folder whose mesh agents do what their scripts say. */
+export class ScriptedProject {
+  readonly dir = mkdtempSync(join(tmpdir(), "mesh-"));
+  readonly layout = new Layout(this.dir);
+  readonly facts: MeshFact[] = [];
+  /** What was told, as `agent: type name`. */
+  readonly told: string[] = [];
+  readonly heard: { agent: string; letter: Letter }[] = [];
+  readonly closed: string[] = [];
+  readonly toHuman: Letter[] = [];
+  meshes: Meshes;
+  readonly #options: ScriptedOptions;
+  readonly #waiting: { until: (fact: MeshFact) => boolean; resolve: (fact: MeshFact) => void }[] = [];
+  #count = 0;
+
+  constructor(options: ScriptedOptions) {
+    this.#options = options;
+    for (const config of options.configs) this.declare(config);
+    for (const gate of Object.keys(options.gates ?? {})) this.write(`meshes/gates/${gate}.sh`, "#!/bin/sh\n");
+    this.meshes = this.#made();
+  }
+
+  static async open(options: ScriptedOptions): Promise<ScriptedProject> {
+    const project = new ScriptedProject(options);
+    await project.meshes.open();
+    return project;
+  }
+
+  /** Ends this life and begins another over the same files. */
+  async reopen(): Promise<void> {
+    await this.meshes.close();
+    this.meshes = this.#made();
+    await this.meshes.open();
+  }
+
+  async close(): Promise<void> {
+    await this.meshes.close();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  declare(config: MeshConfig): void {
+    for (const member of config.agents) {
+      this.write(`meshes/agents/${member}/config.json`, JSON.stringify({ name: member.split("/").at(-1) }));
+    }
+    this.write(`meshes/mesh-configs/${config.mesh}.json`, JSON.stringify(config));
+  }
+
+  /** A file of the project, as a whole. */
+  write(path: string, text: string): void {
+    const file = join(this.dir, path);
+    mkdirSync(join(file, ".."), { recursive: true });
+    const aside = join(this.dir, `aside-${++this.#count}`);
+    writeFileSync(aside, text);
+    renameSync(aside, file);
+  }
+
+  /** Renames a message into a queue, as a person or a program would. */
+  put(place: Place, queue: QueueName, name: string, text: string): void {
+    const aside = join(this.dir, `aside-${++this.#count}.md`);
+    writeFileSync(aside, text);
+    renameSync(aside, join(this.layout.queue(place, queue), name));
+  }
+
+  send(mesh: string, name: string, body: string, more: Partial<MessageHeader> = {}): void {
+    const header: MessageHeader = { from: "human", to: mesh, type: "task", status: "pending", ...more };
+    this.put({ mesh, agent: null }, "inbox", name, format(header, body));
+  }
+
+  /** By hand. */
+  move(place: Place, name: string, from: QueueName, to: QueueName): void {
+    renameSync(join(this.layout.queue(place, from), name), join(this.layout.queue(place, to), name));
+  }
+
+  until(matches: (fact: MeshFact) => boolean): Promise<MeshFact> {
+    const there = this.facts.find(matches);
+    if (there) return Promise.resolve(there);
+    return this.next(matches);
+  }
+
+  /** From now on. */
+  next(matches: (fact: MeshFact) => boolean): Promise<MeshFact> {
+    return new Promise((resolve) => this.#waiting.push({ until: matches, resolve }));
+  }
+
+  /** What is in the queues of a place, those without anything left out. */
+  queues(mesh: string, agent: string | null = null): Partial<Record<QueueName, string[]>> {
+    return Object.fromEntries(
+      QUEUES.flatMap((queue) => {
+        const found = readdirSync(this.layout.queue({ mesh, agent }, queue)).toSorted();
+        return found.length > 0 ? [[queue, found]] : [];
+      }),
+    );
+  }
+
+  #made(): Meshes {
+    return new Meshes(this.layout, {
+      now: () => Date.parse("2026-01-02T03:04:05Z"),
+      record: (fact) => {
+        this.facts.push(fact);
+        for (const one of this.#waiting.filter(({ until }) => until(fact))) {
+          this.#waiting.splice(this.#waiting.indexOf(one), 1);
+          one.resolve(fact);
+        }
+      },
+      member: (mesh, agent) => this.#member({ mesh: mesh.config.mesh, agent: agent.name }),
+      gate: async (_, name) => (await this.#options.gates?.[name]?.()) ?? null,
+      human: (_mesh, _agent, letter) => this.toHuman.push(letter),
+    });
+  }
+
+  #member(place: { mesh: string; agent: string }) {
+    const own = `${place.mesh}/${place.agent}`;
+    const say: Say = (to, type, body, { name, ...more } = {}) => {
+      const header: MessageHeader = { from: own, to, type, status: "pending", ...more };
+      this.put(place, "outbox", name ?? `${++this.#count}-${to.replace("/", "-")}.md`, format(header, body));
+    };
+    const script =
+      this.#options.agents?.[own] ??
+      this.#options.agents?.[place.agent] ??
+      ((letter: Letter) => {
+        if (letter.header.type === "task") say("mesh", "task-complete", `${place.agent}\n`);
+      });
+    return {
+      tell: async (letter: Letter) => {
+        this.told.push(`${place.agent}: ${letter.header.type} ${letter.name}`);
+        this.heard.push({ agent: place.agent, letter });
+        await script(letter, say);
+      },
+      close: async () => {
+        this.closed.push(own);
+      },
+    };
+  }
+}
+
+/** The end of a mesh's task, or of an agent's. */
+export function isEnd(mesh: string, agent: string | null = null, name?: string): (fact: MeshFact) => boolean {
+  return (fact) =>
+    (fact.type === "mesh.completed" || fact.type === "mesh.failed") &&
+    fact.data.mesh === mesh &&
+    fact.data.agent === agent &&
+    (name === undefined || fact.data.name === name);
+}

@@ -1,0 +1,159 @@
+import { type FSWatcher, lstatSync, mkdirSync, statSync, watch } from "node:fs";
+import { join } from "node:path";
+import { QUEUES, type QueueName } from "./layout.ts";
+import { isMessageName, QUIET_MS } from "./queue.ts";
+
+/**
+ * Says which message files came to or went from a place's queues.
+ *
+ * V1. A file that was renamed in is told at once. One that is written in place is told when nobody has written to it for
+ *     a while: the kernel tells of the writing in the same breath as of the file, so one round of the loop is enough to
+ *     know which it is.
+ * V2. One notice for each arrival, however many events the kernel makes of it.
+ * V3. A folder that is deleted is made again and watched again, when whoever deletes is done. After a burst everything is
+ *     looked at once more, since the kernel drops events when too many wait.
+ * V4. Where the kernel refuses to watch (its limit is reached), the folders are looked at every second instead.
+ */
+export class QueueWatcher {
+  readonly #dir: string;
+  readonly #notice: Notices;
+  readonly #watched = new Map<string, FSWatcher>();
+  /** Files that are being written: the timer that waits for quiet. */
+  readonly #growing = new Map<string, NodeJS.Timeout>();
+  /** Files of which we wait one round to see whether somebody writes to them. */
+  readonly #fresh = new Set<string>();
+  #burst = 0;
+  #calm: NodeJS.Timeout | undefined;
+  #repair: NodeJS.Timeout | undefined;
+  #polling: NodeJS.Timeout | undefined;
+  #isOpen = true;
+
+  /** `dir` is the folder `msgs` that holds the queues. */
+  constructor(dir: string, notice: Notices) {
+    this.#dir = dir;
+    this.#notice = notice;
+    this.#watchAll();
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    for (const timer of this.#growing.values()) clearTimeout(timer);
+    for (const timer of [this.#calm, this.#repair, this.#polling]) clearTimeout(timer);
+    for (const watcher of this.#watched.values()) watcher.close();
+    this.#watched.clear();
+  }
+
+  /** All folders anew: an old watch of a folder that was deleted sees nothing any more. */
+  #watchAll(): void {
+    for (const watcher of this.#watched.values()) watcher.close();
+    this.#watched.clear();
+    try {
+      for (const queue of QUEUES) mkdirSync(join(this.#dir, queue), { recursive: true });
+      this.#watch("", (_, name) => {
+        if (name === null || QUEUES.some((queue) => queue === name) || !isThere(this.#dir)) this.#repairSoon();
+      });
+      for (const queue of QUEUES) {
+        this.#watch(queue, (event, name) => {
+          if (name !== null && isMessageName(name, queue)) this.#onFile(queue, name, event);
+          // A folder that is deleted itself says so under its own name.
+          else if (name === queue && !isThere(join(this.#dir, queue))) this.#repairSoon();
+        });
+      }
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOSPC" || code === "EMFILE") this.#poll();
+      else this.#repairSoon();
+    }
+  }
+
+  #watch(name: string, onEvent: (event: string, name: string | null) => void): void {
+    const watcher = watch(join(this.#dir, name), onEvent);
+    watcher.on("error", () => this.#repairSoon());
+    this.#watched.set(name, watcher);
+  }
+
+  #repairSoon(): void {
+    if (!this.#isOpen || this.#repair) return;
+    this.#repair = setTimeout(() => {
+      this.#repair = undefined;
+      this.#watchAll();
+      this.#notice.look();
+    }, QUIET_MS);
+  }
+
+  #poll(): void {
+    this.#polling ??= setInterval(() => this.#notice.look(), POLL_MS);
+    this.#polling.unref();
+  }
+
+  #onFile(queue: QueueName, name: string, event: string): void {
+    this.#countBurst();
+    const key = `${queue}/${name}`;
+    if (event === "change") {
+      if (this.#fresh.delete(key) || this.#growing.has(key)) this.#wait(queue, name, key);
+      return;
+    }
+    if (this.#fresh.has(key)) return;
+    const size = sizeOf(join(this.#dir, key));
+    if (size === undefined) {
+      this.#forget(key);
+      this.#notice.changed(queue, name);
+    } else if (size === 0) this.#wait(queue, name, key);
+    else {
+      this.#forget(key);
+      this.#fresh.add(key);
+      // Two rounds: the first ends the batch of events we are in, the second takes what was waiting behind it.
+      setImmediate(() =>
+        setImmediate(() => {
+          if (this.#fresh.delete(key) && this.#isOpen) this.#notice.changed(queue, name);
+        }),
+      );
+    }
+  }
+
+  #wait(queue: QueueName, name: string, key: string): void {
+    this.#forget(key);
+    const timer = setTimeout(() => {
+      this.#growing.delete(key);
+      this.#notice.changed(queue, name);
+    }, QUIET_MS);
+    this.#growing.set(key, timer);
+  }
+
+  #forget(key: string): void {
+    this.#fresh.delete(key);
+    clearTimeout(this.#growing.get(key));
+    this.#growing.delete(key);
+  }
+
+  #countBurst(): void {
+    this.#burst++;
+    if (this.#calm) return;
+    this.#calm = setTimeout(() => {
+      this.#calm = undefined;
+      const many = this.#burst > BURST;
+      this.#burst = 0;
+      if (many && this.#isOpen) this.#notice.look();
+    }, CALM_MS);
+  }
+}
+
+export interface Notices {
+  /** This file came or went. */
+  changed(queue: QueueName, name: string): void;
+  /** Something may have been missed: look at everything. */
+  look(): void;
+}
+
+const CALM_MS = 200;
+const BURST = 500;
+const POLL_MS = 1_000;
+
+function isThere(dir: string): boolean {
+  return statSync(dir, { throwIfNoEntry: false }) !== undefined;
+}
+
+function sizeOf(path: string): number | undefined {
+  // A link that leads nowhere is there too.
+  return lstatSync(path, { throwIfNoEntry: false })?.size;
+}
