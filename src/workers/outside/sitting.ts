@@ -1,4 +1,5 @@
 import type { NewFact, Outcome, ProgramProfile, UserEntry } from "../../protocol/index.ts";
+import { SandboxFailure } from "../../sandbox/sandbox.ts";
 import { programHome } from "../../store/paths.ts";
 import type { Workplace } from "../workplace.ts";
 import { Allowance } from "./allowance.ts";
@@ -6,6 +7,7 @@ import { Approvals } from "./approvals.ts";
 import { guarded } from "./door-tools.ts";
 import { settlePast, TAKEN_UP, wordsAgain } from "./first-words.ts";
 import { Minutes } from "./minutes.ts";
+import type { Housed } from "./place.ts";
 import { modelFor, sessionKey } from "./programs.ts";
 import { LaterAnswers } from "./questions.ts";
 import type { Seat } from "./seat.ts";
@@ -18,6 +20,7 @@ type Exited = Extract<OutsideEvent, { kind: "exited" }>;
 const GRACE_MS = 2000;
 const SILENCE_SECONDS = 900;
 const MOST_NOTES = 100;
+const MOST_STARTS = 3;
 
 /**
  * A program that thinks for itself, at work on what it was given, until there is an outcome.
@@ -140,18 +143,8 @@ export class Sitting {
   }
 
   async #start(launch: Parameters<OutsideJob["start"]>[0]) {
-    const { actor, cwd } = this.#seat;
-    const binds = this.#seat.binds();
-    const stay = {
-      profile: this.#profile,
-      tools: this.#tools,
-      binds,
-      cwd,
-      home: this.#home,
-      launch,
-      signal: this.#signal,
-    };
-    const running = await this.#place.outside.start(stay);
+    const { actor } = this.#seat;
+    const running = await this.#confined(launch);
     this.#pid = running.pid;
     const usual = running.sandbox === "unsafe" ? "ask" : "allow";
     const policy = this.#profile.permissions ?? usual;
@@ -161,6 +154,25 @@ export class Sitting {
     const started = { worker_id, node_id, pid: running.pid, command, sandbox: running.sandbox };
     await this.#minutes.note({ type: "process.started", data: started });
     return running;
+  }
+
+  /** What it may see is looked up anew each time: a colleague may publish, by a rename, while it is being bound. */
+  async #confined(launch: Parameters<OutsideJob["start"]>[0]): Promise<Housed> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#place.outside.start({
+          profile: this.#profile,
+          tools: this.#tools,
+          binds: this.#seat.binds(),
+          cwd: this.#seat.cwd,
+          home: this.#home,
+          launch,
+          signal: this.#signal,
+        });
+      } catch (error) {
+        if (!(error instanceof SandboxFailure) || tries === MOST_STARTS || this.#signal.aborted) throw error;
+      }
+    }
   }
 
   async #begin(job: OutsideJob): Promise<void> {
