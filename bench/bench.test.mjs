@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { skipped } from "../test/try-sandbox.ts";
 import { medians } from "./report.mjs";
 import { judge } from "./targets.mjs";
 
@@ -147,6 +148,22 @@ test("a board is worked through: the next node starts soon after the one it wait
     ready_ms: expect.any(Number),
     ready_p95_ms: expect.any(Number),
     rss_mb: expect.any(Number),
+  });
+});
+
+test.skipIf(skipped)(`silent programs are measured, and what holds them ${skipped}`, async () => {
+  const job = { contestant: "agiraph", scenario: "outside", home: join(home, "outside"), programs: 1, seconds: 0.2 };
+  const { stdout } = await promisify(execFile)(process.execPath, [here("./contestant.mjs"), JSON.stringify(job)]);
+  const amount = expect.any(Number);
+  expect(JSON.parse(stdout)).toEqual({
+    resident_mib: amount,
+    fair_mib: amount,
+    cpu_percent: amount,
+    start_ms: amount,
+    // bubblewrap outside and inside, and one for each stream; the program itself does not count.
+    processes: 4,
+    stop_all_ms: amount,
+    rss_mb: amount,
   });
 });
 

@@ -16,7 +16,9 @@ const sockets = [];
 if (job.scenario === "growth") subscribe("net.client.socket", ({ socket }) => sockets.push(socket));
 const { open } = await import(`./contestants/${job.contestant}.mjs`);
 
-const figures = await { turn, team, growth, cold, board, memory, restart, server, human, answer }[job.scenario]();
+const figures = await { turn, team, growth, cold, board, memory, restart, server, human, answer, outside }[
+  job.scenario
+]();
 process.stdout.write(`${JSON.stringify({ ...figures, rss_mb: process.resourceUsage().maxRSS / 1024 })}\n`, () =>
   process.exit(0),
 );
@@ -107,6 +109,11 @@ async function restart() {
 async function server() {
   const { serverCost } = await import("./server.mjs");
   return serverCost(`${job.home}/home`, job);
+}
+
+async function outside() {
+  const { silentPrograms } = await import("./outside.mjs");
+  return silentPrograms(`${job.home}/programs`, job);
 }
 
 async function human() {

@@ -81,7 +81,7 @@ function partFor(turn, turns, ending) {
 }
 
 const endings = {
-  finish: { words: "I keep a note.", calls: [["finish", { summary: `Done. ${WORDS}` }]] },
+  finish: { words: "I keep a note.", calls: [["finish", { summary: `Done. ${WORDS}`, learned: "" }]] },
   publish: { words: "That is all.", calls: [["publish", { summary: `Done. ${WORDS}` }]] },
 };
 

@@ -84,6 +84,14 @@ const tables = [
     ["server.idle_kb", "KB of an agent that rests", 1],
     ["server.grown_mb", "MB grown over the run", 1],
   ],
+  [
+    ["outside.resident_mib", "MiB of ours beside a silent program", 1],
+    ["outside.fair_mib", "what is shared counted once", 1],
+    ["outside.cpu_percent", "% of a core", 2],
+    ["outside.processes", "processes", 0],
+    ["outside.start_ms", "ms to start one", 0],
+    ["outside.stop_all_ms", "ms to stop them all", 0],
+  ],
 ];
 
 function figuresTable(table, columns) {

@@ -79,6 +79,14 @@ export function scenarios({ quick }) {
       budgetMs: 90_000,
       only: "ours",
     },
+    outside: {
+      title: "10 outside programs, silent, each in its sandbox with a door and a way out",
+      job: { programs: 10, seconds: quick ? 5 : 10 },
+      conversations: 0,
+      repetitions: quick ? 1 : 3,
+      budgetMs: 60_000,
+      only: "ours",
+    },
     answer: {
       title: "50 workers wait for their human; 300 answers in 6 teams, now to one, now to another",
       job: { teams: 6, words: 50, warmUpWords: 10, measured: { turns: 0, latency: 20, workers: 50 } },

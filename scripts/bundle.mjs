@@ -1,5 +1,5 @@
 // Few files load faster than many: what people start is bundled, with the parts of zod that we use (all of zod is
-// 95 files). `tsc` gives the types. What code finds by its path lies flat beside the bundles: the relay that runs in a
+// 95 files). `tsc` gives the types. What code finds by its path lies flat beside the bundles: what opens ports in a
 // sandbox, the thread that reads web pages, the prompts.
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { rolldown } from "rolldown";
@@ -14,7 +14,8 @@ const bundle = await rolldown({
     main: "src/cli/main.ts",
     index: "src/index.ts",
     testing: "src/testing/index.ts",
-    "egress-relay": "src/sandbox/egress-relay.ts",
+    "inner-ports": "src/sandbox/inner-ports.ts",
+    "mcp-bridge": "src/workers/outside/mcp-bridge.ts",
     "web-page-thread": "src/tools/web-page-thread.ts",
   },
   platform: "node",

@@ -24,6 +24,8 @@ for (const { program, package: name, skips } of process.platform === "linux" ? m
   console.log(`${program} is missing (Debian package ${name}), so these tests are skipped: ${skips}.`);
 }
 
+await import("./prepare-agents.mjs");
+
 function install(packages) {
   if (process.getuid?.() !== 0) {
     console.log(`To run all tests: sudo apt-get install ${packages.join(" ")}`);

@@ -12,6 +12,7 @@ const ROWS = [
   ["store", "models", "sandbox"],
   ["mail", "memory", "triggers"],
   ["tools"],
+  ["mcp"],
   ["workers", "mesh"],
   ["runtime"],
   ["server"],

@@ -13,6 +13,8 @@ const MARK = "AGIRAPH_DETACHED";
 interface Born {
   id: string;
   name: string;
+  /** Where it works, when that is not the child itself. */
+  server?: string;
 }
 
 export function isDetached(env: Environment): boolean {
@@ -49,9 +51,13 @@ export async function detach(call: Invocation, words: readonly string[], input: 
   }
   child.stderr?.destroy();
   child.unref();
-  if (json) await terminal.printJson({ id: born.id, name: born.name, pid: child.pid });
+  const { server } = born;
+  const where = server === undefined ? { pid: child.pid } : { server };
+  if (json) await terminal.printJson({ id: born.id, name: born.name, ...where });
   else await terminal.printLines([born.id]);
-  terminal.say(`${born.name} works in the background (pid ${child.pid}).`);
+  terminal.say(
+    `${born.name} works in the ${server === undefined ? `background (pid ${child.pid})` : `server at ${server}`}.`,
+  );
   terminal.say(
     `Look: ${commandLine(call, "show", born.id)} · follow: ${commandLine(call, "logs", born.id, "-f")} · talk: ${commandLine(call, "chat", born.id)} · stop: ${commandLine(call, "stop", born.id)}`,
   );

@@ -86,6 +86,23 @@ export function checkChannels(settings: Settings): Check[] {
   }
 }
 
+/** Each is opened and asked for its tools, as a worker would. */
+export async function checkMcpServers({ env, config }: Settings): Promise<Check[]> {
+  if (!config.mcp_servers) return [];
+  const { McpServers } = await import("../mcp/client.ts");
+  const servers = new McpServers(config.mcp_servers, { env, now: Date.now });
+  try {
+    return (await servers.states()).map(({ name: server, state }): Check => {
+      const name = `mcp ${server}`;
+      if (state.is === "up") return { name, state: "ok", detail: plain(`${state.tools} tools (${state.about})`) };
+      const detail = state.is === "down" ? plain(state.why) : "it does not answer";
+      return { name, state: "broken", detail, costs: `no tools called mcp__${server}__…; the rest works` };
+    });
+  } finally {
+    await servers.close();
+  }
+}
+
 const OLLAMA = "http://127.0.0.1:11434";
 
 export async function checkOllama(env: Environment, capMs: number): Promise<Check> {

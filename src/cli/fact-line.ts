@@ -105,6 +105,10 @@ function peopleWordsOf(fact: Fact): string | undefined {
     case "worker.waiting":
       // Alone, it does not tell a team that works from the sleep between two cycles.
       return `${onNode(fact.data)} ${fact.data.for === "news" ? "waits for news" : waitingWords(fact.data)}`;
+    case "worker.session":
+      return `${onNode(fact.data)}: ${fact.data.session_id}`;
+    case "worker.permitted":
+      return `${fact.data.worker_id}: ${fact.data.tool}`;
     case "worker.checkpointed":
       return `${onNode(fact.data)}: ${headline(fact.data.summary)}`;
     case "message.sent": {
@@ -123,6 +127,10 @@ function peopleWordsOf(fact: Fact): string | undefined {
       return fact.data.channel;
     case "channel.delivered":
       return `${fact.data.of} by ${fact.data.channel}`;
+    case "channel.delayed": {
+      const { of, channel, why, attempts, retry_in_ms } = fact.data;
+      return `${of} by ${channel}: ${why} (try ${attempts}; again in ${milliseconds(retry_in_ms)})`;
+    }
     case "channel.failed": {
       const { of, channel, why, attempts } = fact.data;
       return `${of} by ${channel}: ${why} (gave up after ${attempts === 1 ? "one try" : `${attempts} tries`})`;
@@ -167,6 +175,8 @@ function thoughtWordsOf(fact: Fact): string | undefined {
     }
     case "model.warned":
       return `${onNode(fact.data)} ${fact.data.message}`;
+    case "mcp.failed":
+      return `${onNode(fact.data)} ${fact.data.server} is not there: ${fact.data.why}`;
     case "tool.called":
       return `${onNode(fact.data)} ${fact.data.tool} ${fact.data.gist}`;
     case "tool.result":
@@ -178,7 +188,6 @@ function thoughtWordsOf(fact: Fact): string | undefined {
       return `${onNode(fact.data)} ${entries} entries, ${amount(tokens_before)} → ${amount(tokens_after)} tokens`;
     }
     case "budget.warned":
-      return `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)}`;
     case "budget.exceeded":
       return spentOf(fact.data);
     case "process.started":

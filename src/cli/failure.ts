@@ -51,6 +51,7 @@ const KINDS: Record<string, Omit<Failure, "message">> = {
   UnpricedModel: { code: "unpriced_model", exit: EXIT.failed },
   UnusableModel: { code: "unusable_model", exit: EXIT.failed },
   ApiError: { code: "server", exit: EXIT.failed },
+  UnreachableServer: { code: "server_unreachable", exit: EXIT.failed },
   FileNotFound: { code: "file_not_found", exit: EXIT.failed },
   ScopeRefusal: { code: "outside_scope", exit: EXIT.failed },
 };

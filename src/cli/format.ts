@@ -21,7 +21,7 @@ export function spentOf({
   budget_usd,
   spent_tokens,
   budget_tokens,
-}: FactOf<"budget.exceeded">["data"]): string {
+}: FactOf<"budget.exceeded" | "budget.warned">["data"]): string {
   return spent_tokens !== undefined && budget_tokens !== undefined
     ? `${amount(spent_tokens)} of ${amount(budget_tokens)} tokens`
     : `${money(spent_usd)} of ${money(budget_usd ?? 0)}`;

@@ -202,6 +202,24 @@ test("--detach gives the prompt back while the agent works on, and it finishes b
   expect((await agents()).map((agent) => agent.status)).toEqual(["completed"]);
 });
 
+test("resume --detach goes on in the background", { timeout: 90_000 }, async () => {
+  const { running, id } = await startRun();
+  running.signal("SIGINT");
+  await running.ended;
+  const { code, stdout, stderr } = await call("resume", id, "--detach", "--json");
+  const { pid, ...born }: { id: string; name: string; pid: number } = JSON.parse(stdout);
+  expect({ code, born, stderr }).toEqual({
+    code: 0,
+    born: { id, name: "deep-question" },
+    stderr: expect.stringContaining(`deep-question works in the background (pid ${pid}).`),
+  });
+  const following = new CliProcess(["logs", id, "-f"], options());
+  provider.release("thought");
+  await following.saw("agent.completed");
+  following.signal("SIGINT");
+  await following.ended;
+});
+
 test("--detach tells what is wrong before it lets go", async () => {
   const { code, stdout, stderr } = await agiraph(["run", "Think", "--model", "openai/gpt-5", "--detach"], {
     folder: folder.path,

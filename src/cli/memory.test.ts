@@ -45,11 +45,16 @@ test("what an agent remembers is listed with its sizes", async () => {
 
 test("words find sections, best first, and nothing is written to look", async () => {
   const { code, stdout } = await memory("does", "it", "throttle?");
-  expect([code, lines(stdout)]).toEqual([0, ["knowledge/chips.md › Chips › Heat", "## Heat", "They throttle at 88."]]);
+  expect([code, lines(stdout)]).toEqual([
+    0,
+    ["knowledge/chips.md:3 › Chips › Heat", "## Heat", "They throttle at 88."],
+  ]);
   expect(lines((await memory("throttling", "--json")).stdout).map((line) => JSON.parse(line))).toEqual([
     {
       path: "knowledge/chips.md",
       headings: ["Chips", "Heat"],
+      from_line: 3,
+      to_line: 5,
       text: "## Heat\n\nThey throttle at 88\u001b[2J.",
       score: expect.any(Number),
     },
@@ -74,6 +79,9 @@ test("a file is shown by its path; what is not there, or not memory, is refused 
     "✗ There is no knowledge/chps.md. In knowledge there is: chips.md.\n",
   ]);
   expect([outside.code, both.code]).toEqual([1, 2]);
+  expect((await Promise.all([memory("heat", "--limit", "0"), memory("--limit", "3")])).map(({ code }) => code)).toEqual(
+    [2, 2],
+  );
   expect(nothing).toEqual({
     code: 0,
     stdout: "",

@@ -22,6 +22,12 @@ async function whoIsThere(call: Invocation): Promise<string | undefined> {
   const { store, holder, settings } = await lookAt(call);
   const { situations } = await allSituations(store);
   if (!holder) return undefined;
+  if (holder.url !== undefined)
+    return (
+      `The home ${settings.home} is served by pid ${holder.pid} at ${holder.url}; other commands go through it by themselves. ` +
+      `A link for your browser: ${commandLine(call, "token", "--link")}. ` +
+      `Stop it (kill ${holder.pid}, or Ctrl-C in its terminal) to serve the home anew, or give this one a home of its own with --home DIR.`
+    );
   // Also one that waits for its human; of those that are done, the record does not tell whose time is kept.
   const working = situations.find(({ agent }) => isAtWork(agent.status) && agent.updated_ts >= holder.started_ts);
   if (!working)

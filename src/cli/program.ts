@@ -87,6 +87,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .command("token")
     .description("print the API's token")
     .option("--link", "a link that logs a browser in, once; the server must be running")
+    .option("--new", "make another one; the old one and all logins end. The server must not be running")
     .action(does(async (call, options: object) => (await import("./commands/token.ts")).token(call, options)));
 
   program
@@ -132,6 +133,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .argument("<agent>", AGENT)
     .option("--budget <usd>", "from now on this much may be spent in all", positive)
     .option("--budget-tokens <number>", "from now on so many tokens may be used in all", tokens)
+    .option("--detach", "leave it working in the background")
     .option("--unsafe-no-sandbox", UNSAFE)
     .action(
       does(async (call, agent: string, options: object) =>
@@ -204,6 +206,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .argument("<agent>", AGENT)
     .argument("[query...]", "words to look for; they are matched by their stems, best first")
     .option("--path <file>", "show this file, as `memory` lists it")
+    .option("--limit <n>", "so many sections, at most 100; about three pages of them if left out")
     .action(
       does(async (call, agent: string, query: string[], options: object) =>
         (await import("./commands/memory.ts")).memory(call, agent, query, options),

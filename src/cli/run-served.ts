@@ -22,7 +22,7 @@ export async function runServed(
   terminal.say(terminal.errPaint.dim(`Model: ${made.model}`));
   terminal.say(terminal.errPaint.dim(`Agent: ${made.name} (${made.id}), in the server at ${server.url}`));
   if (isDetached(terminal.env)) {
-    tellParent({ id: made.id, name: made.name });
+    tellParent({ id: made.id, name: made.name, server: server.url });
     return EXIT.done;
   }
   return watch(call, server, settings.home, made, 0);
@@ -40,6 +40,10 @@ export async function resumeServed(
   terminal.say(
     terminal.errPaint.dim(`Agent: ${resumed.name} (${resumed.id}) goes on with ${resumed.model}, in the server`),
   );
+  if (isDetached(terminal.env)) {
+    tellParent({ id: resumed.id, name: resumed.name, server: server.url });
+    return EXIT.done;
+  }
   return watch(call, server, settings.home, resumed, now.seq);
 }
 

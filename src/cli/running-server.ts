@@ -1,12 +1,16 @@
+import type { Settings } from "../runtime/settings.ts";
 import type { ApiClient } from "../server/client.ts";
 import { tokenIfThere } from "../store/token-file.ts";
 import { liveHolder } from "./look.ts";
 
 /** The server that holds this home, if one does: who holds a home says where it is reached, and the token is in it. */
-export async function runningServer(home: string): Promise<ApiClient | undefined> {
+export async function runningServer({ home, config }: Settings): Promise<ApiClient | undefined> {
   const url = liveHolder(home)?.url;
   const token = url === undefined ? undefined : tokenIfThere(home);
   if (url === undefined || token === undefined) return undefined;
   const { ApiClient } = await import("../server/client.ts");
-  return new ApiClient({ url, token });
+  const certificate = url.startsWith("https:") ? config.server?.tls?.cert : undefined;
+  if (certificate === undefined) return new ApiClient({ url, token });
+  const [{ pinnedFetch }, { readPem }] = await Promise.all([import("./pinned-fetch.ts"), import("../server/reach.ts")]);
+  return new ApiClient({ url, token, fetch: pinnedFetch(readPem(home, certificate)) });
 }

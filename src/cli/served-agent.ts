@@ -6,8 +6,13 @@ import { situationOf } from "../runtime/inspect.ts";
 import type { ApiClient } from "../server/client.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { Delta } from "../workers/carry-out.ts";
+import { Refusal } from "./exit-code.ts";
+import { liveHolder } from "./look.ts";
 import { sayElsewhere } from "./speaker.ts";
 import type { Watched } from "./watch-team.ts";
+
+const LOOK_MS = 1000;
+const MOST_MISSED = 5;
 
 /**
  * An agent that works in the server's process, as a terminal sees it: what happens is read from its log, streamed words
@@ -21,8 +26,9 @@ export class ServedAgent implements Watched {
   readonly #listeners = new Set<(fact: Fact) => void>();
   readonly #leaving = new AbortController();
   readonly #following: Promise<void>;
+  readonly #gone = Promise.withResolvers<never>();
 
-  private constructor(home: string, server: ApiClient, log: AgentLog, now: Situation, keepAlive: NodeJS.Timeout) {
+  private constructor(home: string, server: ApiClient, log: AgentLog, now: Situation) {
     this.#home = home;
     this.#server = server;
     this.now = now;
@@ -39,20 +45,15 @@ export class ServedAgent implements Watched {
         return () => this.#listeners.delete(listener);
       },
     };
-    this.#following = this.#follow(log).finally(() => clearInterval(keepAlive));
+    // Waiting for another process' file keeps nobody alive by itself; this does.
+    const looking = this.#lookForServer();
+    this.#following = this.#follow(log).finally(() => clearInterval(looking));
+    this.#gone.promise.catch(() => {});
   }
 
   /** The log as another process writes it. */
   static async open(home: string, server: ApiClient, log: AgentLog): Promise<ServedAgent> {
-    const now = await situationOf(log);
-    // Waiting for another process' file keeps nobody alive by itself.
-    return new ServedAgent(
-      home,
-      server,
-      log,
-      now,
-      setInterval(() => {}, 60_000),
-    );
+    return new ServedAgent(home, server, log, await situationOf(log));
   }
 
   onDelta(listener: (delta: Delta) => void): () => void {
@@ -88,13 +89,28 @@ export class ServedAgent implements Watched {
       resolve();
     };
     this.#listeners.add(look);
-    this.#following.catch(reject);
+    Promise.race([this.#following, this.#gone.promise]).catch(reject);
     look();
     return promise;
   }
 
   close(): void {
     this.#leaving.abort();
+  }
+
+  /** One that was killed says nothing more. One that is started again soon takes the work up, and this looks on. */
+  #lookForServer(): NodeJS.Timeout {
+    let missed = 0;
+    return setInterval(() => {
+      missed = liveHolder(this.#home) === undefined ? missed + 1 : 0;
+      if (missed < MOST_MISSED) return;
+      const { id, created } = this.now.agent;
+      this.#gone.reject(
+        new Refusal(
+          `The server at ${this.#server.url} has gone. What was done is kept: ${created.name} (${id}) goes on when the server is started again, or with \`agiraph resume ${id}\`.`,
+        ),
+      );
+    }, LOOK_MS);
   }
 
   async #say(saying: Parameters<typeof sayElsewhere>[2]): Promise<string> {

@@ -1,6 +1,7 @@
-import { readFile, stat } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { CERTIFICATE, CERTIFICATE_KEY, OTHER_CERTIFICATE } from "../server/testing/certificate.ts";
 import { agiraph, CliProcess } from "./testing/cli-process.ts";
 import { ask, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
 
@@ -31,6 +32,12 @@ test("where a server holds the home, every command goes through it, and the serv
   ]);
   await facts.saw("Which now?");
   expect(lines(await call("pause", "paint"))).toEqual(["paint-house (ID) is paused."]);
+  const resumed = await call("resume", "paint", "--detach");
+  expect([resumed.code, resumed.stderr.split("\n")[0]]).toEqual([
+    0,
+    `paint-house works in the server at ${server.url}.`,
+  ]);
+  expect((await call("pause", "paint")).code).toBe(0);
   expect((await call("resume", "paint")).code).toBe(3);
   expect(lines(await call("answer", "paint", "Red"))).toEqual(["paint-house: Answered."]);
   await facts.saw('"summary":"And now red."');
@@ -46,7 +53,23 @@ test("where a server holds the home, every command goes through it, and the serv
   expect((await server.ended).code).toBe(0);
 });
 
-test("the token is made at the first start, for its owner's eyes; a link made with it logs a browser in", async () => {
+test("who looks on at a server that is killed is told so, and how to go on", async () => {
+  await scripted([{ text: "I think.", gate: "thought", calls: [] }]);
+  const server = await serving();
+  const looking = new CliProcess(["run", "Paint the house", "--model", "ollama/test"], options());
+  onTestFinished(() => looking.signal("SIGKILL"));
+  await looking.saw("in the server at");
+  server.signal("SIGKILL");
+  const { code, stderr } = await looking.ended;
+  expect({ code, last: stderr.trimEnd().split("\n").at(-1) }).toEqual({
+    code: 1,
+    last: expect.stringMatching(/^✗ The server at \S+ has gone\. .* or with `agiraph resume agent-\w+`\.$/),
+  });
+});
+
+test("the token is made at the first start, for its owner's eyes; a link made with it logs a browser in", {
+  timeout: 60_000,
+}, async () => {
   await scripted([]);
   const server = await serving();
   const { folder } = options();
@@ -60,6 +83,7 @@ test("the token is made at the first start, for its owner's eyes; a link made wi
     expect(url.startsWith(`${server.url}/login?once=`)).toBe(true);
     expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
   }
+  expect(await call("token", "--new")).toMatchObject({ code: 1, stderr: expect.stringContaining("Stop it first") });
   server.signal("SIGTERM");
   expect((await server.ended).code).toBe(0);
   expect((await call("token")).stdout.trim()).toBe(token);
@@ -67,6 +91,36 @@ test("the token is made at the first start, for its owner's eyes; a link made wi
     code: 1,
     stderr: expect.stringContaining("No server runs on"),
   });
+  const renewed = (await call("token", "--new")).stdout.trim();
+  expect([renewed === token, renewed.length, (await stat(file)).mode & 0o777]).toEqual([false, 43, 0o600]);
+});
+
+test("a server with a certificate that nobody signed is used by the terminal like any other, and believed alone", async () => {
+  await scripted([finish("The house is blue.")]);
+  const { folder } = options();
+  const home = join(folder, "home");
+  await writeFile(join(folder, "cert.pem"), CERTIFICATE);
+  await writeFile(join(folder, "key.pem"), CERTIFICATE_KEY);
+  const config = { ...JSON.parse(await readFile(join(home, "config.json"), "utf8").catch(() => "{}")) };
+  const server = { tls: { cert: "../cert.pem", key: "../key.pem" }, names: ["agents.example.org"] };
+  await mkdir(home, { recursive: true });
+  await writeFile(join(home, "config.json"), JSON.stringify({ ...config, server }));
+  const { url, link, signal, ended } = await serving();
+  expect([url.replace(/\d+$/, "PORT"), link.replace(/\d+\/.*$/, "PORT")]).toEqual([
+    "https://127.0.0.1:PORT",
+    "https://agents.example.org:PORT",
+  ]);
+  expect((await run()).code).toBe(0);
+  expect(await standing()).toEqual(["completed"]);
+  expect((await call("token", "--link")).stdout).toMatch(/^https:\/\/agents\.example\.org:\d+\/login\?once=/);
+  // As if somebody else listened there.
+  await writeFile(join(folder, "cert.pem"), OTHER_CERTIFICATE);
+  expect(await call("token", "--link")).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/cannot be reached: /),
+  });
+  signal("SIGTERM");
+  expect((await ended).code).toBe(0);
 });
 
 test("npm start alone serves; the program's name alone says what it can do", async () => {
@@ -88,6 +142,10 @@ test("what cannot be served is refused in words", async () => {
   expect(lines(await agiraph(["serve", "--port", port], second))).toEqual([
     `✗ Port ${port} on 127.0.0.1 is taken. Stop whoever holds it, or pass --port.`,
   ]);
+  expect(await call("serve", "--port", "0")).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(new RegExp(`is served by pid \\d+ at ${server.url}; other commands go through it`)),
+  });
   expect(await agiraph(["serve", "--port", "0", "--host", "0.0.0.0"], second)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("wants TLS or a proxy"),

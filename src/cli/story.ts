@@ -227,15 +227,28 @@ function asideOf(fact: Fact, named: Named): StoryLine[] {
     }
     case "model.warned":
       return [line(named(fact.data.worker_id), "warning", fact.data.message)];
+    case "mcp.failed":
+      return [
+        line(
+          named(fact.data.worker_id),
+          "warning",
+          `goes on without the MCP server ${fact.data.server}: ${fact.data.why}`,
+        ),
+      ];
     case "worker.waiting":
       // Waiting for each other is the usual thing, and the tree shows it; what a person is waited for is their question.
       return fact.data.for === "news" || fact.data.for === "children" || fact.data.for === "human"
         ? []
         : [line(named(fact.data.worker_id), "warning", waitingWords(fact.data))];
     case "budget.warned":
-      return [line("budget", "warning", `${money(fact.data.spent_usd)} of ${money(fact.data.budget_usd)} is spent`)];
+      return [line("budget", "warning", `${spentOf(fact.data)} is spent`)];
     case "budget.exceeded":
       return [line("budget", "failed", `${spentOf(fact.data)} is spent; no more model calls`)];
+    case "channel.delayed":
+      // Once is enough to know of; `logs` has the others.
+      return fact.data.attempts === 1
+        ? [line(fact.data.channel, "warning", `${fact.data.of} did not go out, and is tried again: ${fact.data.why}`)]
+        : [];
     case "channel.failed":
       return [line(fact.data.channel, "failed", `${fact.data.of} could not be delivered: ${fact.data.why}`)];
     case "log.repaired":

@@ -47,7 +47,7 @@ export class Mailbox {
     let listener = (fact: Fact): void => {
       live.push(fact);
     };
-    box.#close = log.subscribe((fact) => listener(fact));
+    box.#close = log.subscribe((fact) => listener(fact), "all but turns");
     for (let after = cursor; ; ) {
       const page = await log.read({ after, limit: 1000 });
       for (const fact of page) box.#put(fact);

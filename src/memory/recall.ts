@@ -2,6 +2,8 @@ import { ScopeRefusal } from "../store/scope-refusal.ts";
 import type { Memory } from "./memory.ts";
 
 const BYTES_PER_TOKEN = 4;
+/** So many daily logs, the newest. */
+export const SHOWN_AT_START = 2;
 /** What of the budget each part may take; what one leaves over is the next one's. */
 const OF_MEMORY = 0.5;
 const OF_INDEX = 0.5;
@@ -12,7 +14,7 @@ const OF_INDEX = 0.5;
  */
 export async function recall(memory: Memory, tokens: number): Promise<string> {
   await memory.refreshIndex().catch(refusalAsText);
-  const [newest, before] = memory.dailyLogs();
+  const [newest, before] = memory.dailyLogs().slice(0, SHOWN_AT_START);
   let room = tokens * BYTES_PER_TOKEN;
   const parts: string[] = [];
   const add = async (path: string | undefined, share: number, keep: "beginning" | "end") => {

@@ -44,6 +44,8 @@ test("the best section comes first, whatever form its words have", async () => {
   expect(best).toEqual({
     path: "knowledge/chips.md",
     headings: ["AI chips", "Heat"],
+    from_line: 3,
+    to_line: 5,
     text: "## Heat\n\nThe H100 throttles at 88 degrees.",
     score: expect.any(Number),
   });
@@ -52,6 +54,20 @@ test("the best section comes first, whatever form its words have", async () => {
 
 test("a file's name and the headings above a section are words of it too", async () => {
   expect(await first("price of chips")).toEqual(["knowledge/chips.md", "AI chips", "Price"]);
+});
+
+test("a word is found by its other forms, and a day by any way to write it", async () => {
+  put("2023-05-08.md", "## 14:05\n\nWe went home.\n");
+  put("knowledge/trip.md", "Session of 9 June, 2023\n\n# Ferry\n\nIt left late.\n");
+  expect([await first("who goes home"), await first("8th of May"), await first("What was on 2023-06-09?")]).toEqual([
+    ["2023-05-08.md", "14:05"],
+    ["2023-05-08.md", "14:05"],
+    ["knowledge/trip.md"],
+  ]);
+  expect((await searchMemory(memory, "June 9", { tokens: 4000 })).map(({ headings }) => headings)).toEqual([
+    [],
+    ["Ferry"],
+  ]);
 });
 
 test("accents do not matter, and scripts without spaces are found by any part", async () => {
@@ -75,6 +91,7 @@ test("answers fill the budget: the best always has room, more come with more of 
   );
   const counts = [1, 500, 2000].map(async (tokens) => (await searchMemory(memory, "coolant", { tokens })).length);
   expect(await Promise.all(counts)).toEqual([1, 5, 20]);
+  expect((await searchMemory(memory, "coolant", { tokens: 1, least: 10 })).length).toBe(10);
 });
 
 test("of two sections that say the same, the one beside the answer comes first; and one beside it that says nothing of it is found", async () => {

@@ -10,11 +10,14 @@ import { wordsToFind } from "./words.ts";
  *
  * M1. The files are the truth: what somebody edited by hand a moment ago is found, what they removed is not.
  * M2. The index is disposable. Deleted, damaged, of another version or not writable, the answer is the same.
- * M3. Answers fill a budget of tokens; the best always has room.
+ * M3. Answers fill a budget of tokens; the best always has room, and so has as many as somebody asked for.
  */
 export interface Found {
   path: string;
   headings: readonly string[];
+  /** Where it stands in its file, from 1. */
+  from_line: number;
+  to_line: number;
   text: string;
   score: number;
 }
@@ -22,6 +25,8 @@ export interface Found {
 export interface SearchOptions {
   /** About how much the answer may take. */
   tokens: number;
+  /** So many have room in any case. */
+  least?: number;
   /** Use what index there is, and change nothing on disk. */
   look?: boolean;
   embedder?: Embedder | undefined;
@@ -35,7 +40,7 @@ const BYTES_PER_TOKEN = 4;
 export async function searchMemory(
   memory: MemoryFiles,
   query: string,
-  { tokens, look = false, embedder, signal }: SearchOptions,
+  { tokens, least = 1, look = false, embedder, signal }: SearchOptions,
 ): Promise<Found[]> {
   const words = wordsToFind(query);
   if (words.length === 0) return [];
@@ -50,12 +55,16 @@ export async function searchMemory(
     const byWords = index.search(words);
     const sectionAt = async (id: number) => {
       const place = index.place(id);
-      const text = place && (await read(place.path))?.slice(place.from, place.to).trim();
-      return place && text ? { path: place.path, headings: place.headings, text } : undefined;
+      const whole = place && (await read(place.path));
+      const text = place && whole?.slice(place.from, place.to).trim();
+      if (!place || !whole || !text) return undefined;
+      const from_line = lineAt(whole, whole.indexOf(text, place.from));
+      const to_line = from_line + lineAt(text, text.length) - 1;
+      return { path: place.path, headings: place.headings, from_line, to_line, text };
     };
     const textAt = async (id: number) => (await sectionAt(id))?.text;
     const byMeaning = embedder ? await ranksByMeaning(index, query, embedder, textAt, signal) : [];
-    return withinBudget(fused(byWords, byMeaning), sectionAt, tokens);
+    return withinBudget(fused(byWords, byMeaning), sectionAt, tokens, least);
   };
   const database = { path: memory.indexFile, schema: SCHEMA };
   if (look) {
@@ -77,6 +86,7 @@ async function withinBudget(
   hits: readonly Hit[],
   sectionAt: (id: number) => Promise<Omit<Found, "score"> | undefined>,
   tokens: number,
+  least: number,
 ): Promise<Found[]> {
   const found: Found[] = [];
   let room = tokens * BYTES_PER_TOKEN;
@@ -84,10 +94,16 @@ async function withinBudget(
     const section = await sectionAt(id);
     if (!section) continue;
     room -= Buffer.byteLength(section.text) + section.path.length;
-    if (room < 0 && found.length > 0) break;
+    if (room < 0 && found.length >= Math.max(1, least)) break;
     found.push({ ...section, score });
   }
   return found;
+}
+
+function lineAt(text: string, place: number): number {
+  let line = 1;
+  for (let at = text.indexOf("\n"); at >= 0 && at < place; at = text.indexOf("\n", at + 1)) line += 1;
+  return line;
 }
 
 /** Undefined where there is no such file any more, or it may not be opened. */

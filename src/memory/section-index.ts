@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { StampedFile } from "../store/memory-files.ts";
+import { dateWords } from "./dates.ts";
 import { sectionsOf } from "./sections.ts";
-import { matchOf, spaced } from "./words.ts";
+import { matchOf, wordsToKeep } from "./words.ts";
 
 /**
  * Which words are in which section. The text itself stays in its file: a section is a place in it.
@@ -10,7 +11,7 @@ import { matchOf, spaced } from "./words.ts";
  * I2. A file is taken in whole or not at all, with the stamp it had before it was read: what changes meanwhile is seen
  *     by the next search.
  */
-export const SCHEMA = `
+export const SCHEMA = `/* which words: raised when other words are taken in, so that older indexes are begun anew: 2 */
   create table file (id integer primary key, path text not null unique, stamp text not null);
   create table section (id integer primary key, file integer not null, headings text not null, "from" integer not null, "to" integer not null);
   create index section_of_file on section (file);
@@ -151,13 +152,16 @@ export class SectionIndex {
     let [{ next } = { next: 1 }] = this.#all("select coalesce(max(id), 0) + 1 as next from section") as [
       { next: number },
     ];
+    const day = dateWords(text.trimStart().split("\n", 1)[0]?.slice(0, 200) ?? "").join(" ");
     for (const { headings, start, end } of sectionsOf(text)) {
       const body = text.slice(start, end);
       // Its own heading is in the text already; those above it, and the file's name, say what it is about.
       const above = headings.filter((heading) => !body.startsWith("#") || !body.split("\n", 1)[0]?.includes(heading));
-      const about = [path.replace(/\.md$/, "").replaceAll(/[/_-]/g, " "), ...above].join(" ");
+      const name = path.replace(/\.md$/, "");
+      // A log says its day in its name, in a heading or in its first line: each part of it is of that day.
+      const about = [name, name.replaceAll(/[/_-]/g, " "), day, ...above].join(" ");
       this.#run("insert into section values (?, ?, ?, ?, ?)", next, file?.id ?? 0, headings.join("\n"), start, end);
-      this.#run("insert into words (rowid, body) values (?, ?)", next, spaced(`${about}\n${body}`));
+      this.#run("insert into words (rowid, body) values (?, ?)", next, wordsToKeep(`${about}\n${body}`));
       next += 1;
     }
   }

@@ -14,6 +14,17 @@ test("a section goes from one heading to the next and knows the headings above i
   ]);
 });
 
+test("entries of a log stand together up to about 1 KB, each day and each topic by itself", () => {
+  const entry = (time: string, words: string) => `## ${time}\n\n${words}\n\n`;
+  const log = `${entry("09:00", "Ann: Tea?")}${entry("9:01 pm", "Bob: Yes.")}${entry("10:00", "long ".repeat(199))}${entry("Plan", "Sleep.")}${entry("11:00", "Ann: Bye.")}`;
+  expect(shown(log).map(([headings, text]) => [headings, text?.slice(0, 20)])).toEqual([
+    ["09:00", "## 09:00\n\nAnn: Tea?\n"],
+    ["10:00", "## 10:00\n\nlong long "],
+    ["Plan", "## Plan\n\nSleep."],
+    ["11:00", "## 11:00\n\nAnn: Bye."],
+  ]);
+});
+
 test("what looks like a heading inside a fence is none", () => {
   const markdown = "# Run it\n\n```sh\n# install\nnpm ci\n```\n";
   expect(shown(markdown)).toEqual([["Run it", markdown.trim()]]);

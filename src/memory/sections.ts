@@ -3,7 +3,9 @@
  *
  * C1. Sections follow each other without gap or overlap, apart from headings that have nothing of their own to say.
  * C2. A section begins at a heading; what is longer than about 1 KB is cut at a paragraph, else a line, else a sentence.
- * C3. Every section knows the headings it stands under, also when it begins below them.
+ * C3. Entries of a log whose headings are only times stand together up to about 1 KB: a time tells nothing by itself,
+ *     and a line of talk needs those beside it.
+ * C4. Every section knows the headings it stands under, also when it begins below them.
  */
 export interface Section {
   /** The headings above its first word, from the outermost; the section's own is the last. */
@@ -16,7 +18,7 @@ const TARGET = 1000;
 const MOST = 1200;
 
 export function sectionsOf(markdown: string): Section[] {
-  return blocksOf(markdown).flatMap(({ headings, start, end }) =>
+  return joined(blocksOf(markdown)).flatMap(({ headings, start, end }) =>
     cutsOf(markdown, start, end).map(([from, to]) => ({ headings, start: from, end: to })),
   );
 }
@@ -44,6 +46,29 @@ function blocksOf(markdown: string): Section[] {
   }
   close(markdown.length);
   return blocks;
+}
+
+const ONLY_A_TIME = /^[[(]?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?\s*(?:[ap]\.?m\.?)?(?:\s*(?:UTC|Z))?[\])]?$/i;
+
+function joined(blocks: readonly Section[]): Section[] {
+  const sections: Section[] = [];
+  for (const block of blocks) {
+    const before = sections.at(-1);
+    if (before && isEntry(before) && isEntry(block) && isBeside(before, block) && block.end - before.start <= TARGET)
+      before.end = block.end;
+    else sections.push({ ...block });
+  }
+  return sections;
+}
+
+function isEntry({ headings }: Section): boolean {
+  return ONLY_A_TIME.test(headings.at(-1) ?? "");
+}
+
+function isBeside(before: Section, block: Section): boolean {
+  return (
+    before.end === block.start && before.headings.slice(0, -1).join("\n") === block.headings.slice(0, -1).join("\n")
+  );
 }
 
 const SEAMS = [/\n\s*\n/g, /\n/g, /[.!?…。！？]["')\]]*\s/g, /\s/g];

@@ -1,9 +1,12 @@
 import type { Memory } from "./memory.ts";
+import { SHOWN_AT_START } from "./recall.ts";
 
 const DAY_MS = 86_400_000;
 /** A daily log that was gone through says so, in a line of its own. */
 const DISTILLED = /^distilled\b/im;
 const MOST_AT_ONCE = 14;
+/** From so many on, a run that begins for another reason is asked to see to them too. */
+const WORTH_A_RUN = 3;
 
 /**
  * What is to be gone through: daily logs that are no longer shown at the start of a run and whose lasting part was not
@@ -11,7 +14,10 @@ const MOST_AT_ONCE = 14;
  */
 export async function undistilled(memory: Memory, now: number): Promise<string[]> {
   const yesterday = new Date(now - DAY_MS).toISOString().slice(0, 10);
-  const old = memory.dailyLogs().filter((path) => path.slice(0, 10) < yesterday);
+  const old = memory
+    .dailyLogs()
+    .slice(SHOWN_AT_START)
+    .filter((path) => path.slice(0, 10) < yesterday);
   const left: string[] = [];
   for (const path of old.toReversed()) {
     if (!DISTILLED.test(await memory.readIfThere(path))) left.push(path);
@@ -20,6 +26,12 @@ export async function undistilled(memory: Memory, now: number): Promise<string[]
   return left;
 }
 
+/** For a run that begins anyway: what of its memory an agent should see to by the way; empty where it is not worth it. */
+export async function upkeepByTheWay(memory: Memory, now: number): Promise<string> {
+  const logs = await undistilled(memory, now);
+  return logs.length < WORTH_A_RUN ? "" : `## Before you finish\n\n${upkeepTask(logs)}`;
+}
+
 export function upkeepTask(logs: readonly string[]): string {
-  return `Upkeep of your memory. Read these daily logs: ${logs.join(", ")} (memory_read). Write what still matters to MEMORY.md, knowledge/, experiences/ or preferences/; correct or remove there what is no longer true, and keep it short. Then append a line "Distilled." to each of the logs (memory_write), so that you are not asked again.`;
+  return `Upkeep of your memory. Read these daily logs: ${logs.join(", ")} (memory_read). Write what still matters to MEMORY.md, knowledge/, experiences/ or preferences/; correct or remove there what is no longer true, and keep it short. Sort what is in experiences/learned.md, if there is such a file, into the files it belongs to. Then append a line "Distilled." to each of the logs (memory_write), so that you are not asked again.`;
 }

@@ -1,11 +1,15 @@
+import { datesToFind, dateWords } from "./dates.ts";
+import { plainForms } from "./word-forms.ts";
+
 /**
  * What is looked for. Every word is quoted, so that nothing a person or a model writes is taken for an operator; words
  * are joined with "or", and the ranking puts first what has the most and the rarest of them.
  */
 export function wordsToFind(query: string): string[] {
-  const words = [...new Set(wordsOf(query))];
+  const words = [...new Set(wordsOf(plainForms(query)))];
   const telling = words.filter((word) => !STOPWORDS.has(word));
-  return (telling.length > 0 ? telling : words).slice(0, MOST_WORDS);
+  const dates = datesToFind(query);
+  return [...new Set([...dates, ...(telling.length > 0 ? telling : words)])].slice(0, MOST_WORDS);
 }
 
 export function matchOf(words: readonly string[]): string {
@@ -24,8 +28,13 @@ export function wordsOf(text: string): string[] {
   });
 }
 
+/** What the index takes in of a text. */
+export function wordsToKeep(text: string): string {
+  return `${spaced(plainForms(text))}\n${dateWords(text).join(" ")}`;
+}
+
 /** Each character of a script without spaces becomes a word of its own, so that any part of a text can be found. */
-export function spaced(text: string): string {
+function spaced(text: string): string {
   return text.replace(EACH_UNSPACED, " $& ");
 }
 

@@ -125,8 +125,8 @@ async function ask({ status = 200, headers = {}, chunks, maxBytes = 1e6, history
       }
     },
   };
-  const post = async (_url: string, _headers: unknown, body: Uint8Array) => {
-    asked.sent = JSON.parse(Buffer.from(body).toString());
+  const post = async (_url: string, _headers: unknown, body: readonly Uint8Array[]) => {
+    asked.sent = JSON.parse(Buffer.concat(body).toString());
     return answer;
   };
   const wire = createChatWire("local", "m", compatibleQuirks("local"), { baseURL: "http://h", apiKey: "", post });

@@ -39,28 +39,27 @@ export function createChatReader(key: string): ChatReader {
     const parts: StreamPart[] = [];
     const thought = said.reasoning_content ?? said.reasoning;
     if (typeof thought === "string" && thought !== "") parts.push({ type: "reasoning-delta", id: "0", delta: thought });
-    for (const words of [textOf(said.content), textOf(said.refusal)]) {
-      if (words !== "") parts.push({ type: "text-delta", id: "0", delta: words });
-    }
-    if (Array.isArray(said.tool_calls)) for (const call of said.tool_calls) parts.push(...callDelta(record(call)));
+    addWords(textOf(said.content), parts);
+    addWords(textOf(said.refusal), parts);
+    if (Array.isArray(said.tool_calls)) for (const call of said.tool_calls) addCall(record(call), parts);
     return parts;
   }
 
-  function callDelta(said: Json): StreamPart[] {
+  function addCall(said: Json, parts: StreamPart[]): void {
     const fn = record(said.function);
     const call = openCall(said, typeof fn.name === "string" ? fn.name : "");
     const text = typeof fn.arguments === "string" ? fn.arguments : objectText(fn.arguments);
     call.text += text;
     call.extra ??= said.extra_content;
-    return text === "" ? [] : [{ type: "tool-input-delta", id: call.id, delta: text }];
+    if (text !== "") parts.push({ type: "tool-input-delta", id: call.id, delta: text });
   }
 
   /** Some servers leave out the index, some the id, some send the name late: a new id or name without index is a new call. */
   function openCall(said: Json, name: string): OpenCall {
     const id = typeof said.id === "string" ? said.id : "";
     const last = calls.length - 1;
-    const isNew = id === "" ? name !== "" && calls[last]?.name !== "" : calls.every((call) => call.id !== id);
-    const at = typeof said.index === "number" ? said.index : isNew || last < 0 ? last + 1 : last;
+    const isNew = () => (id === "" ? name !== "" && calls[last]?.name !== "" : calls.every((call) => call.id !== id));
+    const at = typeof said.index === "number" ? said.index : last < 0 || isNew() ? last + 1 : last;
     const call = calls[at] ?? { id, name: "", text: "", extra: undefined };
     calls[at] = call;
     if (call.id === "") call.id = id;
@@ -132,6 +131,10 @@ function textOf(content: unknown): string {
   return content
     .map((part) => record(part).text)
     .reduce<string>((all, text) => (typeof text === "string" ? all + text : all), "");
+}
+
+function addWords(words: string, parts: StreamPart[]): void {
+  if (words !== "") parts.push({ type: "text-delta", id: "0", delta: words });
 }
 
 function objectText(value: unknown): string {

@@ -24,28 +24,26 @@ export interface ChatServer {
 
 export function createChatWire(provider: string, model: string, quirks: Quirks, server: ChatServer): Wire {
   const writer = createPromptWriter(provider, quirks);
-  const said = new GrowingBody(messageText);
-  const toolTexts = new WeakMap<readonly ToolSpec[], string>();
+  const said = new GrowingBody(`{"model":${JSON.stringify(model)},"messages":[`, messageText);
+  const tails = new WeakMap<readonly ToolSpec[], Uint8Array>();
   const url = `${server.baseURL}/chat/completions`;
-  const head = `{"model":${JSON.stringify(model)},"messages":[`;
   const headers = {
     "content-type": "application/json",
     ...(server.apiKey !== "" && { authorization: `Bearer ${server.apiKey}` }),
   };
 
-  function toolsText(tools: readonly ToolSpec[]): string {
-    if (tools.length === 0) return "";
-    let text = toolTexts.get(tools);
-    if (text === undefined) {
-      text = `"tools":${JSON.stringify(tools.map(chatTool))},`;
-      toolTexts.set(tools, text);
+  function tailOf(tools: readonly ToolSpec[]): Uint8Array {
+    let tail = tails.get(tools);
+    if (tail === undefined) {
+      const list = tools.length > 0 ? `"tools":[${tools.map(toolText).join(",")}],` : "";
+      tail = sharedBytes(`],${list}"stream":true,"stream_options":{"include_usage":true}}`);
+      tails.set(tools, tail);
     }
-    return text;
+    return tail;
   }
 
-  function bodyOf({ system, history, tools }: ModelRequest): Uint8Array {
-    const tail = `],${toolsText(tools)}"stream":true,"stream_options":{"include_usage":true}}`;
-    return said.join(head, writer.write(system, history), tail);
+  function bodyOf({ system, history, tools }: ModelRequest): Uint8Array[] {
+    return [said.bytesOf(writer.write(system, history)), tailOf(tools)];
   }
 
   return {
@@ -137,8 +135,23 @@ function assistantMessage({ content }: Extract<LanguageModelV4Message, { role: "
   };
 }
 
-function chatTool({ name, description, parameters }: ToolSpec): object {
-  return { type: "function", function: { name, description, parameters } };
+/** A tool is made for everyone who has it, its schema once: so is its text. */
+const toolTexts = new WeakMap<object, { name: string; description: string; text: string }>();
+
+function toolText({ name, description, parameters }: ToolSpec): string {
+  const known = toolTexts.get(parameters);
+  if (known?.name === name && known.description === description) return known.text;
+  const text = JSON.stringify({ type: "function", function: { name, description, parameters } });
+  toolTexts.set(parameters, { name, description, text });
+  return text;
+}
+
+let lastShared = { text: "", bytes: Buffer.alloc(0) };
+
+/** People of one team have the same tools, and send the same bytes. */
+function sharedBytes(text: string): Uint8Array {
+  if (lastShared.text !== text) lastShared = { text, bytes: Buffer.from(text) };
+  return lastShared.bytes;
 }
 
 const LONGEST_EXPLANATION = 20_000;

@@ -1,28 +1,30 @@
 /**
- * The messages of a conversation as the bytes of a JSON list. A conversation only grows, so a turn adds what is new
- * behind what is there; where it does not (a summary, another conversation), the part that still holds is kept.
+ * The messages of a conversation as the bytes of a JSON list, behind a head that stays. A conversation only grows, so a
+ * turn adds what is new behind what is there; where it does not (a summary, another conversation), the part that still
+ * holds is kept.
  *
- * G1. `join` gives bytes of its own: what was handed out never changes.
+ * G1. What was handed out never changes, although it is not copied: nothing is written over bytes that somebody has.
  */
 export class GrowingBody<M extends object> {
   readonly #encode: (message: M) => string;
+  readonly #head: number;
   #messages: M[] = [];
   /** Where each message ends. */
   #ends: number[] = [];
-  #bytes = Buffer.allocUnsafe(16 * 1024);
+  #bytes: Buffer;
+  /** Bytes before this were handed out. */
+  #given = 0;
 
-  constructor(encode: (message: M) => string) {
+  constructor(head: string, encode: (message: M) => string) {
     this.#encode = encode;
+    this.#bytes = Buffer.allocUnsafe(16 * 1024);
+    this.#head = this.#add(head, 0);
   }
 
-  join(head: string, messages: readonly M[], tail: string): Uint8Array {
-    const length = this.#bring(messages);
-    const headBytes = Buffer.byteLength(head);
-    const body = Buffer.allocUnsafe(headBytes + length + Buffer.byteLength(tail));
-    body.write(head, 0);
-    this.#bytes.copy(body, headBytes, 0, length);
-    body.write(tail, headBytes + length);
-    return body;
+  bytesOf(messages: readonly M[]): Uint8Array {
+    const end = this.#bring(messages);
+    this.#given = Math.max(this.#given, end);
+    return this.#bytes.subarray(0, end);
   }
 
   #bring(messages: readonly M[]): number {
@@ -30,10 +32,10 @@ export class GrowingBody<M extends object> {
     while (same < this.#messages.length && this.#messages[same] === messages[same]) same++;
     this.#messages.length = same;
     this.#ends.length = same;
-    let end = this.#ends[same - 1] ?? 0;
-    for (const message of messages.slice(same)) {
-      const text = `${end > 0 ? "," : ""}${this.#encode(message)}`;
-      end = this.#add(text, end);
+    let end = this.#ends[same - 1] ?? this.#head;
+    for (let at = same; at < messages.length; at++) {
+      const message = messages[at] as M;
+      end = this.#add(`${at > 0 ? "," : ""}${this.#encode(message)}`, end);
       this.#messages.push(message);
       this.#ends.push(end);
     }
@@ -43,10 +45,11 @@ export class GrowingBody<M extends object> {
   #add(text: string, at: number): number {
     // Three bytes a UTF-16 unit are always enough.
     const needed = at + text.length * 3;
-    if (needed > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2));
+    if (needed > this.#bytes.length || at < this.#given) {
+      const larger = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * (at < this.#given ? 1 : 2)));
       this.#bytes.copy(larger, 0, 0, at);
       this.#bytes = larger;
+      this.#given = 0;
     }
     return at + this.#bytes.write(text, at);
   }

@@ -16,7 +16,7 @@ test("H2. when every kept connection was closed meanwhile, the request goes out 
     response.end("answer");
   });
   const ask = async () => {
-    const answer = await httpPost(server.url, {}, Buffer.from(""), never);
+    const answer = await httpPost(server.url, {}, [], never);
     await answer.read(() => true);
   };
   await Promise.all([ask(), ask()]);
@@ -30,7 +30,7 @@ test("an answer that nobody wants any more ends with its connection", async () =
     request.socket.on("close", () => closed.resolve());
     response.write("half");
   });
-  const answer = await httpPost(server.url, {}, Buffer.from(""), never);
+  const answer = await httpPost(server.url, {}, [], never);
   await answer.read(() => false);
   await closed.promise;
 });
@@ -47,12 +47,12 @@ test.each([
     begun.resolve(request.socket);
   });
   const stop = new AbortController();
-  const answer = await httpPost(server.url, {}, Buffer.from(""), stop.signal);
+  const answer = await httpPost(server.url, {}, [], stop.signal);
   if (how === "was stopped") stop.abort(new Error("stop"));
   else (await begun.promise).resetAndDestroy();
   await closed.promise;
   // Our end has heard of it too: whoever asks anew gets an answer.
-  await (await httpPost(server.url, {}, Buffer.from(""), never)).read(() => false);
+  await (await httpPost(server.url, {}, [], never)).read(() => false);
   await expect(answer.read(() => true)).rejects.toThrow(words);
 });
 
@@ -61,7 +61,7 @@ test("a header that comes more than once is heard whole", async () => {
     response.setHeader("set-cookie", ["a=1", "b=2"]);
     response.end();
   });
-  const answer = await httpPost(server.url, {}, Buffer.from(""), never);
+  const answer = await httpPost(server.url, {}, [], never);
   await answer.read(() => true);
   expect(answer.headers["set-cookie"]).toBe("a=1, b=2");
 });

@@ -1,5 +1,6 @@
-import { type IncomingMessage, request as requestPlain } from "node:http";
+import { type IncomingMessage, type RequestOptions, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
+import { urlToHttpOptions } from "node:url";
 
 /**
  * One POST and its answer, as bytes come. Node's own client: a turn through `fetch` costs 0.24 ms of CPU more, for
@@ -13,7 +14,8 @@ import { request as requestSecure } from "node:https";
 export type Post = (
   url: string,
   headers: Readonly<Record<string, string>>,
-  body: Uint8Array,
+  /** In parts, so that what is the same in every request need not be copied into each. */
+  body: readonly Uint8Array[],
   signal: AbortSignal,
 ) => Promise<Answer>;
 
@@ -39,30 +41,62 @@ class IdleConnectionClosed extends Error {}
 function send(
   url: string,
   headers: Readonly<Record<string, string>>,
-  body: Uint8Array,
+  body: readonly Uint8Array[],
   signal: AbortSignal,
   connection: "kept" | "new",
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const request = (url.startsWith("https:") ? requestSecure : requestPlain)(url, {
-    method: "POST",
-    headers: { ...headers, "content-length": body.byteLength },
-    signal,
+  const { host, options } = targetOf(url);
+  const length = body.reduce((sum, part) => sum + part.byteLength, 0);
+  const request = (url.startsWith("https:") ? requestSecure : requestPlain)({
+    ...options,
+    // As they go over the wire: a list is written out as it is, where each field of an object is set by itself.
+    headers: ["host", host, ...Object.entries(headers).flat(), "content-length", String(length)],
     ...(connection === "new" && { agent: false }),
   });
+  // Node's own `signal` option does the same with a stream's whole machinery, at a tenth of what a request costs.
+  const stop = () => request.destroy(new Error("The request was stopped.", { cause: signal.reason }));
+  signal.addEventListener("abort", stop);
+  request.once("close", () => signal.removeEventListener("abort", stop));
   request.once("response", resolve);
   request.once("error", (error) => {
     const closed = request.reusedSocket && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE");
     reject(closed && !signal.aborted ? new IdleConnectionClosed() : error);
   });
-  request.end(body);
+  for (const part of body) request.write(part);
+  request.end();
+  if (signal.aborted) stop();
   return promise;
+}
+
+interface Target {
+  host: string;
+  /** No more than is needed: each request is made of copies of them. */
+  options: RequestOptions;
+}
+
+const targets = new Map<string, Target>();
+const MOST_TARGETS = 100;
+
+/** Taken apart once: there are as many addresses as there are servers. */
+function targetOf(url: string): Target {
+  let target = targets.get(url);
+  if (target === undefined) {
+    if (targets.size >= MOST_TARGETS) targets.clear();
+    const parsed = new URL(url);
+    const { protocol, hostname, port, path, auth } = urlToHttpOptions(parsed);
+    target = { host: parsed.host, options: { protocol, hostname, port, path, ...(auth && { auth }), method: "POST" } };
+    targets.set(url, target);
+  }
+  return target;
 }
 
 function answerOf(message: IncomingMessage, signal: AbortSignal): Answer {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(message.headers))
+  for (const name in message.headers) {
+    const value = message.headers[name];
     headers[name] = Array.isArray(value) ? value.join(", ") : (value ?? "");
+  }
   return {
     status: message.statusCode ?? 0,
     statusText: message.statusMessage ?? "",

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { CallPart, Entry, ReplyEntry } from "../protocol/index.ts";
 import { createPromptWriter, HistoryBug } from "./prompt.ts";
@@ -61,6 +62,35 @@ test("a message is not taken for another that ends with the same words", () => {
   expect(writer.write("", [user("two"), last])).toEqual([
     { role: "user", content: [{ type: "text", text: "two\n\nlast" }] },
   ]);
+});
+
+test("whatever is added to a history or taken from it, it is written as by one who never saw it before", () => {
+  const step = fc.constantFrom<Entry[]>(
+    [user("words")],
+    [{ role: "summary", content: "before" }],
+    [{ role: "system", content: "not sent" }],
+    [reply("local/m", [{ type: "text", text: "ok" }])],
+    [reply("local/m", [call("a")]), result("a", "A")],
+  );
+  const turn = fc.tuple(fc.nat(8), fc.array(step, { maxLength: 4 }));
+  fc.assert(
+    fc.property(fc.array(turn, { maxLength: 8 }), (turns) => {
+      const lasting = createPromptWriter("local", compatibleQuirks("local"));
+      let steps: Entry[][] = [];
+      for (const [kept, more] of turns) {
+        steps = [...steps.slice(0, kept), ...more.map((each) => structuredClone(each))];
+        const fresh = createPromptWriter("local", compatibleQuirks("local"));
+        expect(lasting.write("s", steps.flat())).toEqual(fresh.write("s", steps.flat()));
+      }
+    }),
+  );
+});
+
+test("a history that could not be written leaves nothing behind", () => {
+  const asked = reply("local/m", [call("a")]);
+  expect(() => writer.write("", [user("one"), asked])).toThrow(HistoryBug);
+
+  expect(writer.write("", [user("two")])).toEqual([{ role: "user", content: [{ type: "text", text: "two" }] }]);
 });
 
 test.each([

@@ -42,6 +42,9 @@ export function createPromptWriter(provider: string, quirks: Quirks): PromptWrit
   const replies = new WeakMap<Entry, { message: AssistantMessage; calls: readonly CallPart[]; foreign: boolean }>();
   const results = new WeakMap<Entry, { reply: Entry; message: ToolMessage }>();
 
+  /** What was written last, and the messages it gave; each with the place in the history where it ends. */
+  const written: Entry[] = [];
+  const said: { message: LanguageModelV4Message; end: number }[] = [];
   let lastSystem: { system: string; message: SystemMessage } | undefined;
 
   function assistant(content: readonly Part[], foreign = false): AssistantMessage {
@@ -66,29 +69,42 @@ export function createPromptWriter(provider: string, quirks: Quirks): PromptWrit
   }
 
   function write(system: string, history: readonly Entry[]): LanguageModelV4Prompt {
-    const prompt: LanguageModelV4Prompt = [];
-    if (system !== "") prompt.push(systemMessage(system));
-    let at = 0;
+    let at = keepSame(history);
     while (at < history.length) {
       const entry = history[at];
       if (entry === undefined || entry.role === "system") {
         at++;
       } else if (entry.role === "assistant") {
         const { message, calls, foreign } = replyMessage(entry);
-        prompt.push(message);
         const end = at + 1 + calls.length;
-        if (calls.length > 0) prompt.push(resultMessage(entry, calls, history.slice(at + 1, end), foreign));
+        said.push({ message, end });
+        if (calls.length > 0)
+          said.push({ message: resultMessage(entry, calls, history.slice(at + 1, end), foreign), end });
         at = end;
       } else if (entry.role === "tool") {
         throw orphan(entry, at);
       } else {
         const end = endOfWords(history, at);
-        prompt.push(userMessage(history, at, end));
+        said.push({ message: userMessage(history, at, end), end });
         at = end;
       }
     }
+    for (let next = written.length; next < history.length; next++) written.push(history[next] as Entry);
+    const prompt: LanguageModelV4Prompt = said.map(({ message }) => message);
+    if (system !== "") prompt.unshift(systemMessage(system));
     if (quirks.cacheMark !== null) markPrefixes(prompt, { [quirks.key]: quirks.cacheMark });
     return prompt;
+  }
+
+  /** Forgets what is no longer so; returns from where on the history is to be written. */
+  function keepSame(history: readonly Entry[]): number {
+    let same = 0;
+    while (same < written.length && written[same] === history[same]) same++;
+    written.length = same;
+    // The last words may go on, and become one message with what follows.
+    if (isWords(history[same])) while (isWords(history[same - 1])) same--;
+    while ((said.at(-1)?.end ?? 0) > same) said.pop();
+    return said.at(-1)?.end ?? 0;
   }
 
   function userMessage(history: readonly Entry[], start: number, end: number): UserMessage {
@@ -187,8 +203,12 @@ function markPrefixes(prompt: LanguageModelV4Prompt, mark: SharedV4ProviderOptio
 
 function endOfWords(history: readonly Entry[], start: number): number {
   let end = start + 1;
-  while (history[end]?.role === "user" || history[end]?.role === "summary") end++;
+  while (isWords(history[end])) end++;
   return end;
+}
+
+function isWords(entry: Entry | undefined): boolean {
+  return entry?.role === "user" || entry?.role === "summary";
 }
 
 function wordsOf(entry: Entry): string {

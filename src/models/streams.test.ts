@@ -6,10 +6,13 @@ import { createTagReader, type TagPiece } from "./tag-reader.ts";
 
 // However the network cuts a stream, it says the same.
 
-test("server-sent events do not depend on where the bytes are cut", () => {
-  const text =
-    ': comment\r\nevent: x\r\ndata: {"a":"é€😀"}\r\n\r\ndata:two\ndata: lines\n\nid: 7\n\ndata: [DONE]\n\ndata: cut off';
+test.each([
+  ["from the beginning", ""],
+  ["behind a byte order mark", "\uFEFF"],
+])("server-sent events, %s, do not depend on where the bytes are cut", (_, mark) => {
+  const text = `${mark}data: one\n\n: comment\r\nevent: x\r\ndata: {"a":"x\uFEFFé€😀"}\r\n\r\ndata:two\ndata: lines\n\nid: 7\n\ndata: [DONE]\n\ndata: cut off`;
   const bytes = new TextEncoder().encode(text);
+  const everywhere = [...bytes.keys()];
 
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: bytes.length })), (cuts) => {
@@ -18,8 +21,9 @@ test("server-sent events do not depend on where the bytes are cut", () => {
       const borders = [0, ...cuts.sort((a, b) => a - b), bytes.length];
       for (let at = 1; at < borders.length; at++)
         reader.push(bytes.subarray(borders[at - 1], borders[at]), (data) => heard.push(data));
-      expect(heard).toEqual(['{"a":"é€😀"}', "two\nlines", "[DONE]"]);
+      expect(heard).toEqual(["one", '{"a":"x\uFEFFé€😀"}', "two\nlines", "[DONE]"]);
     }),
+    { examples: [[everywhere]] },
   );
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Entry, NO_USAGE, type ReplyEntry } from "../protocol/index.ts";
-import { contextTokens } from "./tokens.ts";
+import { contextTokens, estimateTokens, toolTokens } from "./tokens.ts";
 
 const words = (bytes: number): Entry => ({ role: "user", from: "human", content: "x".repeat(bytes) });
 const uncounted: ReplyEntry = {
@@ -27,4 +27,18 @@ test("a count from before a summary says nothing about what came after it, also 
   expect(contextTokens([summary], 50)).toBe(150);
   expect(contextTokens([summary, counted, words(400)], 50)).toBe(251);
   expect(contextTokens([summary, words(400), counted, uncounted, counted, words(400)], 50)).toBe(1_200);
+});
+
+test("tools take what their names, words and schemas take in a request, also where two share a schema", () => {
+  const parameters = { type: "object" };
+  const tools = [
+    { name: "look", description: "Looks.", parameters, guidance: "is in the prompt" },
+    { name: "listen", description: "Listens, and says what it heard.", parameters, guidance: "" },
+  ];
+  const sent = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  expect([toolTokens(tools), toolTokens(tools), toolTokens([])]).toEqual([
+    estimateTokens(JSON.stringify(sent)),
+    estimateTokens(JSON.stringify(sent)),
+    estimateTokens("[]"),
+  ]);
 });

@@ -1,4 +1,5 @@
 import type { Entry } from "../protocol/index.ts";
+import type { ToolSpec } from "./model.ts";
 
 /** The estimate errs within a quarter, so we compact a quarter before the end. */
 export const NEAR = 0.75;
@@ -28,6 +29,23 @@ export function entryTokens(entries: readonly Entry[]): number {
 
 export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+}
+
+const specSizes = new WeakMap<object, { name: string; description: string; bytes: number }>();
+
+/** What the tools take in a request. Each is measured once, whoever has it: its schema is made once. */
+export function toolTokens(tools: readonly ToolSpec[]): number {
+  const bytes = tools.reduce((sum, tool) => sum + specBytes(tool) + 1, 1);
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}
+
+/** Its guidance is in the prompt. */
+function specBytes({ name, description, parameters }: ToolSpec): number {
+  const known = specSizes.get(parameters);
+  if (known?.name === name && known.description === description) return known.bytes;
+  const bytes = Buffer.byteLength(JSON.stringify({ name, description, parameters }));
+  specSizes.set(parameters, { name, description, bytes });
+  return bytes;
 }
 
 export function bytesFor(tokens: number): number {

@@ -107,3 +107,28 @@ function completedBy(board: Board, run: RunId): Record<string, NodeId[]> {
 function idsOf(nodes: readonly { id: NodeId }[]): NodeId[] {
   return nodes.map((node) => node.id);
 }
+
+test("who ends a held node from outside does not release it: reopened, it still waits for that", () => {
+  const board = emptyBoard();
+  const work = {
+    ...{ run_id: "run-1" as const, inference: "multi" as const, refs: {}, deliverables: [], parent_node_id: null },
+    ...{ stage: 1, task: "Wait", dependencies: [], created_by: "coordinator", held: true as const },
+  };
+  const who = { node_id: "node-1", worker_id: "coordinator" } as const;
+  const facts: NewFact[] = [
+    { type: "node.created", data: { node_id: "node-1", ...work } },
+    { type: "node.failed", data: { ...who, outcome: { kind: "failed", error: "The run ended." } } },
+    { type: "node.reopened", data: { node_id: "node-1", reserved_for: null, why: "more_money" } },
+  ];
+  for (const [at, fact] of facts.entries())
+    applyToBoard(board, { seq: at + 1, agent_id: "agent-test", ts: at, ...fact } as Fact);
+  expect([board.nodes["node-1"]?.held, readyNodes(board)]).toEqual([true, []]);
+  applyToBoard(board, {
+    seq: 4,
+    agent_id: "agent-test",
+    ts: 4,
+    type: "node.released",
+    data: { node_id: "node-1" },
+  } as Fact);
+  expect(idsOf(readyNodes(board))).toEqual(["node-1"]);
+});

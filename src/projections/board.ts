@@ -128,10 +128,11 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
     }
     case "node.failed": {
       const { outcome } = fact.data;
-      return { ...base, ...endedIn(node, fact), status: "failed", outcome };
+      // Whoever ends it from outside does not release it: reopened, it still waits for that.
+      return { ...base, ...held, ...endedIn(node, fact), status: "failed", outcome };
     }
     case "node.reopened":
-      return { ...base, status: "pending", reserved_for: fact.data.reserved_for, reopened: true };
+      return { ...base, ...held, status: "pending", reserved_for: fact.data.reserved_for, reopened: true };
     default:
       return undefined;
   }

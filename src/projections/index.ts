@@ -7,6 +7,7 @@ export * from "./insights.ts";
 export * from "./letters.ts";
 export * from "./lineage.ts";
 export * from "./outbox.ts";
+export * from "./outside.ts";
 export * from "./questions.ts";
 export * from "./roster.ts";
 export * from "./shares.ts";

@@ -5,6 +5,7 @@ import { applyToBoard, type Board, emptyBoard } from "./board.ts";
 import { applyToInsights, emptyInsights, type Insights } from "./insights.ts";
 import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
 import { applyToOutbox, emptyOutbox, type Outbox } from "./outbox.ts";
+import { applyToOutside, noneOutside, type Outside } from "./outside.ts";
 import { applyToQuestions, emptyQuestions, type Questions } from "./questions.ts";
 import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
@@ -31,9 +32,11 @@ export interface Situation {
   spending: Spending;
   attention: Attention;
   triggers: Triggers;
+  /** Programs that think for themselves. */
+  outside: Outside;
 }
 
-export const SITUATION_VERSION = 13;
+export const SITUATION_VERSION = 14;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -52,6 +55,7 @@ export function begin(first: Fact): Situation {
     spending: emptySpending(),
     attention: bornAwake(first),
     triggers: noTriggers(),
+    outside: noneOutside(),
   };
 }
 
@@ -71,6 +75,7 @@ export function apply(now: Situation, fact: Fact): void {
   applyToSpending(now.spending, fact);
   applyToAttention(now.attention, fact);
   applyToTriggers(now.triggers, fact, now.agent.run?.trigger ?? null);
+  applyToOutside(now.outside, fact);
   if (isAtWork(now.agent.status)) now.agent.status = isAsking(now.questions) ? "waiting_for_human" : "working";
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { cycleSecondsSchema } from "./config.ts";
 import { storedEntrySchema } from "./entry.ts";
 import { factTypes, publishedFileSchema } from "./fact.ts";
 import { nodeIdSchema } from "./ids.ts";
@@ -53,7 +54,13 @@ export const agentStatusSchema = z.enum([
 
 export const createAgentSchema = z.strictObject({
   goal: words,
-  name: z.string().trim().min(1).max(80).optional(),
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(80)
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u, "it must be one line of plain characters")
+    .optional(),
   /** `provider/model`; chosen by config and keys if left out. */
   model: modelName.optional(),
   worker_model: modelName.optional(),
@@ -62,7 +69,7 @@ export const createAgentSchema = z.strictObject({
   tools: z.array(z.string().min(1).max(60)).max(100).optional(),
   budget_usd: z.number().positive().optional(),
   budget_tokens: z.int().positive().optional(),
-  cycle_seconds: z.number().min(1).optional(),
+  cycle_seconds: cycleSecondsSchema.optional(),
   /** A folder of the server's machine that the team may read, as an absolute path. */
   project: z.string().min(1).max(4096).optional(),
 });
@@ -269,6 +276,8 @@ export const filesPageSchema = z.object({
   path: z.string(),
   entries: z.array(listedFileSchema),
   next_after: z.string().nullable(),
+  /** This is the last page, and there are more files than are listed: ask for a folder below. */
+  truncated: z.boolean(),
 });
 
 export const memorySearchSchema = z.strictObject({
@@ -276,7 +285,16 @@ export const memorySearchSchema = z.strictObject({
   limit: z.int().min(1).max(100).optional(),
 });
 export const memoryFoundSchema = z.object({
-  results: z.array(z.object({ path: z.string(), headings: z.array(z.string()), text: z.string(), score: z.number() })),
+  results: z.array(
+    z.object({
+      path: z.string(),
+      headings: z.array(z.string()),
+      from_line: z.int(),
+      to_line: z.int(),
+      text: z.string(),
+      score: z.number(),
+    }),
+  ),
 });
 
 export const createTriggerSchema = z.strictObject({

@@ -92,6 +92,10 @@ export const mcpServerSchema = z.union([
 export type McpServerConfig = z.infer<typeof mcpServerSchema>;
 
 const nameSchema = z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, "expected a short name: a-z, 0-9, - and _");
+export const cycleSecondsSchema = z
+  .number()
+  .min(1)
+  .max(366 * 86_400);
 
 /** `AGIRAPH_HOME/config.json`. Flags and the environment stand before it. */
 export const configSchema = z.strictObject({
@@ -100,11 +104,7 @@ export const configSchema = z.strictObject({
   budget_usd: z.number().positive().optional(),
   budget_tokens: z.int().positive().optional(),
   /** How long an infinite agent sleeps between its cycles; an hour if left out. */
-  cycle_seconds: z
-    .number()
-    .min(1)
-    .max(366 * 86_400)
-    .optional(),
+  cycle_seconds: cycleSecondsSchema.optional(),
   /** Every stage that was reconvened waits for a person: `agiraph resume` approves. */
   approve_stages: z.boolean().optional(),
   max_concurrent: z.int().min(1).max(1000).optional(),

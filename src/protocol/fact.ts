@@ -19,6 +19,14 @@ const unheard = { unheard: z.array(nodeIdSchema).optional() };
 /** Who acts, and on which node; the coordinator acts on none. */
 const actor = { worker_id: workerIdSchema, node_id: nodeIdSchema.nullable() };
 
+/** Of a budget: money or tokens. */
+const spent = z.object({
+  spent_usd: z.number(),
+  budget_usd: z.number().optional(),
+  spent_tokens: z.int().optional(),
+  budget_tokens: z.int().optional(),
+});
+
 /** How far a stage may go, and when it is done (seed 002 §3.2). */
 export const contractSchema = z.object({
   max_iterations_per_node: z.int().positive(),
@@ -155,6 +163,10 @@ export const factData = {
     until_ts: z.number().optional(),
   }),
   "worker.stopped": z.object(worker),
+  /** A program has begun to work on it; by this id it can be taken up again after a restart. */
+  "worker.session": z.object({ ...worker, ...node, session_id: z.string() }),
+  /** A person lets it use this tool from now on without being asked. */
+  "worker.permitted": z.object({ ...worker, tool: z.string() }),
   "worker.checkpointed": z.object({ ...actor, summary: z.string(), call_id: z.string().optional() }),
 
   "message.sent": z.object({
@@ -215,6 +227,15 @@ export const factData = {
   "channel.closed": z.object({ channel: z.string() }),
   /** The other side has taken it. `of` is a question's, message's or run's id; `fact` is the number of the fact that said it. */
   "channel.delivered": z.object({ channel: z.string(), of: z.string(), fact: z.int().positive() }),
+  /** It did not go out, and is tried again. */
+  "channel.delayed": z.object({
+    channel: z.string(),
+    of: z.string(),
+    fact: z.int().positive(),
+    why: z.string(),
+    attempts: z.int().positive(),
+    retry_in_ms: z.int().nonnegative(),
+  }),
   /** It will not be tried again. */
   "channel.failed": z.object({
     channel: z.string(),
@@ -256,6 +277,9 @@ export const factData = {
     gist: z.string(),
   }),
 
+  /** A server of `mcp_servers` is not there: its tools are missing, everything else goes on. */
+  "mcp.failed": z.object({ ...actor, server: z.string(), why: z.string() }),
+
   ...triggerFacts,
 
   /** The human allows more, or less; null is no limit, and what is absent stays as it is. */
@@ -263,14 +287,9 @@ export const factData = {
     budget_usd: z.number().positive().nullable().optional(),
     budget_tokens: z.int().positive().optional(),
   }),
-  "budget.warned": z.object({ spent_usd: z.number(), budget_usd: z.number() }),
-  /** Money or tokens, whichever it was. */
-  "budget.exceeded": z.object({
-    spent_usd: z.number(),
-    budget_usd: z.number().optional(),
-    spent_tokens: z.int().optional(),
-    budget_tokens: z.int().optional(),
-  }),
+  /** Most of it is spent: money or tokens, whichever it was. */
+  "budget.warned": spent,
+  "budget.exceeded": spent,
 
   "process.started": z.object({ ...actor, pid: z.int(), command: z.string(), sandbox: z.string() }),
   "process.exited": z.object({ ...actor, pid: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),

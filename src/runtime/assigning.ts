@@ -32,14 +32,20 @@ const WAKES_THE_SCHEDULER = new Set<Fact["type"]>([
 export class Assigning {
   readonly #ports: AssigningPorts;
   #isUnderWay = false;
+  #isDue = false;
 
   constructor(ports: AssigningPorts) {
     this.#ports = ports;
   }
 
   note(fact: Fact): void {
+    if (this.#isDue || !WAKES_THE_SCHEDULER.has(fact.type)) return;
+    this.#isDue = true;
     // Not before all facts of the same append are known: a node and whom it is reserved for, an end and who is free.
-    if (WAKES_THE_SCHEDULER.has(fact.type)) queueMicrotask(() => this.goOn());
+    queueMicrotask(() => {
+      this.#isDue = false;
+      this.goOn();
+    });
   }
 
   goOn(): void {

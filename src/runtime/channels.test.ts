@@ -101,6 +101,14 @@ test("what fails is tried again, ever more rarely, with the same delivery id and
     true,
     true,
   ]);
+  const why = ["it answered 500", expect.stringMatching(/could not be reached/), "it answered 408", "it answered 503"];
+  expect(channelFacts(await team.facts()).slice(1)).toEqual([
+    ...why.map((each, at) => [
+      "channel.delayed",
+      { channel: "pager", of: "run-1", fact: expect.any(Number), why: each, attempts: at + 1, retry_in_ms: waits[at] },
+    ]),
+    ["channel.delivered", { channel: "pager", of: "run-1", fact: expect.any(Number) }],
+  ]);
   const headers = receiver.received.map((post) => post.headers);
   expect(new Set(headers.map((each) => each["x-agiraph-delivery"])).size).toBe(1);
   expect(new Set(headers.map((each) => each["x-agiraph-signature"])).size).toBe(5);

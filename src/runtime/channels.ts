@@ -50,7 +50,8 @@ const PATIENCE_MS = 24 * 60 * 60_000;
  *     made again after a restart, under the same id. At least once, never silently not.
  * P2. Each channel carries one thing at a time, in the order it was said; channels do not wait for each other.
  * P3. What failed is tried again, ever more rarely and never before the other side asked for it; after a day, or when
- *     the other side says it will never take it, it is given up with a fact, and the next one has its turn.
+ *     the other side says it will never take it, it is given up with a fact, and the next one has its turn. Each try
+ *     that failed is a fact too.
  * P4. Nobody waits for the postman but `close`, and that not for long.
  */
 export class Postman {
@@ -117,13 +118,22 @@ export class Postman {
         failures = sent.kind === "failed" ? failures + 1 : 0;
         const wait = sent.kind === "failed" ? this.#waitAfter(sent, failures) : 0;
         const until = Math.max(begun, next.ts * 1000) + PATIENCE_MS;
-        if (sent.kind !== "failed" || clock.now() + wait > until)
-          await this.#record(factOf(channel.name, next, sent, attempts));
+        const isOver = sent.kind !== "failed" || clock.now() + wait > until;
+        if (isOver) await this.#record(factOf(channel.name, next, sent, attempts));
+        else await this.#noteDelay(channel.name, next, sent.why, attempts, wait);
         if (wait > 0) await clock.sleep(wait, this.#closing.signal);
       }
     } catch {
       // Closing; or a log that cannot be kept, of which whoever appends next tells. The outbox keeps the rest.
     }
+  }
+
+  /** Only to be known: where there is no room for it, nothing is lost but the note. */
+  async #noteDelay(channel: string, { of, fact }: Outgoing, why: string, attempts: number, wait: number) {
+    const data = { channel, of, fact, why, attempts, retry_in_ms: Math.round(wait) };
+    await this.#ports.log.append({ facts: [{ type: "channel.delayed", data }] }).durable.catch((error: unknown) => {
+      if (!isForWantOfRoom(error)) throw error;
+    });
   }
 
   /** What has left has left: on a full disk it is not sent again, but recorded when there is room. */

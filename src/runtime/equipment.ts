@@ -1,6 +1,9 @@
 import { join } from "node:path";
+import type { McpServers } from "../mcp/client.ts";
 import { createEmbeddingModel, type EmbeddingModel } from "../models/embeddings.ts";
 import type { Model } from "../models/model.ts";
+import type { Clock } from "../protocol/clock.ts";
+import type { McpServerConfig } from "../protocol/config.ts";
 import type { NewFact } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
 import type { Scope } from "../store/scope.ts";
@@ -11,16 +14,23 @@ import { webFetchTool } from "../tools/web-fetch.ts";
 import { webSearchTool } from "../tools/web-search.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
 import { memoryTools } from "../workers/memories.ts";
+import { systemClock } from "./clock.ts";
+import { idOf } from "./names.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 
 export interface Equipment {
   tools(scope: Scope, actor: Actor, model: Model, record: Recorder): Tool[];
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
+  /** The one sandbox of the house, opened by whoever needs it first. */
+  sandbox(): Promise<Sandbox>;
   check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
+  /** What other people's servers give to this actor. One that is not there is on record, once until it was there. */
+  foreignTools(actor: Actor, record: Recorder): Promise<() => readonly Tool[]>;
+  close(): Promise<void>;
 }
 
 /** The hands of everyone in the house: files, shell and web, each bound to what its owner may touch. */
-export function equip({ env, config }: Settings): Equipment {
+export function equip({ env, config }: Settings, clock: Pick<Clock, "now"> = systemClock): Equipment {
   const embedder = embedderOf({ env, config });
   // Loading and proving a sandbox takes a moment and not every team needs one, so it is opened by the first command.
   let opening: Promise<Sandbox> | undefined;
@@ -43,12 +53,49 @@ export function equip({ env, config }: Settings): Equipment {
   ];
   return {
     tools,
+    sandbox,
+    ...foreignEquipment({ env, config }, clock),
     async check(command, scope, signal) {
       const tool = shellTool({ sandbox, binds: () => scope.binds(), env: { SCRATCH: scope.cwd } });
       const output = await tool.run({ command }, signal);
       if (typeof output === "string" || output.ok !== false) return null;
       return output.content;
     },
+  };
+}
+
+/** Servers are for everyone in the house, and opened with the first who gets one. */
+function foreignEquipment(
+  { env, config }: Pick<Settings, "env" | "config">,
+  { now }: Pick<Clock, "now">,
+): Pick<Equipment, "foreignTools" | "close"> {
+  const { mcp_servers } = config;
+  if (!mcp_servers || Object.keys(mcp_servers).length === 0)
+    return { foreignTools: async () => () => [], close: async () => {} };
+  let opening: Promise<McpServers> | undefined;
+  const open = () =>
+    (opening ??= import("../mcp/client.ts").then(({ McpServers }) => new McpServers(mcp_servers, { env, now })));
+  const onRecord = new Set<string>();
+  return {
+    async foreignTools(actor, { log }) {
+      const isGiven = ({ workers }: McpServerConfig) => !workers || workers.map(idOf).includes(actor.worker_id);
+      if (!Object.values(mcp_servers).some(isGiven)) return () => [];
+      const { tools, broken } = await (await open()).open(isGiven);
+      const keyOf = (server: string) => JSON.stringify([log.id, server]);
+      const why = new Map(broken.map((found) => [found.server, found.why]));
+      for (const [server, entry] of Object.entries(mcp_servers))
+        if (isGiven(entry) && !why.has(server)) onRecord.delete(keyOf(server));
+      const facts = broken
+        .filter(({ server }) => !onRecord.has(keyOf(server)))
+        .map(({ server, why }): NewFact => {
+          onRecord.add(keyOf(server));
+          const { worker_id, node_id } = actor;
+          return { type: "mcp.failed", data: { worker_id, node_id, server, why } };
+        });
+      if (facts.length > 0) await log.append({ facts }).durable;
+      return tools;
+    },
+    close: async () => (await opening)?.close(),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { WorkerId } from "../protocol/index.ts";
+import { idOf } from "./names.ts";
 
 /** Names for workers nobody named, in the order they are hired. */
 export const NAMES = `
@@ -26,8 +27,4 @@ export function fullName(taken: ReadonlySet<WorkerId>): string {
       if (first !== undefined) return `${first} ${last}`;
     }
   }
-}
-
-export function idOf(name: string): WorkerId {
-  return name.toLowerCase().replaceAll(" ", "-");
 }

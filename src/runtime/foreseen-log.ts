@@ -40,9 +40,10 @@ export function foreseen(
       return appended;
     },
     follow: (after, signal) => log.follow(after, signal),
-    subscribe: (listener) => log.subscribe(listener),
+    subscribe: (listener, of) => log.subscribe(listener, of),
     read: async (range) => recent.read(range) ?? log.read(range),
     conversation: (file) => log.conversation(file),
+    entriesBefore: (file, limit, before) => log.entriesBefore(file, limit, before),
     snapshot: (name, version) => log.snapshot(name, version),
     saveSnapshot: (name, version, seq, state) => log.saveSnapshot(name, version, seq, state),
     close: () => log.close(),

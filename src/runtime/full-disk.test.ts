@@ -1,3 +1,5 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Disk } from "../store/disk.ts";
 import { nodeDisk } from "../store/node-disk.ts";
@@ -44,10 +46,37 @@ test("whoever stopped for want of room can be stopped for good, and stays so", a
   expect([agent.now.agent.status, agent.isWorking]).toEqual(["stopped", false]);
 });
 
+test("an agent that found no room is not there, and leaves nothing behind", async () => {
+  const { agent, disk, runtime } = await asking();
+  disk.isFull = true;
+  await expect(runtime.create({ goal: "Another", model: "scripted/coordinator" })).rejects.toThrow("No space left");
+  expect(await readdir(join(runtime.store.root, "agents"))).toEqual([agent.log.id]);
+  disk.isFull = false;
+  expect((await runtime.create({ goal: "Another", model: "scripted/coordinator" })).now.agent.created.name).toBe(
+    "another",
+  );
+  await runtime.close();
+  expect(runtime.store.trouble).toMatchObject({ message: expect.stringContaining("was closed") });
+});
+
+test("where no file can be opened what is said is refused; when one can, everybody goes on", async () => {
+  const { agent, disk, runtime } = await asking();
+  disk.isOutOfFiles = true;
+  const refused = await runtime.create({ goal: "Another", model: "scripted/coordinator" }).catch((error) => error);
+  expect(refused).toMatchObject({ name: "TooManyFilesError", message: expect.stringContaining("ulimit -n") });
+  // Its own file was closed for the other's.
+  await expect(agent.send("Make it a light one.")).rejects.toThrow("Too many files are open");
+  expect(runtime.trouble).toBe(undefined);
+  disk.isOutOfFiles = false;
+  await until(agent, () => agent.isWorking);
+  expect(await agent.respond("Blue.")).toBe("Answered.");
+  await until(agent, (now) => now.agent.status === "completed");
+});
+
 /** An agent that waits for an answer, on a disk that can be full. */
 async function asking() {
   const home = await temporaryHome();
-  const disk = { isFull: false };
+  const disk = { isFull: false, isOutOfFiles: false };
   const store = await openStore({ root: home.path, clock: systemClock, disk: fillable(disk) });
   const coordinator = script(
     call("ask_human", { question: "Which colour?" }),
@@ -64,12 +93,14 @@ async function asking() {
   return { agent, disk, runtime };
 }
 
-function fillable(state: { isFull: boolean }): Disk {
+function fillable(state: { isFull: boolean; isOutOfFiles: boolean }): Disk {
+  const noFile = () => Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
   const full = () => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
   return {
     ...nodeDisk,
     room: () => (state.isFull ? 0 : Number.POSITIVE_INFINITY),
     open(path, how) {
+      if (state.isOutOfFiles && how !== "read") throw noFile();
       const file = nodeDisk.open(path, how);
       if (how !== "journal") return file;
       const writeThrough = file.writeThrough.bind(file);

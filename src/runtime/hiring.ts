@@ -1,11 +1,13 @@
 import { COORDINATOR, HUMAN, type NewFact } from "../protocol/index.ts";
-import { idOf } from "./people.ts";
+import { hiredAs } from "../workers/outside/programs.ts";
+import { idOf } from "./names.ts";
 import type { TeamPorts } from "./team-ports.ts";
 
 interface Candidate {
   name: string;
   identity: string;
   model?: string | undefined;
+  program?: string | undefined;
   tools?: string[] | undefined;
   memory?: string;
 }
@@ -15,20 +17,21 @@ type Taken = "may stay" | "is wrong";
 
 /** Why one of them cannot be hired: their name or model, or that a budget could not be kept with it. */
 export async function problemHiring(
-  people: readonly { name: string; model?: string | undefined }[],
+  people: readonly Pick<Candidate, "name" | "model" | "program">[],
   taken: Taken,
   ports: TeamPorts,
 ): Promise<string | undefined> {
   const problem = () => {
-    for (const { name, model } of people) {
-      const found = problemWith(name, model, taken, ports);
+    for (const person of people) {
+      const found = problemWith(person, taken, ports);
       if (found !== undefined) return found;
     }
     return undefined;
   };
   if (problem() === undefined && ports.soon().agent.created.budget_usd !== null) {
     try {
-      await ports.checkPrices(...people.map(({ model }) => model));
+      // What a program chooses to think with it knows itself, and it says what it has cost.
+      await ports.checkPrices(...people.filter(({ program }) => !program).map(({ model }) => model));
     } catch (error) {
       return messageOf(error);
     }
@@ -36,16 +39,16 @@ export async function problemHiring(
   return problem();
 }
 
-export function spawned({ name, identity, model, tools, memory }: Candidate, { run, soon }: TeamPorts): NewFact {
-  const { worker_model } = soon().agent.created;
+export function spawned(candidate: Candidate, { run, soon, outside }: TeamPorts): NewFact {
+  const { name, identity, model, program, tools, memory } = candidate;
+  const usual = program === undefined ? soon().agent.created.worker_model : "";
   return {
     type: "worker.spawned",
     data: {
       run_id: run,
       worker_id: idOf(name),
       name,
-      kind: "harnessed",
-      model: model ?? worker_model,
+      ...hiredAs({ program, model: model ?? usual }, (named) => outside.program(named).kind),
       ...(identity && { identity }),
       ...(memory && { memory }),
       ...(tools && { tools }),
@@ -53,7 +56,11 @@ export function spawned({ name, identity, model, tools, memory }: Candidate, { r
   };
 }
 
-function problemWith(name: string, model: string | undefined, taken: Taken, ports: TeamPorts): string | undefined {
+function problemWith(
+  { name, model, program }: Pick<Candidate, "name" | "model" | "program">,
+  taken: Taken,
+  ports: TeamPorts,
+): string | undefined {
   const id = idOf(name);
   if (id === COORDINATOR || id === HUMAN || id in {}) return `${name} is taken.`;
   const there = ports.soon().roster[id];
@@ -61,9 +68,12 @@ function problemWith(name: string, model: string | undefined, taken: Taken, port
   if (there && isHere && (taken === "is wrong" || there.status === "retired")) {
     return `${name} is taken${there.status === "retired" ? " (retired)" : ""}; names are unique in a run.`;
   }
-  if (model === undefined) return undefined;
+  if (there && isHere && program !== undefined && there.spawned.program !== program)
+    return `${name} is ${there.spawned.program ?? "no program"}, and stays so; hire somebody else for ${program}.`;
   try {
-    ports.checkModel(model);
+    if (program !== undefined) ports.outside.program(program);
+    // Whatever name the program has for its models.
+    else if (model !== undefined) ports.checkModel(model);
     return undefined;
   } catch (error) {
     return messageOf(error);

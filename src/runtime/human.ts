@@ -1,7 +1,7 @@
 import { isAtWork, type Question, type Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact } from "../protocol/index.ts";
 import { HumanRefusal } from "./human-refusal.ts";
-import { idOf } from "./people.ts";
+import { idOf } from "./names.ts";
 
 export { HumanRefusal, LONGEST_WORDS } from "./human-refusal.ts";
 

@@ -1,6 +1,6 @@
 import { ancestorsOf, type NodeState, type WorkerState } from "../projections/index.ts";
 import { COORDINATOR, HUMAN } from "../protocol/index.ts";
-import { idOf } from "./people.ts";
+import { idOf } from "./names.ts";
 import type { TeamPorts } from "./team-ports.ts";
 
 /** Those in a run who can be given work or written to, by the words people have for them. */

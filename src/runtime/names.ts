@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { AgentId } from "../protocol/index.ts";
 
 const LETTERS = "abcdefghjkmnpqrstvwxyz23456789";
@@ -18,6 +19,19 @@ export function nameFrom(goal: string): string {
   return (telling.length > 0 ? telling : words).slice(0, 4).join("-").slice(0, 40) || "agent";
 }
 
+/** The name, or the first of its numbered kind, that nobody has. */
+export function nameBeside(name: string, isTaken: (name: string) => boolean): string {
+  if (!isTaken(name)) return name;
+  for (let number = 2; ; number++) if (!isTaken(`${name}-${number}`)) return `${name}-${number}`;
+}
+
 const DULL = new Set(
   "a an and are at by for from in into is it of on or please that the their then this to what which with".split(" "),
 );
+
+/** Folders and files are named by it, so it is plain; a name in another script is known by its hash. */
+export function idOf(name: string): string {
+  const folded = name.trim().toLowerCase().normalize("NFKD");
+  const plain = folded.replace(/[^a-z0-9*]+/g, "-").replace(/^-+|-+$/g, "");
+  return plain || `worker-${createHash("sha256").update(folded).digest("hex").slice(0, 8)}`;
+}

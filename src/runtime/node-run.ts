@@ -26,9 +26,11 @@ import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
 import { writeHistory, writeRefs } from "../store/run-files.ts";
 import type { Batch } from "../store/store.ts";
 import { workOnNode } from "../workers/harnessed.ts";
+import { workOutside } from "../workers/outside/work-outside.ts";
 import { pastOf, wordsOn } from "../workers/past.ts";
 import { BudgetExhausted } from "../workers/purse.ts";
 import type { Colleagues, Workplace } from "../workers/workplace.ts";
+import { forwardedMail } from "./forwarded-mail.ts";
 import { pinnedRefs } from "./pinned-refs.ts";
 import { cannotWork, ringAfter } from "./working-time.ts";
 
@@ -69,8 +71,9 @@ export async function runNode(
   await writeStatus(dir, "running", `By ${worker.spawned.name}.`).catch(() => {});
 
   async function prepare(): Promise<void> {
-    await createWorkerFolder(home, { name, identity, memory });
-    if (node.status === "assigned") await writeIdentity(home, identity);
+    const added = await createWorkerFolder(home, { name, identity, memory });
+    // A brief that was given since then replaces the one before.
+    if (node.status === "assigned" && !added.has("identity.md")) await writeIdentity(home, identity);
     if (node.status === "assigned" && node.reopened) await reopenPublish(dir);
     // A publish that was prepared but never recorded has left the files read-only.
     if (node.status === "running") await undoPublish(dir);
@@ -97,7 +100,8 @@ export async function runNode(
   const facts = [
     ...endingOf(who, outcome, unheardChildren(node.id, heard, soon())),
     ...givenUp(node.id, outcome, soon()),
-    ...forwardedMail(who, outcome, soon()),
+    // Who is stopped goes on later, and reads it then.
+    ...(outcome.kind === "stopped" ? [] : forwardedMail(soon(), (reader) => reader === who.worker_id)),
   ];
   await log.append({ facts }).durable;
   const { status } = now().board.nodes[node.id] ?? node;
@@ -133,12 +137,13 @@ async function oneTry(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const bounded = contract ? { ...place, maxTurns: Math.min(place.maxTurns, contract.max_iterations_per_node) } : place;
-  if (!contract) return workOnNode(node, worker, team, bounded, signal);
+  const work = worker.spawned.kind === "harnessed" ? workOnNode : workOutside;
+  if (!contract) return work(node, worker, team, bounded, signal);
   const over = new AbortController();
   const resting = () => cannotWork(worker.id, node.spec.run_id, place.now());
   const stop = ringAfter(contract.timeout_seconds * 1000, resting, place, () => over.abort(new Error("out of time")));
   try {
-    const outcome = await workOnNode(node, worker, team, bounded, AbortSignal.any([signal, over.signal]));
+    const outcome = await work(node, worker, team, bounded, AbortSignal.any([signal, over.signal]));
     const late = outcome.kind === "stopped" && over.signal.aborted && !signal.aborted;
     return late ? { kind: "abandoned", error: `Not done within ${contract.timeout_seconds} s.` } : outcome;
   } finally {
@@ -214,14 +219,6 @@ function givenUp(failed: NodeId, outcome: Outcome, { board }: Situation): NewFac
       outcome: { kind: "abandoned", error: `It builds on ${cause}, which failed.` },
     },
   }));
-}
-
-/** Someone who has finished would not look any more: what they have not read, the coordinator reads. */
-function forwardedMail(who: Who, outcome: Outcome, now: Situation): NewFact[] {
-  if (outcome.kind === "stopped") return [];
-  return Object.values(now.letters.queued)
-    .filter((letter) => letter.reader === who.worker_id)
-    .map((letter) => ({ type: "message.forwarded", data: { message_id: letter.id, to: "coordinator" } }));
 }
 
 /** For whoever takes it up: what was asked, said and done, to the end. */

@@ -1,5 +1,6 @@
 import { createCatalog } from "../models/catalog.ts";
 import type { Clock } from "../protocol/clock.ts";
+import type { AgentId } from "../protocol/index.ts";
 import { codeOf } from "../store/disk.ts";
 import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
@@ -7,6 +8,7 @@ import type { Store } from "../store/store.ts";
 import { channelsOf } from "./channels.ts";
 import { systemClock } from "./clock.ts";
 import { equip } from "./equipment.ts";
+import { outsidePlace } from "./outside.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 import { startTelemetry, tracesUrl } from "./telemetry.ts";
@@ -20,20 +22,24 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   const catalog =
     instead.catalog ??
     createCatalog({ env: settings.env, config: settings.config, sleep: clock.sleep, now: clock.now, random });
-  const { tools, check } = equip(settings);
+  const { tools, foreignTools, check, sandbox, close } = equip(settings, clock);
   const runtime = new Runtime(settings, {
     store,
     catalog,
     clock,
     random,
     tools,
+    foreignTools,
     check,
+    outside: outsidePlace(settings, { sandbox, clock, price: (model, usage) => catalog.cost(model, usage) }),
     pid: process.pid,
     callbacks: {},
     ...instead,
   });
+  if (settings.config.mcp_servers) runtime.attach({ hear: () => {}, close });
   const traces = tracesUrl(settings.env);
-  if (traces) runtime.attach(await startTelemetry(traces, settings.env, clock.now));
+  const nameOf = (id: AgentId) => runtime.opened(id)?.now.agent.created.name;
+  if (traces) runtime.attach(await startTelemetry(traces, settings.env, { now: clock.now, nameOf }));
   return runtime;
 }
 

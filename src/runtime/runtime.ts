@@ -5,8 +5,9 @@ import type { Clock } from "../protocol/clock.ts";
 import { type AgentId, type Fact, type FactOf, NO_USAGE } from "../protocol/index.ts";
 import { isForWantOfRoom } from "../store/disk.ts";
 import { DiskFullError } from "../store/errors.ts";
-import { createAgentFolder } from "../store/node-folder.ts";
+import { createAgentFolder, removeAgentFolder } from "../store/node-folder.ts";
 import type { AgentLog, Store } from "../store/store.ts";
+import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
 import { promptsOf } from "../workers/prompt.ts";
 import { Agent } from "./agent.ts";
 import { Caretaker, ENOUGH_ROOM } from "./caretaker.ts";
@@ -14,7 +15,7 @@ import { channelsOf, type OpenChannel } from "./channels.ts";
 import { type ControlRequest, listenForControl, NotHere } from "./control.ts";
 import { controlPath } from "./control-path.ts";
 import type { House } from "./house.ts";
-import { nameFrom, newAgentId } from "./names.ts";
+import { nameBeside, nameFrom, newAgentId } from "./names.ts";
 import { OpenAgents } from "./open-agents.ts";
 import type { Settings } from "./settings.ts";
 import { agreedContract, TEAM_LIMITS } from "./team-limits.ts";
@@ -43,7 +44,9 @@ export interface RuntimePorts {
   clock: Clock;
   random(): number;
   tools: House["tools"];
+  foreignTools: House["foreignTools"];
   check: House["check"];
+  outside: House["outside"];
   pid: number;
   /** What triggers may have called, by name. */
   callbacks: Callbacks;
@@ -65,6 +68,8 @@ export class Runtime {
   readonly #caretaker: Caretaker;
   #control: Server | undefined;
   #isForAll = false;
+  /** Of agents that are being made. */
+  readonly #namesInUse = new Set<string>();
   readonly #channels: readonly OpenChannel[];
   #attached: { close(): Promise<void> }[] = [];
   /** Where answers come in by webhook. */
@@ -119,12 +124,14 @@ export class Runtime {
     const { store, catalog, random } = this.#ports;
     // Nobody wants an agent that cannot think: a wrong model or a missing key is said before anything is made.
     await catalog.model(order.model);
-    if (order.worker_model) await catalog.model(order.worker_model);
+    if (order.worker_model && isOutsideModel(order.worker_model)) this.#ports.outside.program(CLAUDE_CODE);
+    else if (order.worker_model) await catalog.model(order.worker_model);
     if (order.budget_usd !== undefined) await this.checkPrices(order.model, order.worker_model);
     const id = newAgentId(random);
+    using name = await this.#nameFor(order);
     const log = await store.create(id);
     const created: FactOf<"agent.created">["data"] = {
-      name: order.name ?? nameFrom(order.goal),
+      name: name.words,
       goal: order.goal,
       mode: order.mode ?? "finite",
       model: order.model,
@@ -138,6 +145,7 @@ export class Runtime {
     const house = this.#house();
     const agent = await this.#firstFact(log, created, house).catch(async (error: unknown) => {
       await log.close(); // an agent without a fact is none
+      if (isForWantOfRoom(error)) await removeAgentFolder(log.dir);
       throw error;
     });
     await agent.start("created").catch((error: unknown) => {
@@ -145,6 +153,15 @@ export class Runtime {
       if (!isForWantOfRoom(error)) throw error;
     });
     return agent;
+  }
+
+  /** Its own, or one that reminds of its goal and that nobody else has, held until the agent is on disk. */
+  async #nameFor({ name, goal }: NewAgent): Promise<Disposable & { words: string }> {
+    if (name !== undefined) return { words: name, [Symbol.dispose]() {} };
+    const others = new Set((await this.summaries()).map((other) => other.name));
+    const words = nameBeside(nameFrom(goal), (taken) => others.has(taken) || this.#namesInUse.has(taken));
+    this.#namesInUse.add(words);
+    return { words, [Symbol.dispose]: () => void this.#namesInUse.delete(words) };
   }
 
   async #firstFact(log: AgentLog, created: FactOf<"agent.created">["data"], house: House): Promise<Agent> {
@@ -158,12 +175,19 @@ export class Runtime {
   /** A budget can only be kept where prices are known. */
   async checkPrices(...models: (string | undefined)[]): Promise<void> {
     for (const id of models) {
-      if (id === undefined || (await this.#ports.catalog.cost(id, { ...NO_USAGE, input: 1000, output: 1000 })) !== null)
-        continue;
+      // A program says itself what it has cost, and is stopped by it.
+      if (id === undefined || isOutsideModel(id)) continue;
+      if ((await this.#ports.catalog.cost(id, { ...NO_USAGE, input: 1000, output: 1000 })) !== null) continue;
       throw new UnpricedModel(
         `No price is known for ${id}, so a budget could not be kept. Say it in config.json ("models": {"${id}": {"prices": {"input": …, "output": …}}}, USD for a million tokens), or leave the budget out.`,
       );
     }
+  }
+
+  /** Throws, with advice, for a model that no worker can have here. A worker may also be a program. */
+  checkWorkerModel(id: string): void {
+    if (isOutsideModel(id)) this.#ports.outside.program(CLAUDE_CODE);
+    else this.#ports.catalog.resolve(id);
   }
 
   agent(id: AgentId): Promise<Agent> {
@@ -247,7 +271,7 @@ export class Runtime {
   }
 
   #house(): House {
-    const { catalog, clock, random, tools, check, pid } = this.#ports;
+    const { catalog, clock, random, tools, foreignTools, check, outside, pid } = this.#ports;
     const { home, config } = this.#settings;
     return {
       prompts: promptsOf(home),
@@ -255,13 +279,15 @@ export class Runtime {
       clock,
       pid,
       tools,
+      foreignTools,
       model: (id) => catalog.model(id),
       callbacks: this.#ports.callbacks,
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       approveStages: config.approve_stages ?? false,
-      checkModel: (id) => void catalog.resolve(id),
+      checkModel: (id) => this.checkWorkerModel(id),
       checkPrices: (...models) => this.checkPrices(...models),
       check,
+      outside,
       channels: this.#channels,
       random,
       hadNoRoom: (id) => this.#caretaker.lookAfter(id),

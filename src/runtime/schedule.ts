@@ -8,7 +8,7 @@ import { nextDue } from "../triggers/due.ts";
 import { checkedTrigger, type TriggerOrder } from "../triggers/order.ts";
 import { asWritten } from "../triggers/wall-clock.ts";
 import type { ForeseenLog } from "./foreseen-log.ts";
-import { idOf } from "./people.ts";
+import { idOf } from "./names.ts";
 import { actionIn, conditionIn } from "./trigger-text.ts";
 
 export interface SchedulePorts {

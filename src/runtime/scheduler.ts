@@ -8,7 +8,9 @@ import {
   waitingWork,
 } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type RunId, type WorkerId } from "../protocol/index.ts";
-import { fullName, idOf, NAMES } from "./first-names.ts";
+import { hiredAs } from "../workers/outside/programs.ts";
+import { fullName, NAMES } from "./first-names.ts";
+import { idOf } from "./names.ts";
 
 /**
  * Who takes what now. Pure: the same situation always gives the same answer.
@@ -21,9 +23,10 @@ import { fullName, idOf, NAMES } from "./first-names.ts";
 export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: number }): NewFact[] {
   const run = now.agent.run;
   if (!run || run.finished) return [];
+  const work = waitingWork(now.board, run.id);
+  if (!isReady(work)) return [];
   let capacity = maxConcurrent - workingNow(now, run.id);
   if (capacity <= 0) return [];
-  const work = waitingWork(now.board, run.id);
   const idle = idleWorkers(now.roster)
     .filter((worker) => worker.id !== COORDINATOR && worker.spawned.run_id === run.id)
     .map((worker) => worker.id);
@@ -39,6 +42,13 @@ export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: 
     if (--capacity === 0) break;
   }
   return facts;
+}
+
+/** Whether there is anything to hand out at all: mostly there is not, and nothing else need be looked at. */
+function isReady({ free, reserved }: WaitingWork): boolean {
+  if (free.length > 0) return true;
+  for (const ids of reserved.values()) if (ids.length > 0) return true;
+  return false;
 }
 
 /** Ready nodes that somebody could take now, oldest first; of thousands, only as many are looked at as are taken. */
@@ -81,6 +91,7 @@ function hire(now: Situation, run_id: RunId, hired: Set<WorkerId>, facts: NewFac
   const worker_id = idOf(name);
   hired.add(worker_id);
   const { worker_model } = now.agent.created;
-  facts.push({ type: "worker.spawned", data: { run_id, worker_id, name, kind: "harnessed", model: worker_model } });
+  const hiring = hiredAs({ model: worker_model }, () => "claude_code");
+  facts.push({ type: "worker.spawned", data: { run_id, worker_id, name, ...hiring } });
   return worker_id;
 }

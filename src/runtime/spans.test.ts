@@ -54,11 +54,28 @@ test.each([
   ]);
 });
 
+test("an agent that goes on has its name, and nothing is kept of what comes late", () => {
+  const asked: string[] = [];
+  const { tell, spans } = reader((id) => {
+    asked.push(id);
+    return "chips";
+  });
+  const lead = { worker_id: "coordinator", node_id: null } as const;
+  tell(
+    { type: "run.started", data: { run_id: "run-2", goal: "" } },
+    { type: "agent.stopped", data: { by: "human" } },
+    { type: "tool.result", data: { ...lead, call_id: "1", tool: "bash", ok: false, ms: 1, gist: "" } },
+    { type: "message.received", data: { message_id: "msg-1", by: "human" } },
+    { type: "agent.archived", data: { by: "human" } },
+  );
+  expect([spans(), asked]).toEqual([[["invoke_agent chips", "none", "1-2"]], ["agent-spans"]]);
+});
+
 /** Facts at one second after the other; spans as they end: name, parent, from and to, and what is noted of them. */
-function reader() {
+function reader(nameOf?: (id: string) => string) {
   const exporter = new InMemorySpanExporter();
   const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
-  const reading = new Spans(provider.getTracer("test"));
+  const reading = new Spans(provider.getTracer("test"), nameOf);
   let seq = 0;
   const tell = (...facts: NewFact[]) => {
     for (const fact of facts) reading.hear({ seq: ++seq, agent_id: "agent-spans", ts: seq, ...fact } as Fact);

@@ -19,16 +19,20 @@ import { type AgentId, COORDINATOR, type Fact, type FactOf, type NodeId, type Ru
  */
 export class Spans {
   readonly #tracer: Tracer;
+  readonly #nameOf: (id: AgentId) => string | undefined;
   readonly #agents = new Map<AgentId, AgentSpans>();
 
-  constructor(tracer: Tracer) {
+  /** `nameOf`: of an agent that was made before anybody listened. */
+  constructor(tracer: Tracer, nameOf: (id: AgentId) => string | undefined = () => undefined) {
     this.#tracer = tracer;
+    this.#nameOf = nameOf;
   }
 
   readonly hear = (fact: Fact): void => {
     let agent = this.#agents.get(fact.agent_id);
     if (!agent) {
-      agent = new AgentSpans(this.#tracer, fact.agent_id);
+      if (!BEGINS.test(fact.type)) return;
+      agent = new AgentSpans(this.#tracer, fact.agent_id, this.#nameOf(fact.agent_id));
       this.#agents.set(fact.agent_id, agent);
     }
     agent.hear(fact);
@@ -42,6 +46,8 @@ export class Spans {
   }
 }
 
+/** What begins something. Whatever else happens to an agent that rests is no work: a late result, a message that is seen. */
+const BEGINS = /^(?:agent\.(?:created|started|resumed)|run\.started|node\.(?:created|started)|(?:model|tool)\.called)$/;
 const RESTS = new Set<Fact["type"]>(["agent.stopped", "agent.paused", "agent.completed", "agent.failed"]);
 
 /** Where somebody works: on a node, or as the coordinator. */
@@ -63,9 +69,10 @@ class AgentSpans {
   readonly #calls = new Map<Place, Span>();
   readonly #tools = new Map<string, Span>();
 
-  constructor(tracer: Tracer, id: AgentId) {
+  constructor(tracer: Tracer, id: AgentId, name: string | undefined) {
     this.#tracer = tracer;
     this.#id = id;
+    this.#name = name;
   }
 
   hear(fact: Fact): void {

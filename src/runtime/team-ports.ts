@@ -1,6 +1,7 @@
 import type { Situation } from "../projections/index.ts";
 import type { NewFact, RunId } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
+import type { OutsidePlace } from "../workers/outside/place.ts";
 import type { TeamLimits } from "./team-limits.ts";
 
 /** What those who decide for one run have at hand. */
@@ -11,6 +12,8 @@ export interface TeamPorts {
   /** With what is appended and not yet on disk: everything is decided by it. */
   soon(): Situation;
   limits: TeamLimits;
+  /** Programs that can be hired. */
+  outside: Pick<OutsidePlace, "list" | "program">;
   /** Throws, with advice, for a model that cannot be used here. */
   checkModel(id: string): void;
   /** Rejects, with advice, for a model whose price nobody knows. */

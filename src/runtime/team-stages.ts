@@ -2,9 +2,10 @@ import { currentStage, isStageDone, type NodeState, type Situation, type Stage }
 import { COORDINATOR, type NewFact, type NodeId } from "../protocol/index.ts";
 import type { Reconvening, StageOfRoles } from "../tools/coordination.ts";
 import { refusal, type ToolOutput } from "../tools/tool.ts";
+import { hiredAs } from "../workers/outside/programs.ts";
 import { problemHiring, spawned } from "./hiring.ts";
 import type { Members } from "./members.ts";
-import { idOf } from "./people.ts";
+import { idOf } from "./names.ts";
 import { agreedContract, type PartialContract } from "./team-limits.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 
@@ -106,10 +107,11 @@ export class TeamStages {
     const worker = this.#members.named(role.name);
     const worker_id = worker?.id ?? idOf(role.name);
     const node_id = this.#nextNode();
-    const theirs = { ...(role.model && { model: role.model }), ...(role.tools && { tools: role.tools }) };
+    const model = role.model && hiredAs({ program: worker?.spawned.program, model: role.model }, () => "acp").model;
+    const theirs = { ...(model && { model }), ...(role.tools && { tools: role.tools }) };
     const who: NewFact = worker
       ? { type: "worker.briefed", data: { worker_id, identity, ...theirs } }
-      : spawned({ name: role.name, identity, model: role.model, tools: role.tools }, this.#ports);
+      : spawned({ ...role, identity }, this.#ports);
     const work = {
       run_id: this.#ports.run,
       node_id,

@@ -1,6 +1,6 @@
 import { describePage, describeRoster, isHeldUp, nodeNamed, openNodes, PAGE, rosterOf } from "../projections/index.ts";
 import type { NewFact, NodeId, RunId, WorkerId } from "../protocol/index.ts";
-import type { NewWorker, Reconvening, StageOfRoles } from "../tools/coordination.ts";
+import type { CoordinationPort, NewWorker, Reconvening, StageOfRoles } from "../tools/coordination.ts";
 import { refusal, type ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
 import { problemHiring, spawned } from "./hiring.ts";
@@ -78,10 +78,16 @@ export class Team {
   }
 
   async spawn(order: NewWorker): Promise<ToolOutput> {
+    if (order.type === "autonomous" && order.program === undefined)
+      return refusal('Not hired: name the program, e.g. program: "claude-code".');
     const problem = await problemHiring([order], "is wrong", this.#ports);
     if (problem) return refusal(`Not hired: ${problem}`);
     await record(this.#ports, [spawned(order, this.#ports)]);
     return `${order.name} is hired and waits for work. Create a node with worker: "${order.name}", or let the board decide.`;
+  }
+
+  programs(): ReturnType<CoordinationPort["programs"]> {
+    return this.#ports.outside.list();
   }
 
   async assign(nodeId: string, word: string): Promise<ToolOutput> {

@@ -1,11 +1,17 @@
 import { once } from "node:events";
-import type { Fact } from "../protocol/index.ts";
+import type { AgentId, Fact } from "../protocol/index.ts";
 import type { Environment } from "./settings.ts";
 
 export interface Telemetry {
   hear(fact: Fact): void;
   /** Sends what is left; never rejects, and gives up soon when nobody answers. */
   close(): Promise<void>;
+}
+
+export interface TelemetryPorts {
+  now(): number;
+  /** Of an agent that is open. */
+  nameOf(id: AgentId): string | undefined;
 }
 
 /** Where traces go, by OpenTelemetry's own variables; undefined if nobody wants any. */
@@ -17,7 +23,11 @@ export function tracesUrl(env: Environment): string | undefined {
 }
 
 /** Spans over OTLP/HTTP. The libraries are loaded here, and only when somebody wants them. */
-export async function startTelemetry(url: string, env: Environment, now: () => number): Promise<Telemetry> {
+export async function startTelemetry(
+  url: string,
+  env: Environment,
+  { now, nameOf }: TelemetryPorts,
+): Promise<Telemetry> {
   const [
     { BatchSpanProcessor, TracerProvider },
     { OTLPTraceExporter },
@@ -40,7 +50,7 @@ export async function startTelemetry(url: string, env: Environment, now: () => n
     resource: defaultResource().merge(service),
     spanProcessors: [new BatchSpanProcessor({ exporter, exportTimeoutMillis: GIVE_UP_MS })],
   });
-  const reader = new spans.Spans(provider.getTracer("agiraph"));
+  const reader = new spans.Spans(provider.getTracer("agiraph"), nameOf);
   return {
     hear: reader.hear,
     close: async () => {

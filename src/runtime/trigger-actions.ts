@@ -1,7 +1,7 @@
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, HUMAN, type NodeId, type RunId, triggerIn } from "../protocol/index.ts";
 import type { TriggerActions } from "./alarms.ts";
-import { idOf } from "./people.ts";
+import { idOf } from "./names.ts";
 import type { Team } from "./team.ts";
 
 /** What triggers may have called, by name: registered by the program, never code from a model. */

@@ -51,8 +51,8 @@ export class Workforce {
   team(run: RunId): Team {
     if (this.#teamOf?.run !== run) {
       const { log, now, soon, house } = this.#ports;
-      const { limits, checkModel, checkPrices } = house;
-      const team = new Team(run, { log, now, soon, limits, checkModel, checkPrices });
+      const { limits, outside, checkModel, checkPrices } = house;
+      const team = new Team(run, { log, now, soon, limits, outside, checkModel, checkPrices });
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;

@@ -26,14 +26,14 @@ export function ringAfter(
   const rest = () => {
     if (!alarm) return;
     left = Math.max(0, left - (clock.now() - alarm.since));
-    alarm.stop.abort();
+    alarm.stop.abort(null); // nobody looks at the reason, and to make one up costs more than the rest
     alarm = undefined;
   };
   const unsubscribe = log.subscribe((fact) => {
     if (!fact.type.startsWith("worker.")) return;
     if (cannotWork()) rest();
     else if (!alarm) run();
-  });
+  }, "all but turns");
   run();
   return () => {
     unsubscribe();

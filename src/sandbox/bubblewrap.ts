@@ -2,11 +2,21 @@ import { execFile } from "node:child_process";
 import { lstat, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
 import { isBelow, type Mount, mountsOf } from "./binds.ts";
-import { openEgress } from "./egress.ts";
-import { type Launch, prologue, runProcess } from "./process.ts";
+import { type InnerNetwork, openInnerNetwork } from "./inner-network.ts";
+import { type Launch, optionsFd, prologue, runProcess } from "./process.ts";
+import type { Program, Running } from "./program.ts";
 import { hasRoom } from "./resource-watch.ts";
 import { steppedDown } from "./root-launch.ts";
-import { type Command, type CommandResult, type Sandbox, SandboxFailure, type SandboxPorts } from "./sandbox.ts";
+import { startProgram } from "./running.ts";
+import {
+  type Binds,
+  type Command,
+  type CommandResult,
+  type Limits,
+  type Sandbox,
+  SandboxFailure,
+  type SandboxPorts,
+} from "./sandbox.ts";
 import { proveSandbox } from "./self-test.ts";
 
 /** Linux: its own user, mount, pid, network, ipc and host name namespaces, no capabilities, no way to gain any. */
@@ -14,41 +24,68 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts): Promis
   const system = await systemMounts();
   const features = await featuresOf(bwrap);
 
+  /** The way into the sandbox, with bash inside that runs this script with these arguments. */
+  async function confine({ cwd, binds, env, network, limits, script, args, streams }: Confined): Promise<Launch> {
+    const mounts = await mountsOf(binds);
+    if (!isWithin(cwd, mounts))
+      throw new SandboxFailure(`The working folder ${cwd} lies outside of what the sandbox shows.`);
+    if (!(await hasRoom(binds.write, limits))) {
+      throw new SandboxFailure(
+        `There is no room on the disk, so no command is run. At least ${limits.freeDiskBytes} bytes must be free.`,
+      );
+    }
+    const all = [...mounts, ...(network?.mounts ?? [])];
+    const options = (sourceOf: (mount: Mount) => string) => [
+      ...namespaces(features, ports.uid === 0),
+      ...system,
+      ...inMemory(features, limits.tmpBytes),
+      ...all.flatMap((mount) => mountArgs(mount, sourceOf(mount))),
+      // Last, because mounting makes folders in it.
+      ...["/", "/dev"].flatMap((folder) => ["--remount-ro", folder]),
+      ...hiddenFolders(all).flatMap((folder) => ["--remount-ro", folder]),
+      "--chdir",
+      cwd,
+      ...environment({ ...env, ...network?.env }),
+    ];
+    const inside = ["bash", "--noprofile", "--norc", "-c", script, "bash", ...args];
+    return { ...launch(bwrap, all, options, inside, streams, ports), network };
+  }
+
   async function run(command: Command): Promise<CommandResult> {
     if (Buffer.byteLength(command.command) > longestCommand) {
       throw new SandboxFailure(
         `The command has more than ${longestCommand} bytes. Write it to a file first and run that.`,
       );
     }
-    const mounts = await mountsOf(command.binds);
-    if (!isWithin(command.cwd, mounts))
-      throw new SandboxFailure(`The working folder ${command.cwd} lies outside of what the sandbox shows.`);
-    if (!(await hasRoom(command.binds.write, ports.limits))) {
-      throw new SandboxFailure(
-        `There is no room on the disk, so no command is run. At least ${ports.limits.freeDiskBytes} bytes must be free.`,
-      );
-    }
-    const egress = command.network ? await openEgress(command.network, ports.lookup) : null;
+    const { limits, lookup } = ports;
+    const network = command.network ? openInnerNetwork({ network: command.network, lookup, mirror: false }) : undefined;
+    const script = prologue({
+      limits,
+      timeoutMs: command.timeoutMs,
+      linux: true,
+      ...(network ? { before: network.prologue } : {}),
+    });
     try {
-      const all = [...mounts, ...(egress?.mounts ?? [])];
-      const before = egress?.prologue ?? "";
-      const script = prologue({ limits: ports.limits, timeoutMs: command.timeoutMs, linux: true, before });
-      const args = (sourceOf: (mount: Mount) => string) => [
-        ...namespaces(features, ports.uid === 0),
-        ...system,
-        ...inMemory(features, ports.limits.tmpBytes),
-        ...all.flatMap((mount) => mountArgs(mount, sourceOf(mount))),
-        // Last, because mounting makes folders in it.
-        ...["/", "/dev"].flatMap((folder) => ["--remount-ro", folder]),
-        ...hiddenFolders(all).flatMap((folder) => ["--remount-ro", folder]),
-        "--chdir",
-        command.cwd,
-        ...environment({ ...command.env, ...egress?.env }),
-        ...["--", "bash", "--noprofile", "--norc", "-c", script, "bash", command.command],
-      ];
-      return await runProcess(launch(bwrap, all, args, ports), command, ports);
+      const way = await confine({ ...command, network, limits, script, args: [command.command], streams: "one" });
+      return await runProcess(way, command, ports);
     } finally {
-      await egress?.close();
+      network?.close();
+    }
+  }
+
+  async function start(program: Program): Promise<Running> {
+    const { lookup } = ports;
+    const limits = { ...ports.limits, ...program.limits };
+    const wanted = { network: program.network, door: program.door, lookup, mirror: true };
+    const network = program.network || program.door ? openInnerNetwork(wanted) : undefined;
+    const { argv, env } = program.launch(network?.door ?? null);
+    const script = prologue({ limits, timeoutMs: null, linux: true, ...(network ? { before: network.prologue } : {}) });
+    try {
+      const way = await confine({ ...program, env, network, limits, script, args: argv, streams: "apart" });
+      return await startProgram(way, program, limits, () => network?.close());
+    } catch (error) {
+      network?.close();
+      throw error;
     }
   }
 
@@ -56,9 +93,22 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts): Promis
     kind: "bubblewrap",
     about: `bubblewrap (${bwrap})${ports.uid === 0 ? ", stepping down from root first" : ""}`,
     run,
+    start,
     selfTest: () => proveSandbox(sandbox),
   };
   return sandbox;
+}
+
+interface Confined {
+  cwd: string;
+  binds: Binds;
+  env: Readonly<Record<string, string>>;
+  network: InnerNetwork | undefined;
+  limits: Limits;
+  script: string;
+  args: readonly string[];
+  /** A command says all on one. */
+  streams: "one" | "apart";
 }
 
 /** Room for the rest within the kernel's 128 KiB for one argument. */
@@ -72,21 +122,30 @@ export const plainEnv = { PATH: safePath, HOME: "/tmp", LANG: "C.UTF-8", TERM: "
 function launch(
   bwrap: string,
   mounts: readonly Mount[],
-  args: (sourceOf: (mount: Mount) => string) => string[],
+  optionsFor: (sourceOf: (mount: Mount) => string) => string[],
+  inside: readonly string[],
+  streams: Confined["streams"],
   ports: SandboxPorts,
 ): Launch {
-  const base = { cwd: "/", env: { PATH: safePath } };
-  const whole = (sourceOf: (mount: Mount) => string) => ["bash", ...pipedOutput, bwrap, ...args(sourceOf)];
-  const [program = "bash", ...rest] = ports.uid === 0 ? steppedDown(mounts, whole) : whole(({ source }) => source);
-  return { program, args: rest, ...base };
+  let options: string[] = [];
+  const whole = (sourceOf: (mount: Mount) => string) => {
+    options = optionsFor(sourceOf);
+    return ["bash", ...pipedOutput(streams), bwrap, "--args", String(optionsFd), "--", ...inside];
+  };
+  const [program = "bash", ...args] = ports.uid === 0 ? steppedDown(mounts, whole) : whole(({ source }) => source);
+  return { program, args, cwd: "/", env: { PATH: safePath }, options };
 }
 
 /**
- * Node hands out sockets, which nobody can open again as /dev/stdout. `cat` outlives bwrap by as long as it takes to
- * pass on what is left, and no longer, since with bwrap all that write to the pipe are dead. It is made by the uid that
- * the command will have, whose pipe it then is.
+ * Node hands out sockets, which nobody can open again as /dev/stdout. `cat` passes on what comes as it comes, and
+ * outlives bwrap by as long as it takes to pass on what is left, and no longer, since with bwrap all that write to the
+ * pipe are dead. It is made by the uid that the command will have, whose pipe it then is.
  */
-const pipedOutput = ["--noprofile", "--norc", "-c", 'exec > >(exec cat 3>&-); exec "$@"', "bash"];
+function pipedOutput(streams: Confined["streams"]): string[] {
+  const cat = (to: string) => `> >(exec cat ${to} 3>&- 4>&- 5>&- 6>&-)`;
+  const pipes = streams === "apart" ? `exec 6>&2 ${cat("")} 2${cat(">&6")} 6>&-` : `exec ${cat("")}`;
+  return ["--noprofile", "--norc", "-c", `${pipes}; exec "$@"`, "bash"];
+}
 
 function namespaces({ disableUserns }: Features, root: boolean): string[] {
   return [

@@ -1,69 +1,45 @@
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Duplex } from "node:stream";
-import { fileURLToPath } from "node:url";
-import type { Mount } from "./binds.ts";
 import { isListed, type Lookup, resolvePublic, systemLookup } from "./public-address.ts";
 import type { Network } from "./sandbox.ts";
 
 /**
- * The only way out of a sandbox: our proxy on a unix socket outside, a relay on the sandbox's own loopback inside.
+ * The only way out of a sandbox: our proxy.
  *
  * E1. Only listed hosts and ports are reached, by CONNECT or plain HTTP.
  * E2. We look names up and dial what we checked. A private address is reached only if it is itself listed.
  */
-export async function openEgress(network: Network, lookup: Lookup = systemLookup): Promise<Egress> {
-  const dir = await mkdtemp(join(tmpdir(), "agiraph-egress-"));
-  const socket = join(dir, "proxy.sock");
+export function egressProxy(network: Network, lookup: Lookup = systemLookup): Egress {
   const open = new Set<Duplex>();
   const dial = (host: string, port: number) => dialListed(host, port, network, lookup, open);
   const server = createServer((request, response) => void forward(request, response, dial));
   server.on("connect", (request, client, head) => void tunnel(request, client, head, dial));
-  server.on("connection", (client) => remember(client, open));
-  await new Promise<void>((resolve, reject) => {
-    server.on("error", reject);
-    server.listen(socket, resolve);
-  });
-  // Whoever the command becomes inside must be able to connect; others do not get into the folder.
-  await chmod(socket, 0o666);
-
   return {
-    mounts: [
-      { at: `${inside}/proxy.sock`, source: socket, access: "write", folder: false },
-      { at: `${inside}/node`, source: process.execPath, access: "read", folder: false },
-      { at: `${inside}/relay.${relay.endsWith(".ts") ? "mts" : "mjs"}`, source: relay, access: "read", folder: false },
-    ],
-    prologue: `read -r _ < <(exec ${inside}/node --no-warnings ${inside}/relay.m* ${inside}/proxy.sock ${relayPort} 3>&-) || exit 1`,
-    env: proxyEnv,
-    async close() {
+    server,
+    dial,
+    close() {
       for (const stream of open) stream.destroy();
-      await new Promise((resolve) => server.close(resolve));
-      await rm(dir, { recursive: true, force: true });
     },
   };
 }
 
 export interface Egress {
-  mounts: Mount[];
-  /** Starts the relay, and goes on when it listens. */
-  prologue: string;
-  env: Record<string, string>;
-  close(): Promise<void>;
+  /** Not yet listening. */
+  readonly server: Server;
+  /** Reaches what is listed and nothing else. */
+  readonly dial: Dial;
+  /** Cuts whatever it dialed. */
+  close(): void;
 }
 
-const inside = "/run/agiraph";
-const relayPort = 3128;
-const relay = fileURLToPath(
-  new URL(`./egress-relay.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url),
-);
-
-const proxyUrl = `http://127.0.0.1:${relayPort}`;
-const proxyEnv = { http_proxy: proxyUrl, https_proxy: proxyUrl, HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl };
-
-type Dial = (host: string, port: number) => Promise<Socket>;
+export type Dial = (host: string, port: number) => Promise<Socket>;
 
 class Refused extends Error {}
 

@@ -1,3 +1,5 @@
+export type { Ended, Launched, Program, Running } from "./program.ts";
+export { type ProgramBinds, programBinds } from "./program-binds.ts";
 export {
   type Address,
   type AddressGuard,

@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import type { Readable } from "node:stream";
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import type { Duplex, Readable } from "node:stream";
+import type { InnerNetwork } from "./inner-network.ts";
 import { Output } from "./output.ts";
 import { watchResources } from "./resource-watch.ts";
 import { type Command, type CommandResult, SandboxFailure, type SandboxPorts } from "./sandbox.ts";
@@ -15,12 +16,7 @@ import { type Command, type CommandResult, SandboxFailure, type SandboxPorts } f
 export async function runProcess(launch: Launch, command: Command, ports: SandboxPorts): Promise<CommandResult> {
   command.signal.throwIfAborted();
   const begun = ports.now();
-  const child = spawn(launch.program, launch.args, {
-    cwd: launch.cwd,
-    env: launch.env,
-    stdio: ["ignore", "pipe", "pipe", "pipe"],
-    detached: true,
-  });
+  const child = spawnLaunch(launch, "ignore");
   const output = new Output(command.maxOutputBytes ?? defaultOutputBytes);
   const complaint = new Output(4_000);
   const life = child.stdio[3] as Readable;
@@ -42,7 +38,8 @@ export async function runProcess(launch: Launch, command: Command, ports: Sandbo
     tellStart(child, launch, command);
     const { code, signal } = await ended;
     if (command.signal.aborted) throw command.signal.reason;
-    if (!started && !why.reason) throw new SandboxFailure(failureText(launch.program, code, signal, complaint.text()));
+    if (!started && !why.reason)
+      throw new SandboxFailure(failureText("command", launch.program, code, signal, complaint.text()));
     const byUs = why.reason !== null;
     return {
       code: byUs ? null : code,
@@ -67,41 +64,85 @@ export interface Launch {
   /** No pid namespace holds its children together: end the process group, and do not wait for who left it. */
   group?: boolean;
   stderrIsOutput?: boolean;
+  /** Given by a descriptor instead of the command line, which everybody on this machine can read. */
+  options?: readonly string[];
+  network?: InnerNetwork | undefined;
 }
+
+/** Descriptors: 3 is the line of life, 4 the options, 5 the channel for the ports of its network. */
+export function spawnLaunch(launch: Launch, stdin: "ignore" | "pipe"): ChildProcess {
+  const child = spawn(launch.program, launch.args, {
+    cwd: launch.cwd,
+    env: launch.env,
+    stdio: [
+      ...[stdin, "pipe", "pipe", "pipe"],
+      launch.options ? "pipe" : "ignore",
+      ...(launch.network ? ["ipc"] : []),
+    ] as StdioOptions,
+    detached: true,
+  });
+  launch.network?.serve(child);
+  const options = child.stdio[optionsFd] as Duplex | null;
+  // Who never read them has said why on its way out.
+  options?.on("error", () => {}).on("close", () => options.destroy());
+  options?.resume().end(launch.options?.map((option) => `${option}\0`).join(""));
+  return child;
+}
+
+export const optionsFd = 4;
 
 export const defaultOutputBytes = 30_000;
 
-/** What bash does before the command: see P3, one stream for all words, bounds, and last in line for processor and memory. */
-export function prologue({ limits, timeoutMs, linux, before = "" }: Prologue): string {
-  const seconds = Math.ceil(timeoutMs / 1000) * 64;
+/** What bash does before the command: see P3, bounds, and last in line for processor and memory. */
+export function prologue({ limits, timeoutMs, linux, group = false, before = "" }: Prologue): string {
   const bounds = [
     "ulimit -c 0",
-    `ulimit -f ${Math.ceil(limits.fileBytes / 1024)}`,
-    `ulimit -t ${seconds}`,
-    `ulimit -u ${limits.processes}`,
-    ...(linux
-      ? [`ulimit -v ${Math.ceil(limits.addressSpaceBytes / 1024)}`, "echo 1000 >/proc/self/oom_score_adj"]
-      : []),
+    `ulimit -f ${bound(limits.fileBytes / 1024)}`,
+    `ulimit -u ${bound(limits.processes)}`,
+    // A program that lives on has no such time, and reserves address space by the dozen of gigabytes without using it.
+    ...(timeoutMs === null ? [] : [`ulimit -t ${Math.ceil(timeoutMs / 1000) * 64}`]),
+    ...(linux && timeoutMs !== null ? [`ulimit -v ${bound(limits.addressSpaceBytes / 1024)}`] : []),
+    ...(linux ? ["echo 1000 >/proc/self/oom_score_adj"] : []),
   ];
   return [
     "read -t 0 -u 3 && exit 125",
     before,
-    "exec 2>&1",
+    // One stream for all the words of a command.
+    timeoutMs === null ? "" : "exec 2>&1",
     // What we ourselves inherited from whoever started us, and Node passes on.
     'cd /dev/fd && for fd in *; do [ "$fd" -gt 3 ] 2>/dev/null && eval "exec $fd>&-"; done; cd "$OLDPWD"; unset OLDPWD',
+    timeoutMs === null ? 'command -v -- "$1" >/dev/null || { echo "$1 is not there inside" >&2; exit 127; }' : "",
     // A bound of the machine that is tighter than ours stays as it is.
     ...bounds.map((bound) => `{ ${bound}; } 2>/dev/null`),
+    // Nobody else ends a group when we are dead: its watcher finds the line of life closed.
+    group && timeoutMs === null
+      ? "(trap '' TERM INT HUP; read -r -u 3; kill -KILL -$$) </dev/null >/dev/null 2>&1 &"
+      : "",
+    ...(linux ? [untilHeld] : []),
     "echo >&3; exec 3>&-",
-    'exec nice -n 10 bash --noprofile --norc -c "$1" bash',
+    timeoutMs === null ? 'exec nice -n 10 "$@"' : 'exec nice -n 10 bash --noprofile --norc -c "$1" bash',
   ]
     .filter(Boolean)
     .join("\n");
 }
 
+/**
+ * bubblewrap's first process inside asks to die with its parent only after it has started us. Until it sleeps, waiting
+ * for us, it might not: whoever finds us dead then has to go by himself.
+ */
+const untilHeld = `until read -r _ _ state _ </proc/1/stat && [ "$state" = S ]; do
+  read -r -t 0.005 -u 3; [ $? -gt 128 ] || exit 125
+done
+unset state; read -t 0 -u 3 && exit 125`;
+
+const bound = (value: number) => (Number.isFinite(value) ? Math.ceil(value) : "unlimited");
+
 interface Prologue {
   limits: SandboxPorts["limits"];
-  timeoutMs: number;
+  /** Null for a program, which has no time to end by; its arguments are then the script's own. */
+  timeoutMs: number | null;
   linux: boolean;
+  group?: boolean;
   before?: string;
 }
 
@@ -156,7 +197,7 @@ function tellStart(child: ChildProcess, launch: Launch, command: Command): void 
   }
 }
 
-function end(child: ChildProcess, { group }: Launch): void {
+export function end(child: ChildProcess, { group }: Launch): void {
   if (child.pid === undefined) return;
   try {
     process.kill(group ? -child.pid : child.pid, "SIGKILL");
@@ -165,7 +206,13 @@ function end(child: ChildProcess, { group }: Launch): void {
   }
 }
 
-function failureText(program: string, code: number | null, signal: string | null, complaint: string): string {
+export function failureText(
+  what: "command" | "program",
+  holder: string,
+  code: number | null,
+  signal: string | null,
+  complaint: string,
+): string {
   const said = complaint.trim() || "it said nothing";
-  return `The command was not run, because ${program} failed (${signal ?? `exit code ${code}`}): ${said}`;
+  return `The ${what} was not run, because ${holder} failed (${signal ?? `exit code ${code}`}): ${said}`;
 }

@@ -1,10 +1,13 @@
 import type { Server } from "node:net";
 import type { Readable, Writable } from "node:stream";
-import type { Binds, Network } from "./sandbox.ts";
+import type { Binds, Limits, Network } from "./sandbox.ts";
 
 /** A program that lives on and talks, where a command runs and is over. The same confinement holds for both. */
 export interface Program {
-  /** The program and its arguments, and all its environment beside PATH, HOME, LANG and TERM; `door` is where it finds ours. */
+  /**
+   * The program and its arguments, and all its environment beside PATH, HOME, LANG and TERM; `door` is where it finds
+   * ours: "http://127.0.0.1:port".
+   */
   launch(door: string | null): Launched;
   /** Must lie inside the binds. */
   cwd: string;
@@ -13,6 +16,8 @@ export interface Program {
   network?: Network;
   /** Not yet listening. Whoever is inside, and nobody else, reaches it by the address given to `launch`. */
   door?: Server;
+  /** Where they differ from those of commands. Address space is not bounded: programs reserve more than they use. */
+  limits?: Partial<Limits>;
   /** Ends it and all it started, at once. */
   signal: AbortSignal;
 }
@@ -22,7 +27,7 @@ export interface Launched {
   env: Readonly<Record<string, string>>;
 }
 
-/** A program at work. */
+/** A program at work. Whoever starts one reads both its streams: it waits with what nobody takes. */
 export interface Running {
   /** The process of ours that holds the sandbox; killing it kills all that runs inside. */
   readonly pid: number;
@@ -36,6 +41,7 @@ export interface Running {
 }
 
 export interface Ended {
+  /** As the shell says it: 128 + n after signal n. Null when we ended it by SIGKILL. */
   code: number | null;
   signal: string | null;
   /** The bound it broke, for which it was ended. */

@@ -12,6 +12,7 @@ export function watchResources(
   folders: readonly string[],
   limits: Limits,
   exceeded: (what: "memory" | "disk") => void,
+  pace: Pace = { timesItsCost: 20, atMostMs: Number.POSITIVE_INFINITY },
 ): Watch {
   const disk = new DiskWatch(folders, limits);
   let timer: NodeJS.Timeout | undefined;
@@ -23,7 +24,7 @@ export function watchResources(
     if (over) return;
     if (what) return exceeded(what);
     const cost = performance.now() - begun;
-    timer = setTimeout(() => void look(), Math.max(150, 20 * cost)).unref();
+    timer = setTimeout(() => void look(), Math.max(150, Math.min(pace.timesItsCost * cost, pace.atMostMs))).unref();
   };
   timer = setTimeout(() => void look(), 100).unref();
 
@@ -34,6 +35,14 @@ export function watchResources(
     },
   };
 }
+
+interface Pace {
+  timesItsCost: number;
+  atMostMs: number;
+}
+
+/** For what lives for hours and is mostly silent: the looks take half of a hundredth of a core. */
+export const calmPace: Pace = { timesItsCost: 200, atMostMs: 1_500 };
 
 export interface Watch {
   stop(): void;

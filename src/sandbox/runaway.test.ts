@@ -1,26 +1,10 @@
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { spawn } from "node:child_process";
 import { readdir, stat } from "node:fs/promises";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { inSandbox, skipped } from "../../test/try-sandbox.ts";
+import { daemon, inSandbox, lifeOf, skipped } from "../../test/try-sandbox.ts";
 
 const MB = 1024 ** 2;
-
-/**
- * A pipe in the command's folder. Its reader ends when the last process that holds it for writing is dead: nobody has to
- * look, nobody has to wait.
- */
-function lifeOf(fifo: string) {
-  execFileSync("mkfifo", ["-m", "666", fifo]);
-  const reader = spawn("cat", [fifo], { stdio: ["ignore", "pipe", "inherit"] });
-  onTestFinished(() => void reader.kill("SIGKILL"));
-  return { begun: once(reader.stdout, "data"), ended: text(reader.stdout) };
-}
-
-/** Leaves its session, its group and its parent, as a daemon does. */
-const daemon = "(setsid sh -c 'echo alive >&9; exec sleep 1000' &)";
 
 describe.skipIf(skipped)(`nothing survives ${skipped}`, () => {
   test("what a command left in the background dies with it", async () => {

@@ -1,18 +1,19 @@
 import { access } from "node:fs/promises";
 import { openBubblewrap } from "./bubblewrap.ts";
+import type { Program, Running } from "./program.ts";
 import type { Lookup } from "./public-address.ts";
 import { openSeatbelt } from "./seatbelt.ts";
 import { openUnsafe } from "./unsafe.ts";
 
 /**
- * How a command that a model wrote is confined.
+ * How a command that a model wrote is confined, and a program that thinks for itself.
  *
  * C1. It reads and writes its binds and nothing else of the user's; system folders are there to read.
  * C2. It has no network, except the hosts that were allowed, by way of our own proxy.
  * C3. It gets the environment it was given and none of ours.
- * C4. When `run` settles, none of its processes is alive; when we are killed, neither.
+ * C4. When `run` or `ended` settles, none of its processes is alive; when we are killed, neither.
  * C5. Processes, memory, file size, disk, time and output are bounded.
- * C6. If this machine cannot hold C1 to C5, `kind` is "none" and `run` refuses, unless someone asked for "unsafe".
+ * C6. If this machine cannot hold C1 to C5, `kind` is "none" and both refuse, unless someone asked for "unsafe".
  */
 export interface Sandbox {
   readonly kind: SandboxKind;
@@ -20,6 +21,8 @@ export interface Sandbox {
   readonly about: string;
   /** Rejects with the signal's reason when stopped, and with SandboxFailure when the command could not be started. */
   run(command: Command): Promise<CommandResult>;
+  /** The same for a program that lives on; resolves when it has begun. C5 holds without time and output. */
+  start(program: Program): Promise<Running>;
   /** Does one thing that must be denied and one that must work. */
   selfTest(): Promise<SelfTest>;
 }
@@ -166,6 +169,7 @@ function noSandbox(why: string): Sandbox {
     kind: "none",
     about: why,
     run: () => Promise.reject(new SandboxFailure(why)),
+    start: () => Promise.reject(new SandboxFailure(why)),
     selfTest: async () => ({ ok: false, reason: why }),
   };
 }

@@ -23,3 +23,11 @@ test("a folder's name cannot become a rule", () => {
   const profile = seatbeltProfile([{ at: source, source, access: "read", folder: true }]);
   expect(profile.split("\n").at(-1)).toBe('(allow file-read* (subpath "/p/\\"))(allow default)(\\"\\\\"))');
 });
+
+test("of all networks a program reaches the listed ports of this machine, and by them our proxy and our door", () => {
+  const profile = seatbeltProfile([{ at: "/p", source: "/p", access: "write", folder: true }], [4000, 4001]);
+  expect(profile.split("\n").filter((line) => line.includes("network"))).toEqual([
+    '(allow network-outbound (remote ip "localhost:4000"))',
+    '(allow network-outbound (remote ip "localhost:4001"))',
+  ]);
+});

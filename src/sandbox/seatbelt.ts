@@ -1,9 +1,10 @@
 import { access } from "node:fs/promises";
 import { type Mount, mountsOf } from "./binds.ts";
 import { runProcess } from "./process.ts";
+import type { Program } from "./program.ts";
 import { type Command, type Sandbox, SandboxFailure, type SandboxPorts } from "./sandbox.ts";
 import { proveSandbox } from "./self-test.ts";
-import { unconfined } from "./unsafe.ts";
+import { startUnconfined, unconfined } from "./unsafe.ts";
 
 const sandboxExec = "/usr/bin/sandbox-exec";
 
@@ -13,21 +14,33 @@ export async function openSeatbelt(ports: SandboxPorts): Promise<Sandbox> {
     kind: "seatbelt",
     about: `seatbelt (${sandboxExec})`,
     async run(command: Command) {
-      await access(sandboxExec).catch(() => {
-        throw new SandboxFailure(`${sandboxExec} is missing, so commands cannot be confined.`);
-      });
+      await isThere();
       if (command.network)
         throw new SandboxFailure("The seatbelt sandbox has no way out to a list of hosts yet. Run without network.");
       const profile = seatbeltProfile(await mountsOf(command.binds));
       return runProcess(unconfined(command, ports, [sandboxExec, "-p", profile]), command, ports);
+    },
+    async start(program: Program) {
+      await isThere();
+      const mounts = await mountsOf(program.binds);
+      return startUnconfined(program, ports, (reachable) => [sandboxExec, "-p", seatbeltProfile(mounts, reachable)]);
     },
     selfTest: () => proveSandbox(sandbox),
   };
   return sandbox;
 }
 
-/** The last rule that matches decides, so the order of the mounts (the deeper later) is the order of the rules. */
-export function seatbeltProfile(mounts: readonly Mount[]): string {
+async function isThere(): Promise<void> {
+  await access(sandboxExec).catch(() => {
+    throw new SandboxFailure(`${sandboxExec} is missing, so commands cannot be confined.`);
+  });
+}
+
+/**
+ * The last rule that matches decides, so the order of the mounts (the deeper later) is the order of the rules. Of all
+ * networks only the listed ports of this machine are reached: our proxy, which goes on to listed hosts, and our door.
+ */
+export function seatbeltProfile(mounts: readonly Mount[], reachable: readonly number[] = []): string {
   return [
     "(version 1)",
     "(deny default)",
@@ -39,6 +52,7 @@ export function seatbeltProfile(mounts: readonly Mount[]): string {
     `(allow file-read* ${system.map(subpath).join(" ")})`,
     `(allow file-write-data file-read-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/dtracehelper"))`,
     ...mounts.map(rule),
+    ...reachable.map((port) => `(allow network-outbound (remote ip "localhost:${port}"))`),
   ].join("\n");
 }
 

@@ -1,4 +1,7 @@
+import { openLoopback } from "./inner-network.ts";
 import { type Launch, prologue, runProcess } from "./process.ts";
+import type { Program, Running } from "./program.ts";
+import { startProgram } from "./running.ts";
 import type { Command, Sandbox, SandboxPorts } from "./sandbox.ts";
 
 /**
@@ -10,24 +13,44 @@ export function openUnsafe(ports: SandboxPorts): Sandbox {
     kind: "unsafe",
     about: "no sandbox: commands run with all rights of this process",
     run: (command) => runProcess(unconfined(command, ports, []), command, ports),
+    // Unconfined in its network too.
+    start: ({ network: _, ...program }) => startUnconfined(program, ports, () => []),
     selfTest: async () => ({ ok: false, reason: "Commands run unconfined, as was asked for by --unsafe-no-sandbox." }),
   };
 }
 
 /** A launch whose processes are held together by their group alone, under the confining program given, if any. */
 export function unconfined(command: Command, ports: SandboxPorts, wrapper: readonly string[]): Launch {
-  const script = prologue({ limits: ports.limits, timeoutMs: command.timeoutMs, linux: process.platform === "linux" });
-  const [program = "bash", ...args] = [
-    ...wrapper,
-    "bash",
-    "--noprofile",
-    "--norc",
-    "-c",
-    script,
-    "bash",
-    command.command,
-  ];
-  return { program, args, cwd: command.cwd, env: { ...plainEnv, ...command.env }, group: true };
+  const script = prologue({ limits: ports.limits, timeoutMs: command.timeoutMs, linux });
+  return grouped([...wrapper, ...bash, script, "bash", command.command], command.cwd, command.env);
+}
+
+/** The same for a program; the confining one is told which ports of this machine are to be reached. */
+export async function startUnconfined(
+  program: Program,
+  ports: SandboxPorts,
+  wrapper: (ports: readonly number[]) => readonly string[],
+): Promise<Running> {
+  const limits = { ...ports.limits, ...program.limits };
+  const network = await openLoopback({ ...program, lookup: ports.lookup, mirror: true });
+  try {
+    const { argv, env } = program.launch(network.door);
+    const script = prologue({ limits, timeoutMs: null, linux, group: true });
+    const all = [...wrapper(network.ports), ...bash, script, "bash", ...argv];
+    const launch = grouped(all, program.cwd, { ...env, ...network.env });
+    return await startProgram(launch, program, limits, network.close);
+  } catch (error) {
+    network.close();
+    throw error;
+  }
+}
+
+const bash = ["bash", "--noprofile", "--norc", "-c"];
+const linux = process.platform === "linux";
+
+function grouped(argv: readonly string[], cwd: string, env: Readonly<Record<string, string>>): Launch {
+  const [program = "bash", ...args] = argv;
+  return { program, args, cwd, env: { ...plainEnv, ...env }, group: true };
 }
 
 const plainEnv = {

@@ -5,6 +5,7 @@ import type { Agent } from "../runtime/agent.ts";
 import { type InboxItem, inboxOf } from "../runtime/inbox.ts";
 import { situationOf } from "../runtime/inspect.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { NotFoundError } from "../store/errors.ts";
 import { isAgentId } from "../store/paths.ts";
 import type { AgentLog } from "../store/store.ts";
 import { notFound } from "./refusal.ts";
@@ -35,7 +36,11 @@ export class Agents {
 
   async log(id: string): Promise<AgentLog> {
     if (!isAgentId(id)) throw notFound(`There is no agent "${id.slice(0, 80)}".`);
-    const log = await this.#runtime.store.open(id).catch(() => undefined);
+    const log = await this.#runtime.store.open(id).catch((error: unknown) => {
+      // Whatever else went wrong does not mean that it is not there.
+      if (error instanceof NotFoundError) return undefined;
+      throw error;
+    });
     // A folder without facts is what a crash left of an agent that nobody was told about.
     if (!log || log.seq === 0) throw notFound(`There is no agent "${id}".`);
     return log;

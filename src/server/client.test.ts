@@ -37,6 +37,17 @@ test("the client speaks to the server in types, and a refusal says which field i
   expect(await stranger.agents().catch((error: unknown) => error)).toMatchObject({ status: 401, code: "unauthorised" });
 });
 
+test("a server that is not there is said to be so, and why", async () => {
+  const house = await startServer({ coordinator: script() });
+  const { url } = house;
+  const client = new ApiClient({ url, token: TOKEN });
+  await house[Symbol.asyncDispose]();
+  await expect(client.agents()).rejects.toMatchObject({
+    name: "UnreachableServer",
+    message: expect.stringMatching(new RegExp(`^The server at ${url} cannot be reached: .*ECONNREFUSED`)),
+  });
+});
+
 test("whoever listens hears a model's words as they come", async () => {
   await using house = await startServer({
     coordinator: script(

@@ -37,6 +37,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Nobody answered, or the connection broke: whether it was done is not known. */
+export class UnreachableServer extends Error {
+  override readonly name = "UnreachableServer";
+}
+
 export interface ClientOptions {
   /** Of the server; empty in a page of its own. */
   url: string;
@@ -178,13 +183,17 @@ export class ApiClient {
     const given = new URLSearchParams();
     for (const [key, value] of Object.entries(query)) if (value !== undefined) given.set(key, String(value));
     const search = given.size > 0 ? `?${given}` : "";
-    const response = await this.#fetch(`${this.url}${path}${search}`, {
+    const asked = this.#fetch(`${this.url}${path}${search}`, {
       method,
       headers: {
         ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
         ...(body !== undefined && { "content-type": "application/json" }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const response = await asked.catch((error: unknown) => {
+      const where = this.url && ` at ${this.url}`;
+      throw new UnreachableServer(`The server${where} cannot be reached: ${whyNot(error)}.`, { cause: error });
     });
     const answer: unknown = await response.json().catch(() => undefined);
     if (response.ok) return schema.parse(answer);
@@ -196,6 +205,12 @@ export class ApiClient {
       refusal?.details,
     );
   }
+}
+
+/** The system's own words, which `fetch` keeps below its own. */
+function whyNot(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message.replace(/\.$/, "") : String(cause);
 }
 
 function at(id: string): string {

@@ -1,10 +1,14 @@
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { chmod, mkdir, readdir, readlink, symlink, writeFile } from "node:fs/promises";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { checkAnswers } from "../testing/checked-answers.ts";
 import { call, script } from "../testing/index.ts";
-import { startServer, type TestServer } from "../testing/start-server.ts";
+import { startServer, type TestServer, TOKEN } from "../testing/start-server.ts";
 
 const PUBLISHED = "runs/run-1/nodes/node-1/published";
 
@@ -32,6 +36,7 @@ test("the files of an agent are listed page by page and sent as they are", async
       { path: `${PUBLISHED}/page.html`, kind: "file", bytes: 25 },
     ],
     next_after: null,
+    truncated: false,
   });
 
   await mkdir(join(dir, "memory/knowledge"), { recursive: true });
@@ -45,6 +50,8 @@ test("the files of an agent are listed page by page and sent as they are", async
       {
         path: "knowledge/chips.md",
         headings: ["Chips"],
+        from_line: 1,
+        to_line: 3,
         text: expect.stringContaining("faster"),
         score: expect.any(Number),
       },
@@ -130,6 +137,52 @@ test("what was published can be had as one archive", async () => {
   });
   expect((await house.get(`/agents/${id}/workspace/runs?archive=zip`)).status).toBe(400);
   expect((await house.get(`/agents/${id}/workspace/runs/run-1/nodes/node-9/published?archive=zip`)).status).toBe(404);
+});
+
+test.skipIf(process.platform !== "linux")(
+  "a client that leaves in the middle of a download leaves no file open",
+  async () => {
+    await using house = await withPublished();
+    const { id, dir } = await onlyAgent(house);
+    const published = join(dir, PUBLISHED);
+    await chmod(published, 0o700);
+    await writeFile(join(published, "large.bin"), randomBytes(20_000_000));
+    const isOpen = async () => {
+      const targets = (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ""));
+      return (await Promise.all(targets)).some((target) => target.endsWith("/large.bin"));
+    };
+    for (const path of [`${PUBLISHED}?archive=zip`, `${PUBLISHED}/large.bin`]) {
+      const asked = request(`${house.url}/agents/${id}/workspace/${path}`, {
+        headers: { authorization: `Bearer ${TOKEN}` },
+        agent: false,
+      }).end();
+      const [answer] = (await once(asked, "response")) as [IncomingMessage];
+      await once(answer, "readable");
+      await vi.waitFor(async () => expect(await isOpen()).toBe(true));
+      answer.destroy();
+      await vi.waitFor(async () => expect(await isOpen(), path).toBe(false));
+    }
+  },
+);
+
+test("a folder with more files than are listed says so on its last page", async () => {
+  await using house = await withPublished();
+  const { id, dir } = await onlyAgent(house);
+  const many = join(dir, "memory", "many");
+  await mkdir(many);
+  const names = Array.from({ length: 10_001 }, (_, at) => `${at}`);
+  for (const name of names) closeSync(openSync(join(many, name), "w"));
+  let [listed, after, truncated]: [number, string | null, boolean[]] = [0, "", []];
+  while (after !== null) {
+    const { body } = await house.get(
+      `/agents/${id}/workspace/memory/many?limit=1000${after && `&after=${encodeURIComponent(after)}`}`,
+    );
+    const page = body as { entries: unknown[]; next_after: string | null; truncated: boolean };
+    listed += page.entries.length;
+    truncated = [...truncated, page.truncated];
+    after = page.next_after;
+  }
+  expect([listed, truncated]).toEqual([10_000, [...Array(9).fill(false), true]]);
 });
 
 test("no name leads out of an agent's files", async () => {

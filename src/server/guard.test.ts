@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { call, script } from "../testing/index.ts";
 import { startServer, type TestServer, TOKEN } from "../testing/start-server.ts";
-import { checkReach, reachOf } from "./reach.ts";
+import { checkReach, isFromHere, ownUrl, pageOrigin, reachOf } from "./reach.ts";
 
 /** Every route there is, with a body that is right, and an agent that is there. */
 const ROUTES: readonly (readonly [method: string, path: string, body?: object])[] = [
@@ -203,8 +203,12 @@ test("it leaves the machine only with TLS or behind the one proxy that is named"
   ] as const)
     expect(() => checkReach(host, config)).not.toThrow();
   expect(reachOf({ address: "0.0.0.0", port: 443 }, { tls, names: ["agents.example.org"] })).toEqual({
-    hosts: new Set(["agents.example.org:443", "agents.example.org"]),
-    origins: new Set(["https://agents.example.org:443", "https://agents.example.org"]),
+    hosts: new Set([...LOCAL(443), "127.0.0.1", "localhost", "[::1]", "agents.example.org:443", "agents.example.org"]),
+    origins: new Set(
+      [...LOCAL(443), "127.0.0.1", "localhost", "[::1]", "agents.example.org:443", "agents.example.org"].map(
+        (host) => `https://${host}`,
+      ),
+    ),
   });
   expect(reachOf({ address: "127.0.0.1", port: 4747 }, { proxy })).toEqual({
     hosts: new Set(["127.0.0.1:4747", "localhost:4747", "[::1]:4747", "agents.example.org"]),
@@ -224,6 +228,69 @@ test("only the proxy's own address may use the proxy's name", async () => {
   expect((await ask(trusted, "GET", "/agents", named)).status).toBe(200);
   await using stranger = await startServer({ coordinator: script(), config: proxy("10.9.9.9") });
   expect((await ask(stranger, "GET", "/agents", named)).status).toBe(403);
+});
+
+test("from other machines and without TLS only the proxy is heard, by whatever name", async () => {
+  const proxy = { origin: "https://agents.example.org", address: "10.0.0.1" };
+  await using house = await startServer({ coordinator: script(), config: { server: { proxy } } });
+  const heard = async (remoteAddress: string, host: string) =>
+    (await house.app.inject({ url: "/agents", remoteAddress, headers: { ...GOOD, host } })).statusCode;
+  const own = `127.0.0.1:${house.port}`;
+  expect([await heard("10.0.0.3", own), await heard("10.0.0.1", own), await heard("127.0.0.1", own)]).toEqual([
+    403, 200, 200,
+  ]);
+  const here = [
+    { remoteAddress: "127.0.0.1", localAddress: "127.0.0.1" },
+    { remoteAddress: "::ffff:127.0.0.9", localAddress: "::ffff:127.0.0.1" },
+    { remoteAddress: "10.0.0.2", localAddress: "10.0.0.2" },
+    { remoteAddress: "::1", localAddress: "::1" },
+  ];
+  const elsewhere = [
+    { remoteAddress: "10.0.0.3", localAddress: "10.0.0.2" },
+    { remoteAddress: "::127.0.0.1", localAddress: "10.0.0.2" },
+    { localAddress: "10.0.0.2" },
+  ] as { remoteAddress?: string; localAddress: string }[];
+  expect([...here, ...elsewhere].map((socket) => isFromHere(socket as Parameters<typeof isFromHere>[0]))).toEqual([
+    ...here.map(() => true),
+    ...elsewhere.map(() => false),
+  ]);
+});
+
+test("a proxy that says nothing of its scheme logs browsers in all the same, and its link leads to it", async () => {
+  const server = { proxy: { origin: "https://agents.example.org", address: "127.0.0.1" } };
+  await using house = await startServer({ coordinator: script(), config: { server } });
+  const link = await ask(house, "POST", "/login", GOOD);
+  const { url } = JSON.parse(link.text) as { url: string };
+  expect(url).toMatch(/^https:\/\/agents\.example\.org\/login\?once=/);
+  const host = "agents.example.org";
+  const { pathname, search } = new URL(url);
+  const login = await ask(house, "GET", `${pathname}${search}`, { host });
+  const cookie = login.headers["set-cookie"]?.[0] ?? "";
+  expect([login.status, cookie.endsWith("; Secure")]).toEqual([303, true]);
+  const page = await ask(house, "GET", "/agents", { host, cookie: cookie.split(";")[0] });
+  expect(page.status).toBe(200);
+});
+
+test("a server that listens everywhere is reached by the programs of its machine, and its link by its outside name", () => {
+  const at = { address: "0.0.0.0", port: 4747 };
+  const tls = { cert: "c.pem", key: "k.pem" };
+  expect([ownUrl(at, {}), ownUrl({ ...at, address: "::" }, { tls }), ownUrl({ ...at, address: "::1" }, {})]).toEqual([
+    "http://127.0.0.1:4747",
+    "https://127.0.0.1:4747",
+    "http://[::1]:4747",
+  ]);
+  expect(reachOf(at, { tls }).hosts).toEqual(new Set(LOCAL(4747)));
+  expect([
+    pageOrigin(at, { tls }),
+    pageOrigin(at, { tls, names: ["agents.example.org"] }),
+    pageOrigin({ ...at, port: 443 }, { tls, names: ["agents.example.org"] }),
+    pageOrigin(at, { proxy: { origin: "https://agents.example.org", address: "10.0.0.1" } }),
+  ]).toEqual([
+    "https://127.0.0.1:4747",
+    "https://agents.example.org:4747",
+    "https://agents.example.org",
+    "https://agents.example.org",
+  ]);
 });
 
 test("the page needs no key and runs only its own scripts; nothing beside it is served", async () => {
@@ -252,6 +319,8 @@ test("the page needs no key and runs only its own scripts; nothing beside it is 
     await rm(webDir, { recursive: true });
   }
 });
+
+const LOCAL = (port: number) => ["127.0.0.1", "localhost", "[::1]"].map((host) => `${host}:${port}`);
 
 interface Heard {
   status: number;

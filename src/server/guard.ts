@@ -1,13 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ServerConfig } from "../protocol/config.ts";
 import type { Keys } from "./keys.ts";
-import { type Reach, reachOf } from "./reach.ts";
+import { isFromHere, plainAddress, type Reach, reachOf } from "./reach.ts";
 import { Refused } from "./refusal.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     /** `open` wants no token; `signed` has a guard of its own, and is called by whatever name. */
     access?: "open" | "signed";
+  }
+  interface FastifyRequest {
+    /** By which it was asked: the server's own, or the proxy's. */
+    origin: string;
   }
 }
 
@@ -22,6 +26,7 @@ export interface GuardPorts {
  *
  * G1. Exactly the names in `hosts` are answered, exactly the pages in `origins` may call; no CORS header is ever sent.
  *     A request that a browser calls cross-site is refused whatever it carries.
+ * G1a. Without TLS, from other machines only the proxy is heard: a token must not travel openly.
  * G2. The token, or the page's cookie, whose origin must be the one that is asked; else 401.
  * G3. Who guesses tokens is told to wait after TRIES a minute. Whoever has the right one is never locked out.
  * G4. A body is JSON, or it is not taken.
@@ -31,14 +36,15 @@ export function registerGuard(app: FastifyInstance, { keys, config, now }: Guard
   let reach: Reach | undefined;
   const guesses = new Guesses(now);
 
+  app.decorateRequest("origin", "");
   app.addHook("onRequest", async (request, reply) => {
     setSafeHeaders(reply);
     const { access } = request.routeOptions.config;
     if (access === "signed") return;
     const address = app.server.address();
     reach ??= typeof address === "object" && address ? reachOf(address, config) : undefined;
-    const origin = checkOrigin(request, reach, config);
-    if (access !== "open") checkKey(request, origin, keys, guesses);
+    request.origin = checkOrigin(request, reach, config);
+    if (access !== "open") checkKey(request, request.origin, keys, guesses);
     checkJson(request);
   });
 
@@ -57,8 +63,11 @@ function checkOrigin(
   const host = headers.host?.toLowerCase() ?? "";
   if (!reach?.hosts.has(host)) throw new Refused(403, "wrong_host", "This server is not called by that name.");
   const isProxied = proxy !== undefined && host === new URL(proxy.origin).host;
-  if (isProxied && plainAddress(socket.remoteAddress) !== proxy.address)
+  const isFromProxy = proxy !== undefined && plainAddress(socket.remoteAddress) === proxy.address;
+  if (isProxied && !isFromProxy)
     throw new Refused(403, "wrong_host", "Only the proxy may call this server by that name.");
+  if (!tls && !isFromProxy && !isFromHere(socket))
+    throw new Refused(403, "not_encrypted", "From other machines this server is called by its proxy only.");
   if (headers.origin !== undefined && !reach.origins.has(headers.origin))
     throw new Refused(403, "wrong_origin", "Pages of other origins may not call this server.");
   const site = headers["sec-fetch-site"];
@@ -116,10 +125,6 @@ function setSafeHeaders(reply: FastifyReply): void {
 
 function unauthorised(message: string): Refused {
   return new Refused(401, "unauthorised", message, { "www-authenticate": "Bearer" });
-}
-
-function plainAddress(address = ""): string {
-  return address.replace(/^::ffff:/, "");
 }
 
 const TRIES = 10;

@@ -1,6 +1,9 @@
-import type { AddressInfo } from "node:net";
+import { readFileSync } from "node:fs";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { resolve } from "node:path";
 import type { ServerConfig } from "../protocol/config.ts";
 import { SettingsError } from "../runtime/settings.ts";
+import { codeOf } from "../store/disk.ts";
 
 /** Where the server listens, and by which names it may be called. */
 export interface Reach {
@@ -22,10 +25,11 @@ export function checkReach(host: string, { tls, proxy }: ServerConfig): void {
 
 export function reachOf({ port, address }: Pick<AddressInfo, "port" | "address">, config: ServerConfig): Reach {
   const scheme = config.tls ? "https" : "http";
-  const own = LOOPBACK.has(address) ? ["127.0.0.1", "localhost", "[::1]"] : [bracketed(address)];
-  const isAny = address === "0.0.0.0" || address === "::";
-  const named = (config.names ?? []).map((name) => (name.includes(":") ? name : `${name}:${port}`));
-  const withPort = [...(isAny ? [] : own.map((host) => `${host}:${port}`)), ...named].map((host) => host.toLowerCase());
+  // Who listens everywhere is also called by this machine's own names.
+  const own = LOOPBACK.has(address) || ANY.has(address) ? ["127.0.0.1", "localhost", "[::1]"] : [bracketed(address)];
+  const withPort = [...own.map((host) => `${host}:${port}`), ...namesOf(config, port)].map((host) =>
+    host.toLowerCase(),
+  );
   // A browser leaves out the port that goes with the scheme.
   const usual = `:${scheme === "https" ? 443 : 80}`;
   const hosts = withPort.flatMap((host) => (host.endsWith(usual) ? [host, host.slice(0, -usual.length)] : [host]));
@@ -33,6 +37,59 @@ export function reachOf({ port, address }: Pick<AddressInfo, "port" | "address">
   if (!config.proxy) return { hosts: new Set(hosts), origins: new Set(origins) };
   const { origin } = config.proxy;
   return { hosts: new Set([...hosts, new URL(origin).host]), origins: new Set([...origins, origin]) };
+}
+
+/** By this machine's own programs. */
+export function ownUrl({ port, address }: Pick<AddressInfo, "port" | "address">, { tls }: ServerConfig): string {
+  return `${tls ? "https" : "http"}://${ANY.has(address) ? "127.0.0.1" : bracketed(address)}:${port}`;
+}
+
+/** By people, in a browser: where the proxy is reached, or by the name that the certificate is for. */
+export function pageOrigin(
+  at: Pick<AddressInfo, "port" | "address">,
+  config: ServerConfig,
+  otherwise = ownUrl(at, config),
+): string {
+  if (config.proxy) return config.proxy.origin;
+  const [name] = config.tls ? namesOf(config, at.port) : [];
+  return name === undefined ? otherwise : new URL(`https://${name}`).origin;
+}
+
+/** A certificate or its key; a relative path begins at the home, wherever the server was started. */
+export function readPem(home: string, file: string): Buffer {
+  try {
+    return readFileSync(resolve(home, file));
+  } catch (error) {
+    throw new SettingsError(
+      `server.tls in config.json: ${resolve(home, file)} cannot be read (${codeOf(error) ?? error}). Name files with a certificate and its key, in PEM.`,
+    );
+  }
+}
+
+/** Where a server listens that does. */
+export function addressOf(server: Pick<Server, "address">): AddressInfo {
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("A server that listens has an address.");
+  return address;
+}
+
+/**
+ * Whether somebody comes from this machine: what they say does not travel. Those from elsewhere come encrypted, or by
+ * the proxy.
+ */
+export function isFromHere({ remoteAddress = "", localAddress }: Pick<Socket, "remoteAddress" | "localAddress">) {
+  return remoteAddress === localAddress || /^(?:127\.|::1$)/.test(plainAddress(remoteAddress));
+}
+
+/** As it is written in config.json. */
+export function plainAddress(address = ""): string {
+  return address.replace(/^::ffff:/, "");
+}
+
+const ANY: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+
+function namesOf({ names = [] }: ServerConfig, port: number): string[] {
+  return names.map((name) => (name.includes(":") ? name : `${name}:${port}`));
 }
 
 function bracketed(address: string): string {

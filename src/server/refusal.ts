@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
 import type { ErrorBody } from "../protocol/api.ts";
-import { isForWantOfRoom } from "../store/disk.ts";
+import { isForWantOfRoom, isOutOfFiles } from "../store/disk.ts";
 import { StoreError } from "../store/errors.ts";
 import { ScopeRefusal } from "../store/scope-refusal.ts";
 
@@ -28,6 +28,8 @@ export function notFound(message: string): Refused {
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, body, headers } = refusalFor(error);
   if (status >= 500) request.log.error({ err: error }, "a request failed");
+  // Connections are open files too: those that only wait for a next question make room.
+  if (isOutOfFiles(error)) request.server.server.closeIdleConnections();
   return reply.code(status).headers(headers).type("application/json").send(JSON.stringify(body));
 }
 
@@ -41,6 +43,8 @@ function refusalFor(error: unknown): Answer {
   if (error instanceof Refused) return answer(error.status, error.code, error.message, error.headers);
   if (hasZodFastifySchemaValidationErrors(error)) return invalid(error);
   if (error instanceof ScopeRefusal) return answer(scopeStatus(error), "outside_scope", error.message);
+  if (isOutOfFiles(error))
+    return answer(503, "too_many_files", "The server has too many files open just now, so it was not done. Try again.");
   if (isForWantOfRoom(error))
     return answer(507, "disk_full", "The server's disk is full, so it was not done. Free some space and try again.");
   if (error instanceof StoreError)

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { checkAnswers } from "../testing/checked-answers.ts";
 import { both, call, hang, script } from "../testing/index.ts";
 import { type Answer, startServer, type TestServer } from "../testing/start-server.ts";
@@ -105,6 +105,14 @@ test("an agent is made, does its work, and everything about it can be looked at"
       { role: "tool", seq: 6 },
     ],
     next_before: 5,
+  });
+  expect((await house.get(`/agents/${id}/workers/alice/conversation?limit=3&before=5`)).body).toMatchObject({
+    entries: [{ seq: 2 }, { seq: 3 }, { seq: 4 }],
+    next_before: 2,
+  });
+  expect((await house.get(`/agents/${id}/workers/alice/conversation?before=2`)).body).toMatchObject({
+    entries: [{ role: "system", seq: 1 }],
+    next_before: null,
   });
   expect((await house.get(`/agents/${id}/conversation`)).body).toMatchObject({
     messages: [
@@ -254,6 +262,68 @@ test("nothing is said to an agent that was put away, and nothing of it is on rec
   expect(agent.log.seq).toBe(before);
 });
 
+test("agents that nobody named have names of their own, also when they are made at once", async () => {
+  await using house = await startServer({ coordinator: script(hang()) });
+  const order = { goal: "Count the stars" };
+  const together = await Promise.all([house.post("/agents", order), house.post("/agents", order)]);
+  const named = [
+    ...together,
+    await house.post("/agents", order),
+    await house.post("/agents", { ...order, name: "Zoë" }),
+  ];
+  expect(named.map(({ body }) => (body as { name: string }).name).sort()).toEqual([
+    "Zoë",
+    "count-stars",
+    "count-stars-2",
+    "count-stars-3",
+  ]);
+});
+
+test("a page of agents goes on although the one it ended with was put away", async () => {
+  await using house = await startServer({ coordinator: script(hang()) });
+  for (let n = 0; n < 3; n++) await made(house);
+  const page = async (query: string) => {
+    const { agents, next_after } = (await house.get(`/agents${query}`)).body as {
+      agents: { id: string }[];
+      next_after: string | null;
+    };
+    return [...agents.map(({ id }) => id), next_after];
+  };
+  const ids = await page("");
+  expect(await page("?limit=1")).toEqual([ids[0], ids[0]]);
+  await house.delete(`/agents/${ids[0]}`);
+  expect(await page(`?limit=1&after=${ids[0]}`)).toEqual([ids[1], ids[1]]);
+  expect(await page(`?limit=5&after=${ids[1]}`)).toEqual([ids[2], null]);
+});
+
+test("no body is no body, whatever type it is said to have; whoever watches may want the code alone", async () => {
+  await using house = await startServer({ coordinator: script(hang()) });
+  const id = await made(house);
+  const empty = async (method: string, path: string) =>
+    (await house.fetch(path, { method, headers: { "content-type": "application/json" } })).status;
+  expect([
+    await empty("POST", `/agents/${id}/stop`),
+    await empty("POST", `/agents/${id}/resume`),
+    await empty("DELETE", `/agents/${id}`),
+    await empty("POST", "/agents"),
+    await empty("POST", `/agents/${id}/send`),
+  ]).toEqual([200, 200, 200, 400, 400]);
+  const health = await house.fetch("/healthz", { method: "HEAD" });
+  expect([health.status, await health.text()]).toEqual([200, ""]);
+});
+
+test("what cannot be opened is not said to be missing, and idle connections make room", async () => {
+  await using house = await startServer({ coordinator: script(hang()) });
+  const id = await made(house);
+  const { store } = house.runtime;
+  vi.spyOn(store, "open").mockRejectedValue(Object.assign(new Error("too many open files"), { code: "EMFILE" }));
+  const closeIdle = vi.spyOn(house.app.server, "closeIdleConnections");
+  expect(refusal(await house.get(`/agents/${id}`))).toEqual([503, "too_many_files"]);
+  expect(closeIdle).toHaveBeenCalledOnce();
+  vi.restoreAllMocks();
+  expect((await house.get(`/agents/${id}`)).status).toBe(200);
+});
+
 test("something is made to happen later, seen, and cancelled", async () => {
   await using house = await startServer({ coordinator: script(ASK) });
   await checkAnswers(house);
@@ -322,6 +392,7 @@ test("every bad field is named, every unknown id is not found, and nothing chang
     ["POST", "/agents", { goal: "x".repeat(32_001) }, "goal"],
     ["POST", "/agents", { goal: 5 }, "goal"],
     ["POST", "/agents", { goal: "Go", name: "" }, "name"],
+    ["POST", "/agents", { goal: "Go", name: "a\u001b[2Jb" }, "name"],
     ["POST", "/agents", { goal: "Go", model: "" }, "model"],
     ["POST", "/agents", { goal: "Go", worker_model: 1 }, "worker_model"],
     ["POST", "/agents", { goal: "Go", mode: "eternal" }, "mode"],
@@ -330,6 +401,7 @@ test("every bad field is named, every unknown id is not found, and nothing chang
     ["POST", "/agents", { goal: "Go", budget_usd: 0 }, "budget_usd"],
     ["POST", "/agents", { goal: "Go", budget_tokens: 1.5 }, "budget_tokens"],
     ["POST", "/agents", { goal: "Go", cycle_seconds: 0 }, "cycle_seconds"],
+    ["POST", "/agents", { goal: "Go", cycle_seconds: 1e12 }, "cycle_seconds"],
     ["POST", "/agents", { goal: "Go", command: "rm" }, "command"],
     ["POST", "/agents", { goal: "Go", project: "docs" }, undefined],
     ["POST", "/agents", { goal: "Go", project: "/nowhere/at/all" }, undefined],
@@ -354,6 +426,9 @@ test("every bad field is named, every unknown id is not found, and nothing chang
     ["GET", "/agents/ID/events?after=x", undefined, "querystring.after"],
     ["GET", "/agents/ID/conversation?before=0", undefined, "querystring.before"],
     ["GET", "/agents/ID/workspace?archive=tar", undefined, "querystring.archive"],
+    ["GET", "/agents/ID/workspace?archive=zip", undefined, undefined],
+    ["GET", "/agents/ID/memory?archive=zip", undefined, undefined],
+    ["GET", "/agents/ID/memory/MEMORY.md?archive=zip", undefined, undefined],
   ];
   const wrong: unknown[] = [];
   for (const [method, path, body, field] of bad) {

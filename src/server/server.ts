@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import swagger from "@fastify/swagger";
-import fastify, { type FastifyInstance } from "fastify";
+import fastify, { type FastifyBodyParser, type FastifyInstance } from "fastify";
 import {
   jsonSchemaTransform,
   serializerCompiler,
@@ -17,6 +17,7 @@ import { registerGuard } from "./guard.ts";
 import { Keys } from "./keys.ts";
 import { requestId } from "./logs.ts";
 import { registerMetrics } from "./metrics.ts";
+import { readPem } from "./reach.ts";
 import { answerError, notFound } from "./refusal.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { eventRoutes } from "./routes/events.ts";
@@ -50,7 +51,10 @@ const MOST_CONNECTIONS = 2000;
 export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   const { runtime, settings, token, logger, webDir } = deps;
   const config = settings.config.server ?? {};
-  const tls = config.tls && { key: readFileSync(config.tls.key), cert: readFileSync(config.tls.cert) };
+  const tls = config.tls && {
+    key: readPem(settings.home, config.tls.key),
+    cert: readPem(settings.home, config.tls.cert),
+  };
   const options = {
     bodyLimit: LARGEST_BODY,
     exposeHeadRoutes: false,
@@ -73,7 +77,8 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   const agents = new Agents(runtime);
   app.decorate("agents", agents).decorate("keys", keys);
   app.setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler);
-  app.removeContentTypeParser("text/plain");
+  app.removeContentTypeParser(["text/plain", "application/json"]);
+  app.addContentTypeParser("application/json", { parseAs: "string" }, jsonOrNothing(app));
   app.setErrorHandler(answerError);
   registerGuard(app, { keys, config, now: () => runtime.clock.now() });
   app.setNotFoundHandler(() => {
@@ -93,6 +98,12 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     else app.log.info("there is room again: what is said and done is recorded");
   });
   return app;
+}
+
+/** Many clients name a content type whatever they send: no body is no body, and its schema says whether one is needed. */
+function jsonOrNothing(app: FastifyInstance): FastifyBodyParser<string> {
+  const parse = app.getDefaultJsonParser("error", "error");
+  return (request, body, done) => (body === "" ? done(null, undefined) : parse(request, body, done));
 }
 
 function describing(version: string) {

@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, type ReadStream } from "node:fs";
 import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { FastifyReply } from "fastify";
@@ -12,23 +12,25 @@ const PUBLISHED = /^runs\/run-\d+\/nodes\/(node-\d+)\/published\/?$/;
 /** What a node published, as one archive: made while it is sent, file after file. */
 export function answerZip(scope: Scope, path: string, reply: FastifyReply): FastifyReply {
   const node = PUBLISHED.exec(path)?.[1];
-  if (node === undefined)
-    throw new Refused(400, "bad_request", "archive: only a published/ folder can be had as an archive.");
+  if (node === undefined) throw notAnArchive();
   const folder = path.replace(/\/$/, "");
   const { entries, more } = scope.list(folder, { recursive: true, limit: MOST_FILES });
   if (more) throw new Refused(413, "too_large", `There are more than ${MOST_FILES} files in it.`);
   const zip = new ZipFile();
+  let reading: ReadStream | undefined;
   for (const { path: file, kind } of entries) {
     if (kind !== "file") continue;
     zip.addReadStreamLazy(file.slice(folder.length + 1), { mode: 0o100644 }, (done) => {
       try {
-        done(null, createReadStream("", { fd: scope.openFile(file).fd, start: 0 }));
+        reading = createReadStream("", { fd: scope.openFile(file).fd, start: 0 });
+        done(null, reading);
       } catch (error) {
         out.destroy(error instanceof Error ? error : new Error(String(error)));
       }
     });
   }
-  const out = new PassThrough();
+  // Nobody else closes the file that is being read when the client leaves.
+  const out = new PassThrough().once("close", () => reading?.destroy());
   zip.on("error", (error) => out.destroy(error));
   pipeline(zip.outputStream, out).catch(() => {}); // a client that leaves, or a file that has gone: the answer breaks off
   zip.end();
@@ -38,4 +40,8 @@ export function answerZip(scope: Scope, path: string, reply: FastifyReply): Fast
       "content-disposition": `attachment; filename="${node}.zip"`,
     })
     .send(out);
+}
+
+export function notAnArchive(): Refused {
+  return new Refused(400, "bad_request", "archive: only a published/ folder can be had as an archive.");
 }

@@ -30,6 +30,8 @@ export class FileAgentLog implements AgentLog {
   readonly #events: Stream;
   readonly #conversations = new Map<string, Stream>();
   readonly #listeners = new Set<(fact: Fact) => void>();
+  /** Those who are not told about turns. */
+  readonly #spared = new Set<(fact: Fact) => void>();
   readonly #onClose: () => void;
   /** Where the last page ended: the next one usually begins there. */
   #bookmark = { seq: 1, offset: 0 };
@@ -84,9 +86,10 @@ export class FileAgentLog implements AgentLog {
     return followFacts(this, () => this.#end().durableSeq, after, signal, watch);
   }
 
-  subscribe(listener: (fact: Fact) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  subscribe(listener: (fact: Fact) => void, of: "all" | "all but turns" = "all"): () => void {
+    const listeners = of === "all" ? this.#listeners : this.#spared;
+    listeners.add(listener);
+    return () => listeners.delete(listener);
   }
 
   async read({ after, limit }: { after: number; limit: number }): Promise<Fact[]> {
@@ -111,6 +114,20 @@ export class FileAgentLog implements AgentLog {
     return this.#reading(path, entries, async (file) => {
       await this.#scan(file, path, 0, size, (json) => entries.push(json as StoredEntry) > 0);
       return entries;
+    });
+  }
+
+  async entriesBefore(name: string, limit: number, before = Number.POSITIVE_INFINITY) {
+    const { path, size, durableSeq } = this.#conversation(name);
+    const end = Math.min(before, durableSeq + 1);
+    const from = Math.max(1, end - limit);
+    const entries: StoredEntry[] = [];
+    return this.#reading(path, { from, entries }, async (file) => {
+      await this.#scan(file, path, seekSeq(file, size, from), size, (json, seq) => {
+        if (seq >= from && seq < end) entries.push(json as StoredEntry);
+        return seq < end - 1;
+      });
+      return { from, entries };
     });
   }
 
@@ -155,16 +172,8 @@ export class FileAgentLog implements AgentLog {
 
   #tell(facts: readonly Fact[]): void {
     for (const fact of facts) {
-      for (const listener of this.#listeners) {
-        try {
-          listener(fact);
-        } catch (error) {
-          // A listener's bug must neither stop the commit nor go unseen.
-          queueMicrotask(() => {
-            throw error;
-          });
-        }
-      }
+      tellAll(this.#listeners, fact);
+      if (!fact.type.startsWith("model.") && !fact.type.startsWith("tool.")) tellAll(this.#spared, fact);
     }
   }
 
@@ -268,4 +277,17 @@ export class FileAgentLog implements AgentLog {
 
   readonly #watch = (onChange: () => void): (() => void) =>
     this.#shared.disk.watch(join(this.#shared.root, this.#events.path), onChange);
+}
+
+function tellAll(listeners: Iterable<(fact: Fact) => void>, fact: Fact): void {
+  for (const listener of listeners) {
+    try {
+      listener(fact);
+    } catch (error) {
+      // A listener's bug must neither stop the commit nor go unseen.
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
 }

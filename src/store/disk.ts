@@ -53,9 +53,15 @@ export function isDiskFull(error: unknown): boolean {
   return code === "ENOSPC" || code === "EDQUOT";
 }
 
-/** The system's word for it, or the store's. */
+/** This process, or the machine, has as many files open as it may. */
+export function isOutOfFiles(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "EMFILE" || code === "ENFILE" || (error instanceof Error && error.name === "TooManyFilesError");
+}
+
+/** The system's word for it, or the store's: it passes, and whoever stopped for it may go on then. */
 export function isForWantOfRoom(error: unknown): boolean {
-  return isDiskFull(error) || (error instanceof Error && error.name === "DiskFullError");
+  return isDiskFull(error) || isOutOfFiles(error) || (error instanceof Error && error.name === "DiskFullError");
 }
 
 /** A small file as a whole; undefined when there is none. */

@@ -26,6 +26,17 @@ export class DiskFullError extends StoreError {
   }
 }
 
+/** No file could be opened. Nothing of the batch was acknowledged or kept; the next append may succeed. */
+export class TooManyFilesError extends StoreError {
+  override readonly name = "TooManyFilesError";
+  constructor(root: string, cause: unknown) {
+    super(
+      `Too many files are open to write to ${root}. What was being written was taken back; try again, or raise the limit (ulimit -n).`,
+      { cause },
+    );
+  }
+}
+
 /** D9: one home, one writer. */
 export class HomeLockedError extends Error {
   override readonly name = "HomeLockedError";

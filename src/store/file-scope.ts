@@ -1,4 +1,4 @@
-import { read } from "node:fs";
+import { read, readSync } from "node:fs";
 import { promisify } from "node:util";
 import { nearest } from "./nearest.ts";
 import {
@@ -25,6 +25,9 @@ const MAX_NAMES_IN_A_FOLDER = 10_000;
 /** Dependencies of the user's project: thousands of files that nobody asked about. They can be listed by name. */
 const NOT_OPENED_BY_ITSELF = "node_modules";
 
+/** What is so small is read at once: a trip through the thread pool costs more than the reading. */
+const SMALL = 64 * 1024;
+
 const readAt = promisify(read);
 
 /** One folder's visible entries, and those of them that can be opened in turn. */
@@ -44,7 +47,7 @@ export class FileScope implements Scope {
     const file = this.openFile(path);
     try {
       const buffer = Buffer.alloc(Math.min(file.size, maxBytes));
-      let filled = 0;
+      let filled = buffer.length <= SMALL ? readSync(file.fd, buffer, 0, buffer.length, 0) : 0;
       while (filled < buffer.length) {
         const { bytesRead } = await readAt(file.fd, buffer, filled, buffer.length - filled, filled);
         if (bytesRead === 0) break;

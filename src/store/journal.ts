@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { type Disk, type DiskFile, isDiskFull } from "./disk.ts";
-import { DiskFullError, ReadOnlyError } from "./errors.ts";
+import { setTimeout } from "node:timers/promises";
+import { type Disk, type DiskFile, isDiskFull, isOutOfFiles } from "./disk.ts";
+import { DiskFullError, ReadOnlyError, TooManyFilesError } from "./errors.ts";
 import { FRAME_HEAD, FrameWriter } from "./frame.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { journalDir } from "./paths.ts";
@@ -13,8 +14,8 @@ import type { Stream } from "./stream.ts";
  * J1. A commit is one frame, written through; only then are its lines put into their plain files (unsynced), and only
  *     then is anyone told. So a crash finds the journal at or ahead of the files, never behind.
  * J2. One commit at a time; the next begins when the event loop has turned, so that those just woken can join it.
- * J3. No room: files first, then the journal are cut back to the last commit, everything waiting is refused, numbers go
- *     back. Any other failure: nothing is acknowledged any more.
+ * J3. No room, or no file can be opened: files first, then the journal are cut back to the last commit, everything
+ *     waiting is refused, numbers go back. Any other failure: nothing is acknowledged any more.
  * J4. A journal is removed only when the files it covers, and their names, are synced (the checkpoint).
  */
 export class Journal {
@@ -140,9 +141,10 @@ export class Journal {
   /** J3. Files before the journal: were it the other way round, a crash between could leave half of a commit in them. */
   #takeBack(segments: readonly Segment[], waiting: readonly Waiting[], error: unknown): void {
     this.#frame.reset();
-    let refusal: Error = new DiskFullError(this.#root, error);
+    const isOfFiles = isOutOfFiles(error);
+    let refusal: Error = isOfFiles ? new TooManyFilesError(this.#root, error) : new DiskFullError(this.#root, error);
     try {
-      if (!isDiskFull(error)) throw error;
+      if (!isOfFiles && !isDiskFull(error)) throw error;
       for (const { stream } of segments) this.#files.cut(stream.path, stream.size);
       if (this.#file !== undefined) {
         this.#file.handle.truncate(this.#file.end);
@@ -151,7 +153,8 @@ export class Journal {
     } catch (worse) {
       refusal = this.#break(worse);
     }
-    if (this.#failure === undefined && this.#full === undefined) this.#tellTrouble(refusal);
+    // Whether a file can be opened nobody can ask for: whoever is refused tells.
+    if (this.#failure === undefined && this.#full === undefined && !isOfFiles) this.#tellTrouble(refusal);
     this.#refuse(segments, waiting, refusal);
   }
 
@@ -217,12 +220,18 @@ export class Journal {
 
   /** J4. */
   async #settle(path: string, lanes: number): Promise<void> {
-    try {
-      await this.#files.sync(this.#files.takeUnsynced(), lanes);
-      this.#disk.remove(path);
-      await this.#disk.syncDir(journalDir(this.#root));
-    } catch (error) {
-      this.#break(error);
+    const unsynced = this.#files.takeUnsynced();
+    for (;;) {
+      try {
+        await this.#files.sync(unsynced, lanes);
+        this.#disk.remove(path);
+        await this.#disk.syncDir(journalDir(this.#root));
+        return;
+      } catch (error) {
+        // The journal stays until it can be done without.
+        if (!isOutOfFiles(error)) return void this.#break(error);
+        await setTimeout(NO_FILES_MS);
+      }
     }
   }
 }
@@ -260,6 +269,9 @@ interface Commit {
   streams: Stream[];
   waiting: Waiting[];
 }
+
+/** Until the next look whether a file can be opened again. */
+const NO_FILES_MS = 1000;
 
 const NOTHING: readonly Waiting[] = [];
 

@@ -293,3 +293,30 @@ function filesIn(dir: string, folder: string): Record<string, string> {
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
+
+test("what was said by files is put beside the work when it is published, and stays where it is when that is refused", async () => {
+  await using home = await temporaryHome();
+  const dir = join(home.path, "node-1");
+  await createNodeFolder(dir, spec);
+  const said = ["_task.md", "_context.json", "_inbox.md", "_outbox.md", "_result.md", "_checkpoint.md"];
+  for (const name of said) writeFileSync(join(dir, "scratch", name), name);
+  expect(await preparePublish(dir, ["report.md"])).toMatchObject({ ok: false });
+  expect(readdirSync(join(dir, "scratch")).sort()).toEqual([...said].sort());
+
+  writeFileSync(join(dir, "scratch/report.md"), "80");
+  const prepared = await preparePublish(dir, ["report.md"]);
+  if (!prepared.ok) throw new Error(prepared.reason);
+  await finishPublish(dir, prepared.files);
+  expect(prepared.files.map(({ path }) => path)).toEqual(["report.md"]);
+  expect(readdirSync(join(dir, "published"))).toEqual(["report.md"]);
+  expect(readdirSync(join(dir, "protocol")).sort()).toEqual([...said].sort());
+});
+
+test("files of such names are work like any other where nobody speaks by files", async () => {
+  await using home = await temporaryHome();
+  const dir = join(home.path, "node-1");
+  await createNodeFolder(dir, spec);
+  writeFileSync(join(dir, "scratch/_result.md"), "mine");
+  const prepared = await preparePublish(dir, []);
+  expect(prepared).toMatchObject({ ok: true, files: [{ path: "_result.md" }] });
+});

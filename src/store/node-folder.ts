@@ -1,8 +1,16 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { closeFolder, type Folder, glance, makeFolderAside, openFolder } from "./walk.ts";
 import { addWhole, rewriteWhole, writeWhole } from "./whole-file.ts";
 
-export { finishPublish, type Prepared, preparePublish, recoverPublish, reopenPublish, undoPublish } from "./publish.ts";
+export {
+  finishPublish,
+  type Prepared,
+  preparePublish,
+  problemPublishing,
+  recoverPublish,
+  reopenPublish,
+  undoPublish,
+} from "./publish.ts";
 
 /**
  * The folders of seed 002 §1.0. Making one again adds what is missing and changes nothing that is there, so recovery
@@ -23,11 +31,12 @@ export async function createNodeFolder(
   });
 }
 
-export async function createWorkerFolder(
+/** Tells which files were not there before. */
+export function createWorkerFolder(
   dir: string,
   worker: { name: string; identity: string; memory?: string },
-): Promise<void> {
-  await createFolder(dir, {
+): Promise<ReadonlySet<string>> {
+  return createFolder(dir, {
     folders: [],
     files: {
       "identity.md": `${worker.identity.trim()}\n`,
@@ -47,6 +56,11 @@ export async function createAgentFolder(dir: string, agent: { soul: string; goal
     folders: ["memory", "runs"],
     files: { "SOUL.md": `${agent.soul.trim()}\n`, "GOAL.md": `${agent.goal.trim()}\n`, "MEMORY.md": "" },
   });
+}
+
+/** Of an agent that was not made after all. Where it cannot be removed it is a folder without facts, which is no agent. */
+export async function removeAgentFolder(dir: string): Promise<void> {
+  await rm(dir, { recursive: true, force: true }).catch(() => {});
 }
 
 /** `_status.md`, for people: derived from the facts, so it may be written again at any time. */
@@ -72,22 +86,26 @@ export async function rewrite(dir: string, name: string, content: string): Promi
 async function createFolder(
   dir: string,
   { folders, files }: { folders: string[]; files: Record<string, string> },
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
+  const added = new Set<string>();
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const folder = openFolder(dir, []);
   try {
     for (const name of folders) await makeFolderAside(folder, name);
-    for (const [name, content] of Object.entries(files)) await addFile(folder, name, content);
+    for (const [name, content] of Object.entries(files)) if (await addFile(folder, name, content)) added.add(name);
   } finally {
     closeFolder(folder);
   }
+  return added;
 }
 
 /** An empty file that should not be empty is one that a crash cut off. */
-async function addFile(folder: Folder, name: string, content: string): Promise<void> {
+async function addFile(folder: Folder, name: string, content: string): Promise<boolean> {
   const bytes = Buffer.from(content);
-  if ((await addWhole(folder, name, bytes)) || content === "") return;
-  if (glance(folder, name)?.size === 0n) await writeWhole(folder, name, bytes, "unsynced");
+  if (await addWhole(folder, name, bytes)) return true;
+  if (content === "" || glance(folder, name)?.size !== 0n) return false;
+  await writeWhole(folder, name, bytes, "unsynced");
+  return true;
 }
 
 function specOf({ id, task, deliverables, refs }: Parameters<typeof createNodeFolder>[1]): string {

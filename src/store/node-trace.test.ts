@@ -27,7 +27,7 @@ test("the traces of a few nodes follow at once; those of many follow together, a
   vi.advanceTimersByTime(0);
   expect(lengths(many.slice(3))).toEqual([1]);
   for (const id of many.slice(3)) traces.note(started(id));
-  vi.advanceTimersByTime(99);
+  vi.advanceTimersByTime(249);
   expect(lengths(many.slice(3))).toEqual([1]);
   vi.advanceTimersByTime(1);
   expect(lengths(many.slice(3))).toEqual([2]);

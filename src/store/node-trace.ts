@@ -7,7 +7,7 @@ import type { AgentLog } from "./store.ts";
 
 /** Where so many have news at once, their traces rest in between: people see no difference, and each turn opens a file less. */
 const MANY = 20;
-const REST_MS = 100;
+const REST_MS = 250;
 
 /**
  * Each node's `log.jsonl`: the facts about that node, beside its files. Derived from the agent's log, so it is written

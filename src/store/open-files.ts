@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import type { Disk, DiskFile } from "./disk.ts";
+import { type Disk, type DiskFile, isOutOfFiles } from "./disk.ts";
 
 /**
  * The plain files being written: opened when first needed, the least recently used closed, and what a checkpoint has
@@ -42,10 +42,21 @@ export class OpenFiles {
       this.#makeParents(dirname(path));
       this.distrust(path);
     }
-    const file = this.#disk.open(full, "write");
+    const file = this.#opened(full);
     this.#open.set(path, file);
     this.#closeOldest();
     return file;
+  }
+
+  /** Where no more files may be open, some of ours are closed for it. */
+  #opened(full: string): DiskFile {
+    try {
+      return this.#disk.open(full, "write");
+    } catch (error) {
+      if (!isOutOfFiles(error) || this.#open.size === 0) throw error;
+      for (const path of [...this.#open.keys()].slice(0, Math.ceil(this.#open.size / 2))) this.close(path);
+      return this.#disk.open(full, "write");
+    }
   }
 
   /** Takes back what was written beyond `size`, durably. */
@@ -73,7 +84,12 @@ export class OpenFiles {
   /** Files, then folders. While commits go on, a single lane: a checkpoint must not take the threads they need. */
   async sync({ files, dirs }: Unsynced, lanes: number): Promise<void> {
     await inLanes(files, lanes, (path) => this.#syncFile(path));
-    await inLanes(dirs, lanes, (dir) => this.#disk.syncDir(join(this.#root, dir)));
+    await inLanes(dirs, lanes, (dir) => this.#syncDir(join(this.#root, dir)));
+  }
+
+  async #syncDir(path: string): Promise<void> {
+    // As with files: what was taken away by hand, or was not made after all, has nothing to sync.
+    if (this.#disk.size(path) !== undefined) await this.#disk.syncDir(path);
   }
 
   async #syncFile(path: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { NewFact } from "../protocol/index.ts";
@@ -115,6 +115,23 @@ test("a follower that is ahead of the log hears nothing until the log has passed
   await appendMany(log, 2);
   expect(await first).toMatchObject({ value: { seq: 6 } });
   stop.abort();
+});
+
+test("who has no use for turns hears of everything else, in order", async () => {
+  const { log } = await newAgent();
+  const heard: string[] = [];
+  const all: string[] = [];
+  const unsubscribe = log.subscribe((fact) => heard.push(fact.type), "all but turns");
+  log.subscribe((fact) => all.push(fact.type));
+  const who = { worker_id: "alice", node_id: null };
+  const called: NewFact = { type: "model.called", data: { ...who, model: "m/m", turn: 1 } };
+  const tool: NewFact = { type: "tool.called", data: { ...who, call_id: "c", tool: "look", gist: "" } };
+  await log.append({ facts: [paused, called, tool, stopped("human")] }).durable;
+  unsubscribe();
+  await log.append({ facts: [paused] }).durable;
+
+  expect(heard).toEqual(["agent.paused", "agent.stopped"]);
+  expect(all).toEqual(["agent.paused", "model.called", "tool.called", "agent.stopped", "agent.paused"]);
 });
 
 test("subscribers are told once it is on disk, before the appender", async () => {
@@ -234,6 +251,22 @@ test("a home of a newer version is refused and left as it is", async () => {
 
 const paused: NewFact = { type: "agent.paused", data: {} };
 const stopped = (by: string): NewFact => ({ type: "agent.stopped", data: { by } });
+
+test("an agent's folder that was taken away by hand keeps nobody else from being recorded", async () => {
+  const root = (await temporaryHome()).path;
+  const store = await openStore({ root, clock, journalLimit: 1000 });
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(root, { recursive: true });
+  });
+  const gone = await store.create("agent-gone");
+  await gone.append({ facts: [paused] }).durable;
+  await gone.close();
+  rmSync(gone.dir, { recursive: true });
+  const log = await store.create(ID);
+  for (let n = 0; n < 50; n++) await log.append({ facts: [paused, stopped("human")] }).durable;
+  expect([log.seq, store.trouble]).toEqual([100, undefined]);
+});
 
 async function newAgent(): Promise<{ store: Store; log: AgentLog; home: string }> {
   const home = await temporaryHome();

@@ -13,6 +13,11 @@ export const nodeDir = (agentFolder: string, run: RunId, node: NodeId): string =
 export const workerDir = (agentFolder: string, run: RunId, worker: WorkerId): string =>
   join(runDir(agentFolder, run), "workers", worker);
 
+/** The homes of programs that think for themselves: beyond the reach of everybody in the team, their own worker included. */
+export const programsDir = (agentFolder: string): string => join(agentFolder, ".programs");
+export const programHome = (agentFolder: string, run: RunId, worker: WorkerId): string =>
+  join(programsDir(agentFolder), run, worker);
+
 /** Made from the memory's files, and made again when it is not there. */
 export const agentMemoryIndex = (agentFolder: string): string => join(agentFolder, ".index", "memory.sqlite");
 

@@ -1,4 +1,4 @@
-import { fchmodSync, fsync } from "node:fs";
+import { fchmodSync, fdatasync, fsync } from "node:fs";
 import { promisify } from "node:util";
 import type { PublishedFile } from "../protocol/index.ts";
 import { contentOf, sha256Of } from "./content.ts";
@@ -11,6 +11,8 @@ import {
   glance,
   makeFolderAside,
   moveFolderIn,
+  moveTo,
+  openBelow,
   openFile,
   openFolder,
   removeIn,
@@ -25,7 +27,8 @@ import { UNFINISHED, writeWhole } from "./whole-file.ts";
  *     fact nothing has been published; after it recovery finishes.
  * B2. `published/` is all or nothing: everything is checked, synced and read-only before ONE rename puts it there.
  * B3. Every step may be done again, from wherever a crash left it.
- * B4. Only regular files and folders are published, each readable by the path in the manifest. A file with another name
+ * B4. What was said by files (`PROTOCOL_FILES`) is no part of the work: it is put beside it, into `protocol/`.
+ * B5. Only regular files and folders are published, each readable by the path in the manifest. A file with another name
  *     somewhere (a hard link) is copied first, so that nobody can change it from there.
  */
 export async function preparePublish(dir: string, deliverables: readonly string[]): Promise<Prepared> {
@@ -41,7 +44,13 @@ export async function preparePublish(dir: string, deliverables: readonly string[
       await sync(open.fd);
     });
   }
+  if (found.protocol.length > 0) await putAside(dir, found.protocol);
   return { ok: true, files: files.sort((a, b) => (a.path < b.path ? -1 : 1)) };
+}
+
+/** Why this cannot be published as it is, or undefined. Looks only. */
+export function problemPublishing(dir: string, deliverables: readonly string[]): string | undefined {
+  return reasonAgainst(survey(dir), deliverables);
 }
 
 export type Prepared = { ok: true; files: PublishedFile[] } | { ok: false; reason: string };
@@ -53,9 +62,9 @@ export async function finishPublish(
   { verify = false } = {},
 ): Promise<void> {
   await inFolder(dir, [], async (node) => {
-    if (!(await holds(dir, "published", files, verify))) {
-      if (!(await holds(dir, "scratch", files, verify))) throw new PublishLost(dir, files);
-      await discardLitter(dir);
+    if (!(await holds(node, "published", files, verify))) {
+      if (!(await holds(node, "scratch", files, verify))) throw new PublishLost(dir, files);
+      discardLitter(node);
       await moveFolderIn(node, "scratch", "published");
     }
     await makeFolderAside(node, "scratch");
@@ -108,26 +117,40 @@ export class PublishLost extends Error {
   }
 }
 
+/** How a program that knows nothing of us is spoken with, where it works. */
+export const PROTOCOL_FILES: readonly string[] = [
+  "_task.md",
+  "_context.json",
+  "_inbox.md",
+  "_outbox.md",
+  "_result.md",
+  "_checkpoint.md",
+];
+
 export const MAX_PUBLISHED_FILES = 2000;
 const MAX_DEPTH = 32;
 const sync = promisify(fsync);
+const syncData = promisify(fdatasync);
 
 interface Survey {
   /** Parents before their children. */
   folders: { parts: string[]; files: string[] }[];
   count: number;
   problems: string[];
+  /** Those that are there, if this folder is used to speak by files; the names alone may be anybody's. */
+  protocol: string[];
 }
 
 /** What is in `scratch/`. Looks only; what a crashed write left behind is not counted. */
 function survey(dir: string): Survey {
-  const found: Survey = { folders: [], count: 0, problems: [] };
+  const found: Survey = { folders: [], count: 0, problems: [], protocol: protocolIn(dir) };
   const queue: string[][] = [[]];
   for (let parts = queue.shift(); parts && found.count <= MAX_PUBLISHED_FILES; parts = queue.shift()) {
     const open = openFolder(dir, ["scratch", ...parts]);
     try {
       const files: string[] = [];
       for (const { name } of childrenOf(open, MAX_PUBLISHED_FILES + 1).children) {
+        if (parts.length === 0 && found.protocol.includes(name)) continue;
         const kind = kindOf(open, name);
         const unfinished = kind === "file" && name.startsWith(UNFINISHED);
         if (unfinished) removeIn(open, name);
@@ -142,6 +165,30 @@ function survey(dir: string): Survey {
     }
   }
   return found;
+}
+
+function protocolIn(dir: string): string[] {
+  const scratch = openFolder(dir, ["scratch"]);
+  try {
+    const there = PROTOCOL_FILES.filter((name) => glance(scratch, name));
+    return there.includes("_task.md") && there.includes("_context.json") ? there : [];
+  } finally {
+    closeFolder(scratch);
+  }
+}
+
+async function putAside(dir: string, names: readonly string[]): Promise<void> {
+  await inFolder(dir, ["scratch"], async (scratch) => {
+    const beside = openFolder(dir, ["protocol"], { createFrom: 0 });
+    try {
+      // Those by which they are known go last, so that a crash in between leaves them known.
+      for (const name of names.toReversed()) moveTo(scratch, name, beside);
+      await sync(beside.fd);
+    } finally {
+      closeFolder(beside);
+    }
+    await sync(scratch.fd);
+  });
 }
 
 function kindOf(folder: Folder, name: string): "file" | "folder" | "link" | "special" {
@@ -215,7 +262,8 @@ async function seal(folder: Folder, name: string): Promise<{ sha256: string; byt
   }
   try {
     fchmodSync(first.fd, first.executable ? 0o500 : 0o400);
-    await sync(first.fd);
+    // What makes it read-only is on disk with the rename at the latest: that is synced too, and comes after it.
+    await syncData(first.fd);
     return await sha256Of(first.fd);
   } finally {
     first.close();
@@ -224,24 +272,29 @@ async function seal(folder: Folder, name: string): Promise<{ sha256: string; byt
 
 /** Is every file of the manifest here? Sees to it that they are read-only. */
 async function holds(
-  dir: string,
+  node: Folder,
   place: "scratch" | "published",
   files: readonly PublishedFile[],
   verify: boolean,
 ): Promise<boolean> {
   for (const { path, bytes, sha256 } of files) {
-    const names = path.split("/");
+    const parts = path.split("/");
+    const name = parts.pop() ?? "";
     try {
-      const same = await inFolder(dir, [place, ...names.slice(0, -1)], async (folder) => {
-        const file = openFile(folder, names.at(-1) ?? "");
+      const folder = openBelow(node, place, parts);
+      try {
+        // Nearly always everything is in one of the two: to look costs less than to fail.
+        if (!glance(folder, name)) return false;
+        const file = openFile(folder, name);
         try {
           fchmodSync(file.fd, file.executable ? 0o500 : 0o400);
-          return file.size === bytes && (!verify || (await sha256Of(file.fd)).sha256 === sha256);
+          if (file.size !== bytes || (verify && (await sha256Of(file.fd)).sha256 !== sha256)) return false;
         } finally {
           file.close();
         }
-      });
-      if (!same) return false;
+      } finally {
+        closeFolder(folder);
+      }
     } catch (error) {
       if (error instanceof WalkTrouble) return false;
       throw error;
@@ -251,11 +304,13 @@ async function holds(
 }
 
 /** File browsers leave these in any folder a person opens, and a rename only replaces an empty one. */
-async function discardLitter(dir: string): Promise<void> {
+function discardLitter(node: Folder): void {
+  if (!glance(node, "published")) return;
+  const published = openBelow(node, "published", []);
   try {
-    await inFolder(dir, ["published"], async (published) => removeIn(published, ".DS_Store"));
-  } catch (error) {
-    if (!(error instanceof WalkTrouble && error.kind === "missing")) throw error;
+    if (glance(published, ".DS_Store")) removeIn(published, ".DS_Store");
+  } finally {
+    closeFolder(published);
   }
 }
 

@@ -1,7 +1,9 @@
+import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { NodeId, RunId, WorkerId } from "../protocol/index.ts";
 import { type AccessRow, AccessTable } from "./access.ts";
 import { FileScope } from "./file-scope.ts";
+import { programsDir } from "./paths.ts";
 import { homeOf } from "./place.ts";
 import { projectBinds, publishedFolders, runBinds, workerBinds } from "./scope-binds.ts";
 import type { OpenFile } from "./walk.ts";
@@ -88,7 +90,9 @@ export function coordinatorScope({
     binds() {
       const inProject = projectBinds(project, homeOf(agentDir));
       const inRun = runBinds(agentDir, runDir);
-      return { write: inRun.write, read: [...inRun.read, ...inProject.read], hide: inProject.hide, cwd: runDir };
+      const programs = [programsDir(agentDir)].filter((folder) => existsSync(folder));
+      const hide = [...inProject.hide, ...programs];
+      return { write: inRun.write, read: [...inRun.read, ...inProject.read], hide, cwd: runDir };
     },
   });
 }
@@ -171,6 +175,7 @@ function coordinatorRows(run: string): AccessRow[] {
     { at: `${run}/**`, access: "write", why: "" },
     { at: "runs/**", access: "read", why: "Other runs are over and stay as they were." },
     { at: ".index/**", access: "none", why: "It is made from your memory's files; search those with memory_search." },
+    { at: ".programs/**", access: "none", why: "The home of a program is its own." },
     ...["*.jsonl*", "triggers.json", "snapshots/**", ".*/**"].map((at) => ({
       at,
       access: "read" as const,

@@ -43,11 +43,16 @@ export interface AgentLog {
   append(batch: Batch): Appended;
   /** The facts from `after` + 1 on: first history, then live. Ends when the signal fires. */
   follow(after: number, signal: AbortSignal): AsyncIterable<Fact>;
-  /** Called with each fact, in order, once it is on disk. For folds in this process. Returns the unsubscribe. */
-  subscribe(listener: (fact: Fact) => void): () => void;
+  /**
+   * Called with each fact, in order, once it is on disk. For folds in this process. Returns the unsubscribe. Most facts
+   * are about turns (`model.…`, `tool.…`): who has no use for them need not be called, and a team has many such.
+   */
+  subscribe(listener: (fact: Fact) => void, of?: "all" | "all but turns"): () => void;
   /** A page of history. */
   read(range: { after: number; limit: number }): Promise<Fact[]>;
   conversation(file: string): Promise<StoredEntry[]>;
+  /** The last `limit` entries before a number, or of all; `from` is where they begin, also where one was damaged. */
+  entriesBefore(file: string, limit: number, before?: number): Promise<{ from: number; entries: StoredEntry[] }>;
   /** The disposable snapshot of a fold, if there is one of this version. */
   snapshot<T>(name: string, version: number): Promise<{ seq: number; state: T } | undefined>;
   saveSnapshot(name: string, version: number, seq: number, state: unknown): Promise<void>;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "./disk.ts";
 import { StoreUsageError } from "./errors.ts";
@@ -15,6 +15,12 @@ export function tokenOf(home: string): string {
   // A copy of the home, or a hand, may have opened it to others.
   if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
   return checked(readFileSync(file, "utf8").trim(), file);
+}
+
+/** Another one: whoever had the old one, or a cookie that was signed with it, has nothing any more. */
+export function renewToken(home: string): string {
+  rmSync(tokenFile(home), { force: true });
+  return tokenOf(home);
 }
 
 /** Undefined where no server was ever started. */

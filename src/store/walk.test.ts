@@ -5,7 +5,7 @@ import { temporaryHome } from "../testing/temporary-home.ts";
 import {
   childrenOf,
   closeFolder,
-  createFile,
+  createFileAside,
   makeFolder,
   openFile,
   openFolder,
@@ -36,7 +36,7 @@ test("names that are more than a name are refused, whoever passes them", async (
   for (const name of ["", ".", "..", "a/b", "/etc", "a\0b"]) {
     expect(() => openFile(folder, name)).toThrow(WalkTrouble);
     expect(() => openFolder(home.path, [name])).toThrow(WalkTrouble);
-    expect(() => createFile(folder, name, 0o600)).toThrow(WalkTrouble);
+    await expect(createFileAside(folder, name, 0o600)).rejects.toThrow(WalkTrouble);
     expect(() => makeFolder(folder, name)).toThrow(WalkTrouble);
     expect(() => renameIn(folder, "a", name)).toThrow(WalkTrouble);
   }
@@ -65,7 +65,9 @@ test("what stands in the way is told apart", async () => {
     file: kindOf(() => openFolder(home.path, ["file"])),
     linkAsFile: kindOf(() => openFile(top, "link")),
     folder: kindOf(() => openFile(top, "folder")),
-    taken: kindOf(() => createFile(top, "file", 0o600)),
+    taken: await createFileAside(top, "file", 0o600).catch(
+      (error: unknown) => error instanceof WalkTrouble && error.kind,
+    ),
     long: kindOf(() => openFile(top, "a".repeat(300))),
     root: kindOf(() => openFolder(join(home.path, "link"), [])),
     rename: kindOf(() => renameIn(top, "file", "folder")),

@@ -32,7 +32,16 @@ const move = promisify(rename);
  * W4. Opening never waits: a fifo without a writer is refused like any other special file.
  */
 export function openFolder(root: string, parts: readonly string[], options: WalkOptions = {}): Folder {
-  let folder = openRoot(root);
+  return walkOn(openRoot(root), parts, options);
+}
+
+/** The same from a folder that is open, and stays so. */
+export function openBelow(folder: Folder, name: string, parts: readonly string[]): Folder {
+  return walkOn(enterChild(folder, name), parts, {});
+}
+
+function walkOn(from: Folder, parts: readonly string[], options: WalkOptions): Folder {
+  let folder = from;
   try {
     options.enter?.(fstatSync(folder.fd, { bigint: true }));
     for (const [depth, name] of parts.entries()) {
@@ -126,12 +135,10 @@ function openRegular(folder: Folder, name: string, access: number): OpenFile {
   }
 }
 
-/** A new file to write, ours alone; refused when the name is taken. It belongs to whom its folder belongs. */
-export function createFile(folder: Folder, name: string, mode: number): number {
-  return madeOurs(folder, openAt(folder, name, NEW_FILE, mode), mode);
-}
-
-/** The same, without holding up everybody else: where many files were deleted lately, ext4 takes long to make one. */
+/**
+ * A new file to write, ours alone; refused when the name is taken. It belongs to whom its folder belongs. Made without
+ * holding up everybody else: where many files were deleted lately, ext4 takes long to make one.
+ */
 export async function createFileAside(folder: Folder, name: string, mode: number): Promise<number> {
   const path = childPath(folder, name);
   const fd = await openFd(path, NEW_FILE | NO_LINKS_AT_ALL, mode).catch((error: unknown) => {
@@ -177,6 +184,7 @@ export async function makeFolderAside(folder: Folder, name: string): Promise<voi
 }
 
 function giveChildTo(folder: Folder, name: string): void {
+  if (!isRoot() || ownerOf(folder).uid === 0) return;
   const made = enterChild(folder, name);
   try {
     giveTo(folder, made.fd);
@@ -191,6 +199,15 @@ export function renameIn(folder: Folder, from: string, to: string): void {
     renameSync(childPath(folder, from), childPath(folder, to));
   } catch (error) {
     throw troubleOf(error, folder, to);
+  }
+}
+
+/** The same from one folder to another. */
+export function moveTo(from: Folder, name: string, to: Folder): void {
+  try {
+    renameSync(childPath(from, name), childPath(to, name));
+  } catch (error) {
+    throw troubleOf(error, from, name);
   }
 }
 
@@ -256,7 +273,7 @@ function opensByDescriptor(): boolean {
 
 function enterChild(folder: Folder, name: string): Folder {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-  return { fd: openAt(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path: join(folder.path, name) };
+  return { fd: openAt(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path: `${folder.path}/${name}` };
 }
 
 function openAt(folder: Folder, name: string, flags: number, mode?: number): number {
@@ -279,7 +296,7 @@ function childPath(folder: Folder, name: string): string {
   if (name === "" || name === "." || name === ".." || name.includes("/") || name.includes("\0")) {
     throw new WalkTrouble("bad_name", join(folder.path, "?"));
   }
-  return join(selfPath(folder), name);
+  return `${selfPath(folder)}/${name}`;
 }
 
 function selfPath(folder: Folder): string {
@@ -295,8 +312,22 @@ function spelledAs(folder: Folder, name: string): string {
 
 /** Only root can give files away; it does where the sandbox's user owns the folder, so that both can work in it. */
 function giveTo(folder: Folder, fd: number): void {
-  const owner = fstatSync(folder.fd);
-  if (process.geteuid?.() === 0 && owner.uid !== 0) fchownSync(fd, owner.uid, owner.gid);
+  if (!isRoot()) return;
+  const owner = ownerOf(folder);
+  if (owner.uid !== 0) fchownSync(fd, owner.uid, owner.gid);
+}
+
+function isRoot(): boolean {
+  return process.geteuid?.() === 0;
+}
+
+const owners = new WeakMap<Folder, { uid: number; gid: number }>();
+
+/** Looked at once for as long as the folder is open: several things are made in it then. */
+function ownerOf(folder: Folder): { uid: number; gid: number } {
+  const { uid, gid } = owners.get(folder) ?? fstatSync(folder.fd);
+  owners.set(folder, { uid, gid });
+  return { uid, gid };
 }
 
 function troubleOf(error: unknown, folder: Folder | undefined, name: string): unknown {

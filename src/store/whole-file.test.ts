@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import { closeFolder, type Folder, openFolder } from "./walk.ts";
-import { addWhole, rewriteWhole } from "./whole-file.ts";
+import { addWhole, rewriteWhole, UNFINISHED, writeWhole } from "./whole-file.ts";
 
 const LONG = Buffer.from("long ".repeat(2000));
 
@@ -42,6 +42,16 @@ test("a file is overwritten where one write covers it, and else replaced as a wh
     expect(contentsOf(folder)).toEqual({ ...words, "new.md": "NEW\n" });
     const after = inodesOf(folder);
     expect(Object.keys(words).filter((name) => after[name] === inodes[name])).toEqual(["same.md", "longer.md"]);
+  });
+});
+
+test("what a process that died has left in the place of an unfinished file is no hindrance", async () => {
+  await inFolder(async (folder) => {
+    writeFileSync(join(folder.path, `${UNFINISHED}${process.pid}-${folder.fd}`), "half of someth");
+
+    await writeWhole(folder, "whole.md", Buffer.from("whole"));
+
+    expect(contentsOf(folder)).toEqual({ "whole.md": "whole" });
   });
 });
 

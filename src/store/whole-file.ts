@@ -1,15 +1,6 @@
 import { closeSync, fdatasync, writeSync } from "node:fs";
 import { promisify } from "node:util";
-import {
-  createFile,
-  createFileAside,
-  type Folder,
-  glance,
-  openFileToWrite,
-  removeIn,
-  renameIn,
-  WalkTrouble,
-} from "./walk.ts";
+import { createFileAside, type Folder, glance, openFileToWrite, removeIn, renameIn, WalkTrouble } from "./walk.ts";
 
 /** A file being written carries this name until it is whole; a crash may leave one behind. */
 export const UNFINISHED = ".agiraph-unfinished-";
@@ -32,8 +23,12 @@ export async function writeWhole(
 ) {
   // The folder stays open until the file is whole, so that its descriptor makes the name unique in this process.
   const aside = `${UNFINISHED}${process.pid}-${folder.fd}`;
-  removeIn(folder, aside);
-  const fd = createFile(folder, aside, mode);
+  const fd = await createFileAside(folder, aside, mode).catch((error: unknown) => {
+    if (!(error instanceof WalkTrouble && error.kind === "in_the_way")) throw error;
+    // Left by a process of the same number that died.
+    removeIn(folder, aside);
+    return createFileAside(folder, aside, mode);
+  });
   try {
     try {
       if (content instanceof Uint8Array) writeAll(fd, content);

@@ -3,7 +3,7 @@ import type { Post } from "../models/post.ts";
 /** A fetch that a test made up, in the place of a server. */
 export function postByFetch(fetch: typeof globalThis.fetch): Post {
   return async (url, headers, body, signal) => {
-    const response = await fetch(url, { method: "POST", headers, body: Buffer.from(body).toString(), signal });
+    const response = await fetch(url, { method: "POST", headers, body: Buffer.concat(body).toString(), signal });
     return {
       status: response.status,
       statusText: response.statusText,

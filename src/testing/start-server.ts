@@ -6,6 +6,7 @@ import type { AgentId } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { openRuntime } from "../runtime/open-runtime.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { Environment } from "../runtime/settings.ts";
 import { buildServer } from "../server/server.ts";
 import type { ScriptedModel } from "./script.ts";
 import { scriptedCatalog, until } from "./start-team.ts";
@@ -16,6 +17,7 @@ export interface ServerPlan {
   coordinator?: ScriptedModel;
   workers?: Record<string, ScriptedModel>;
   config?: Config;
+  env?: Environment;
   webDir?: string;
   /** A home that is kept; otherwise one that goes with the server. */
   home?: string;
@@ -32,7 +34,7 @@ export const TOKEN = "a-token-for-tests-that-nobody-else-has-0001";
 export async function startServer(plan: ServerPlan): Promise<TestServer> {
   const { coordinator, workers = {} } = plan;
   const temporary = plan.home === undefined ? await temporaryHome() : undefined;
-  const settings = { home: plan.home ?? temporary?.path ?? "", env: {}, config: plan.config ?? {} };
+  const settings = { home: plan.home ?? temporary?.path ?? "", env: plan.env ?? {}, config: plan.config ?? {} };
   const runtime = await openRuntime(
     settings,
     coordinator ? { catalog: scriptedCatalog({ coordinator, workers }) } : {},

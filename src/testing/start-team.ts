@@ -29,6 +29,8 @@ export interface TeamPlan {
   mode?: "finite" | "infinite";
   /** How long an infinite agent sleeps between its cycles. */
   cycle_seconds?: number;
+  /** Programs that can be hired. */
+  outside?: RuntimePorts["outside"];
   /** What triggers may have called. */
   callbacks?: RuntimePorts["callbacks"];
 }
@@ -64,6 +66,7 @@ function portsOf(plan: TeamPlan) {
   return {
     catalog: scriptedCatalog(plan),
     ...(plan.clock && { clock: plan.clock }),
+    ...(plan.outside && { outside: plan.outside }),
     ...(plan.callbacks && { callbacks: plan.callbacks }),
   };
 }

@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { contractSchema } from "../protocol/index.ts";
-import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
+import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 /** What the coordinator may do with its team; the runtime stands behind it and answers in words. */
 export interface CoordinationPort {
   spawn(order: NewWorker): Promise<ToolOutput>;
+  /** Programs that can be hired instead of a model, with why not where they cannot. */
+  programs(): readonly { name: string; about: string; missing: string | null }[];
   assign(nodeId: string, worker: string): Promise<ToolOutput>;
   /** Board and roster, as they are: a page of them, from a node's number on if one is given. */
   board(from?: number): string;
@@ -21,14 +23,16 @@ const name = z
   .regex(/^\p{L}[\p{L}\p{M}' -]{0,38}$/u, "a person's name, e.g. Alice")
   .describe("A person's name, unique in the run.");
 const model = z.string().optional().describe("provider/model; the team's usual one if left out.");
+const program = z.string().optional().describe("A program to hire instead of a model of ours; see the guide.");
 const tools = z.array(z.string()).optional().describe("Tool names to enable; all if left out.");
 const contract = contractSchema.partial().optional().describe("Limits of the stage; the usual ones if left out.");
 
 const newWorker = z.object({
   name,
-  type: z.enum(["harnessed"]).default("harnessed"),
+  type: z.enum(["harnessed", "autonomous"]).optional().describe("autonomous: a program, which you name."),
   identity: z.string().default("").describe("Who they are and what they are good at."),
   model,
+  program,
   tools,
   memory: z.string().max(8000).default("").describe("What they should know before their first node."),
 });
@@ -51,6 +55,7 @@ const stageOfRoles = z.object({
         title: z.string().min(1).describe("e.g. Market Analyst"),
         prompt: z.string().min(1).describe("The whole brief: what to do and what to write."),
         model,
+        program,
         tools,
       }),
     )
@@ -59,14 +64,20 @@ const stageOfRoles = z.object({
 });
 export type StageOfRoles = z.infer<typeof stageOfRoles>;
 
-export function coordinationTools(port: CoordinationPort): Tool[] {
+/** Whether somebody who ends a run without a word of what it taught them is asked for one. */
+export interface ReflectionPort {
+  /** True at most once a run. */
+  asksBeforeEnd(): boolean;
+}
+
+export function coordinationTools(port: CoordinationPort, reflection?: ReflectionPort): Tool[] {
   return [
     defineTool({
       name: "spawn_worker",
       description: "Hire a worker by name, with an identity, a model, tools and prepared memory of your choice.",
       guidance: `Workers are hired by themselves when work is waiting; hire one yourself when it matters who does it.
 - A strong model for hard, open work; a cheap one for narrow work you have spelled out.
-- They keep their memory from node to node within the run.`,
+- They keep their memory from node to node within the run.${programsIn(port)}`,
       repeatable: false,
       parameters: newWorker,
       run: (order) => port.spawn(order),
@@ -117,29 +128,75 @@ export function coordinationTools(port: CoordinationPort): Tool[] {
       parameters: z.object({}),
       run: async () => port.stageStatus(),
     }),
-    endingTool("finish", "The goal is met: end the run with a summary for the human.", "summary", port),
+    endingTool("finish", "The goal is met: end the run with a summary for the human.", "summary", port, reflection),
     endingTool(
       "conclude",
       "End the collaboration with its final output, which is written to _output.md.",
       "output",
       port,
+      reflection,
     ),
   ];
 }
 
-function endingTool(toolName: string, description: string, field: string, port: CoordinationPort): Tool {
+function programsIn(port: CoordinationPort): string {
+  const programs = port.programs();
+  const lines = programs.filter(({ missing }) => missing === null).map(({ name, about }) => `  - ${name}: ${about}`);
+  const others = programs.filter(({ missing }) => missing !== null).map(({ name }) => name);
+  const missing = others.length > 0 ? `\n  Not installed here: ${others.join(", ")}.` : "";
+  if (lines.length === 0) return "";
+  return `\n- With program you hire an agent that thinks and works by itself, with tools of its own; model is then a name that it knows, or left out.\n${lines.join("\n")}${missing}`;
+}
+
+/** What is asked of somebody who forgot to say what the run taught them; also how it is known that they were asked. */
+export const WHAT_DID_YOU_LEARN = "Before the run ends: what did it teach you that a later run should know?";
+
+/** Models give what a schema calls required; who leaves it out all the same is not refused for it. */
+const endings = {
+  summary: endingOf("summary"),
+  output: endingOf("output"),
+};
+
+function endingOf(field: "summary" | "output") {
+  return z
+    .object({
+      [field]: z.string().min(1).describe("The answer, for the human."),
+      learned: z
+        .string()
+        .max(4000)
+        .optional()
+        .describe(
+          "What this run taught you that a later one should know: what worked, what did not, what your human likes. Kept in your memory. Empty if nothing.",
+        ),
+    })
+    .meta({ required: [field, "learned"] });
+}
+
+function endingTool(
+  toolName: string,
+  description: string,
+  field: "summary" | "output",
+  port: CoordinationPort,
+  reflection: ReflectionPort | undefined,
+): Tool {
   return defineTool({
     name: toolName,
     description,
     guidance: `Ends the run. Call it once, when the goal is met and the results are in files.
 - The ${field} answers the goal in plain words and names the files that hold the results.
+- Say in learned what a later run should know: it is written to your memory.
 - Refused while nodes are still being worked on.`,
     repeatable: true,
-    parameters: z.object({ [field]: z.string().min(1).describe("The answer, for the human.") }),
-    async run(args) {
+    parameters: endings[field],
+    async run({ [field]: summary = "", learned }) {
       const why = port.unfinished();
       if (why) return { ok: false, content: `Not finished: ${why}` };
-      return { content: "Finished.", ending: { kind: "finished", summary: args[field] ?? "" } };
+      if (learned === undefined && reflection?.asksBeforeEnd())
+        return refusal(
+          `${WHAT_DID_YOU_LEARN} Call ${toolName} again with it as \`learned\`, empty if there is nothing.`,
+        );
+      const lesson = learned?.trim() ? { learned: learned.trim() } : {};
+      return { content: "Finished.", ending: { kind: "finished", summary, ...lesson } };
     },
   });
 }

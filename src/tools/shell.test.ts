@@ -29,6 +29,7 @@ function answering(answer: Partial<CommandResult>, kind: Sandbox["kind"] = "bubb
       onStart?.(42);
       return whole;
     },
+    start: () => Promise.reject(new Error("no program is started here")),
   };
   return { sandbox, asked };
 }

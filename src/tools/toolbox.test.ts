@@ -22,6 +22,26 @@ test("T2. a tool that throws is a result; one that throws because of the stop is
   await expect(toolbox.run(call("break"), AbortSignal.abort(new Error("stop")))).rejects.toThrow("stop");
 });
 
+test("T3. tools from elsewhere are those of the moment, and never take the place of ours", async () => {
+  const tool = (name: string, words: string) => defineTool({ ...shape, name, run: async () => words });
+  let elsewhere = [tool("theirs", "one"), tool("ours", "stolen")];
+  const toolbox = new Toolbox([tool("ours", "ours")], () => elsewhere);
+  const names = () => toolbox.specs.map(({ name }) => name);
+  const said = async (name: string) => (await toolbox.run(call(name), never)).content;
+  expect([names(), await said("ours"), await said("theirs")]).toEqual([["ours", "theirs"], "ours", "one"]);
+  elsewhere = [tool("new", "two")];
+  expect([names(), await said("new"), await said("theirs")]).toEqual([
+    ["ours", "new"],
+    "two",
+    'There is no tool "theirs". You have: ours, new.',
+  ]);
+});
+
+test("after a crash, what was asked of a server that is not there now is of unknown outcome", async () => {
+  const { content } = await new Toolbox([]).settle(call("mcp__files__move"), never);
+  expect(content).toMatch(/^Outcome unknown/);
+});
+
 test("T1. a call to a tool that is not there any more has its one result after a crash too", async () => {
   const toolbox = new Toolbox([]);
   expect(await toolbox.settle(call("gone"), never)).toEqual({
@@ -47,6 +67,7 @@ test("after a crash an order for work is never given twice; what ends the same h
       board: () => "",
       reconvene: nobody,
       launch: nobody,
+      programs: () => [],
       stageStatus: () => "",
       unfinished: () => null,
     }),
@@ -76,7 +97,7 @@ test.each([
   const nobody = () => Promise.reject(new Error("not called"));
   let open: string | null = "node-1 is running. Wait for the news.";
   const port = { spawn: nobody, assign: nobody, reconvene: nobody, launch: nobody };
-  const looks = { board: () => "", stageStatus: () => "", unfinished: () => open };
+  const looks = { board: () => "", programs: () => [], stageStatus: () => "", unfinished: () => open };
   const toolbox = new Toolbox(coordinationTools({ ...port, ...looks }));
   const ask = () => toolbox.run({ type: "call", id: "c", name, args: { [field]: "80" } }, never);
   const refused = await ask();

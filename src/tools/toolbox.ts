@@ -3,6 +3,7 @@ import type { CallPart, ResultEntry } from "../protocol/index.ts";
 import type { Tool, ToolOutput } from "./tool.ts";
 
 export interface Tools {
+  /** As they are now: what comes from elsewhere may change between turns. */
   readonly specs: readonly ToolSpec[];
   run(call: CallPart, signal: AbortSignal): Promise<ResultEntry>;
   /** After a crash: a call that may be repeated is, any other is answered with what we know. */
@@ -12,14 +13,25 @@ export interface Tools {
 /**
  * T1. Every call gets exactly one result, whatever the model sent and whatever the tool did.
  * T2. A failed tool is a result, not a throw; only a stop (the signal) goes through.
+ * T3. A tool from elsewhere never takes the name of one of ours.
  */
 export class Toolbox implements Tools {
-  readonly specs: readonly ToolSpec[];
-  readonly #tools: ReadonlyMap<string, Tool>;
+  readonly #own: ReadonlyMap<string, Tool>;
+  readonly #foreign: () => readonly Tool[];
 
-  constructor(tools: readonly Tool[]) {
-    this.#tools = new Map(tools.map((tool) => [tool.spec.name, tool]));
-    this.specs = tools.map((tool) => tool.spec);
+  /** `foreign` is asked again at every turn. */
+  constructor(tools: readonly Tool[], foreign: () => readonly Tool[] = () => []) {
+    this.#own = new Map(tools.map((tool) => [tool.spec.name, tool]));
+    this.#foreign = foreign;
+  }
+
+  get specs(): readonly ToolSpec[] {
+    return [...this.#all().values()].map((tool) => tool.spec);
+  }
+
+  #all(): Map<string, Tool> {
+    const foreign = this.#foreign().filter(({ spec }) => !this.#own.has(spec.name));
+    return new Map([...this.#own, ...foreign.map((tool) => [tool.spec.name, tool] as const)]);
   }
 
   async run(call: CallPart, signal: AbortSignal): Promise<ResultEntry> {
@@ -30,7 +42,9 @@ export class Toolbox implements Tools {
   }
 
   async settle(call: CallPart, signal: AbortSignal): Promise<ResultEntry> {
-    if (this.#tools.get(call.name)?.repeatable !== false) return this.run(call, signal);
+    // A tool from elsewhere that is not there now was there when it was called.
+    const isRepeatable = this.#all().get(call.name)?.repeatable ?? !call.name.startsWith("mcp__");
+    if (isRepeatable) return this.run(call, signal);
     return {
       role: "tool",
       call_id: call.id,
@@ -43,8 +57,9 @@ export class Toolbox implements Tools {
   }
 
   async #outputOf(call: CallPart, signal: AbortSignal): Promise<ToolOutput> {
-    const tool = this.#tools.get(call.name);
-    if (!tool) return refusal(`There is no tool "${call.name}". You have: ${[...this.#tools.keys()].join(", ")}.`);
+    const tools = this.#all();
+    const tool = tools.get(call.name);
+    if (!tool) return refusal(`There is no tool "${call.name}". You have: ${[...tools.keys()].join(", ")}.`);
     if (typeof call.args === "string") {
       return refusal(`The arguments of ${call.name} were not valid JSON. Send them again as one JSON object.`);
     }

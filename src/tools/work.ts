@@ -13,7 +13,12 @@ export interface NodePort {
 }
 
 export interface CheckpointPort {
-  checkpoint(summary: string, call: CallPart | undefined, signal: AbortSignal): Promise<ToolOutput>;
+  checkpoint(
+    summary: string,
+    call: CallPart | undefined,
+    signal: AbortSignal,
+    learned?: string | undefined,
+  ): Promise<ToolOutput>;
 }
 
 export interface DelegationPort {
@@ -75,6 +80,13 @@ const toPublish = z.object({
     .describe("Publish although nodes you handed out still run; their results go to whoever is above you."),
 });
 const toCheckpoint = z.object({ summary: z.string().min(1).max(LONGEST_SUMMARY) });
+const toReflect = toCheckpoint.extend({
+  learned: z
+    .string()
+    .max(4000)
+    .optional()
+    .describe("What you learned so far that a later run should know; kept in your memory. Leave it out if nothing."),
+});
 const toSuggest = z.object({ suggestion: z.string().min(1).max(2000) });
 
 export function publishTool(node: NodePort): Tool {
@@ -97,15 +109,16 @@ export function publishTool(node: NodePort): Tool {
   });
 }
 
-export function checkpointTool(port: CheckpointPort): Tool {
+/** `reflecting`: what was learned goes into a memory of its own. */
+export function checkpointTool(port: CheckpointPort, reflecting = false): Tool {
   return defineTool({
     name: "checkpoint",
     description: "Record that a part of the work is done, with a summary.",
     guidance: `Marks a point worth coming back to: what is done, what is next. It is recorded and others see it; you go on working.
 - Write your files first. A checkpoint with nothing on disk helps nobody.`,
     repeatable: true,
-    parameters: toCheckpoint,
-    run: ({ summary }, signal, call) => port.checkpoint(summary, call, signal),
+    parameters: (reflecting ? toReflect : toCheckpoint) as typeof toReflect,
+    run: ({ summary, learned }, signal, call) => port.checkpoint(summary, call, signal, learned),
   });
 }
 

@@ -14,22 +14,41 @@ interface Asking extends Recorder {
  * H1. A call asks once, whatever crashes: asked again, it finds its question, and its answer if there is one.
  * H2. The first answer counts, by whatever channel. The deadline is one of them; it is absolute.
  */
-export function asking({ worker_id, node_id }: Actor, { log, now, soon, clock }: Asking): HumanPort {
+export function asking(actor: Actor, place: Asking): HumanPort {
+  const { worker_id, node_id } = actor;
+  const who = { worker_id, node_id };
+  const { put, answerTo } = questioning(actor, place);
+  return {
+    async ask(order, call, signal) {
+      const waiting: NewFact = { type: "worker.waiting", data: { ...who, for: "human" } };
+      const id = await put(order, call, [waiting]);
+      const answer = inWords(await answerTo(id, signal));
+      // Whoever was answered is not kept waiting by the disk for this: the next entry will say if it could not be kept.
+      place.log.append({ facts: [{ type: "worker.busy", data: who }] }).durable.catch(() => {});
+      return answer;
+    },
+  };
+}
+
+export interface Questioning {
+  /** Puts the question, once for each call, with facts that hold while it waits; resolves with its id. */
+  put(order: NewQuestion, call: Pick<CallPart, "id">, meanwhile: NewFact[]): Promise<string>;
+  /** Resolves with the question when it is answered, or nobody waits for it any more. */
+  answerTo(id: string, signal: AbortSignal): Promise<Question | undefined>;
+}
+
+export function questioning({ worker_id, node_id }: Actor, { log, now, soon, clock }: Asking): Questioning {
   const who = { worker_id, node_id };
 
-  async function ask(order: NewQuestion, call: CallPart, signal: AbortSignal) {
+  async function put(order: NewQuestion, call: Pick<CallPart, "id">, meanwhile: NewFact[]): Promise<string> {
     const before = questionOf(soon().questions, worker_id, call.id);
     const id = before?.id ?? `question-${soon().questions.asked + 1}`;
-    const waiting: NewFact = { type: "worker.waiting", data: { ...who, for: "human" } };
-    if (!before) await log.append({ facts: [asked(id, order, call), waiting] }).durable;
-    else if (!before.answer) await log.append({ facts: [waiting] }).durable;
-    const answer = await answerTo(id, signal);
-    // Whoever was answered is not kept waiting by the disk for this: the next entry will say if it could not be kept.
-    log.append({ facts: [{ type: "worker.busy", data: who }] }).durable.catch(() => {});
-    return answer;
+    if (!before) await log.append({ facts: [asked(id, order, call), ...meanwhile] }).durable;
+    else if (!before.answer && meanwhile.length > 0) await log.append({ facts: meanwhile }).durable;
+    return id;
   }
 
-  function asked(question_id: string, order: NewQuestion, call: CallPart): NewFact {
+  function asked(question_id: string, order: NewQuestion, call: Pick<CallPart, "id">): NewFact {
     const { question: text, choices, channel, deadline_seconds: seconds } = order;
     return {
       type: "human.question",
@@ -46,7 +65,7 @@ export function asking({ worker_id, node_id }: Actor, { log, now, soon, clock }:
     };
   }
 
-  async function answerTo(id: string, signal: AbortSignal): Promise<string> {
+  async function answerTo(id: string, signal: AbortSignal): Promise<Question | undefined> {
     const { promise: heard, resolve: hear } = Promise.withResolvers<void>();
     const alarm = new AbortController();
     const unhear = log.subscribe((fact) => {
@@ -60,7 +79,7 @@ export function asking({ worker_id, node_id }: Actor, { log, now, soon, clock }:
       const open = now().questions.open[id];
       if (open?.deadline_ts !== undefined) void giveUpAt(open, open.deadline_ts, alarm.signal);
       if (open) await Promise.race([heard, stop.promise]);
-      return inWords(now().questions.answered[id]);
+      return now().questions.answered[id];
     } finally {
       unhear();
       alarm.abort();
@@ -78,10 +97,10 @@ export function asking({ worker_id, node_id }: Actor, { log, now, soon, clock }:
     await log.append({ facts: [{ type: "human.response", data: response }] }).durable.catch(() => {});
   }
 
-  return { ask };
+  return { put, answerTo };
 }
 
-function inWords(question: Question | undefined): string {
+export function inWords(question: Question | undefined): string {
   if (!question?.answer) return "The question was withdrawn.";
   const { text, channel } = question.answer;
   if (channel !== DEADLINE) return `Your human answers: ${text}`;

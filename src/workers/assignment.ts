@@ -4,7 +4,7 @@ import type { Scope } from "../store/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import type { Tools } from "../tools/toolbox.ts";
 import type { Actor } from "./carry-out.ts";
-import { workerPrompt } from "./prompt.ts";
+import { type PromptName, workerPrompt } from "./prompt.ts";
 import type { Workplace } from "./workplace.ts";
 
 /** The first words of an assignment, on disk with the prompt they were said under. */
@@ -16,13 +16,14 @@ export async function beginAssignment(
   actor: Actor,
   cursor: number,
   { log, prompts, today }: Workplace,
+  rulesFor: { rules: PromptName; files: string } = { rules: "worker-rules", files: scope.describe() },
 ) {
   const [identity, memory, notebook, spec, rules] = await Promise.all([
     textIn(scope, "identity.md"),
     textIn(scope, "memory.md"),
     textIn(scope, "notebook.md"),
     textIn(scope, "_spec.md"),
-    prompts("worker-rules"),
+    prompts(rulesFor.rules),
   ]);
   const refs = Object.entries(node.spec.refs)
     .map(([name, target]) => `- ${name}: nodes/${target}`)
@@ -36,7 +37,7 @@ export async function beginAssignment(
     spec,
     refs,
     rules,
-    files: scope.describe(),
+    files: rulesFor.files,
   };
   const system = workerPrompt(brief, toolbox.specs);
   const first: UserEntry = {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { apply, begin, type Situation } from "../projections/index.ts";
-import type { Entry, Fact, NewFact, Outcome } from "../protocol/index.ts";
+import { type Entry, type Fact, type NewFact, NO_USAGE, type Outcome } from "../protocol/index.ts";
 import { DiskFullError } from "../store/errors.ts";
 import type { AgentLog, Batch } from "../store/store.ts";
 import { both, call, fail, manualClock, type ScriptedModel, say, script } from "../testing/index.ts";
@@ -178,6 +178,17 @@ test("a budget that is spent to the cent is spent; one that nears its end is war
   ]);
 });
 
+test("a budget of tokens that nears its end is warned of too, once", async () => {
+  const used = (input: number) => ({ usage: { ...NO_USAGE, input, output: 50 } });
+  const model = script(call("look").with(used(700)), call("look").with(used(50)), call("look").with(used(100)));
+  const desk = deskOf(model, { budget_tokens: 1000 });
+  expect(await desk.work()).toEqual({ kind: "budget_exhausted", spent_usd: 0, spent_tokens: 1000 });
+  expect(desk.facts().filter((fact) => fact.type.startsWith("budget."))).toEqual([
+    { type: "budget.warned", data: { spent_usd: 0, spent_tokens: 850, budget_tokens: 1000 } },
+    { type: "budget.exceeded", data: { spent_usd: 0, spent_tokens: 1000, budget_tokens: 1000 } },
+  ]);
+});
+
 test("the line a person sees of a call or a result is one line, and short", async () => {
   const desk = deskOf(
     script(call("look", { at: `${"x".repeat(200)}\nmore` }), call("look", "{broken\nworse"), call("end")),
@@ -192,16 +203,17 @@ interface Conditions {
   durable?: (batch: Batch) => Promise<void>;
   clock?: ReturnType<typeof manualClock>;
   budget_usd?: number;
+  budget_tokens?: number;
 }
 
 /** A worker's desk with a log that only remembers what it was given, and a fold over it. */
 function deskOf(
   model: ScriptedModel,
-  { durable = async () => {}, clock = manualClock(), budget_usd, change = {} }: Conditions = {},
+  { durable = async () => {}, clock = manualClock(), budget_usd, budget_tokens, change = {} }: Conditions = {},
 ) {
   const batches: Batch[] = [];
   const deltas: Delta[] = [];
-  const now = born(budget_usd ?? null);
+  const now = born({ budget_usd: budget_usd ?? null, ...(budget_tokens && { budget_tokens }) });
   let looks = 0;
   const append: AgentLog["append"] = (batch) => {
     batches.push(batch);
@@ -260,7 +272,7 @@ function deskOf(
 
 const ID = "agent-abcd";
 
-function born(budget_usd: number | null): Situation {
+function born(budget: { budget_usd: number | null; budget_tokens?: number }): Situation {
   const data = {
     name: "n",
     goal: "g",
@@ -270,7 +282,7 @@ function born(budget_usd: number | null): Situation {
     project: null,
     tools: null,
   } as const;
-  return begin({ seq: 1, ts: 0, agent_id: ID, type: "agent.created", data: { ...data, budget_usd } });
+  return begin({ seq: 1, ts: 0, agent_id: ID, type: "agent.created", data: { ...data, ...budget } });
 }
 
 function brief({ type, data }: NewFact): string {

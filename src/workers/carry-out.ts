@@ -99,12 +99,12 @@ export async function carryOut(
   }
 }
 
-function isFromHuman(entry: Entry | undefined): boolean {
+export function isFromHuman(entry: Entry | undefined): boolean {
   return entry?.role === "user" && entry.from === HUMAN;
 }
 
 /** Whoever is spoken to by the human and answers in plain words is heard by them. */
-function wordsAloud(reply: ReplyEntry): string {
+export function wordsAloud(reply: ReplyEntry): string {
   const words = textOf(reply).trim();
   const isSpeech = /[\p{L}\p{N}]/u.test(words) && !callsOf(reply).some(({ name }) => SPEAKING.has(name));
   return isSpeech ? words : "";
@@ -114,7 +114,7 @@ function wordsAloud(reply: ReplyEntry): string {
 const SPEAKING = new Set(["send_message", "ask_human", "finish", "conclude"]);
 
 /** The failures that are ours to report. Anything else is a bug or a dead disk, and goes up. */
-function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
+export function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
   if (error instanceof StoreError) throw error;
   const cause: unknown = signal.aborted ? signal.reason : error;
   if (cause instanceof BudgetExhausted) return cause.outcome;
@@ -127,22 +127,16 @@ function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
 
 /** The same model, with each call, failure and warning in the log, and the budget asked first. */
 function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () => number) {
-  const { log, now, live, purse, clock } = record;
+  const { log, live, clock } = record;
   const { worker_id, node_id } = actor;
   const who = { worker_id, node_id, model: model.id };
   const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
-  const wait = (reason: "budget" | "rate_limit", until_ts?: number) =>
-    note({
-      type: "worker.waiting",
-      data: { worker_id, node_id, for: reason, ...(until_ts !== undefined && { until_ts }) },
-    });
   const goOn = () => note({ type: "worker.busy", data: { worker_id, node_id } });
   return {
     id: model.id,
     contextWindow: model.contextWindow,
     searchesWeb: model.searchesWeb,
     async reply(request: ModelRequest, signal: AbortSignal) {
-      warnOfBudget(now(), note);
       const watched: ModelRequest = {
         ...request,
         onDelta: ({ kind, text }) => live({ worker_id, node_id, kind, text }),
@@ -153,7 +147,7 @@ function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () =
         onWarning: (message) => note({ type: "model.warned", data: { ...who, message } }),
       };
       for (let parks = 0; ; parks++) {
-        const pay = await enter(signal);
+        const pay = await enterPurse(model.id, actor, record, signal);
         if (parks === 0) note({ type: "model.called", data: { ...who, turn: turn() } });
         let cost: Cost | undefined;
         let parkedFor: number;
@@ -168,26 +162,35 @@ function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () =
           // Before the park: who waits for hours must not keep the others from the money.
           pay(cost);
         }
-        wait("rate_limit", (clock.now() + parkedFor) / 1000);
+        const until_ts = (clock.now() + parkedFor) / 1000;
+        note({ type: "worker.waiting", data: { worker_id, node_id, for: "rate_limit", until_ts } });
         await clock.sleep(parkedFor, signal);
         goOn();
       }
     },
   };
+}
 
-  async function enter(signal: AbortSignal) {
-    let waited = false;
-    try {
-      return await purse.enter(model.id, node_id, signal, () => {
-        waited = true;
-        wait("budget");
-      });
-    } catch (error) {
-      if (error instanceof BudgetExhausted && error.exceeded) note({ type: "budget.exceeded", data: error.exceeded });
-      throw error;
-    } finally {
-      if (waited) goOn();
-    }
+/** Leave for one call, with what to say when it has ended; whoever has to wait for it is seen to wait. */
+export async function enterPurse(
+  model: string,
+  { worker_id, node_id }: Actor,
+  { log, now, purse }: Recorder,
+  signal: AbortSignal,
+): Promise<(cost: Cost | undefined) => void> {
+  const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
+  warnOfBudget(now(), note);
+  let waited = false;
+  try {
+    return await purse.enter(model, node_id, signal, () => {
+      waited = true;
+      note({ type: "worker.waiting", data: { worker_id, node_id, for: "budget" } });
+    });
+  } catch (error) {
+    if (error instanceof BudgetExhausted && error.exceeded) note({ type: "budget.exceeded", data: error.exceeded });
+    throw error;
+  } finally {
+    if (waited) note({ type: "worker.busy", data: { worker_id, node_id } });
   }
 }
 
@@ -213,11 +216,16 @@ function isLongLimit({ reason, retryable, retryAfterMs }: ModelFailure): boolean
 
 const WARN_AT = 0.8;
 
+/** Of the one that is nearly spent first: one warning is enough. */
 function warnOfBudget({ agent, spending }: Situation, note: (...facts: NewFact[]) => unknown): void {
-  const { budget_usd } = agent.created;
-  const spent_usd = spending.total.cost_usd;
-  if (budget_usd !== null && spent_usd >= WARN_AT * budget_usd && !spending.warned)
+  const { budget_usd, budget_tokens } = agent.created;
+  const { cost_usd: spent_usd, usage } = spending.total;
+  const spent_tokens = usage.input + usage.output;
+  if (spending.warned) return;
+  if (budget_usd !== null && spent_usd >= WARN_AT * budget_usd)
     note({ type: "budget.warned", data: { spent_usd, budget_usd } });
+  else if (budget_tokens !== undefined && spent_tokens >= WARN_AT * budget_tokens)
+    note({ type: "budget.warned", data: { spent_usd, spent_tokens, budget_tokens } });
 }
 
 function factsOf(entry: Entry, { worker_id, node_id }: Actor, turn: number, ms: number): NewFact[] {
@@ -255,14 +263,14 @@ function factsOf(entry: Entry, { worker_id, node_id }: Actor, turn: number, ms: 
 }
 
 /** What a person wants to see of a call in one line: the path, the command, the query. */
-function gistOfCall(call: CallPart): string {
+export function gistOfCall(call: CallPart): string {
   const args = call.args;
   if (typeof args !== "object" || args === null) return gist(String(args));
   const first = Object.values(args).find((value) => typeof value === "string");
   return gist(first ?? JSON.stringify(args));
 }
 
-function gist(text: string): string {
+export function gist(text: string): string {
   const line = text.trimStart().split("\n", 1)[0] ?? "";
   return line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }

@@ -1,5 +1,13 @@
 import { type Model, ModelFailure } from "../models/model.ts";
-import { bytesFor, contextTokens, entryTokens, estimateTokens, firstSinceSummary, NEAR } from "../models/tokens.ts";
+import {
+  bytesFor,
+  contextTokens,
+  entryTokens,
+  estimateTokens,
+  firstSinceSummary,
+  NEAR,
+  toolTokens,
+} from "../models/tokens.ts";
 import {
   type CallPart,
   callsOf,
@@ -72,7 +80,7 @@ export class Thinking {
     this.#toolbox = toolbox;
     this.#mail = mail;
     this.#compactable = compactable;
-    this.#overhead = estimateTokens(system) + estimateTokens(JSON.stringify(toolbox.specs.map(asSent)));
+    this.#overhead = estimateTokens(system) + toolTokens(toolbox.specs);
     this.#window = model.contextWindow;
   }
 
@@ -208,11 +216,6 @@ export class Thinking {
       "larger window, or make the work smaller.";
     return { kind: "abandoned", error };
   }
-}
-
-/** Of a tool the API is sent this much; its guidance is in the prompt. */
-function asSent({ name, description, parameters }: Tools["specs"][number]) {
-  return { name, description, parameters };
 }
 
 /** Nothing was said since the summary, so there is nothing more to compact. */

@@ -13,7 +13,12 @@ import {
 } from "../protocol/index.ts";
 import { conversationFile } from "../store/paths.ts";
 import { coordinatorScope, type Scope } from "../store/scope.ts";
-import { type CoordinationPort, coordinationTools } from "../tools/coordination.ts";
+import {
+  type CoordinationPort,
+  coordinationTools,
+  type ReflectionPort,
+  WHAT_DID_YOU_LEARN,
+} from "../tools/coordination.ts";
 import { askHumanTool } from "../tools/human.ts";
 import { mailTools } from "../tools/mail.ts";
 import { scheduleTools } from "../tools/schedule.ts";
@@ -24,10 +29,10 @@ import { asking } from "./asking.ts";
 import { textIn } from "./assignment.ts";
 import { type Actor, carryOut } from "./carry-out.ts";
 import { nextCycle } from "./cycles.ts";
-import { onlyThese } from "./harnessed.ts";
 import { isQuiet } from "./heartbeat.ts";
-import { recalled } from "./memories.ts";
-import { pastOf } from "./past.ts";
+import { keepLearned, recalled } from "./memories.ts";
+import { onlyThese } from "./node-tools.ts";
+import { type Past, pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
 import { noticingRepeats, PATIENT_IN_CYCLES } from "./repeats.ts";
 import { coordinatorStanding } from "./restate.ts";
@@ -62,8 +67,12 @@ export async function coordinate(
   const cursor = begun?.cursor ?? now().agent.run?.started_seq ?? now().seq;
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
   const cycles = new Cycles(mailbox, place);
-  const hands = toolsFor(team, scope, mailbox, cycles, model, place);
-  const tools = new Toolbox(onlyThese(hands, allowed, cycles.isEndless ? ["checkpoint", "finish"] : ["finish"]));
+  const reflection = reflectionOn(run.id, begun, place);
+  const hands = toolsFor(run, team, scope, mailbox, cycles, reflection, model, place);
+  const foreign = await place.foreignTools(ACTOR, place);
+  const tools = new Toolbox(onlyThese(hands, allowed, cycles.isEndless ? ["checkpoint", "finish"] : ["finish"]), () =>
+    onlyThese(foreign(), allowed, []),
+  );
   const toolbox = cycles.isEndless ? noticingRepeats(tools, PATIENT_IN_CYCLES) : noticingRepeats(tools);
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {
@@ -95,21 +104,45 @@ function withoutGivingUp(entry: Entry): Entry {
   return result;
 }
 
+/** A run shorter than this taught hardly anything that is worth another call. */
+const TURNS_THAT_TEACH = 20;
+
+/** After a crash it is in the conversation that somebody was asked. */
+function reflectionOn(run: RunId, begun: Past | undefined, { soon }: Workplace): ReflectionPort {
+  const calls = () => soon().spending.by_worker[COORDINATOR]?.calls ?? 0;
+  const before = calls() - (begun ? begun.turn - 1 : 0);
+  const isAsked = (entry: Entry) => entry.role === "tool" && entry.content.startsWith(WHAT_DID_YOU_LEARN);
+  const history = begun?.history ?? [];
+  const start = history.findLastIndex((entry) => entry.role === "user" && entry.run_id === run);
+  let asked = history.slice(Math.max(start, 0)).some(isAsked);
+  return {
+    asksBeforeEnd() {
+      if (asked || calls() - before < TURNS_THAT_TEACH) return false;
+      asked = true;
+      return true;
+    },
+  };
+}
+
 function toolsFor(
+  run: { id: RunId; goal: string },
   team: TeamPort,
   scope: Scope,
   mailbox: Mailbox,
   cycles: Cycles,
+  reflection: ReflectionPort,
   model: Model,
   place: Workplace,
 ): Tool[] {
-  const checkpoint: CheckpointPort["checkpoint"] = async (summary, call, signal) => {
+  const checkpoint: CheckpointPort["checkpoint"] = async (summary, call, signal, learned) => {
+    // Before the fact: whoever is asked again after a crash has both, once.
+    if (learned?.trim()) await keepLearned(run, learned, place);
     const data = { worker_id: COORDINATOR, node_id: null, summary, ...(call && { call_id: call.id }) };
     // Asked again after a crash, it was recorded.
     if (!call || place.soon().agent.checkpoint !== call.id)
       await place.log.append({ facts: [{ type: "worker.checkpointed", data }] }).durable;
     if (cycles.isEndless) return cycles.sleep(signal);
-    return `Recorded. ${REFLECT} Go on.`;
+    return learned?.trim() ? "Recorded. Go on." : `Recorded. ${REFLECT} Go on.`;
   };
   const mail = {
     send: (to: string, content: string) => team.send(COORDINATOR, to, content),
@@ -123,9 +156,9 @@ function toolsFor(
     createWorkNodeTool({ createNode: (order) => team.createNode(ACTOR, order) }),
     ...mailTools(mail),
     askHumanTool(asking(ACTOR, place)),
-    ...coordinationTools(team),
+    ...coordinationTools(team, reflection),
     ...scheduleTools(place.schedule),
-    checkpointTool({ checkpoint }),
+    checkpointTool({ checkpoint }, true),
   ];
 }
 
@@ -140,7 +173,7 @@ async function beginRun(
   const { log, now, prompts, today } = place;
   const [soul, memory, rules] = await Promise.all([
     textIn(scope, "agent/SOUL.md"),
-    recalled(place),
+    recalled(place, toolbox.specs.some(({ name }) => name === "memory_write") ? "memory" : "nothing"),
     prompts("operating-rules"),
   ]);
   const brief = { soul, goal: run.goal, today: today(), memory, rules, files: scope.describe() };

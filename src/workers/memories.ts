@@ -1,7 +1,7 @@
 import type { Embedder } from "../memory/meaning.ts";
 import { Memory } from "../memory/memory.ts";
 import { recall } from "../memory/recall.ts";
-import { undistilled, upkeepTask } from "../memory/upkeep.ts";
+import { undistilled, upkeepByTheWay, upkeepTask } from "../memory/upkeep.ts";
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
 import { agentMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
@@ -25,16 +25,36 @@ export function memoryTools(actor: Actor, place: Recorder, embedder?: Embedder):
   return workerMemoryTools({ ...port, memory }, { worker_id: actor.worker_id, node_id: actor.node_id });
 }
 
-/** For the prompt, once a run: what the agent knows, and what its last team offered that nobody decided about. */
-export async function recalled(place: Recorder): Promise<string> {
-  const words = await recall(agentMemory(place), RECALL_TOKENS);
+/**
+ * For the prompt, once a run: what the agent knows, what its last team offered that nobody decided about, and what of
+ * its memory wants upkeep. An infinite agent has a trigger for that; a finite one does it when it is awake anyway.
+ */
+export async function recalled(place: Recorder, keeps: "memory" | "nothing" = "memory"): Promise<string> {
+  const memory = agentMemory(place);
+  const words = await recall(memory, RECALL_TOKENS);
   const open = insightsIn(place.now());
-  return [words, open].filter((part) => part !== "").join("\n\n");
+  const hasTrigger = place.now().agent.created.mode === "infinite";
+  const upkeep = !hasTrigger && keeps === "memory" ? await upkeepByTheWay(memory, place.clock.now()) : "";
+  return [words, open, upkeep].filter((part) => part !== "").join("\n\n");
 }
 
 function insightsIn({ insights }: Situation): string {
   const lines = Object.values(insights.open).map(({ id, worker_id, title }) => `- ${id} from ${worker_id}: ${title}`);
   return lines.length > 0 ? `## Insights that wait for your decision\n\n${lines.join("\n")}` : "";
+}
+
+/** Where what a run taught is kept, by run; upkeep sorts it into what it is about. */
+const LEARNED = "experiences/learned.md";
+
+/** Safe to repeat: the same words about the same run are there once. */
+export async function keepLearned(
+  run: { id: RunId; goal: string },
+  learned: string,
+  place: Pick<Recorder, "log" | "clock">,
+): Promise<void> {
+  const memory = agentMemory(place);
+  const words = `## ${oneLine(run.goal)} (${run.id})\n\n${learned.trim()}`;
+  if (!(await memory.readIfThere(LEARNED)).includes(words)) await memory.write(LEARNED, words, "append");
 }
 
 /**
@@ -49,7 +69,10 @@ export async function noteRun(
   const memory = agentMemory(place);
   const mark = `(${run.id})`;
   for (const path of memory.dailyLogs().slice(0, 2)) if ((await memory.readIfThere(path)).includes(mark)) return;
-  const line = `Finished "${oneLine(run.goal)}" ${mark}: ${oneLine(outcome.summary)} The output is in runs/${run.id}/_output.md.`;
+  const lesson = outcome.learned ? ` Learned (${LEARNED}): ${oneLine(outcome.learned)}` : "";
+  // Its file may be full: the log says it all the same.
+  if (outcome.learned) await keepLearned(run, outcome.learned, place).catch(() => {});
+  const line = `Finished "${oneLine(run.goal)}" ${mark}: ${oneLine(outcome.summary)} The output is in runs/${run.id}/_output.md.${lesson}`;
   await memory.write(memory.today, line, "append");
 }
 

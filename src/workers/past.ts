@@ -95,8 +95,11 @@ function keptBy({ kept = 0 }: SummaryEntry, shown: readonly Entry[]): Entry[] {
 
 /** Where the flush begins that is under way; -1 when there is none. Words said after it have ended it. */
 export function openFlush(history: readonly Entry[]): number {
-  const at = history.findLastIndex((entry) => entry.role === "user" || entry.role === "summary");
-  return at >= 0 && isFlush(history[at]) ? at : -1;
+  for (let at = history.length - 1; at >= 0; at--) {
+    const entry = history[at];
+    if (entry?.role === "user" || entry?.role === "summary") return isFlush(entry) ? at : -1;
+  }
+  return -1;
 }
 
 function isFlush(entry: Entry | undefined): boolean {

@@ -1,20 +1,29 @@
+import { statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ToolSpec } from "../models/model.ts";
 
-export type PromptName = "soul" | "operating-rules" | "worker-rules" | "memory-flush";
+export type PromptName = "soul" | "operating-rules" | "worker-rules" | "outside-rules" | "memory-flush";
 /** A prompt's text by name. A file `prompts/NAME.md` in the home stands before the built-in one. */
 export type Prompts = (name: PromptName) => Promise<string>;
 
 export function promptsOf(home: string): Prompts {
-  return async (name) => (await textOrNone(join(home, "prompts", `${name}.md`))) ?? readFile(builtIn(name), "utf8");
+  return async (name) => (await textOrNone(join(home, "prompts", `${name}.md`))) ?? builtIn(name);
 }
 
-function builtIn(name: PromptName): string {
-  return join(import.meta.dirname, "prompts", `${name}.md`);
+const builtIns = new Map<PromptName, Promise<string>>();
+
+/** Part of the program: read once. */
+function builtIn(name: PromptName): Promise<string> {
+  const text = builtIns.get(name) ?? readFile(join(import.meta.dirname, "prompts", `${name}.md`), "utf8");
+  builtIns.set(name, text);
+  text.catch(() => builtIns.delete(name));
+  return text;
 }
 
 async function textOrNone(path: string): Promise<string | undefined> {
+  // Nearly nobody has one, and to be told so by a failed read costs each worker more than a look.
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   try {
     return await readFile(path, "utf8");
   } catch (error) {
@@ -74,7 +83,10 @@ export function workerPrompt(brief: WorkerBrief, tools: readonly ToolSpec[]): st
 
 /** Guidance is universal text; schemas go by the API. */
 function toolGuide(tools: readonly ToolSpec[]): string {
-  return `# Your tools\n\n${tools.map((tool) => `## ${tool.name}\n${tool.guidance.trim()}`).join("\n\n")}`;
+  return `# Your tools\n\n${tools
+    .filter((tool) => tool.guidance.trim())
+    .map((tool) => `## ${tool.name}\n${tool.guidance.trim()}`)
+    .join("\n\n")}`;
 }
 
 function joined(sections: readonly (string | false)[]): string {

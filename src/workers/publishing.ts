@@ -1,6 +1,6 @@
 import { hasEnded, type NodeState, openBelow, type WorkerState } from "../projections/index.ts";
 import { type NodeId, type Outcome, textOf } from "../protocol/index.ts";
-import { finishPublish, preparePublish, recoverPublish } from "../store/node-folder.ts";
+import { finishPublish, preparePublish, problemPublishing, recoverPublish } from "../store/node-folder.ts";
 import { nodeDir } from "../store/paths.ts";
 import type { Scope } from "../store/scope.ts";
 import type { NodePort } from "../tools/work.ts";
@@ -9,7 +9,8 @@ import type { Workplace } from "./workplace.ts";
 
 /**
  * Publishing: check, record the intent with its manifest, rename once. Safe to repeat after a crash at any point; the
- * node is completed by whoever sees the outcome.
+ * node is completed by whoever sees the outcome. `letGo` ends whoever could still write there, once nothing speaks against
+ * the publish: what was checked is then what is published.
  */
 export function publisher(
   node: NodeState,
@@ -17,6 +18,7 @@ export function publisher(
   scope: Scope,
   place: Workplace,
   signal: AbortSignal,
+  letGo?: () => Promise<void>,
 ): NodePort {
   const { log, now } = place;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
@@ -33,6 +35,11 @@ export function publisher(
       for (const command of node.spec.checks ?? []) {
         const problem = await place.check(command, scope, signal);
         if (problem !== null) return { ok: false, reason: `the check \`${command}\` did not pass.\n${problem}` };
+      }
+      if (letGo) {
+        const reason = problemPublishing(dir, node.spec.deliverables);
+        if (reason !== undefined) return { ok: false, reason };
+        await letGo();
       }
       const prepared = await preparePublish(dir, node.spec.deliverables);
       if (!prepared.ok) return prepared;

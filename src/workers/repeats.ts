@@ -18,7 +18,9 @@ export function noticingRepeats(tools: Tools, patient: ReadonlySet<string> = PAT
   let last = "";
   let times = 0;
   return {
-    specs: tools.specs,
+    get specs() {
+      return tools.specs;
+    },
     settle: (call, signal) => tools.settle(call, signal),
     async run(call, signal) {
       const result = await tools.run(call, signal);

@@ -6,6 +6,7 @@ import type { SchedulePort } from "../tools/schedule.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
 import type { Actor, Recorder } from "./carry-out.ts";
+import type { OutsidePlace } from "./outside/place.ts";
 import type { Prompts } from "./prompt.ts";
 
 /** What every kind of worker is given by the runtime. */
@@ -17,6 +18,8 @@ export interface Workplace extends Recorder {
   model(id: string): Promise<Model>;
   /** Files, shell and web, bound to what this actor may touch. */
   tools(scope: Scope, actor: Actor, model: Model, record: Recorder): Tool[];
+  /** Tools of other people's servers (`mcp_servers`), as they are whenever it is asked. */
+  foreignTools(actor: Actor, record: Recorder): Promise<() => readonly Tool[]>;
   /** Runs a command that a spec wants to succeed; resolves with what went wrong, or null. */
   check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
   maxTurns: number;
@@ -24,6 +27,8 @@ export interface Workplace extends Recorder {
   timeZone: string;
   /** What the coordinator may have happen later. */
   schedule: SchedulePort;
+  /** Programs that think for themselves. */
+  outside: OutsidePlace;
 }
 
 /** What a worker on a node may ask of the rest of its team. */

@@ -42,14 +42,14 @@ vi.mock("node:fs", async (original) => {
   const changed = Object.fromEntries(
     names.map((name) => [name, dying(name, real[name] as (...args: unknown[]) => unknown)]),
   );
-  const fsync = (fd: number, done: (error: Error | null) => void) => {
+  const sync = (name: "fsync" | "fdatasync") => (fd: number, done: (error: Error | null) => void) => {
     try {
       half();
     } catch (error) {
       return done(error as Error);
     }
-    note("fsync", [fd]);
-    real.fsync(fd, done);
+    note(name, [fd]);
+    real[name](fd, done);
   };
   /** As its synchronous twin: the process dies before it, or after it and before anything that follows. */
   const aside =
@@ -66,7 +66,7 @@ vi.mock("node:fs", async (original) => {
     };
   const rename = aside("rename", real.renameSync as (...args: unknown[]) => unknown);
   const mkdir = aside("mkdir", real.mkdirSync as (...args: unknown[]) => unknown);
-  return { ...real, ...changed, fsync, rename, mkdir };
+  return { ...real, ...changed, fsync: sync("fsync"), fdatasync: sync("fdatasync"), rename, mkdir };
 });
 
 beforeEach(() => Object.assign(disk, { step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [] }));
@@ -129,10 +129,11 @@ test("all is synced before the rename, and the rename before anyone is told", as
       .map((step) => step.replace(/\.agiraph-unfinished\S*/, "UNFINISHED")),
   ).toEqual([
     "writeSync UNFINISHED",
+    "fdatasync UNFINISHED",
     "renameSync UNFINISHED run.csv",
-    "fsync run.csv",
+    "fdatasync run.csv",
     "fsync data",
-    "fsync report.md",
+    "fdatasync report.md",
     "fsync scratch",
     "rename scratch published",
     "mkdir scratch",

@@ -27,17 +27,12 @@ export const mutants: Mutant[] = [
     "      await this.#disk.syncDir(journalDir(this.#root));\n    } catch (error) {\n      handle.close();",
     "    } catch (error) {\n      handle.close();",
   ),
-  mutant(
-    "a checkpoint syncs nothing",
-    "journal.ts",
-    "await this.#files.sync(this.#files.takeUnsynced(), lanes);",
-    "this.#files.takeUnsynced();",
-  ),
+  mutant("a checkpoint syncs nothing", "journal.ts", "await this.#files.sync(unsynced, lanes);", "void unsynced;"),
   mutant(
     "a checkpoint removes the journal before it syncs",
     "journal.ts",
-    "await this.#files.sync(this.#files.takeUnsynced(), lanes);",
-    "this.#disk.remove(path);\n      await this.#files.sync(this.#files.takeUnsynced(), lanes);",
+    "await this.#files.sync(unsynced, lanes);",
+    "this.#disk.remove(path);\n        await this.#files.sync(unsynced, lanes);",
   ),
   mutant("a failed sync is ignored", "open-files.ts", "await file.sync();", "await file.sync().catch(() => {});"),
   mutant(

@@ -57,7 +57,7 @@ async function smallWindow(): Promise<number> {
   });
   await left.start();
   await left.agent.idle();
-  return Math.ceil((estimateTokens(JSON.stringify(finish.requests[0]?.tools)) + 1_500) / NEAR);
+  return Math.ceil((estimateTokens(JSON.stringify(finish.requests[0]?.tools)) + 1_450) / NEAR);
 }
 
 const WRITES = new Set(["write_file", "memory_write"]);

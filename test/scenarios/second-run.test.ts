@@ -46,7 +46,7 @@ test("how often two have written to each other counts within a run", async () =>
   const talk = both(
     ...Array.from({ length: 60 }, (_, at) => call("send_message", { to: "coordinator", content: `Word ${at + 1}.` })),
   );
-  const finish = (words: string) => call("finish", { summary: "done" }).after(words);
+  const finish = (words: string) => call("finish", { summary: "done", learned: "" }).after(words);
   const coordinator = script(
     call("create_work_node", { task: "Talk" }),
     finish("node-1 completed"),

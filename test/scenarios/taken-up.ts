@@ -110,6 +110,7 @@ export function changed(log: AgentLog, change: Partial<AgentLog>): AgentLog {
     subscribe: (listener) => log.subscribe(listener),
     read: (range) => log.read(range),
     conversation: (file) => log.conversation(file),
+    entriesBefore: (file, limit, before) => log.entriesBefore(file, limit, before),
     snapshot: (name, version) => log.snapshot(name, version),
     saveSnapshot: (name, version, seq, state) => log.saveSnapshot(name, version, seq, state),
     close: () => log.close(),

@@ -412,6 +412,11 @@ test("tokens that are spent are said so, and more of them may be allowed", async
   const told = (await team.facts()).flatMap((fact) =>
     fact.type.startsWith("budget.") ? [[fact.type, fact.data]] : [],
   );
-  const exceeded = ["budget.exceeded", { spent_usd: 0, spent_tokens: 1000, budget_tokens: 1000 }];
-  expect(told).toEqual([exceeded, ["budget.set", { budget_tokens: 1001 }]]);
+  const spent = { spent_usd: 0, spent_tokens: 1000, budget_tokens: 1000 };
+  expect(told).toEqual([
+    ["budget.warned", spent],
+    ["budget.exceeded", spent],
+    ["budget.set", { budget_tokens: 1001 }],
+    ["budget.warned", { ...spent, budget_tokens: 1001 }],
+  ]);
 });

@@ -50,13 +50,13 @@ export const mutants: Mutant[] = [
   {
     bug: "what somebody has not read when they end is not forwarded",
     edits: [
-      edit("runtime/node-run.ts", "    ...forwardedMail(who, outcome, soon()),\n", ""),
+      edit("runtime/node-run.ts", "(reader) => reader === who.worker_id", "() => false"),
       edit("runtime/assigning.ts", ", ...strandedMail(soon())]", "]"),
     ],
   },
   mutant(
     "a message from before the worker began is lost",
-    "workers/harnessed.ts",
+    "workers/taking-up.ts",
     '"assigned_seq" in node ? node.assigned_seq : place.now().seq',
     "place.now().seq",
   ),
@@ -100,8 +100,8 @@ export const mutants: Mutant[] = [
   mutant(
     "a call that must not be repeated is run again after a crash",
     "tools/toolbox.ts",
-    "?.repeatable !== false) return",
-    "?.repeatable !== undefined) return",
+    "if (isRepeatable) return",
+    "if (isRepeatable !== undefined) return",
   ),
   mutant(
     "what builds on a failed node waits for ever",

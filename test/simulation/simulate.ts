@@ -9,6 +9,7 @@ import { Runtime } from "../../src/runtime/runtime.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { conversationFile } from "../../src/store/paths.ts";
 import type { Store } from "../../src/store/store.ts";
+import { scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import { fileTools } from "../../src/tools/files.ts";
 import { type Dice, diceOf } from "./dice.ts";
 import { COORDINATOR_MODEL, randomMind, WORKER_MODEL } from "./minds.ts";
@@ -166,8 +167,10 @@ class Simulation {
         clock: { now: () => world.clock.now(), sleep: (ms, signal) => world.clock.sleep(ms, signal) },
         random: this.#random.random,
         tools: (scope) => fileTools(scope),
+        foreignTools: async () => () => [],
         check: (command, _, signal) => world.answer(signal, () => (command === "true" ? null : "exit 1")),
         callbacks: {},
+        outside: scriptedPrograms(),
         pid: 1,
       },
     );

@@ -5,6 +5,7 @@ import {
   checkDisk,
   checkHome,
   checkKeys,
+  checkMcpServers,
   checkOllama,
   checkPrograms,
   checkSandbox,
@@ -49,6 +50,7 @@ async function examineWith(settings: Settings): Promise<Check[]> {
     checkChannels(settings),
     checkOllama(env, SERVER_CAP_MS),
     checkPrograms(env, PROGRAM_CAP_MS),
+    checkMcpServers(settings),
     checkSandbox(config.sandbox?.unsafe ?? false),
   ]);
   return found.flat();

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { z } from "zod";
 import { Memory } from "../../memory/memory.ts";
 import { type Found, searchMemory } from "../../memory/search.ts";
 import { agentMemoryFiles } from "../../store/memory-files.ts";
@@ -11,23 +12,30 @@ import { plainLines } from "../width.ts";
 
 /** About three pages: more than a person reads, and what a program can cut by itself. */
 const ANSWER_TOKENS = 4000;
+const LEAST_FOUND = 10;
+const limitSchema = z.coerce.number().int().min(1).max(100);
 
 /** What an agent remembers: its files, one of them, or what is found in them. Looking changes nothing. */
 export async function memory(
   call: Invocation,
   word: string,
   words: readonly string[],
-  { path }: { path?: string },
+  { path, limit: wanted }: { path?: string; limit?: string },
 ): Promise<ExitCode> {
   const query = words.join(" ");
   if (path !== undefined && query !== "")
     throw new UsageError("Give either words to look for or --path with a file to show, not both.");
+  const limit = wanted === undefined ? undefined : limitSchema.safeParse(wanted).data;
+  if (wanted !== undefined && (limit === undefined || query === ""))
+    throw new UsageError("--limit takes a number from 1 to 100, and goes with words to look for.");
   const { log } = await lookAtAgent(call, word);
   const files = agentMemoryFiles(log.dir);
   const kept = new Memory(files, Date.now);
   if (path !== undefined) await showFile(call, kept, path);
-  else if (query !== "") await showFound(call, await searchMemory(files, query, { tokens: ANSWER_TOKENS, look: true }));
-  else await showList(call, kept, log.dir);
+  else if (query !== "") {
+    const found = await searchMemory(files, query, { tokens: ANSWER_TOKENS, least: limit ?? LEAST_FOUND, look: true });
+    await showFound(call, found.slice(0, limit));
+  } else await showList(call, kept, log.dir);
   return EXIT.done;
 }
 
@@ -43,9 +51,9 @@ async function showFound({ terminal, json }: Invocation, found: readonly Found[]
     return;
   }
   if (found.length === 0) return terminal.say("Nothing it remembers has any of these words. Try others.");
-  const lines = found.flatMap(({ path, headings, text }, at) => [
+  const lines = found.flatMap(({ path, from_line, headings, text }, at) => [
     ...(at > 0 ? [""] : []),
-    terminal.paint.bold(plainLines([path, ...headings].join(" › ")).join(" ")),
+    terminal.paint.bold(plainLines([`${path}:${from_line}`, ...headings].join(" › ")).join(" ")),
     ...plainLines(text),
   ]);
   await terminal.printLines(lines);

@@ -2,6 +2,7 @@ import { type AgentStatus, isAtWork } from "../../projections/index.ts";
 import { findAgent } from "../../runtime/inspect.ts";
 import { requireHome } from "../../store/home.ts";
 import { nodeDisk } from "../../store/node-disk.ts";
+import { detach, flags, isDetached, tellParent } from "../detached.ts";
 import { type ExitCode, Refusal } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
@@ -14,6 +15,7 @@ import { listenForOthers, tellRepairs } from "./run.ts";
 export interface ResumeOptions {
   budget?: number;
   budgetTokens?: number;
+  detach?: boolean;
   unsafeNoSandbox?: boolean;
 }
 
@@ -21,7 +23,12 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
   const { terminal } = call;
   const settings = await settingsOf(call, options);
   requireHome(nodeDisk, settings.home);
-  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings.home);
+  if (options.detach && !isDetached(terminal.env)) {
+    const { budget, budgetTokens, unsafeNoSandbox } = options;
+    const given = { budget, "budget-tokens": budgetTokens, "unsafe-no-sandbox": unsafeNoSandbox };
+    return detach(call, ["resume", word, ...flags(given)], "");
+  }
+  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings);
   if (server) {
     const { resumeServed } = await import("../run-served.ts");
     return resumeServed(call, server, word, { budget_usd: options.budget, budget_tokens: options.budgetTokens });
@@ -45,10 +52,12 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
           `${created.name} (${id}) is completed: it waits for its triggers, and there is nothing to pay.`,
         );
       agent.keepTime();
+      if (isDetached(terminal.env)) tellParent({ id, name: created.name });
       return await watchTeam(agent, seq, call, [listening], "for_triggers");
     }
     await agent.start(reasonFor(status), { budget_usd: options.budget, budget_tokens: options.budgetTokens });
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id}) goes on with ${created.model}`));
+    if (isDetached(terminal.env)) tellParent({ id, name: created.name });
     return await watchTeam(agent, seq, call, [listening]);
   } finally {
     await runtime.close();

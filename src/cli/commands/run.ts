@@ -41,7 +41,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
     return detach(call, ["run", "-", ...flags(given)], goal);
   }
   const settings = await settingsOf(call, options);
-  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings.home);
+  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings);
   if (server) {
     const { runServed } = await import("../run-served.ts");
     return runServed(call, server, settings, servedOrder(goal, options, terminal));

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
+import type { ServerConfig } from "../../protocol/config.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Settings } from "../../runtime/settings.ts";
-import { checkReach } from "../../server/reach.ts";
+import { addressOf, checkReach, ownUrl, pageOrigin } from "../../server/reach.ts";
 import { tokenOf } from "../../store/token-file.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
@@ -24,12 +25,13 @@ export async function serve(call: Invocation, options: ServeOptions): Promise<Ex
   const { terminal } = call;
   const settings = await settingsOf(call, options);
   const where = { host: options.host ?? settings.config.server?.host ?? "127.0.0.1", port: portOf(options, settings) };
-  checkReach(where.host, settings.config.server ?? {});
+  const config = settings.config.server ?? {};
+  checkReach(where.host, config);
   const runtime = await openHome(call, settings);
   try {
     tellRepairs(runtime, settings.home, terminal);
     const app = await listening(call, runtime, settings, where);
-    await serveUntilStopped(call, app, runtime);
+    await serveUntilStopped(call, app, runtime, config);
     return EXIT.done;
   } catch (error) {
     await runtime.close();
@@ -69,12 +71,18 @@ async function listening(
   return app;
 }
 
-async function serveUntilStopped(call: Invocation, app: FastifyInstance, runtime: Runtime): Promise<void> {
+async function serveUntilStopped(
+  call: Invocation,
+  app: FastifyInstance,
+  runtime: Runtime,
+  config: ServerConfig,
+): Promise<void> {
   const { terminal, json } = call;
-  const url = ownUrl(app);
+  const at = addressOf(app.server);
+  const url = ownUrl(at, config);
   runtime.store.announce({ url });
   await runtime.listen({ forAll: true });
-  const link = `${url}/login?once=${app.keys.newLink().once}`;
+  const link = `${pageOrigin(at, config)}/login?once=${app.keys.newLink().once}`;
   if (json) await terminal.printJson({ url, link, pid: process.pid });
   else await terminal.printLines([link]);
   terminal.say(`Agiraph serves ${runtime.store.root} at ${url}. The link logs your browser in, once.`);
@@ -89,16 +97,6 @@ async function serveUntilStopped(call: Invocation, app: FastifyInstance, runtime
   });
   // The process ends with a signal, and what is under way is recorded first.
   await new Promise<never>(() => {});
-}
-
-/** By the address that people type: the page's links and its cookie go by it. */
-function ownUrl(app: FastifyInstance): string {
-  const address = app.server.address();
-  if (typeof address !== "object" || address === null) throw new Error("A server that listens has an address.");
-  const scheme = "setSecureContext" in app.server ? "https" : "http";
-  const isAny = address.address === "0.0.0.0" || address.address === "::";
-  const host = isAny ? "127.0.0.1" : address.family === "IPv6" ? `[${address.address}]` : address.address;
-  return `${scheme}://${host}:${address.port}`;
 }
 
 function portOf({ port }: ServeOptions, { env, config }: Settings): number {

@@ -1,21 +1,37 @@
 import { requireHome } from "../../store/home.ts";
 import { nodeDisk } from "../../store/node-disk.ts";
-import { tokenOf } from "../../store/token-file.ts";
-import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
+import { renewToken, tokenOf } from "../../store/token-file.ts";
+import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { settingsOf } from "../look.ts";
+import { liveHolder, settingsOf } from "../look.ts";
 import { runningServer } from "../running-server.ts";
 
-export async function token(call: Invocation, { link = false }: { link?: boolean }): Promise<ExitCode> {
+export interface TokenOptions {
+  link?: boolean;
+  new?: boolean;
+}
+
+export async function token(call: Invocation, options: TokenOptions): Promise<ExitCode> {
+  const { link = false } = options;
   const { terminal, json } = call;
-  const { home } = await settingsOf(call);
+  const settings = await settingsOf(call);
+  const { home } = settings;
   requireHome(nodeDisk, home);
+  if (options.new) {
+    if (link) throw new UsageError("A link is made with the token that is there. Give --new or --link.");
+    const holder = liveHolder(home);
+    if (holder?.url !== undefined)
+      throw new Refusal(
+        `The server at ${holder.url} (pid ${holder.pid}) goes by the token that is there. Stop it first, then start it with the new one.`,
+      );
+    renewToken(home);
+  }
   if (!link) {
     const printed = tokenOf(home);
     await (json ? terminal.printJson({ token: printed }) : terminal.printLines([printed]));
     return EXIT.done;
   }
-  const client = await runningServer(home);
+  const client = await runningServer(settings);
   if (!client) throw new Refusal(`No server runs on ${home}. Start it: ${commandLine(call, "serve")}`);
   const { url, expires_at } = await client.loginLink();
   await (json ? terminal.printJson({ url, expires_at }) : terminal.printLines([url]));

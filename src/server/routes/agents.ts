@@ -3,6 +3,7 @@ import { isAbsolute } from "node:path";
 import type { z } from "zod";
 import { isAtWork } from "../../projections/index.ts";
 import {
+  type AgentSummary,
   agentSummarySchema,
   agentsPageSchema,
   agentsQuery,
@@ -11,6 +12,7 @@ import {
 } from "../../protocol/api.ts";
 import { HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
+import { checkNotArchived } from "../../runtime/human.ts";
 import type { NewAgent } from "../../runtime/runtime.ts";
 import { summaryOf } from "../agents.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps, refusals } from "../api-app.ts";
@@ -45,8 +47,10 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
     },
     async ({ query }) => {
       const { agents: all, unreadable } = await agents.summaries();
-      const wanted = all.filter(({ archived }) => query.archived === "all" || archived === (query.archived === "true"));
-      const { items, next_after } = pageOf(wanted, query, ({ id }) => id);
+      // The one that a page ended with may have been archived since: the next page still begins after it.
+      const isWanted = ({ id, archived }: AgentSummary) =>
+        id === query.after || query.archived === "all" || archived === (query.archived === "true");
+      const { items, next_after } = pageOf(all.filter(isWanted), query, ({ id }) => id);
       return { agents: items, unreadable, next_after };
     },
   );
@@ -102,6 +106,7 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
       const agent = await agents.agent(params.id);
       const { status, created } = agent.now.agent;
       if (agent.isWorking) throw conflict(`${created.name} is at work already.`);
+      checkNotArchived(agent.now);
       if (status === "completed") throw conflict(`${created.name} is completed. Send it a message with its next goal.`);
       const why = isAtWork(status) || status === "idle" ? "recovered" : "resumed";
       await agent.start(why, { budget_usd: body?.budget_usd, budget_tokens: body?.budget_tokens });
@@ -131,8 +136,8 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
     const model = body.model ?? (await runtime.catalog.chooseDefault()).model;
     const worker_model = body.worker_model ?? settings.env.AGIRAPH_WORKER_MODEL ?? settings.config.worker_model;
     const budget_usd = body.budget_usd ?? settings.config.budget_usd;
-    checkModel("model", model);
-    if (worker_model) checkModel("worker_model", worker_model);
+    checkModel("model", () => void runtime.catalog.resolve(model));
+    if (worker_model) checkModel("worker_model", () => runtime.checkWorkerModel(worker_model));
     if (project !== undefined) await checkProject(project);
     return {
       goal,
@@ -149,9 +154,9 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
   }
 
   /** A name that cannot be used here is said before anything is made, with what the catalog advises. */
-  function checkModel(field: string, name: string): void {
+  function checkModel(field: string, check: () => void): void {
     try {
-      runtime.catalog.resolve(name);
+      check();
     } catch (error) {
       throw new Refused(400, "unusable_model", `${field}: ${error instanceof Error ? error.message : String(error)}`);
     }

@@ -8,10 +8,12 @@ import { ScopeRefusal } from "../../store/scope-refusal.ts";
 import type { OpenFile } from "../../store/walk.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
 import { answerFile } from "../file-answer.ts";
-import { answerZip } from "../zip-answer.ts";
+import { answerZip, notAnArchive } from "../zip-answer.ts";
 
 const MOST_LISTED = 10_000;
 const ANSWER_TOKENS = 8000;
+/** Without a limit of the client's. */
+const LEAST_FOUND = 10;
 const MOST_FOUND = 20;
 
 type Query = z.output<typeof filesQuery>;
@@ -28,7 +30,10 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     {
       schema: { ...schema, summary: "What is in an agent's home", params: ofAgent, response: answers(filesPageSchema) },
     },
-    async ({ params, query }) => listing(humanScope((await agents.log(params.id)).dir), "", query),
+    async ({ params, query }) => {
+      if (query.archive) throw notAnArchive();
+      return listing(humanScope((await agents.log(params.id)).dir), "", query);
+    },
   );
 
   app.get(
@@ -53,12 +58,14 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
       },
     },
     async ({ params, query }) => {
+      if (query.archive) throw notAnArchive();
       const files = agentMemoryFiles((await agents.log(params.id)).dir).list();
       const { items, next_after } = pageOf(files, query, ({ path }) => path);
       return {
         path: "",
         entries: items.map(({ path, bytes }) => ({ path, kind: "file" as const, bytes })),
         next_after,
+        truncated: false,
       };
     },
   );
@@ -67,6 +74,7 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     "/agents/:id/memory/*",
     { schema: { ...schema, summary: file, produces, params: inAgent } },
     async (request, reply) => {
+      if (request.query.archive) throw notAnArchive();
       const { scope } = agentMemoryFiles((await agents.log(request.params.id)).dir);
       return fileOrListing(scope, request.params["*"], request, reply, request.query);
     },
@@ -83,10 +91,12 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
         response: answers(memoryFoundSchema),
       },
     },
-    async ({ params, body: { query, limit = MOST_FOUND } }) => {
+    async ({ params, body: { query, limit } }) => {
       const files = agentMemoryFiles((await agents.log(params.id)).dir);
-      const found = await searchMemory(files, query, { tokens: ANSWER_TOKENS });
-      return { results: found.slice(0, limit).map((each) => ({ ...each, headings: [...each.headings] })) };
+      const found = await searchMemory(files, query, { tokens: ANSWER_TOKENS, least: limit ?? LEAST_FOUND });
+      return {
+        results: found.slice(0, limit ?? MOST_FOUND).map((each) => ({ ...each, headings: [...each.headings] })),
+      };
     },
   );
 }
@@ -113,7 +123,7 @@ function openUnlessFolder(scope: Scope, path: string): OpenFile | undefined {
 }
 
 function listing(scope: Scope, path: string, query: Query): z.output<typeof filesPageSchema> {
-  const { entries } = scope.list(path, { recursive: query.recursive === "true", limit: MOST_LISTED });
+  const { entries, more } = scope.list(path, { recursive: query.recursive === "true", limit: MOST_LISTED });
   const { items, next_after } = pageOf(entries, query, (entry) => entry.path);
-  return { path, entries: items, next_after };
+  return { path, entries: items, next_after, truncated: more && next_after === null };
 }

@@ -2,16 +2,20 @@ import { z } from "zod";
 import { afterIdQuery, errorBodySchema, healthSchema, loginLinkSchema, modelsPageSchema } from "../../protocol/api.ts";
 import { type Api, answers, pageOf, type RouteDeps } from "../api-app.ts";
 import type { Keys } from "../keys.ts";
+import { addressOf, pageOrigin } from "../reach.ts";
 import { Refused } from "../refusal.ts";
 
 /** What is asked of the house and not of an agent. */
-export function houseRoutes(app: Api, { runtime }: RouteDeps, keys: Keys, version: string): void {
+export function houseRoutes(app: Api, { runtime, settings }: RouteDeps, keys: Keys, version: string): void {
   const tags = ["house"];
+  const config = settings.config.server ?? {};
 
   app.get(
     "/healthz",
     {
       config: { access: "open" },
+      // Whoever watches often wants no more than the code.
+      exposeHeadRoute: true,
       schema: {
         summary: "Whether the server is there, and can record what it is told",
         tags,
@@ -58,9 +62,9 @@ export function houseRoutes(app: Api, { runtime }: RouteDeps, keys: Keys, versio
   app.post(
     "/login",
     { schema: { summary: "A link that logs a browser in, once", tags, response: answers(loginLinkSchema) } },
-    async ({ headers, protocol }) => {
+    async ({ origin }) => {
       const { once, expires_at } = keys.newLink();
-      return { url: `${protocol}://${headers.host}/login?once=${once}`, expires_at };
+      return { url: `${pageOrigin(addressOf(app.server), config, origin)}/login?once=${once}`, expires_at };
     },
   );
 
@@ -76,8 +80,8 @@ export function houseRoutes(app: Api, { runtime }: RouteDeps, keys: Keys, versio
         response: { 303: z.string(), "4xx": errorBodySchema },
       },
     },
-    async ({ query, headers, protocol }, reply) => {
-      const cookie = keys.redeem(query.once, `${protocol}://${headers.host?.toLowerCase()}`);
+    async ({ query, origin }, reply) => {
+      const cookie = keys.redeem(query.once, origin);
       if (!cookie)
         throw new Refused(
           401,

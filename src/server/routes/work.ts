@@ -122,10 +122,8 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
       if (!worker) throw notFound(`There is no worker "${params.worker_id}".`);
       const run = worker.id === COORDINATOR ? (agent.run?.id ?? "run-1") : worker.spawned.run_id;
       const log = await agents.log(params.id);
-      const all = await log.conversation(conversationFile(run, worker.id));
-      const earlier = before === undefined ? all : all.filter(({ seq }) => seq < before);
-      const entries = earlier.slice(-limit);
-      return { entries, next_before: earlier.length > limit ? (entries[0]?.seq ?? null) : null };
+      const { from, entries } = await log.entriesBefore(conversationFile(run, worker.id), limit, before);
+      return { entries, next_before: from > 1 ? from : null };
     },
   );
 }

@@ -149,7 +149,10 @@ function messageItem({ id, text, search }: WireReply): Item {
 }
 
 function callItem({ id, name, json }: WireReply["calls"][number]): Item {
-  const item = { id: `fc_${id}`, type: "function_call", call_id: `call_${id}`, name };
+  // A tool in a namespace (as Codex offers those of MCP servers) is written `namespace/tool` in a script.
+  const [tool = name, namespace] = name.split("/").reverse();
+  const of = namespace === undefined ? {} : { namespace };
+  const item = { id: `fc_${id}`, type: "function_call", call_id: `call_${id}`, name: tool, ...of };
   return {
     added: { ...item, status: "in_progress", arguments: "" },
     events: [

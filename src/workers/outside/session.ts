@@ -35,12 +35,23 @@ export type OutsideEvent =
   | { kind: "answered"; call_id: string; ok: boolean; content: string }
   /** It may go on only when `decide` was called with this id. `call_id` where the program says which call it is. */
   | { kind: "wants"; id: string; tool: string; args: unknown; gist: string; call_id?: string }
-  /** It has no tools of ours and asks for one by a file: run on its behalf. */
-  | { kind: "wishes"; tool: "send_message" | "publish" | "checkpoint" | "suggest_next"; args: Record<string, unknown> }
+  /** It has no tools of ours and asks for one by a file: run on its behalf. The same wish has the same id after a restart. */
+  | {
+      kind: "wishes";
+      tool: "send_message" | "publish" | "checkpoint" | "suggest_next";
+      args: Record<string, unknown>;
+      id?: string;
+    }
   /** One model call of its own, or all of a turn, as fine as the program says. Counts, never totals. */
   | { kind: "used"; model: string; usage: Usage; cost_usd: number | null }
-  /** Its turn is over and it waits to be spoken to. */
-  | { kind: "rested"; how: "done" | "cancelled" | "failed" | "refused"; words: string; retryable?: boolean }
+  /** Its turn is over and it waits to be spoken to. `cost_usd`: what all of the turn has cost, where the program says so. */
+  | {
+      kind: "rested";
+      how: "done" | "cancelled" | "failed" | "refused";
+      words: string;
+      retryable?: boolean;
+      cost_usd?: number;
+    }
   /** Something for the log that a person may want: a warning, a retry, a line on stderr. */
   | { kind: "noted"; text: string }
   | { kind: "exited"; code: number | null; signal: string | null; exceeded: "memory" | "disk" | null };
@@ -56,6 +67,8 @@ export interface OutsideJob {
   resume: string | null;
   /** The model it is asked to use, where it can choose. */
   model: string | null;
+  /** What is known about the work, for a program that reads files. */
+  context?: Record<string, unknown>;
   /** Where it works: the node's scratch folder. */
   cwd: string;
   /** The program's own home: kept over restarts, seen by nobody else. */

@@ -299,7 +299,9 @@ function newsOf(fact: Fact): StreamItem | undefined {
       return line(
         fact,
         "wait",
-        `Most of the budget is spent: $${fact.data.spent_usd.toFixed(2)} of $${fact.data.budget_usd.toFixed(2)}`,
+        fact.data.budget_tokens === undefined
+          ? `Most of the budget is spent: $${fact.data.spent_usd.toFixed(2)} of $${fact.data.budget_usd?.toFixed(2)}`
+          : `Most of the tokens are spent: ${fact.data.spent_tokens} of ${fact.data.budget_tokens}`,
       );
     case "budget.exceeded":
       return line(fact, "bad", "The budget is spent");

@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+
+// Before the tests: the programs of others that they run for real, pinned, in the ignored folder `.agents/` (or where
+// AGIRAPH_AGENTS_DIR says). What is there already stays; what cannot be installed is said, and the tests that need it
+// are skipped and say so. It never fails the run. About 1.5 GB, once.
+//
+// Pinned, and with the Node that runs this: an older one gets older versions from npm without a word.
+
+const GROUPS = {
+  claude: ["@anthropic-ai/claude-code@2.1.325"],
+  acp: ["@agentclientprotocol/codex-acp@2.6.0"],
+  mcp: [
+    "@modelcontextprotocol/inspector@2.12.0",
+    "@modelcontextprotocol/server-everything@2026.8.31",
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
+  ],
+  conf2: ["@modelcontextprotocol/conformance@0.2.0-alpha.12"],
+};
+
+const root = process.env.AGIRAPH_AGENTS_DIR ?? join(import.meta.dirname, "../.agents");
+const path = `${dirname(process.execPath)}:${process.env.PATH ?? ""}`;
+const run = promisify(execFile);
+
+for (const [group, packages] of Object.entries(GROUPS)) {
+  const folder = join(root, group);
+  const missing = packages.filter((spec) => !isThere(folder, spec));
+  if (missing.length === 0) continue;
+  console.log(`Installing for the tests: ${missing.join(", ")} …`);
+  try {
+    mkdirSync(folder, { recursive: true });
+    if (!existsSync(join(folder, "package.json"))) writeFileSync(join(folder, "package.json"), '{"private":true}\n');
+    await run("npm", ["install", "--no-audit", "--no-fund", "--no-progress", ...missing], {
+      cwd: folder,
+      env: { ...process.env, PATH: path },
+      timeout: 600_000,
+    });
+  } catch (error) {
+    const why = String(error.stderr || error.message)
+      .trim()
+      .split("\n")
+      .slice(-3)
+      .join(" ");
+    console.log(`${missing.join(", ")} could not be installed, so the tests that need it are skipped: ${why}`);
+  }
+}
+
+function isThere(folder, spec) {
+  const at = spec.lastIndexOf("@");
+  const file = join(folder, "node_modules", spec.slice(0, at), "package.json");
+  return existsSync(file) && JSON.parse(readFileSync(file, "utf8")).version === spec.slice(at + 1);
+}

@@ -1,0 +1,132 @@
+import type { Tool as ListedTool } from "@modelcontextprotocol/client";
+import type { McpServerConfig } from "../protocol/config.ts";
+import type { Tool } from "../tools/tool.ts";
+import { withoutControls } from "../tools/web-foreign.ts";
+import { argumentCheck } from "./argument-check.ts";
+import { Connection, type McpPorts, type ServerState } from "./connection.ts";
+import { hashedName, toolName } from "./tool-name.ts";
+
+const PATIENCE_MS = 10_000;
+const MAX_DESCRIPTION = 2_000;
+const MAX_SCHEMA = 32_000;
+/** Of one server: with more, a model finds none. */
+const MAX_TOOLS = 128;
+
+/** What somebody has of the servers they were given. */
+export interface ForeignTools {
+  /** As the servers have them now. */
+  tools(): readonly Tool[];
+  /** Those that are not there, and why. */
+  broken: readonly { server: string; why: string }[];
+}
+
+/**
+ * The servers of `mcp_servers` in config.json, for everyone in the house. Each is opened for the first who gets it, and
+ * ends with the house.
+ */
+export class McpServers {
+  readonly #config: Readonly<Record<string, McpServerConfig>>;
+  readonly #patienceMs: number;
+  readonly #connections: ReadonlyMap<string, Connection>;
+  /** A tool is made once, and again when its server describes it anew. */
+  readonly #made = new WeakMap<ListedTool, Tool>();
+
+  constructor(config: Readonly<Record<string, McpServerConfig>>, ports: McpPorts) {
+    this.#config = config;
+    this.#patienceMs = ports.patienceMs ?? PATIENCE_MS;
+    this.#connections = new Map(
+      Object.entries(config).map(([name, server]) => [name, new Connection(name, server, ports)]),
+    );
+  }
+
+  /** Opens those that are given to somebody. Never rejects. */
+  async open(isGiven: (server: McpServerConfig) => boolean): Promise<ForeignTools> {
+    const given = [...this.#connections.values()].filter(({ name }) => {
+      const server = this.#config[name];
+      return server !== undefined && isGiven(server);
+    });
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, this.#patienceMs);
+    await Promise.race([Promise.all(given.map((connection) => connection.open())), late]);
+    clearTimeout(timer);
+    const broken = given.flatMap(({ name, state }) => {
+      if (state.is === "up") return [];
+      const why = state.is === "down" ? state.why : `it did not answer within ${this.#patienceMs / 1000} s`;
+      return [{ server: name, why }];
+    });
+    return { tools: () => this.#toolsOf(given), broken };
+  }
+
+  /** Each by name, opened and looked at. */
+  async states(): Promise<{ name: string; state: ServerState }[]> {
+    await this.open(() => true);
+    return [...this.#connections.values()].map(({ name, state }) => ({ name, state }));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
+  }
+
+  #toolsOf(connections: readonly Connection[]): Tool[] {
+    const byName = new Map<string, Tool>();
+    for (const connection of connections) {
+      const wanted = this.#config[connection.name]?.tools;
+      const listed = connection.listed.filter(({ name }) => !wanted || wanted.includes(name));
+      const names = new Set<string>();
+      for (const tool of listed.slice(0, MAX_TOOLS)) {
+        if (names.has(tool.name)) continue; // the same name twice is the same tool
+        names.add(tool.name);
+        const made = this.#toolOf(connection, tool);
+        const isTaken = byName.has(made.spec.name);
+        const spec = isTaken ? { ...made.spec, name: hashedName(connection.name, tool.name) } : made.spec;
+        byName.set(spec.name, { ...made, spec });
+      }
+    }
+    return [...byName.values()];
+  }
+
+  #toolOf(connection: Connection, listed: ListedTool): Tool {
+    const made = this.#made.get(listed) ?? foreignTool(connection, listed);
+    this.#made.set(listed, made);
+    return made;
+  }
+}
+
+function foreignTool(connection: Connection, listed: ListedTool): Tool {
+  const { schema, note } = boundedSchema(listed.inputSchema);
+  const description = cut(withoutControls(listed.description ?? listed.title ?? ""));
+  return {
+    spec: {
+      name: toolName(connection.name, listed.name),
+      description: [`Of the MCP server "${connection.name}", in the words of its authors: ${description}`, note]
+        .filter(Boolean)
+        .join("\n"),
+      guidance: "",
+      parameters: schema,
+    },
+    // A server knows what of it only looks; nobody else does.
+    repeatable: listed.annotations?.readOnlyHint === true,
+    parse: argumentCheck(schema),
+    run: (args, signal) => connection.call(listed.name, args as Record<string, unknown>, signal),
+  };
+}
+
+function boundedSchema(schema: ListedTool["inputSchema"]): { schema: Record<string, unknown>; note: string } {
+  if (lengthOf(schema) <= MAX_SCHEMA) return { schema, note: "" };
+  return {
+    schema: { type: "object" },
+    note: "Its parameters are described at too great a length to be shown; the server refuses what is wrong.",
+  };
+}
+
+function lengthOf(value: unknown): number {
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return Number.POSITIVE_INFINITY; // nested too deep
+  }
+}
+
+function cut(text: string): string {
+  return text.length > MAX_DESCRIPTION ? `${text.slice(0, MAX_DESCRIPTION)}… (cut)` : text;
+}

@@ -1,0 +1,310 @@
+import {
+  Client,
+  type ElicitRequest,
+  type ElicitResult,
+  type Tool as ListedTool,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import type { McpServerConfig } from "../protocol/config.ts";
+import { refusal, type ToolOutput } from "../tools/tool.ts";
+import { withoutControls } from "../tools/web-foreign.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
+import { resultText, said } from "./result-text.ts";
+import { StdioTransport } from "./stdio-transport.ts";
+
+export interface McpPorts {
+  env: Readonly<Record<string, string | undefined>>;
+  now(): number;
+  /** How long somebody waits for servers before beginning without them; what comes later is there from the next turn on. */
+  patienceMs?: number;
+  /** Answers what a server wants to know from a person; absent, servers are told that nobody can be asked. */
+  elicit?(server: string, request: ElicitRequest["params"]): Promise<ElicitResult>;
+}
+
+export type ServerState = { is: "unopened" } | { is: "up"; tools: number; about: string } | { is: "down"; why: string };
+
+/** How long a server may take to begin, and to say whether it knows the newest revision. */
+const OPENING_MS = 30_000;
+const PROBE_MS = 5_000;
+const CALL_SECONDS = 60;
+/** However much progress it reports. */
+const LONGEST_CALL_MS = 3_600_000;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 300_000;
+const MAX_WHY = 600;
+/** What a program needs to run at all, where it is not said otherwise. */
+const ALWAYS_GIVEN = ["PATH", "HOME", "LANG", "TERM"];
+
+type Transport = StdioTransport | StreamableHTTPClientTransport;
+
+/**
+ * One server of MCP, opened when it is first wanted and again when it has gone.
+ *
+ * C1. Nothing here rejects but by the caller's signal: a server that is broken is a result in words.
+ * C2. A call runs at most once. One that was under way when the server went is answered "outcome unknown".
+ * C3. It is begun again only because somebody wants it, and after each failure in a row after a longer pause, so a broken
+ *     server costs next to nothing. A call that was answered ends the row.
+ */
+export class Connection {
+  readonly name: string;
+  readonly #config: McpServerConfig;
+  readonly #ports: McpPorts;
+  #client: Client | undefined;
+  #transport: Transport | undefined;
+  #opening: Promise<Client> | undefined;
+  #listed: readonly ListedTool[] = [];
+  #failures = 0;
+  #notBefore = 0;
+  #why: string | undefined;
+  #isOld = false;
+  #isClosed = false;
+
+  constructor(name: string, config: McpServerConfig, ports: McpPorts) {
+    this.name = name;
+    this.#config = config;
+    this.#ports = ports;
+  }
+
+  /** The tools it has, as it said last: a server that went away for a moment keeps them. */
+  get listed(): readonly ListedTool[] {
+    return this.#listed;
+  }
+
+  get state(): ServerState {
+    if (this.#client) {
+      const { name = "", version = "" } = this.#client.getServerVersion() ?? {};
+      const revision = this.#client.getNegotiatedProtocolVersion() ?? "";
+      return { is: "up", tools: this.#listed.length, about: bounded(`${name} ${version}, MCP ${revision}`) };
+    }
+    return this.#why === undefined ? { is: "unopened" } : { is: "down", why: this.#why };
+  }
+
+  /** Resolves when it is open, or known not to be. */
+  async open(): Promise<void> {
+    await this.#opened().catch(() => {});
+  }
+
+  async call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<ToolOutput> {
+    for (const isLast of [false, true]) {
+      let client: Client;
+      try {
+        client = await untilAborted(this.#opened(), signal);
+      } catch {
+        signal.throwIfAborted();
+        return refusal(`${tool} did not run. ${this.#downWords()}`);
+      }
+      try {
+        const result = await client.callTool({ name: tool, arguments: args }, this.#callOptions(signal));
+        this.#failures = 0;
+        return resultText(this.name, result);
+      } catch (error) {
+        signal.throwIfAborted();
+        // It was begun anew and knows nothing of us: nothing was run, and we greet it again.
+        if (isLast || !isForgotten(error)) return this.#failed(client, tool, error);
+        await this.#drop(client, "It has forgotten us.");
+      }
+    }
+    return refusal(`${tool} did not run. ${this.#downWords()}`);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#transport?.close().catch(() => {}); // also while it is being opened
+    await this.#opening?.catch(() => {});
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.close().catch(() => {});
+  }
+
+  #callOptions(signal: AbortSignal) {
+    const timeout = this.#callMs();
+    return {
+      signal,
+      timeout,
+      onprogress: () => {},
+      resetTimeoutOnProgress: true,
+      maxTotalTimeout: Math.max(timeout, LONGEST_CALL_MS),
+    };
+  }
+
+  #callMs(): number {
+    return (this.#config.timeout_seconds ?? CALL_SECONDS) * 1000;
+  }
+
+  async #failed(client: Client, tool: string, error: unknown): Promise<ToolOutput> {
+    if (error instanceof ProtocolError)
+      return refusal(`The server refused the call.\n${said(this.name, `${error.code}: ${error.message}`)}`);
+    if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+      return refusal(
+        `${tool} gave no answer within ${this.#callMs() / 1000} s and was cancelled. Whether it took effect is unknown: look before you repeat it.`,
+      );
+    if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
+      return refusal(`The server's answer was not one.\n${said(this.name, error.message)}`);
+    await this.#drop(client, messageOf(error));
+    return refusal(
+      `The MCP server "${this.name}" went away while ${tool} ran (${this.#why}). Outcome unknown: look at what it may have changed before you repeat it. It is begun again with the next call.`,
+    );
+  }
+
+  #downWords(): string {
+    const seconds = Math.ceil((this.#notBefore - this.#ports.now()) / 1000);
+    const next = seconds > 0 ? ` It is tried again in ${seconds} s at the earliest; go on without it.` : "";
+    return `The MCP server "${this.name}" is not there: ${this.#why ?? "it is closed"}.${next}`;
+  }
+
+  #opened(): Promise<Client> {
+    if (this.#client) return Promise.resolve(this.#client);
+    this.#opening ??= this.#begin().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #begin(): Promise<Client> {
+    if (this.#isClosed || this.#ports.now() < this.#notBefore) throw new Error("not now");
+    try {
+      const client = await this.#connected();
+      if (this.#isClosed) {
+        await client.close();
+        throw new Error("closed");
+      }
+      this.#client = client;
+      this.#why = undefined;
+      return client;
+    } catch (error) {
+      this.#fail(this.#whyOf(error));
+      throw error;
+    }
+  }
+
+  async #connected(): Promise<Client> {
+    try {
+      return await this.#connect(this.#isOld);
+    } catch (error) {
+      // Some old servers end at a question they do not know; they are asked the old way from then on.
+      const endedAtProbe = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
+      if (!endedAtProbe || this.#isOld || this.#isClosed || !("command" in this.#config)) throw error;
+      const client = await this.#connect(true);
+      this.#isOld = true;
+      return client;
+    }
+  }
+
+  async #connect(isOld: boolean): Promise<Client> {
+    const transport = this.#newTransport();
+    this.#transport = transport;
+    const client = this.#newClient(isOld);
+    try {
+      const limits = { timeout: OPENING_MS };
+      await client.connect(transport, limits);
+      this.#listed = client.getServerCapabilities()?.tools ? (await client.listTools(undefined, limits)).tools : [];
+      client.onclose = () => void this.#drop(client, undefined);
+      return client;
+    } catch (error) {
+      await client.close().catch(() => {});
+      await transport.close().catch(() => {});
+      throw error;
+    }
+  }
+
+  #newClient(isOld: boolean): Client {
+    const { elicit } = this.#ports;
+    const client = new Client(
+      { name: "agiraph", version: "1" },
+      {
+        capabilities: elicit ? { elicitation: { form: { applyDefaults: true } } } : {},
+        versionNegotiation: { mode: isOld ? "legacy" : "auto", probe: { timeoutMs: PROBE_MS } },
+        // Between turns: whoever asks for the tools next has the new ones.
+        listChanged: { tools: { onChanged: (_error, tools) => this.#changed(tools) } },
+        // What it promises of its answers is between it and its authors: nothing of ours builds on it.
+        jsonSchemaValidator: {
+          getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+        },
+      },
+    );
+    client.onerror = () => {}; // lines that are no message, and what a call reports anyway
+    if (elicit) client.setRequestHandler("elicitation/create", ({ params }) => elicit(this.name, params));
+    return client;
+  }
+
+  #changed(tools: readonly ListedTool[] | null): void {
+    if (tools) this.#listed = tools;
+  }
+
+  #newTransport(): Transport {
+    const { env } = this.#ports;
+    if ("command" in this.#config) {
+      const { command, cwd, set = {} } = this.#config;
+      const given = [...ALWAYS_GIVEN, ...(this.#config.env ?? [])].flatMap((name) => {
+        const value = env[name];
+        return value === undefined ? [] : [[name, value]];
+      });
+      return new StdioTransport({ command, cwd, env: { ...Object.fromEntries(given), ...set } });
+    }
+    const headers = Object.entries(this.#config.headers_env ?? {}).map(([header, name]) => {
+      const value = env[name];
+      if (!value) throw new Error(`${name} is not set, which it needs for the header ${header}`);
+      return [header, value];
+    });
+    const requestInit = { headers: Object.fromEntries(headers) };
+    return new StreamableHTTPClientTransport(new URL(this.#config.url), { fetch: boundedFetch, requestInit });
+  }
+
+  /** It has gone, or is of no use any more. */
+  async #drop(client: Client, why: string | undefined): Promise<void> {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    if (!this.#isClosed) this.#fail(this.#whyOf(why));
+    await client.close().catch(() => {});
+  }
+
+  #fail(why: string): void {
+    this.#why = why;
+    // What has worked is begun again at once.
+    const pause =
+      this.#failures === 0 && this.#listed.length > 0 ? 0 : FIRST_PAUSE_MS * 2 ** Math.min(this.#failures, 10);
+    this.#failures += 1;
+    this.#notBefore = this.#ports.now() + Math.min(pause, LONGEST_PAUSE_MS);
+  }
+
+  /** A process that ended tells best itself. */
+  #whyOf(error: unknown): string {
+    const transport = this.#transport;
+    if (!(transport instanceof StdioTransport) || transport.ended === null) return bounded(messageOf(error));
+    const last = transport.stderr.split("\n").at(-1);
+    return bounded(last ? `${transport.ended}; its last words: ${last}` : transport.ended);
+  }
+}
+
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", stop));
+}
+
+/** 404 by the book, 400 in practice. */
+function isForgotten(error: unknown): boolean {
+  return error instanceof SdkHttpError && (error.status === 404 || error.status === 400);
+}
+
+/** With what is at the bottom of it: `fetch failed` alone helps nobody. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error ?? "the connection was closed");
+  let root = error;
+  while (root.cause instanceof Error) root = root.cause;
+  const code = "code" in root ? String(root.code) : root.name;
+  const bottom = root === error ? "" : ` (${root.message || code})`;
+  return `${error.message}${bottom}`;
+}
+
+/** Somebody else's words on one line of ours. */
+function bounded(text: string): string {
+  const line = withoutControls(text).replace(/\s+/g, " ").trim();
+  return line.length > MAX_WHY ? `${line.slice(0, MAX_WHY)}…` : line;
+}

@@ -1,0 +1,130 @@
+import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { localhostHostValidation, localhostOriginValidation, toNodeHandler } from "@modelcontextprotocol/node";
+import {
+  type CallToolResult,
+  createMcpHandler,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from "@modelcontextprotocol/server";
+import type { ToolSpec } from "../models/model.ts";
+import type { Tools } from "../tools/toolbox.ts";
+
+const MAX_BODY_BYTES = 4 * 1024 ** 2;
+
+/**
+ * A toolbox as an MCP server over streamable HTTP, for the program behind one door.
+ *
+ * M1. Nothing is looked at before the token, the host and the origin are right.
+ * M2. A call runs once, under an id of its own, whatever the program calls it.
+ * M3. Who hangs up, or says that a call is cancelled, stops that call and no other.
+ *
+ * No session is kept: every request stands alone, so a program that was restarted goes on as if nothing had been. The
+ * revision of 2026-07-28 is spoken, and those before it.
+ */
+export function mcpHandler(
+  tools: Tools,
+  { token, name }: { token: string; name: string },
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const running = new Running();
+  const serve = toNodeHandler(
+    createMcpHandler(({ requestInfo }) => serverOf(tools, name, running, sessionOf(requestInfo?.headers)), {
+      maxRequestBodySize: MAX_BODY_BYTES,
+    }),
+    { maxRequestBodySize: MAX_BODY_BYTES },
+  );
+  const isLocal = localhostHostValidation();
+  const isOwnOrigin = localhostOriginValidation();
+  const isAllowed = bearerCheck(token);
+  return (request, response) => {
+    if (!isLocal(request, response) || !isOwnOrigin(request, response)) return;
+    if (!isAllowed(request.headers.authorization)) {
+      response.writeHead(401, { "www-authenticate": "Bearer", "content-type": "application/json" });
+      response.end(JSON.stringify(refused("The bearer token is missing or wrong.")));
+      return;
+    }
+    // Old clients begin without a word about the version. The name they are given tells their calls from those of
+    // another client behind the same door; nothing is remembered under it.
+    if (request.headers["mcp-protocol-version"] === undefined && request.headers["mcp-session-id"] === undefined)
+      response.setHeader("mcp-session-id", randomUUID());
+    // A request that came in by a server has both.
+    void serve(request as IncomingMessage & { method: string; url: string }, response);
+  };
+}
+
+function serverOf(tools: Tools, name: string, running: Running, session: string): Server {
+  const server = new Server({ name, version: "1" }, { capabilities: { tools: {} } });
+  server.setRequestHandler("tools/list", () => ({ tools: tools.specs.map(described) }));
+  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }): Promise<CallToolResult> => {
+    if (!tools.specs.some((spec) => spec.name === params.name))
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${params.name}".`);
+    const call = { type: "call" as const, id: `mcp_${randomUUID()}`, name: params.name, args: params.arguments ?? {} };
+    const cancelled = running.begin(session, mcpReq.id);
+    try {
+      // The first is aborted when the client hangs up.
+      const { content, ok } = await tools.run(call, AbortSignal.any([mcpReq.signal, cancelled.signal]));
+      return { content: [{ type: "text", text: content }], ...(ok ? {} : { isError: true }) };
+    } finally {
+      running.end(session, mcpReq.id, cancelled);
+    }
+  });
+  server.setNotificationHandler("notifications/cancelled", ({ params }) => {
+    if (params.requestId !== undefined) running.cancel(session, params.requestId);
+  });
+  return server;
+}
+
+type RequestId = string | number;
+
+/** The calls under way, by whom and under which number they were asked for. */
+class Running {
+  readonly #calls = new Map<string, AbortController>();
+
+  begin(session: string, id: RequestId): AbortController {
+    const call = new AbortController();
+    this.#calls.set(keyOf(session, id), call);
+    return call;
+  }
+
+  end(session: string, id: RequestId, call: AbortController): void {
+    const key = keyOf(session, id);
+    if (this.#calls.get(key) === call) this.#calls.delete(key);
+  }
+
+  cancel(session: string, id: RequestId): void {
+    // Without a name it could be anybody's call.
+    if (session !== "") this.#calls.get(keyOf(session, id))?.abort(new Error("The call was cancelled."));
+  }
+}
+
+function keyOf(session: string, id: RequestId): string {
+  return JSON.stringify([session, id]);
+}
+
+function sessionOf(headers: Headers | undefined): string {
+  return headers?.get("mcp-session-id") ?? "";
+}
+
+/** A program's own prompt holds none of our guidance, so it comes with the description. */
+function described({ name, description, guidance, parameters }: ToolSpec) {
+  return {
+    name,
+    description: [description, guidance].filter(Boolean).join("\n\n"),
+    inputSchema: { ...parameters, type: "object" as const },
+  };
+}
+
+/** In constant time, and whatever the length. */
+function bearerCheck(token: string): (authorization: string | undefined) => boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  const wanted = digest(token);
+  return (authorization) => {
+    const given = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+    return given !== undefined && timingSafeEqual(digest(given), wanted);
+  };
+}
+
+function refused(message: string) {
+  return { jsonrpc: "2.0", error: { code: -32_000, message }, id: null };
+}

@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from "@modelcontextprotocol/client";
+import { Output } from "../sandbox/output.ts";
+
+export interface StdioServer {
+  command: readonly string[];
+  env: Readonly<Record<string, string>>;
+  cwd?: string | undefined;
+}
+
+const STDERR_BYTES = 8_000;
+const MAX_MESSAGE_BYTES = 10 * 1024 ** 2;
+/** It is asked by the end of its input, then by SIGTERM, each time with so long to end. */
+const GRACE_MS = 1_000;
+/** What it said last may still be in the pipe; somebody else may hold that pipe open. */
+const LAST_WORDS_MS = 500;
+
+/**
+ * A server of MCP as a process of ours.
+ *
+ * S1. It runs in a group of its own, and with it ends whatever it started.
+ * S2. It gets the environment it is given and nothing else of ours.
+ * S3. What it writes to stderr is kept from both ends, a message that never ends ends it: it cannot fill our memory.
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #server: StdioServer;
+  readonly #stderr = new Output(STDERR_BYTES);
+  readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
+  readonly #gone = Promise.withResolvers<void>();
+  #child: ChildProcess | undefined;
+  #ended: string | null = null;
+  #isClosing = false;
+
+  constructor(server: StdioServer) {
+    this.#server = server;
+  }
+
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  /** What it complained of so far. The SDK knows by this property that it speaks with a process. */
+  get stderr(): string {
+    return this.#stderr.text().trim();
+  }
+
+  /** How it ended by itself, or null. */
+  get ended(): string | null {
+    return this.#ended;
+  }
+
+  async start(): Promise<void> {
+    const [program = "", ...args] = this.#server.command;
+    const { env, cwd } = this.#server;
+    const child = spawn(program, args, { env: { ...env }, cwd, stdio: "pipe", detached: true });
+    this.#child = child;
+    child.stdin.on("error", (error) => this.onerror?.(error));
+    child.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
+    child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
+    const { promise: started, resolve, reject } = Promise.withResolvers<void>();
+    child.once("spawn", resolve);
+    child.once("error", (error) => {
+      this.#ended ??= `it could not be started: ${error.message}`;
+      this.#gone.resolve();
+      reject(error);
+    });
+    child.once("exit", (code, signal) => {
+      if (!this.#isClosing) this.#ended ??= signal ? `it was ended by ${signal}` : `it exited with code ${code}`;
+      const heard = setTimeout(() => this.#over(), LAST_WORDS_MS);
+      child.once("close", () => {
+        clearTimeout(heard);
+        this.#over();
+      });
+    });
+    await started;
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (!stdin || this.#ended !== null) throw new Error(`The server is gone: ${this.#ended ?? "it is closed"}.`);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    await promise;
+  }
+
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (!child?.pid) return;
+    this.#isClosing = true;
+    child.stdin?.end();
+    if (await this.#goneWithin(GRACE_MS)) return;
+    this.#kill("SIGTERM");
+    if (await this.#goneWithin(GRACE_MS)) return;
+    this.#kill("SIGKILL");
+    await this.#gone.promise;
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      this.#buffer.append(chunk);
+    } catch (error) {
+      this.#ended ??= `it sent a message of more than ${MAX_MESSAGE_BYTES / 1024 ** 2} MiB`;
+      this.#kill("SIGKILL");
+      this.onerror?.(error as Error);
+      return;
+    }
+    for (;;) {
+      try {
+        const message = this.#buffer.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        this.onerror?.(error as Error); // a line that is no message is passed over
+      }
+    }
+  }
+
+  #over(): void {
+    this.#kill("SIGKILL"); // what it has left behind
+    this.#buffer.clear();
+    this.#gone.resolve();
+    const { onclose } = this;
+    delete this.onclose; // once
+    onclose?.();
+  }
+
+  #kill(signal: NodeJS.Signals): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // nobody is left in its group
+    }
+  }
+
+  async #goneWithin(ms: number): Promise<boolean> {
+    const { promise: late, resolve } = Promise.withResolvers<false>();
+    const timer = setTimeout(resolve, ms, false);
+    try {
+      return await Promise.race([this.#gone.promise.then(() => true), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

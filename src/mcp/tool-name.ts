@@ -1,0 +1,25 @@
+import { createHash } from "node:crypto";
+
+/** Providers take no longer names, and no other characters. */
+const MAX_LENGTH = 64;
+const HASH_LENGTH = 8;
+
+/**
+ * `mcp__SERVER__TOOL`. A name that has to be changed for that ends with a hash of what it was, so two names never become
+ * one and a tool is called the same whatever else its server has.
+ */
+export function toolName(server: string, tool: string): string {
+  const whole = `mcp__${server}__${tool}`;
+  const plain = whole.replace(/[^A-Za-z0-9_-]/g, "_");
+  return plain === whole && whole.length <= MAX_LENGTH ? whole : hashedName(server, tool);
+}
+
+/** For a name that somebody else has already: `a__b` of the server `c` and `b` of the server `c__a` look the same. */
+export function hashedName(server: string, tool: string): string {
+  const hash = createHash("sha256")
+    .update(JSON.stringify([server, tool]))
+    .digest("hex")
+    .slice(0, HASH_LENGTH);
+  const plain = `mcp__${server}__${tool}`.replace(/[^A-Za-z0-9_-]/g, "_");
+  return `${plain.slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`;
+}

@@ -1,0 +1,73 @@
+import { type FSWatcher, watch } from "node:fs";
+import { open } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { z } from "zod";
+
+/** What Claude Code says of itself by its hooks, one JSON object a line; see `claude-terminal.ts`. */
+const hookSchema = z.object({ hook_event_name: z.string(), prompt: z.string().optional() });
+export type Hook = z.infer<typeof hookSchema>;
+
+/** A file that a program adds lines to, followed as it grows. */
+export class HookFile {
+  readonly #path: string;
+  readonly #onHook: (hook: Hook) => void;
+  #watcher: FSWatcher | undefined;
+  #at = 0;
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(path: string, onHook: (hook: Hook) => void) {
+    this.#path = path;
+    this.#onHook = onHook;
+  }
+
+  /** Resolves when what is there already was told. */
+  async open(): Promise<void> {
+    this.#watcher = watch(dirname(this.#path), (_, name) => {
+      if (name === basename(this.#path)) void this.read();
+    });
+    this.#watcher.on("error", () => {});
+    await this.read();
+  }
+
+  close(): void {
+    this.#watcher?.close();
+  }
+
+  /** Reads on to where the file ends now. */
+  read(): Promise<void> {
+    this.#reading = this.#reading.then(() => this.#readOn()).catch(() => {});
+    return this.#reading;
+  }
+
+  async #readOn(): Promise<void> {
+    const file = await open(this.#path).catch(() => undefined);
+    if (!file) return;
+    try {
+      const { size } = await file.stat();
+      const length = Math.min(size - this.#at, MOST);
+      if (length <= 0) return;
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, this.#at);
+      // Whole lines only: the rest may end in the middle of a character.
+      const end = buffer.subarray(0, bytesRead).lastIndexOf(0x0a) + 1;
+      this.#at += end;
+      for (const line of buffer.toString("utf8", 0, end).split("\n")) this.#take(line);
+      if (end === 0 && length === MOST) this.#at = size;
+    } finally {
+      await file.close();
+    }
+  }
+
+  #take(line: string): void {
+    if (line.trim() === "") return;
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      return;
+    }
+    const hook = hookSchema.safeParse(value);
+    if (hook.success) this.#onHook(hook.data);
+  }
+}
+
+const MOST = 4 * 1024 * 1024;

@@ -1,0 +1,360 @@
+import { unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Hook, HookFile } from "./hook-file.ts";
+import { inputOf, seenState, showsText, type TerminalKind } from "./terminal-kind.ts";
+import type { ControlClient } from "./tmux-client.ts";
+import type { TmuxServer } from "./tmux-server.ts";
+
+export type SessionState = "starting" | "ready" | "busy" | "dialog" | "idle" | "dead" | "gone";
+
+/** Nobody has it before their eyes; why, in words. */
+export class Undelivered extends Error {
+  override readonly name = "Undelivered";
+}
+
+export interface SessionPlan {
+  name: string;
+  kind: TerminalKind;
+  /** A folder of the session's own, for what is pasted. */
+  dir: string;
+  /** Where the program's hooks write, where it has such. */
+  hooks: string | null;
+}
+
+interface Look {
+  screen: string[];
+  title: string;
+  isDead: boolean;
+  cursor: string;
+  /** Somebody besides us sits before it. */
+  isWatched: boolean;
+}
+
+/**
+ * One program in its terminal, as we sit before it.
+ *
+ * W1. What is said arrives exactly once, or `Undelivered` is thrown: pasted whole, seen on the screen, sent, seen taken.
+ *     What was swallowed is pasted again, and since the input is emptied before, a slow program does not get it twice.
+ * W2. Nothing is typed while a dialog is open: it would be answered by what we paste. Nor into what a person is typing.
+ * W3. Nothing of the text is a key: control characters are taken out, so it cannot end the paste and go on as keys.
+ * W4. Its death is told within seconds, by tmux, and nobody polls.
+ */
+export class TmuxSession {
+  readonly plan: SessionPlan;
+  readonly #server: TmuxServer;
+  #client: ControlClient;
+  #hooks: HookFile | undefined;
+  readonly #onState: (state: SessionState, detail?: string) => void;
+  #state: SessionState = "starting";
+  #lastHook: { name: string; at: number } | undefined;
+  readonly #opened = performance.now();
+  #lastOutput = performance.now();
+  #hasSpoken = false;
+  #prompts: string[] = [];
+  #waiting: (() => void)[] = [];
+  #looking: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #speaking: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    server: TmuxServer,
+    plan: SessionPlan,
+    onState: (state: SessionState, detail?: string) => void,
+  ) {
+    this.#server = server;
+    this.plan = plan;
+    this.#onState = onState;
+    this.#client = this.#attached();
+  }
+
+  /** Sits down before a session that is there. */
+  static async open(
+    server: TmuxServer,
+    plan: SessionPlan,
+    onState: (state: SessionState, detail?: string) => void,
+  ): Promise<TmuxSession> {
+    const session = new TmuxSession(server, plan, onState);
+    if (plan.hooks !== null) {
+      session.#hooks = new HookFile(plan.hooks, (hook) => session.#hear(hook));
+      await session.#hooks.open();
+    }
+    session.#changed();
+    return session;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get isAlive(): boolean {
+    return !this.#isClosed && this.#state !== "dead" && this.#state !== "gone";
+  }
+
+  /** Kept with the session, and gone with it. */
+  async note(name: string, value: string): Promise<void> {
+    await this.#client.onPaneOf("set-option", `@tx_${name}`, value);
+  }
+
+  async noted(name: string): Promise<string> {
+    const lines = await this.#client.onPaneOf("show-options", "-v", `@tx_${name}`).catch(() => []);
+    return lines.join("\n");
+  }
+
+  /** Whether it has been given something with these words in it, as far as can be seen. */
+  async hasHeard(mark: string): Promise<boolean> {
+    await this.#hooks?.read();
+    if (this.#prompts.some((prompt) => prompt.includes(mark))) return true;
+    if (this.#hooks) return false;
+    const { screen } = await this.#look();
+    const { kind } = this.plan;
+    return screen.join("").includes(mark) && (inputOf(kind, screen) ?? "") === "";
+  }
+
+  /** One after the other. `mark` is a part of the text that nothing else has. */
+  say(text: string, mark: string, signal: AbortSignal): Promise<void> {
+    const said = this.#speaking.then(() => this.#say(plainText(text), mark, signal));
+    this.#speaking = said.catch(() => {});
+    return said;
+  }
+
+  /** Leaves it as it is. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#looking);
+    this.#hooks?.close();
+    this.#client.close();
+    this.#wake();
+  }
+
+  async #say(text: string, mark: string, signal: AbortSignal): Promise<void> {
+    for (let tries = 1; tries <= MOST_TRIES; tries++) {
+      await this.#untilItHears(signal);
+      const before = await this.#look();
+      await this.#paste(text, { whole: true });
+      const echo = await this.#until(ECHO_MS * tries, (look) => {
+        if (seenState(this.plan.kind, look) === "dialog") return "dialog";
+        return showsText(this.plan.kind, before.screen, look.screen, text) ? "shown" : undefined;
+      });
+      if (echo === "shown" && (await this.#send(mark, signal))) return;
+      // Whatever of it came, or comes late, goes before it is pasted again.
+      if (this.isAlive && echo !== "dialog") await this.#paste(this.plan.kind.clear);
+    }
+    throw new Undelivered(`${this.plan.name} did not take what was typed, ${MOST_TRIES} times. Look: tx attach.`);
+  }
+
+  /** Enter, until it is seen that it was taken. */
+  async #send(mark: string, signal: AbortSignal): Promise<boolean> {
+    const { kind } = this.plan;
+    for (let presses = 1; presses <= MOST_TRIES; presses++) {
+      signal.throwIfAborted();
+      await this.#hooks?.read();
+      const before = await this.#look();
+      // One that has opened just now would take the Enter for its answer: W2.
+      if (seenState(kind, before) === "dialog") await this.#untilItHears(signal, { typed: true });
+      await this.#paste("\r");
+      const pressed = performance.now();
+      const taken = await this.#until(ACCEPT_MS, (look) => {
+        if (this.#prompts.some((prompt) => prompt.includes(mark))) return "taken";
+        const typed = inputOf(kind, look.screen);
+        if (typed === null) return kind.input === null && look.cursor !== before.cursor ? "taken" : undefined;
+        // Where the hooks tell, they are waited for a little; they may be switched off.
+        if (typed === "") return this.#hooks && performance.now() - pressed < HOOK_MS ? undefined : "taken";
+        return performance.now() - pressed > SWALLOWED_MS ? "still there" : undefined;
+      });
+      if (taken === "taken") return true;
+    }
+    return false;
+  }
+
+  /** Until it can be typed to, however long a dialog is open or a person types. */
+  async #untilItHears(signal: AbortSignal, { typed = false } = {}): Promise<void> {
+    const { kind, name } = this.plan;
+    const began = performance.now();
+    for (;;) {
+      signal.throwIfAborted();
+      const look = await this.#look();
+      if (look.isDead || !this.isAlive) throw new Undelivered(`${name} has ended.`);
+      const state = this.#stateOf(look);
+      const mayType = state === "idle" || state === "ready" || (state === "busy" && kind.hearsWhileBusy);
+      const isFree = typed || !(await this.#isSomebodyTyping(look));
+      if (mayType && isFree) return;
+      const waited = performance.now() - began;
+      if (state === "starting" && waited > START_MS)
+        throw new Undelivered(`${name} was not ready after ${START_MS / 1000} s. Look: tx attach.`);
+      // A program that never stops talking is spoken to in between.
+      if (state === "busy" && kind.input === null && waited > TALKATIVE_MS) return;
+      await this.#change(LOOK_MS);
+    }
+  }
+
+  /** A person's half-typed line waits for the person; one that nobody is there for is cleared away. */
+  async #isSomebodyTyping({ screen, isWatched }: Look): Promise<boolean> {
+    const typed = inputOf(this.plan.kind, screen) ?? "";
+    if (typed === "") return false;
+    if (!isWatched) await this.#paste(this.plan.kind.clear);
+    return true;
+  }
+
+  async #until<T>(ms: number, find: (look: Look) => T | undefined): Promise<T | undefined> {
+    const end = performance.now() + ms;
+    for (;;) {
+      const found = find(await this.#look());
+      if (found !== undefined) return found;
+      const left = end - performance.now();
+      if (left <= 0 || !this.isAlive) return undefined;
+      await this.#change(Math.min(left, LOOK_MS));
+    }
+  }
+
+  /** Straight to the program, whatever a person's tmux shows just then. */
+  async #paste(text: string, { whole = false } = {}): Promise<void> {
+    const name = `tx-${process.pid}-${++pastes}`;
+    const file = join(this.plan.dir, `${name}.paste`);
+    await writeFile(file, text, { mode: 0o600 });
+    try {
+      await this.#client.command("load-buffer", "-b", name, file);
+      // As one paste, where the program knows such; keys are given as they are.
+      await this.#client.onPaneOf("paste-buffer", "-d", "-b", name, ...(whole ? ["-p"] : ["-r"]));
+    } finally {
+      await unlink(file).catch(() => {});
+    }
+  }
+
+  async #look(): Promise<Look> {
+    const [lines, screen] = await Promise.all([
+      this.#client.onPaneOf(
+        "display-message",
+        "-p",
+        "#{pane_dead} #{session_attached} #{cursor_x},#{cursor_y},#{history_size} #{pane_title}",
+      ),
+      this.#client.onPaneOf("capture-pane", "-p"),
+    ]).catch((): [string[], string[]] => [["1 0 - "], []]);
+    const [dead = "1", attached = "0", cursor = "", ...title] = (lines[0] ?? "").split(" ");
+    return { screen, title: title.join(" "), isDead: dead === "1", cursor, isWatched: Number(attached) > 1 };
+  }
+
+  #attached(): ControlClient {
+    const client = this.#server.attach(this.plan.name);
+    client.onChange = () => {
+      this.#lastOutput = performance.now();
+      this.#hasSpoken = true;
+      this.#changed();
+    };
+    client.onPane = ({ isDead, status }) => {
+      if (isDead) this.#enter("dead", status === "" ? "it ended" : `it ended (${status})`);
+    };
+    client.onEnd = () => void this.#lost();
+    return client;
+  }
+
+  /** Our own client may have been killed; the session itself may be gone. */
+  async #lost(): Promise<void> {
+    if (this.#isClosed) return;
+    const isThere = await this.#server.has(this.plan.name).catch(() => false);
+    if (this.#isClosed) return;
+    if (isThere) this.#client = this.#attached();
+    else this.#enter("gone", "its terminal was closed");
+    this.#wake();
+  }
+
+  #hear({ hook_event_name: name, prompt }: Hook): void {
+    this.#lastHook = { name, at: performance.now() };
+    if (prompt !== undefined) this.#prompts = [...this.#prompts.slice(-KEPT_PROMPTS), prompt];
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#wake();
+    if (this.#looking || this.#isClosed) return;
+    // A spinner turns ten times a second; nobody needs to look that often.
+    this.#looking = setTimeout(() => {
+      this.#looking = undefined;
+      void this.#follow();
+    }, FOLLOW_MS);
+  }
+
+  async #follow(): Promise<void> {
+    const look = await this.#look();
+    if (this.#isClosed || !this.isAlive) return;
+    if (look.isDead) {
+      this.#enter("dead", "it ended");
+      return;
+    }
+    if (look.screen.some((line) => line !== "")) this.#hasSpoken = true;
+    const state = this.#stateOf(look);
+    if (state !== "starting") this.#enter(state);
+    // Quiet is told by nobody.
+    if (this.plan.kind.input === null && (state === "busy" || state === "starting")) this.#changed();
+  }
+
+  /** Hooks first, then the title, then the screen. */
+  #stateOf(look: Look): SessionState {
+    const { kind } = this.plan;
+    const seen = seenState(kind, look);
+    const since = this.#lastHook ? performance.now() - this.#lastHook.at : Number.POSITIVE_INFINITY;
+    // The screen may be a moment behind.
+    if (this.#lastHook?.name === "PermissionRequest" && since < HOOK_MS) return "dialog";
+    if (this.#lastHook?.name === "UserPromptSubmit" && since < HOOK_MS && seen === "idle") return "busy";
+    if (kind.input === null && seen === null) {
+      const isQuiet = performance.now() - this.#lastOutput > QUIET_MS;
+      const hasBegun = this.#hasSpoken || performance.now() - this.#opened > SILENT_START_MS;
+      if (this.#state === "starting") return isQuiet && hasBegun ? "ready" : "starting";
+      return isQuiet ? "idle" : "busy";
+    }
+    if (seen === null) return this.#state;
+    if (seen === "idle" && (this.#state === "starting" || this.#state === "ready")) {
+      return this.#hooks && this.#lastHook === undefined && this.#state === "starting" ? "starting" : "ready";
+    }
+    return seen;
+  }
+
+  #enter(state: SessionState, detail?: string): void {
+    if (this.#state === state || this.#state === "gone") return;
+    this.#state = state;
+    this.#onState(state, detail);
+    this.#wake();
+  }
+
+  #change(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#waiting.push(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    return promise;
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+}
+
+/** Buffers belong to the server: their names are unique over all sessions. */
+let pastes = 0;
+
+const MOST_TRIES = 4;
+const START_MS = 60_000;
+const ECHO_MS = 3_000;
+const ACCEPT_MS = 6_000;
+const SWALLOWED_MS = 1_500;
+const HOOK_MS = 1_000;
+const LOOK_MS = 250;
+const FOLLOW_MS = 150;
+const QUIET_MS = 300;
+/** A program that shows nothing at first is taken to be there after so long. */
+const SILENT_START_MS = 2_000;
+const TALKATIVE_MS = 10_000;
+const KEPT_PROMPTS = 200;
+
+/** W3. What a terminal would take for a key is no part of a text. */
+export function plainText(text: string): string {
+  return (
+    text
+      .replace(/\r\n?/g, "\n")
+      .replaceAll("\t", "    ")
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
+      .replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, "")
+      .trim()
+  );
+}

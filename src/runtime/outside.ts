@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import { accessSync, constants } from "node:fs";
+import { mkdir, stat, symlink } from "node:fs/promises";
+import { createServer } from "node:http";
+import { homedir } from "node:os";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { nearest } from "../models/nearest.ts";
+import type { Clock } from "../protocol/clock.ts";
+import type { ProgramProfile, Usage } from "../protocol/index.ts";
+import { programBinds, type Sandbox } from "../sandbox/index.ts";
+import type { Housed, OutsidePlace, Stay } from "../workers/outside/place.ts";
+import { programsOf } from "../workers/outside/programs.ts";
+import { OUR_SERVER } from "../workers/outside/quirks.ts";
+import type { Adapter } from "../workers/outside/session.ts";
+import type { Environment, Settings } from "./settings.ts";
+
+interface OutsidePorts {
+  sandbox(): Promise<Sandbox>;
+  price(model: string, usage: Usage): Promise<number | null>;
+  clock: Clock;
+}
+
+/** Programs that think for themselves, as this house has them. */
+export function outsidePlace(
+  { config, env }: Pick<Settings, "config" | "env">,
+  { price, sandbox, clock }: OutsidePorts,
+): OutsidePlace {
+  const programs = programsOf(config);
+  return {
+    list: () =>
+      Object.entries(programs).map(([name, profile]) => ({
+        name,
+        about: profile.about ?? profile.command.join(" "),
+        missing: missingFor(name, profile, env.PATH),
+      })),
+    program(name) {
+      const profile = Object.hasOwn(programs, name) ? programs[name] : undefined;
+      if (!profile) throw new Error(unknown(name, Object.keys(programs)));
+      const missing = missingFor(name, profile, env.PATH);
+      if (missing !== null) throw new Error(missing);
+      return profile;
+    },
+    adapter: (kind) => adapters[kind](clock),
+    makeHome,
+    start: async (stay) => start(stay, await sandbox(), env),
+    // Programs name their models as their vendors do.
+    price: (model, usage) => price(model.startsWith("claude") ? `anthropic/${model}` : model, usage).catch(() => null),
+  };
+}
+
+/** Loaded with the first of each kind: nobody else pays for it. */
+const adapters: Record<ProgramProfile["kind"], (clock: Clock) => Promise<Adapter>> = {
+  claude_code: async () => (await import("../workers/outside/claude-code.ts")).claudeCodeAdapter,
+  acp: async (clock) => (await import("../workers/outside/acp.ts")).acpAdapter(clock),
+  autonomous: async (clock) => (await import("../workers/outside/autonomous.ts")).autonomousAdapter(clock),
+};
+
+const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
+
+async function start(stay: Stay, sandbox: Sandbox, env: Environment): Promise<Housed> {
+  const { profile, cwd, home, signal } = stay;
+  const { mcpHandler } = await import("../mcp/serve-toolbox.ts");
+  const token = randomBytes(32).toString("base64url");
+  const door = createServer(mcpHandler(stay.tools, { token, name: OUR_SERVER }));
+  const [command = "", ...words] = profile.command;
+  const files = await programBinds([command, ...words], env.PATH ?? "");
+  const shared = (await sharedFiles(profile)).map(({ file }) => file);
+  const given = namedIn(env, profile);
+  const hosts = [...(profile.hosts ?? []), ...addressesIn({ ...given, ...profile.set })];
+  const running = await sandbox.start({
+    cwd,
+    binds: {
+      write: [...stay.binds.write, home],
+      read: [...stay.binds.read, ...files.read, ...shared],
+      hide: stay.binds.hide,
+    },
+    ...(hosts.length > 0 && { network: { allow: hosts } }),
+    door,
+    signal,
+    launch(url) {
+      const launched = stay.launch({ url: `${url}/mcp`, token });
+      const [, ...args] = launched.argv;
+      const path = { PATH: [...files.path, SYSTEM_PATH].join(delimiter), HOME: home };
+      return { argv: [files.command, ...args], env: { ...path, ...given, ...profile.set, ...launched.env } };
+    },
+  });
+  void running.ended.catch(() => {}).then(() => door.closeAllConnections());
+  return { ...running, sandbox: sandbox.kind };
+}
+
+/**
+ * Where it is signed in: links in its home to the user's own files, which it may read. Only in a home that is new: in
+ * another it could have laid links of its own in the way.
+ */
+async function makeHome(profile: ProgramProfile, home: string): Promise<void> {
+  if ((await mkdir(home, { recursive: true, mode: 0o700 })) === undefined) return;
+  for (const { path, file } of await sharedFiles(profile)) {
+    if (isAbsolute(path)) continue;
+    await mkdir(dirname(join(home, path)), { recursive: true, mode: 0o700 });
+    await symlink(file, join(home, path));
+  }
+}
+
+async function sharedFiles({ share = [] }: ProgramProfile): Promise<{ path: string; file: string }[]> {
+  const files = share.map((path) => ({ path, file: isAbsolute(path) ? path : join(homedir(), path) }));
+  const there = await Promise.all(files.map(({ file }) => stat(file).catch(() => null)));
+  return files.filter((_, at) => there[at]?.isFile());
+}
+
+function namedIn(env: Environment, { env: names = [] }: ProgramProfile): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+}
+
+/** Whoever is sent to another address may reach it. */
+function addressesIn(variables: Readonly<Record<string, string>>): string[] {
+  return Object.entries(variables).flatMap(([name, value]) => {
+    if (!name.endsWith("_BASE_URL") || !URL.canParse(value)) return [];
+    const { hostname, port, protocol } = new URL(value);
+    return [`${hostname}:${port || (protocol === "http:" ? 80 : 443)}`];
+  });
+}
+
+function missingFor(name: string, { command }: ProgramProfile, path: string | undefined): string | null {
+  const [program = ""] = command;
+  const places = isAbsolute(program) ? [program] : (path ?? "").split(delimiter).map((folder) => join(folder, program));
+  if (places.some(isExecutable)) return null;
+  return `The program ${name} is not installed: ${program} was not found. Install it, say where it is in config.json (programs.${name}.command), or choose another.`;
+}
+
+function unknown(name: string, names: readonly string[]): string {
+  const [near] = nearest(name, names, 1);
+  return `There is no program "${name}".${near ? ` Did you mean ${near}?` : ""} There are: ${names.join(", ")}; others can be added in config.json (programs).`;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

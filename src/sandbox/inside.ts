@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as after } from "node:timers/promises";
+
+/**
+ * Who is who in a pid namespace, seen from outside (Linux).
+ *
+ * I1. The first process inside is dead only when all others inside are: the kernel kills and awaits them first.
+ */
+export interface First {
+  readonly pid: number;
+  /** Tells it from another process that got the same number later. */
+  readonly since: string;
+}
+
+/** The first process of the namespace that this confining process holds; null as long as there is none. */
+export function firstInside(holder: number): First | null {
+  const pid = childWithin(holder, 1);
+  const since = pid === null ? undefined : statOf(pid)?.since;
+  return pid === null || since === undefined ? null : { pid, since };
+}
+
+/** The program itself: bubblewrap's first process starts nothing else. */
+export function programInside(first: First): number | null {
+  return isAlive(first) ? childWithin(first.pid, 2) : null;
+}
+
+/** Resolves when nothing inside is alive. */
+export async function allGone(first: First): Promise<void> {
+  while (isAlive(first)) await after(2);
+}
+
+function isAlive({ pid, since }: First): boolean {
+  const stat = statOf(pid);
+  return stat !== undefined && stat.since === since && !/[ZX]/.test(stat.state);
+}
+
+function childWithin(parent: number, innerPid: number): number | null {
+  const children = read(`/proc/${parent}/task/${parent}/children`)?.split(" ").filter(Boolean) ?? [];
+  const found = children.find((pid) => {
+    const numbers = /^NSpid:\t(.*)$/m.exec(read(`/proc/${pid}/status`) ?? "")?.[1]?.split("\t") ?? [];
+    return numbers.length > 1 && Number(numbers.at(-1)) === innerPid;
+  });
+  return found === undefined ? null : Number(found);
+}
+
+function statOf(pid: number): { state: string; since: string } | undefined {
+  // The name in brackets may hold anything, brackets too.
+  const fields = read(`/proc/${pid}/stat`)
+    ?.replace(/^.*\) /s, "")
+    .split(" ");
+  return fields?.[0] && fields[19] ? { state: fields[0], since: fields[19] } : undefined;
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}

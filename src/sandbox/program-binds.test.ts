@@ -1,0 +1,102 @@
+import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { describe, expect, test } from "vitest";
+import { inSandbox, skipped, whole } from "../../test/try-sandbox.ts";
+import { programBinds } from "./program-binds.ts";
+
+const nodeFolder = dirname(process.execPath);
+/** Our own Node lies in a system folder on some machines, and is there anyway. */
+const node = nodeFolder.startsWith("/usr/") ? [] : [nodeFolder];
+
+async function program(path: string, text: string): Promise<string> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+  await chmod(path, 0o755);
+  return path;
+}
+
+/** A package with a dependency, and its link in .bin, as npm lays them out. */
+async function installed(root: string) {
+  const modules = `${root}/tool/node_modules`;
+  await program(
+    `${modules}/@maker/agent/bin/agent.mjs`,
+    '#!/usr/bin/env node\nimport { word } from "helper";\nconsole.log(word, process.version, process.argv.slice(2).join());\n',
+  );
+  await program(`${modules}/helper/index.mjs`, 'export const word = "helped";\n');
+  await writeFile(`${modules}/helper/package.json`, JSON.stringify({ name: "helper", exports: "./index.mjs" }));
+  await mkdir(`${modules}/.bin`);
+  await symlink("../@maker/agent/bin/agent.mjs", `${modules}/.bin/agent`);
+  return modules;
+}
+
+describe("what a program needs to be seen", () => {
+  test("is all that was installed with it, and our Node", async () => {
+    const { root } = await inSandbox();
+    const modules = await installed(root);
+    expect(await programBinds(["agent", "--fast"], `/usr/bin:${modules}/.bin`)).toEqual({
+      command: `${modules}/.bin/agent`,
+      read: [modules, ...node],
+      path: [nodeFolder],
+    });
+  });
+
+  test("is its link too, where that lies elsewhere, and the file alone of a binary", async () => {
+    const { root } = await inSandbox();
+    const binary = await program(`${root}/share/versions/2.1`, "\x7fELF");
+    await mkdir(`${root}/bin`);
+    await symlink(binary, `${root}/bin/agent`);
+    expect(await programBinds([`${root}/bin/agent`], "")).toEqual({
+      command: `${root}/bin/agent`,
+      read: [binary, `${root}/bin/agent`, ...node],
+      path: [nodeFolder],
+    });
+  });
+
+  test("is its interpreter, with the environment that this belongs to, and a script given by hand", async () => {
+    const { root } = await inSandbox();
+    await program(`${root}/venv/bin/python`, "\x7fELF");
+    await writeFile(`${root}/venv/pyvenv.cfg`, "");
+    const script = await program(`${root}/scripts/run.py`, `#!${root}/venv/bin/python\n`);
+    const venv = { read: [script, `${root}/venv`, ...node], path: [nodeFolder, `${root}/venv/bin`] };
+    expect(await programBinds([script], "")).toEqual({ command: script, ...venv });
+    expect(await programBinds(["bash", script, "/nowhere", "word"], "/usr/bin")).toEqual({
+      command: "/usr/bin/bash",
+      read: [script, ...node],
+      path: [nodeFolder],
+    });
+  });
+
+  test("is nothing of the system's, which every sandbox has", async () => {
+    expect(await programBinds(["env"], "/usr/bin")).toEqual({
+      command: "/usr/bin/env",
+      read: node,
+      path: [nodeFolder],
+    });
+  });
+
+  test.each([["agent"], ["./agent"], ["/nowhere/agent"]])(
+    "%s that is not there is refused by name",
+    async (command) => {
+      await expect(programBinds([command], "/usr/bin:.")).rejects.toThrow(`The program ${command} was not found.`);
+    },
+  );
+
+  test.skipIf(skipped)(`is enough to run it ${skipped}`, async () => {
+    const { root, box } = await inSandbox();
+    const modules = await installed(root);
+    const { command, read, path } = await programBinds(["agent"], `${modules}/.bin`);
+    const running = await box.start({
+      launch: () => ({ argv: [command, "a", "b"], env: { PATH: [...path, "/usr/bin"].join(":") } }),
+      cwd: "/tmp",
+      binds: { write: [], read, hide: [] },
+      signal: new AbortController().signal,
+    });
+    expect(await whole(running)).toEqual({
+      out: `helped ${process.version} a,b\n`,
+      err: "",
+      code: 0,
+      signal: null,
+      exceeded: null,
+    });
+  });
+});

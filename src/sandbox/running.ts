@@ -1,0 +1,154 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { PassThrough, type Readable, type Writable } from "node:stream";
+import { setTimeout as after } from "node:timers/promises";
+import { allGone, type First, firstInside, programInside } from "./inside.ts";
+import { Output } from "./output.ts";
+import { end, failureText, type Launch, spawnLaunch } from "./process.ts";
+import type { Ended, Program, Running } from "./program.ts";
+import { calmPace, watchResources } from "./resource-watch.ts";
+import { type Limits, SandboxFailure } from "./sandbox.ts";
+
+/**
+ * Starts a program in a confining one, as `runProcess` does with a command, and hands out its streams.
+ *
+ * S1. What the confining program says where the program never begins is the reason of the failure. Otherwise every byte
+ *     is the program's own: none is lost, and no more are read than are taken.
+ * S2. Asked to end, it is the program that gets SIGTERM, not what confines it. After the grace everything gets SIGKILL,
+ *     and output that nobody takes is let go: `stop` is over within the grace and a second, whatever runs inside.
+ * S3. When it ended, nothing inside is alive, also what holds no stream of ours.
+ */
+export async function startProgram(
+  launch: Launch,
+  program: Pick<Program, "binds" | "signal">,
+  limits: Limits,
+  over: () => void,
+): Promise<Running> {
+  program.signal.throwIfAborted();
+  const child = spawnLaunch(launch, "pipe");
+  const [stdout, stderr] = [taken(child.stdout), taken(child.stderr)];
+  const begun = new BegunProgram(child, launch);
+  const kill = () => begun.kill();
+  program.signal.addEventListener("abort", kill);
+  const watch = watchResources(child.pid ?? -1, program.binds.write, limits, (what) => begun.kill(what), calmPace);
+  const ended = begun.ended.finally(() => {
+    program.signal.removeEventListener("abort", kill);
+    watch.stop();
+    over();
+  });
+  // Whoever started it may look at its end later, or never.
+  ended.catch(() => {});
+  if (!(await begun.ready)) throw await whyNot(stdout, stderr, launch, program.signal, ended);
+  const [pid, stdin] = [child.pid as number, child.stdin as Writable];
+  return { pid, stdin, stdout, stderr, ended, stop: (graceMs) => begun.stop(graceMs) };
+}
+
+async function whyNot(
+  stdout: Readable,
+  stderr: Readable,
+  launch: Launch,
+  stop: AbortSignal,
+  ended: Promise<Ended>,
+): Promise<unknown> {
+  const complaint = new Output(4_000);
+  stdout.resume();
+  stderr.on("data", (chunk: Buffer) => complaint.push(chunk));
+  const [{ code, signal }] = await Promise.all([ended, once(stderr, "end")]);
+  if (stop.aborted) return stop.reason;
+  return new SandboxFailure(failureText("program", launch.program, code, signal, complaint.text()));
+}
+
+/** Node throws away what is left of a stream that nobody reads when a process exits; of this one it does not. */
+function taken(stream: Readable | null): Readable {
+  const through = new PassThrough();
+  stream?.pipe(through);
+  stream?.on("close", () => through.end());
+  return through;
+}
+
+/** How long what a killed program said is still passed on, where nobody takes it. */
+const leftoverMs = 400;
+
+class BegunProgram {
+  /** Whether it began; false: it ended before. */
+  readonly ready: Promise<boolean>;
+  readonly ended: Promise<Ended>;
+  readonly #child: ChildProcess;
+  readonly #launch: Launch;
+  readonly #killed = Promise.withResolvers<void>();
+  #exited = false;
+  #first: First | null = null;
+  #byUs: Ended | null = null;
+
+  constructor(child: ChildProcess, launch: Launch) {
+    this.#child = child;
+    this.#launch = launch;
+    const life = child.stdio[3] as Readable;
+    // An end that went away is not our failure: the exit tells.
+    for (const stream of [child.stdin, child.stdout, child.stderr, life]) stream?.on("error", () => {});
+    this.ready = new Promise((resolve) => {
+      life.once("data", () => {
+        this.#first ??= this.#firstInside();
+        resolve(this.#byUs === null);
+      });
+      child.on("exit", () => resolve(false));
+      child.on("error", () => resolve(false));
+    });
+    this.ended = this.#untilEnded(life);
+  }
+
+  kill(exceeded: Ended["exceeded"] = null): void {
+    this.#killed.resolve();
+    if (this.#exited) return;
+    this.#byUs ??= { code: null, signal: "SIGKILL", exceeded };
+    this.#first ??= this.#firstInside();
+    if (this.#first) send(this.#first.pid, "SIGKILL");
+    end(this.#child, this.#launch);
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    const grace = new AbortController();
+    const program = this.#launch.group ? this.#child.pid : this.#first && programInside(this.#first);
+    if (program && !this.#exited) send(program, "SIGTERM");
+    await Promise.race([this.ended, after(graceMs, null, { signal: grace.signal }).catch(() => null)]);
+    grace.abort();
+    this.kill();
+    await this.ended;
+  }
+
+  async #untilEnded(life: Readable): Promise<Ended> {
+    const { stdout, stderr } = this.#child;
+    const closed = Promise.all([stdout, stderr].map((stream) => new Promise((done) => stream?.once("close", done))));
+    const { code, signal } = await this.#exit();
+    this.#exited = true;
+    if (this.#launch.group) end(this.#child, this.#launch);
+    if (this.#first) await allGone(this.#first);
+    // Outside of a pid namespace somebody who left may hold the output for ever; and whom we killed nobody may read.
+    const patience = this.#launch.group ? after(leftoverMs) : this.#killed.promise.then(() => after(leftoverMs));
+    await Promise.race([closed, patience]);
+    for (const stream of [stdout, stderr, life]) stream?.destroy();
+    return this.#byUs ?? { code, signal, exceeded: null };
+  }
+
+  #exit(): Promise<{ code: number | null; signal: string | null }> {
+    return new Promise((resolve, reject) => {
+      this.#child.on("exit", (code, signal) => resolve({ code, signal }));
+      this.#child.on("error", (error) =>
+        reject(new SandboxFailure(`${this.#launch.program} could not be started: ${error.message}.`)),
+      );
+    });
+  }
+
+  #firstInside(): First | null {
+    const { pid } = this.#child;
+    return pid === undefined || this.#launch.group ? null : firstInside(pid);
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It was faster.
+  }
+}

@@ -1,0 +1,125 @@
+import { writeSync } from "node:fs";
+import { contentOf } from "./content.ts";
+
+export { PROTOCOL_FILES } from "./publish.ts";
+
+import {
+  closeFolder,
+  type Folder,
+  glance,
+  openFile,
+  openFileToWrite,
+  openFolder,
+  removeIn,
+  WalkTrouble,
+} from "./walk.ts";
+import { writeWhole } from "./whole-file.ts";
+
+/**
+ * Files in a folder that a program outside of our control writes to as well: its home, and where it works.
+ *
+ * G1. No link of its making is followed, neither on the way nor at the end, and nothing but regular files is opened.
+ * G2. What it makes large costs no more memory than was asked for.
+ */
+export async function putFile(root: string, path: string, content: string | Uint8Array): Promise<void> {
+  await inFolderOf(root, path, { createFrom: 0 }, (folder, name) =>
+    writeWhole(folder, name, typeof content === "string" ? Buffer.from(content) : content),
+  );
+}
+
+/** At most `maxBytes` from `from` on; undefined where there is no such regular file. */
+export async function readPart(
+  root: string,
+  path: string,
+  from: number,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  try {
+    return await inFolderOf(root, path, {}, async (folder, name) => {
+      const file = openFile(folder, name);
+      try {
+        return await partOf(file.fd, from, maxBytes);
+      } finally {
+        file.close();
+      }
+    });
+  } catch (error) {
+    if (error instanceof WalkTrouble) return undefined;
+    throw error;
+  }
+}
+
+/** Adds to the end of a file in place, so that who has it open sees it grow; made where there is none. */
+export async function appendTo(root: string, path: string, text: string): Promise<void> {
+  await inFolderOf(root, path, { createFrom: 0 }, async (folder, name) => {
+    const there = fileToAppend(folder, name);
+    if (!there) return writeWhole(folder, name, Buffer.from(text));
+    try {
+      const bytes = Buffer.from(text);
+      // By position, since the file was opened without O_APPEND; nobody but us writes to it unless it plays tricks.
+      for (let at = 0; at < bytes.length; ) at += writeSync(there.fd, bytes, at, bytes.length - at, there.size + at);
+    } finally {
+      there.close();
+    }
+  });
+}
+
+/** When a file was last changed, in nanoseconds; undefined where there is none. */
+export function changedAt(root: string, name: string): bigint | undefined {
+  const folder = openFolder(root, []);
+  try {
+    return glance(folder, name)?.mtimeNs;
+  } finally {
+    closeFolder(folder);
+  }
+}
+
+export function removeFile(root: string, name: string): void {
+  const folder = openFolder(root, []);
+  try {
+    removeIn(folder, name);
+  } finally {
+    closeFolder(folder);
+  }
+}
+
+/** What stands in the place of the file and is none, or has another name somewhere, is replaced. */
+function fileToAppend(folder: Folder, name: string) {
+  try {
+    const file = openFileToWrite(folder, name);
+    if (!file.linked) return file;
+    file.close();
+    return undefined;
+  } catch (error) {
+    if (error instanceof WalkTrouble) return undefined;
+    throw error;
+  }
+}
+
+async function partOf(fd: number, from: number, maxBytes: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let at = 0;
+  for await (const part of contentOf(fd)) {
+    const wanted = part.subarray(Math.max(0, from - at), Math.max(0, from + maxBytes - at));
+    if (wanted.length > 0) parts.push(Buffer.from(wanted));
+    at += part.length;
+    if (at >= from + maxBytes) break;
+  }
+  return Buffer.concat(parts);
+}
+
+async function inFolderOf<T>(
+  root: string,
+  path: string,
+  options: { createFrom?: number },
+  use: (folder: Folder, name: string) => T | Promise<T>,
+): Promise<T> {
+  const parts = path.split("/");
+  const name = parts.pop() ?? "";
+  const folder = openFolder(root, parts, options);
+  try {
+    return await use(folder, name);
+  } finally {
+    closeFolder(folder);
+  }
+}

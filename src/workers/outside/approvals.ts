@@ -1,0 +1,97 @@
+import { createHash } from "node:crypto";
+import type { Situation } from "../../projections/index.ts";
+import type { NewFact, ProgramProfile } from "../../protocol/index.ts";
+import { questioning } from "../asking.ts";
+import { type Actor, gist } from "../carry-out.ts";
+import type { Workplace } from "../workplace.ts";
+import type { Decision, OutsideEvent } from "./session.ts";
+
+type Wish = Extract<OutsideEvent, { kind: "wants" }>;
+
+const ONCE = "allow once";
+const NEVER = "deny";
+
+/**
+ * What a program asks leave for: decided by its profile, or by a person.
+ *
+ * A1. The same wish (tool and arguments) is one question, also after a restart, until its call has a result.
+ * A2. Whoever says "always" is not asked about that tool again, for this worker.
+ */
+export class Approvals {
+  readonly #policy: NonNullable<ProgramProfile["permissions"]>;
+  readonly #name: string;
+  readonly #actor: Actor;
+  readonly #place: Workplace;
+  readonly #waiting = new Set<string>();
+  /** Questions that were answered and whose call is not over, by the program's call. */
+  readonly #granted = new Map<string, Wish>();
+
+  constructor(policy: NonNullable<ProgramProfile["permissions"]>, name: string, actor: Actor, place: Workplace) {
+    this.#policy = policy;
+    this.#name = name;
+    this.#actor = actor;
+    this.#place = place;
+  }
+
+  /** Somebody is asked and has not answered. */
+  get areOpen(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  async decide(wish: Wish, signal: AbortSignal): Promise<Decision> {
+    if (this.#policy !== "ask") return decisionOf(this.#policy === "allow");
+    if (this.#permitted(this.#place.soon()).includes(wish.tool)) return decisionOf(true);
+    const { worker_id, node_id } = this.#actor;
+    const always = `always allow ${wish.tool}`;
+    const { put, answerTo } = questioning(this.#actor, this.#place);
+    const question = `${this.#name} wants to use ${wish.tool}: ${wish.gist}`;
+    const waiting: NewFact = { type: "worker.waiting", data: { worker_id, node_id, for: "human" } };
+    this.#waiting.add(wish.id);
+    try {
+      const id = await put({ question, choices: [ONCE, always, NEVER] }, { id: keyOf(wish) }, [waiting]);
+      const answer = (await answerTo(id, signal))?.answer?.text ?? NEVER;
+      this.#granted.set(wish.call_id ?? wish.id, wish);
+      const facts: NewFact[] = [{ type: "worker.busy", data: { worker_id, node_id } }];
+      if (answer === always) facts.push({ type: "worker.permitted", data: { worker_id, tool: wish.tool } });
+      await this.#place.log.append({ facts }).durable;
+      if (answer === ONCE || answer === always) return { allow: true };
+      return {
+        allow: false,
+        why: answer === NEVER ? "Your human does not allow it." : `Your human answers: ${answer}`,
+      };
+    } finally {
+      this.#waiting.delete(wish.id);
+    }
+  }
+
+  /** The call has its result: the same wish would be another one. */
+  settledBy(call_id: string): NewFact[] {
+    const wish = this.#granted.get(call_id);
+    if (!wish) return [];
+    this.#granted.delete(call_id);
+    const { worker_id, node_id } = this.#actor;
+    const data = { worker_id, node_id, call_id: keyOf(wish), tool: wish.tool, ok: true, ms: 0, gist: gist(wish.gist) };
+    return [{ type: "tool.result", data }];
+  }
+
+  /** Its turn is over, and with it every call. */
+  settledByRest(): NewFact[] {
+    return [...this.#granted.keys()].flatMap((call_id) => this.settledBy(call_id));
+  }
+
+  #permitted({ outside }: Situation): readonly string[] {
+    return outside.permitted[this.#actor.worker_id] ?? [];
+  }
+}
+
+function decisionOf(allow: boolean): Decision {
+  return allow ? { allow } : { allow, why: "This is not allowed here. Do without it." };
+}
+
+/** The program gives its calls new ids when it is taken up again; what it wants stays the same. */
+function keyOf({ tool, args }: Wish): string {
+  const hash = createHash("sha256")
+    .update(JSON.stringify([tool, args]))
+    .digest("hex");
+  return `wish-${hash.slice(0, 16)}`;
+}

@@ -1,0 +1,103 @@
+import { z } from "zod";
+import type { NodeState, WorkerState } from "../../projections/index.ts";
+import type { Outcome, ResultEntry } from "../../protocol/index.ts";
+import type { HumanPort } from "../../tools/human.ts";
+import { defineTool, type Tool } from "../../tools/tool.ts";
+import { Toolbox, type Tools } from "../../tools/toolbox.ts";
+import { notRun } from "../act.ts";
+import { allowedOnNode, nodeTools } from "../node-tools.ts";
+import { noticingRepeats } from "../repeats.ts";
+import type { Desk } from "../taking-up.ts";
+import type { Colleagues, Workplace } from "../workplace.ts";
+import type { Minutes } from "./minutes.ts";
+
+export interface DoorPorts {
+  human: HumanPort;
+  /** It has said that it can do nothing before there is news. */
+  waits(): void;
+}
+
+/** Our tools as a program gets them: the same as everybody's, but none keeps it waiting. */
+export function doorToolbox(
+  node: NodeState,
+  worker: WorkerState,
+  desk: Desk,
+  { human, waits }: DoorPorts,
+  team: Colleagues,
+  place: Workplace,
+): Tools {
+  const mail = { waiting: () => desk.mailbox.waiting, arrived: async () => {} };
+  const all = nodeTools(node, desk, mail, human, team, place).map((tool) =>
+    tool.spec.name === "check_messages" ? checkMessagesTool(waits) : tool,
+  );
+  return noticingRepeats(new Toolbox(allowedOnNode(all, worker, place)));
+}
+
+const toCheck = z.object({ wait: z.boolean().default(false) });
+
+function checkMessagesTool(waits: () => void): Tool {
+  return defineTool({
+    name: "check_messages",
+    description: "Check for new messages, or say that you wait for one.",
+    guidance: `Messages are said to you as soon as they come, also while you work.
+- With wait: true, end your turn afterwards: you are spoken to when something comes.`,
+    repeatable: true,
+    parameters: toCheck,
+    async run({ wait }) {
+      if (!wait) return "There is nothing new: whatever comes is said to you at once.";
+      waits();
+      return "Nothing yet. End your turn now; you will be spoken to when something comes.";
+    },
+  });
+}
+
+/** What stands behind the door: the tools, with each call in the record before it begins. */
+export interface Doorkeeper {
+  minutes: Minutes;
+  /** The work, not the connection: a program that dies in the middle of its publish has published all the same. */
+  signal: AbortSignal;
+  isOver(): boolean;
+  /** It was ended for a publish. */
+  isGone(): boolean;
+  /** A call is under way; call what is returned when it no longer is. */
+  busy(): () => void;
+  ends(outcome: Outcome): void;
+}
+
+/**
+ * D1. A call is on disk before it begins, and its result before it is told.
+ * D2. A call that ends the work is never answered: the program is ended instead, so nothing more is spent. One that
+ *     fails after that is this try's failure.
+ */
+export function guarded(tools: Tools, keeper: Doorkeeper): Tools {
+  const recorded = async (run: () => Promise<ResultEntry>): Promise<ResultEntry> => {
+    const done = keeper.busy();
+    try {
+      const result = await run();
+      await keeper.minutes.result(result);
+      const lost: Outcome = { kind: "failed", error: result.content };
+      const ending = result.ending ?? (keeper.isGone() ? lost : undefined);
+      if (!ending) return result;
+      keeper.ends(ending);
+      return await untilAborted(keeper.signal);
+    } finally {
+      done();
+    }
+  };
+  return {
+    specs: tools.specs,
+    async run(call) {
+      if (keeper.isOver()) return notRun(call, "the work has ended");
+      await keeper.minutes.calls(call);
+      return recorded(() => tools.run(call, keeper.signal));
+    },
+    settle: (call, signal) => tools.settle(call, signal),
+  };
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  if (signal.aborted) reject(signal.reason);
+  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  return promise;
+}

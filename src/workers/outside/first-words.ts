@@ -1,0 +1,94 @@
+import { join } from "node:path";
+import type { NodeState } from "../../projections/index.ts";
+import {
+  type CallPart,
+  callsOf,
+  type Entry,
+  type Outcome,
+  type ResultEntry,
+  type UserEntry,
+} from "../../protocol/index.ts";
+import { nodeDir, runDir, workerDir } from "../../store/paths.ts";
+import type { Tools } from "../../tools/toolbox.ts";
+import type { Desk } from "../taking-up.ts";
+import type { Workplace } from "../workplace.ts";
+import type { Minutes } from "./minutes.ts";
+
+/** What a crash left: calls without a result get one, and an ending that nobody saw is seen. */
+export async function settlePast(
+  history: readonly Entry[],
+  tools: Tools,
+  minutes: Minutes,
+  signal: AbortSignal,
+): Promise<{ ending: Outcome | undefined; told: string[] }> {
+  const results = history.filter((entry) => entry.role === "tool");
+  const answered = new Set(results.map((result) => result.call_id));
+  const told: string[] = [];
+  let ending = endingIn(history);
+  for (const call of history.flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : []))) {
+    if (answered.has(call.id)) continue;
+    const isOurs = tools.specs.some(({ name }) => name === call.name);
+    const result = isOurs ? await tools.settle(call, signal) : cutOff(call);
+    await minutes.result(result);
+    ending ??= result.ending;
+    if (isOurs) told.push(`Your call of ${call.name}: ${result.content}`);
+  }
+  return { ending, told };
+}
+
+/** Something said after it has begun another try. */
+function endingIn(history: readonly Entry[]): Outcome | undefined {
+  const said = history.findLastIndex((entry) => entry.role === "user");
+  return history
+    .slice(said + 1)
+    .filter((entry) => entry.role === "tool")
+    .find((result) => result.ending)?.ending;
+}
+
+function cutOff(call: CallPart): ResultEntry {
+  const content = "Outcome unknown: the program was ended while this ran.";
+  return { role: "tool", call_id: call.id, tool: call.name, ok: false, content };
+}
+
+/** What was said to it and never answered: perhaps it heard it, perhaps not. */
+function unanswered(history: readonly Entry[]): UserEntry[] {
+  const at = history.findLastIndex((entry) => entry.role === "assistant" || entry.role === "tool");
+  return history
+    .slice(at + 1)
+    .filter((entry) => entry.role === "user")
+    .filter(({ content }) => !content.startsWith(TAKEN_UP));
+}
+
+/** What the record says of it: the rest of the words is in the record already. */
+export const TAKEN_UP = "You were interrupted and are now taken up again. Your files are as you left them.";
+
+/** The words with which a session is taken up; `told` is what became of calls that were cut off. */
+export function wordsAgain(history: readonly Entry[], told: readonly string[]): string {
+  const again = unanswered(history).map(({ content }) => content);
+  const heard = again.length > 0 ? ["Said to you last, in case you did not hear it:", ...again] : [];
+  return [TAKEN_UP, ...told, ...heard, "Go on where you were."].join("\n\n");
+}
+
+/** The words where the old session cannot be taken up, or never began: all it needs to go on. */
+export function wordsAnew(node: NodeState, history: readonly Entry[], told: readonly string[]): string {
+  const since = unanswered(history)
+    .filter((entry) => entry.node_id === undefined)
+    .map(({ content }) => content);
+  const before = "This was begun before, and its session is lost: what was done so far is in your current folder.";
+  return [TAKEN_UP, node.spec.task, before, ...told, ...since].join("\n\n");
+}
+
+/** Where things are for a program, which knows no short names: by their paths. */
+export function filesInWords(node: NodeState, { actor, scope }: Desk, { log, now }: Workplace): string {
+  const { run_id } = node.spec;
+  const home = workerDir(log.dir, run_id, actor.worker_id);
+  const { project } = now().agent.created;
+  const lines = [
+    `- Your current folder, ${scope.cwd}: your work on ${node.id}. Publishing it makes it read-only for all.`,
+    `- ${join(home, "notebook.md")} and ${join(home, "memory.md")}: yours, kept from node to node.`,
+    `- To read: ${join(nodeDir(log.dir, run_id, node.id), "_spec.md")}, and what others published, ${join(runDir(log.dir, run_id), "nodes", "NODE", "published")}.`,
+    ...(project === null ? [] : [`- To read: the user's own files, ${project}.`]),
+    "- Everything else is out of reach.",
+  ];
+  return `# Your files\n\n${lines.join("\n")}`;
+}

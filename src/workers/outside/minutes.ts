@@ -1,0 +1,163 @@
+import {
+  type CallPart,
+  callsOf,
+  type Entry,
+  type NewFact,
+  NO_USAGE,
+  type Part,
+  type ReplyEntry,
+  type ResultEntry,
+  type Usage,
+  type UserEntry,
+} from "../../protocol/index.ts";
+import { type Actor, gist, gistOfCall, isFromHuman, type Recorder, wordsAloud } from "../carry-out.ts";
+
+/** More of one answer or call than this is in the program's own session, if anywhere. */
+const MOST_KEPT = 64 * 1024;
+
+/**
+ * The record of what a program says and does, in the same words as everybody else's.
+ *
+ * K1. What it said and called since its last word is one reply; it is on disk before any result of it is.
+ * K2. A model call is counted once, in a fact, with the reply it made if it made one.
+ */
+export class Minutes {
+  readonly #actor: Actor;
+  readonly #record: Recorder;
+  #model: string;
+  #parts: Part[] = [];
+  readonly #before: number;
+  #replies = 0;
+  #modelCalls = 0;
+  #isThinking = false;
+  #isAnswering = false;
+  #began = 0;
+  readonly #calls = new Map<string, { tool: string; began: number }>();
+
+  constructor(actor: Actor, record: Recorder, { model, turn }: { model: string; turn: number }) {
+    this.#actor = actor;
+    this.#record = record;
+    this.#model = model;
+    this.#before = turn;
+  }
+
+  /** The number of the next turn: of its model calls, where it tells of them, else of its replies. */
+  get turn(): number {
+    return this.#before + (this.#modelCalls || this.#replies);
+  }
+
+  get #who() {
+    const { worker_id, node_id } = this.#actor;
+    return { worker_id, node_id };
+  }
+
+  /** It thinks: since it was spoken to, or has its results. */
+  thinks(): void {
+    if (this.#isThinking) return;
+    this.#isThinking = true;
+    this.#began = this.#record.clock.now();
+    this.#append([{ type: "model.called", data: { ...this.#who, model: this.#model, turn: this.turn } }]).catch(
+      () => {}, // the next entry will say so
+    );
+  }
+
+  said(text: string): void {
+    this.thinks();
+    if (text !== "") this.#parts.push({ type: "text", text: cut(text) });
+  }
+
+  called(id: string, name: string, args: unknown): void {
+    this.thinks();
+    this.#parts.push({ type: "call", id, name, args: cutArgs(args) });
+  }
+
+  /** One model call is over: what it took, with the reply that it made. */
+  async used(model: string, usage: Usage, cost_usd: number | null): Promise<void> {
+    this.#model = model;
+    await this.#reply({ usage, cost_usd });
+  }
+
+  async answered(call_id: string, ok: boolean, content: string, facts: NewFact[]): Promise<void> {
+    await this.flush();
+    const tool = this.#calls.get(call_id)?.tool;
+    // The answer to a call that nobody has seen would be an answer to nothing.
+    if (tool !== undefined) await this.result({ role: "tool", call_id, tool, ok, content: cut(content) }, facts);
+    else if (facts.length > 0) await this.#append(facts);
+  }
+
+  /** A call of one of our tools, by the door: on disk before it begins. */
+  async calls(call: CallPart): Promise<void> {
+    this.#parts.push(call);
+    await this.flush();
+  }
+
+  async result(result: ResultEntry, facts: NewFact[] = []): Promise<void> {
+    const { call_id, tool, ok, content } = result;
+    const began = this.#calls.get(call_id)?.began ?? this.#record.clock.now();
+    this.#calls.delete(call_id);
+    const ms = Math.round(this.#record.clock.now() - began);
+    const fact: NewFact = { type: "tool.result", data: { ...this.#who, call_id, tool, ok, ms, gist: gist(content) } };
+    await this.#append([fact, ...facts], [result]);
+  }
+
+  /** What is said to it, on disk before it is said. */
+  async heard(entries: readonly UserEntry[], facts: NewFact[] = []): Promise<void> {
+    const received = entries
+      .flatMap(({ messages = [] }) => messages)
+      .map((message_id): NewFact => ({ type: "message.received", data: { message_id, by: this.#actor.worker_id } }));
+    if (entries.some(isFromHuman)) this.#isAnswering = true;
+    await this.#append([...received, ...facts], entries);
+  }
+
+  note(...facts: NewFact[]): Promise<void> {
+    return this.#append(facts);
+  }
+
+  /** What was said and not yet written is written; nothing follows from it any more. */
+  async flush(): Promise<void> {
+    if (this.#parts.length > 0) await this.#reply(undefined);
+  }
+
+  async #reply(spent: { usage: Usage; cost_usd: number | null } | undefined): Promise<void> {
+    const parts = this.#parts;
+    this.#parts = [];
+    const { usage, cost_usd } = spent ?? { usage: NO_USAGE, cost_usd: 0 };
+    const calls = parts.filter((part) => part.type === "call");
+    const finish = calls.length > 0 ? "tool-calls" : "stop";
+    const model = this.#model;
+    const reply: ReplyEntry = { role: "assistant", content: parts, model, usage, cost_usd, finish };
+    const now = this.#record.clock.now();
+    const facts: NewFact[] = [];
+    if (spent) {
+      const ms = this.#isThinking ? Math.round(now - this.#began) : 0;
+      const data = { ...this.#who, model, turn: this.turn, usage, cost_usd, finish, ms };
+      facts.push({ type: "model.responded", data });
+      this.#isThinking = false;
+    }
+    for (const call of callsOf(reply)) {
+      this.#calls.set(call.id, { tool: call.name, began: now });
+      const data = { ...this.#who, call_id: call.id, tool: call.name, gist: gistOfCall(call) };
+      facts.push({ type: "tool.called", data });
+    }
+    const words = this.#isAnswering ? wordsAloud(reply) : "";
+    if (words && this.#record.aloud) facts.push(this.#record.aloud(this.#actor.worker_id, words));
+    if (parts.length > 0) this.#isAnswering = false;
+    if (spent) this.#modelCalls += 1;
+    if (parts.length > 0) this.#replies += 1;
+    await this.#append(facts, parts.length > 0 ? [reply] : []);
+  }
+
+  #append(facts: NewFact[], entries: readonly Entry[] = []): Promise<void> {
+    const batch = entries.length > 0 ? { entries: { file: this.#actor.conversation, entries: [...entries] } } : {};
+    return this.#record.log.append({ facts, ...batch }).durable;
+  }
+}
+
+function cut(text: string): string {
+  return text.length > MOST_KEPT ? `${text.slice(0, MOST_KEPT)}\n… (${text.length} characters in all)` : text;
+}
+
+function cutArgs(args: unknown): unknown {
+  const text = JSON.stringify(args) ?? "null";
+  return text.length > MOST_KEPT ? cut(text) : args;
+}

@@ -1,0 +1,45 @@
+import type { ProgramProfile, Usage } from "../../protocol/index.ts";
+import type { Launched, Running } from "../../sandbox/program.ts";
+import type { Binds } from "../../sandbox/sandbox.ts";
+import type { Tools } from "../../tools/toolbox.ts";
+import type { Adapter, Door } from "./session.ts";
+
+/** What the house provides for programs that think for themselves. */
+export interface OutsidePlace {
+  /** Those that can be named when somebody is hired, with what they are, or why they cannot be used here. */
+  list(): readonly ListedProgram[];
+  /** The profile of this name. Throws, with advice, for one that cannot be used here. */
+  program(name: string): ProgramProfile;
+  /** Speaks the language of its kind. */
+  adapter(kind: ProgramProfile["kind"]): Promise<Adapter>;
+  /** Makes its home, with what the profile shares with it; one that is there stays as it is. */
+  makeHome(profile: ProgramProfile, home: string): Promise<void>;
+  /** Starts a program in the sandbox; it finds the tools at its door, and nobody else does. */
+  start(stay: Stay): Promise<Housed>;
+  /** What a model call of a program has cost, as far as prices are known; null otherwise. */
+  price(model: string, usage: Usage): Promise<number | null>;
+}
+
+export interface ListedProgram {
+  name: string;
+  about: string;
+  /** Why it cannot be hired, or null. */
+  missing: string | null;
+}
+
+/** A program's stay in the sandbox. */
+export interface Stay {
+  profile: ProgramProfile;
+  tools: Tools;
+  /** What its worker may touch. Its home and its own files come on top. */
+  binds: Binds;
+  cwd: string;
+  home: string;
+  launch(door: Door): Launched;
+  signal: AbortSignal;
+}
+
+export interface Housed extends Running {
+  /** What confines it, for the record; "unsafe" where nothing does. */
+  readonly sandbox: string;
+}

@@ -1,0 +1,52 @@
+import { Mailbox } from "../mail/mailbox.ts";
+import type { NodeState, WorkerState } from "../projections/index.ts";
+import type { Entry } from "../protocol/index.ts";
+import { conversationFile } from "../store/paths.ts";
+import { type Scope, workerScope } from "../store/scope.ts";
+import type { NodePort } from "../tools/work.ts";
+import type { Actor } from "./carry-out.ts";
+import { lastCursor, lastNodeIn, type Past, pastOf, wordsOn } from "./past.ts";
+import { publisher } from "./publishing.ts";
+import type { Workplace } from "./workplace.ts";
+
+/** A worker at its desk: what it may touch, what it has not been told yet, and what was said on this node before. */
+export interface Desk {
+  actor: Actor;
+  scope: Scope;
+  port: NodePort;
+  /** The caller closes it. */
+  mailbox: Mailbox;
+  begun: Past | undefined;
+  /** News up to this fact was told, or came before there was anybody to tell. */
+  cursor: number;
+}
+
+export async function takeUp(
+  node: NodeState,
+  worker: WorkerState,
+  place: Workplace,
+  signal: AbortSignal,
+  letGo?: () => Promise<void>,
+): Promise<Desk> {
+  const { log } = place;
+  const { run_id } = node.spec;
+  const actor: Actor = { worker_id: worker.id, node_id: node.id, conversation: conversationFile(run_id, worker.id) };
+  const { project } = place.now().agent.created;
+  const scope = workerScope({ agentDir: log.dir, runId: run_id, nodeId: node.id, workerId: worker.id, project });
+  const port = publisher(node, worker, scope, place, signal, letGo);
+
+  const stored = await log.conversation(actor.conversation);
+  const own = wordsOn(stored, node.id);
+  const begun = pastOf(own, "assignment", (entry) => entry.role === "user" && entry.node_id === node.id);
+  if (begun && lastNodeIn(stored) !== node.id) {
+    const again: Entry = { role: "system", content: begun.system, node_id: node.id };
+    await log.append({ entries: { file: actor.conversation, entries: [again] } }).durable;
+  }
+  // What was said between the assignment and its first words is the first news of it.
+  const assigned = "assigned_seq" in node ? node.assigned_seq : place.now().seq;
+  // Whoever takes over what somebody else had begun is told all that has ended below it.
+  const cursor = begun?.cursor ?? (node.reopened ? 0 : assigned);
+  const on = { node: node.id, told: Math.max(lastCursor(stored), assigned) };
+  const mailbox = await Mailbox.open(log, worker.id, cursor, place.now, on);
+  return { actor, scope, port, mailbox, begun, cursor };
+}

@@ -1,0 +1,40 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { ProgramProfile } from "../../src/protocol/index.ts";
+import type { Door, OutsideEvent, OutsideJob, OutsideSession } from "../../src/workers/outside/session.ts";
+import { startPlainly } from "./plain-start.ts";
+
+const NO_DOOR: Door = { url: "http://127.0.0.1:9/mcp", token: "none" };
+
+/** A piece of work for a program, in a folder of its own. */
+export async function aJob(folder: string, profile: ProgramProfile, more: Partial<OutsideJob> & { door?: Door } = {}) {
+  const { door = NO_DOOR, ...rest } = more;
+  const [cwd, home] = [join(folder, "work"), join(folder, "home")];
+  for (const made of [cwd, home]) await mkdir(made, { recursive: true });
+  const job: OutsideJob = {
+    profile,
+    ...{ cwd, home },
+    system: "You are Bob.",
+    words: "Do it.",
+    resume: null,
+    model: null,
+    start: (launch) => startPlainly(launch(door), cwd, home),
+    ...rest,
+  };
+  return job;
+}
+
+/** Hears a session to its end; `on` may answer what happens. */
+export async function heard(
+  session: OutsideSession,
+  on: (event: OutsideEvent) => void | Promise<void> = () => {},
+): Promise<OutsideEvent[]> {
+  const events: OutsideEvent[] = [];
+  for await (const event of session.events) {
+    events.push(event);
+    await on(event);
+  }
+  return events;
+}
+
+export const withoutDeltas = (events: readonly OutsideEvent[]) => events.filter(({ kind }) => kind !== "delta");

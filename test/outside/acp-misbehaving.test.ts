@@ -1,0 +1,253 @@
+import { readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { ProgramProfile } from "../../src/protocol/index.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { manualClock, temporaryHome } from "../../src/testing/index.ts";
+import { acpAdapter } from "../../src/workers/outside/acp.ts";
+import type { OutsideEvent } from "../../src/workers/outside/session.ts";
+import { aJob, heard, withoutDeltas } from "./a-job.ts";
+
+const adapter = acpAdapter(systemClock);
+const fake = (how = ""): ProgramProfile => ({
+  kind: "acp",
+  command: [process.execPath, join(import.meta.dirname, "fake-acp-agent.ts"), how],
+});
+const BEGUN: OutsideEvent = { kind: "begun", session_id: "s-1" };
+const said = (text: string): OutsideEvent => ({ kind: "said", text });
+const rested = (words: string, how: "done" | "cancelled" | "refused" = "done"): OutsideEvent => ({
+  kind: "rested",
+  how,
+  words,
+});
+const ENDED = expect.objectContaining({ kind: "exited" });
+
+/** Talks to the fake until it rests; each line is said when the one before is done with. */
+async function talk(folder: string, lines: string[], how = "", more: object = {}) {
+  const job = await aJob(folder, fake(how), { words: lines[0] ?? "", system: "You are Bob.", ...more });
+  const session = await adapter(job);
+  let next = 1;
+  const events = await heard(session, async ({ kind }) => {
+    if (kind !== "rested") return;
+    const words = lines[next++];
+    await (words === undefined ? session.close() : session.say(words));
+  });
+  return withoutDeltas(events);
+}
+
+test("a turn, and another; who it is comes first where the agent takes no system prompt", async () => {
+  await using home = await temporaryHome();
+  expect(await talk(home.path, ["hello", "again"])).toEqual([
+    BEGUN,
+    said("You are Bob.\n\nhello"),
+    rested("You are Bob.\n\nhello"),
+    said("again"),
+    rested("again"),
+    ENDED,
+  ]);
+});
+
+test("what is no message, or none that anybody understands, is noted, and the turn goes on", async () => {
+  await using home = await temporaryHome();
+  expect(await talk(home.path, ["Garble"])).toEqual([
+    BEGUN,
+    { kind: "noted", text: "It sent what is no message: this is no JSON" },
+    { kind: "noted", text: 'It sent what is no message: {"jsonrpc":"2.0","id":999,"result":{}}' },
+    { kind: "noted", text: "It sent what is no message: [1,2]" },
+    { kind: "noted", text: 'It sent what is no message: "x"' },
+    { kind: "noted", text: 'It sent what is no message: {"jsonrpc":"1.0"}' },
+    { kind: "noted", text: "It sent an update that we do not understand: never_heard_of." },
+    { kind: "noted", text: "It sent an update that we do not understand." },
+    said("still here"),
+    rested("still here"),
+    ENDED,
+  ]);
+});
+
+test("one that never answers is ended after a minute, and says why", async () => {
+  await using home = await temporaryHome();
+  const clock = manualClock();
+  const session = await acpAdapter(clock)(await aJob(home.path, fake("mute")));
+  await clock.sleeping();
+  await clock.advance(60_000);
+  expect(await heard(session)).toEqual([
+    { kind: "rested", how: "failed", words: "It did not answer initialize within 60 s: timed out.", retryable: true },
+    ENDED,
+  ]);
+});
+
+test("one that speaks another version of the protocol is not spoken to", async () => {
+  await using home = await temporaryHome();
+  expect(await talk(home.path, [], "future")).toEqual([
+    { kind: "rested", how: "failed", words: "It speaks version 2 of ACP; we speak version 1.", retryable: false },
+    ENDED,
+  ]);
+});
+
+test("one that vanishes in the middle of a turn leaves no call open, and what it wrote to its standard error", async () => {
+  await using home = await temporaryHome();
+  expect(await talk(home.path, ["Vanish"])).toEqual([
+    BEGUN,
+    { kind: "called", call_id: "c-1", tool: "Delete everything", args: { command: "rm" } },
+    { kind: "answered", call_id: "c-1", ok: false, content: "Its turn ended before it said what came of this call." },
+    { kind: "noted", text: "segmentation fault" },
+    { kind: "exited", code: 139, signal: null, exceeded: null },
+  ]);
+});
+
+test("one that asks for leave and vanishes: a decision that comes too late changes nothing", async () => {
+  await using home = await temporaryHome();
+  const session = await adapter(await aJob(home.path, fake(), { words: "AskAndVanish", system: "" }));
+  const events = await heard(session);
+  await session.decide("leave-1", { allow: true });
+  expect(events.map(({ kind }) => kind)).toEqual(["begun", "called", "wants", "answered", "exited"]);
+});
+
+test("leave is given once, or not; the reason, for which the protocol has no room, is said next", async () => {
+  await using home = await temporaryHome();
+  const decided = async (decision: { allow: boolean; why?: string }, at: string) => {
+    const session = await adapter(await aJob(join(home.path, at), fake(), { words: "Ask", system: "" }));
+    const events = await heard(session, async (event) => {
+      if (event.kind === "wants") await session.decide(event.id, decision);
+      if (event.kind === "rested") await session.close();
+    });
+    return events.flatMap((event) => (event.kind === "said" ? [event.text] : []));
+  };
+  expect(await decided({ allow: true }, "yes")).toEqual(['decided: {"outcome":"selected","optionId":"once"}']);
+  expect(await decided({ allow: false, why: "it is ours." }, "no")).toEqual([
+    'decided: {"outcome":"selected","optionId":"no"}',
+    "Delete everything: leave was not given. it is ours.",
+  ]);
+});
+
+test("what is said while a turn runs is the next prompt, and it does not rest in between", async () => {
+  await using home = await temporaryHome();
+  const session = await adapter(await aJob(home.path, fake(), { words: "Ask", system: "" }));
+  const events = await heard(session, async (event) => {
+    if (event.kind === "wants") {
+      await session.say("one");
+      await session.say("two");
+      await session.decide(event.id, { allow: true });
+    }
+    if (event.kind === "rested") await session.close();
+  });
+  expect(events.filter(({ kind }) => kind === "said" || kind === "rested").slice(1)).toEqual([
+    said("one\n\ntwo"),
+    rested("one\n\ntwo"),
+  ]);
+});
+
+test("interrupted, it rests and what waited is not sent by itself; it goes out with what is said next", async () => {
+  await using home = await temporaryHome();
+  const session = await adapter(await aJob(home.path, fake(), { words: "Hold", system: "" }));
+  let rests = 0;
+  const events = await heard(session, async (event) => {
+    if (event.kind === "delta" && event.text === "holding") {
+      await session.say("waited");
+      await session.interrupt();
+    }
+    if (event.kind === "rested") await (++rests === 1 ? session.say("now") : session.close());
+  });
+  expect(withoutDeltas(events).slice(1, -1)).toEqual([
+    said("holding"),
+    rested("holding", "cancelled"),
+    said("waited\n\nnow"),
+    rested("waited\n\nnow"),
+  ]);
+});
+
+test("words that begin with a slash are words, not a command", async () => {
+  await using home = await temporaryHome();
+  expect((await talk(home.path, ["/logout"], "", { system: "" }))[1]).toEqual(said("You are told: /logout"));
+});
+
+test("a refusal is told as such", async () => {
+  await using home = await temporaryHome();
+  expect(await talk(home.path, ["Refuse"])).toEqual([BEGUN, rested("", "refused"), ENDED]);
+});
+
+test("files are read and written for it where it works and nowhere else, also not through a link, and no terminal is there", async () => {
+  await using home = await temporaryHome();
+  const job = await aJob(home.path, fake());
+  const secret = join(home.path, "secret");
+  await writeFile(secret, "the key");
+  await symlink(home.path, join(job.cwd, "out"));
+  await symlink(secret, join(job.cwd, "link"));
+  const lines = [join(job.cwd, "a/b.md"), secret, join(job.cwd, "out/secret"), join(job.cwd, "link")];
+  const events = await talk(
+    home.path,
+    lines.map((path) => `Files ${path} mine`),
+    "",
+    { system: "" },
+  );
+  const answers = events.flatMap((event) => (event.kind === "said" ? [JSON.parse(event.text)] : []));
+  const noTerminal = { error: "There is no terminal here: run commands with your own tools." };
+  const refused = { error: expect.stringContaining("Invalid params") };
+  expect(answers).toEqual([
+    [{}, { content: "mine" }, noTerminal],
+    [refused, refused, noTerminal],
+    [refused, refused, noTerminal],
+    // What has the name of a link is put in its place.
+    [{}, { content: "mine" }, noTerminal],
+  ]);
+  expect(await readFile(secret, "utf8")).toBe("the key");
+});
+
+test("taken up again it goes on, without what it tells of its past, and with what it was not told before", async () => {
+  await using home = await temporaryHome();
+  const first = await adapter(await aJob(home.path, fake(), { words: "Hold", system: "" }));
+  await heard(first, async (event) => {
+    if (event.kind !== "delta" || event.text !== "holding") return;
+    await first.say("never sent");
+    await first.say("said again by who takes it up");
+    await first.close();
+  });
+  const words = "Go on. said again by who takes it up";
+  const [begun, ...events] = await talk(home.path, [words], "", { resume: "s-1" });
+  expect([begun, ...events]).toEqual([BEGUN, said(`never sent\n\n${words}`), rested(`never sent\n\n${words}`), ENDED]);
+});
+
+test("a session that cannot be taken up is not begun anew: it exits without having begun", async () => {
+  await using home = await temporaryHome();
+  expect(await talk(home.path, [], "", { resume: "s-9" })).toEqual([
+    { kind: "noted", text: "Its session cannot be taken up: no such session" },
+    ENDED,
+  ]);
+  expect(await talk(home.path, [], "forgetful", { resume: "s-1" })).toEqual([
+    { kind: "noted", text: "Its session cannot be taken up: It keeps no sessions." },
+    ENDED,
+  ]);
+});
+
+test("a flood waits in the program: our memory stays, and closing takes no longer", async () => {
+  await using home = await temporaryHome();
+  const session = await adapter(await aJob(home.path, fake(), { words: "Flood" }));
+  const before = process.memoryUsage().rss;
+  let highest = 0;
+  let seen = 0;
+  let closed = 0;
+  await heard(session, async ({ kind }) => {
+    if (kind !== "delta") return;
+    if (++seen % 1000 === 0) highest = Math.max(highest, process.memoryUsage().rss);
+    if (seen !== 20_000) return;
+    const began = performance.now();
+    await session.close();
+    closed = performance.now() - began;
+  });
+  expect((highest - before) / 2 ** 20).toBeLessThan(150);
+  expect(closed).toBeLessThan(5000);
+});
+
+test("one that ignores every signal is gone within 5 s", async () => {
+  await using home = await temporaryHome();
+  const session = await adapter(await aJob(home.path, fake("stubborn"), { words: "Hold" }));
+  let closed = 0;
+  const events = await heard(session, async (event) => {
+    if (event.kind !== "delta" || event.text !== "holding") return;
+    const began = performance.now();
+    await session.close();
+    closed = performance.now() - began;
+  });
+  expect(events.at(-1)).toEqual({ kind: "exited", code: null, signal: "SIGKILL", exceeded: null });
+  expect(closed).toBeLessThan(5000);
+});

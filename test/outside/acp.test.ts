@@ -1,0 +1,265 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { ProgramProfile } from "../../src/protocol/index.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { type ProviderServer, startProviderServer, temporaryHome } from "../../src/testing/index.ts";
+import { acpAdapter } from "../../src/workers/outside/acp.ts";
+import { type AcpAgent, acpLaunch } from "../../src/workers/outside/acp-launch.ts";
+import type { OutsideEvent } from "../../src/workers/outside/session.ts";
+import { aJob, heard, withoutDeltas } from "./a-job.ts";
+import { openDoor } from "./door.ts";
+import { installed, whenInstalled } from "./installed.ts";
+
+/* The real agents, as they are installed, against a scripted provider; without a sandbox around them. */
+
+const adapter = acpAdapter(systemClock);
+const SYSTEM = "You are Bob, and these are the rules of the house.";
+
+const agents: Record<AcpAgent, Agent> = {
+  codex: {
+    files: ["acp", "@agentclientprotocol/codex-acp/dist/index.js"],
+    publish: "mcp__agiraph/publish",
+    set: ({ url }) => ({
+      MODEL_PROVIDER: "scripted",
+      SCRIPTED_KEY: "any",
+      CODEX_CONFIG: JSON.stringify(codexConfig(url)),
+    }),
+    model: "gpt-5.5",
+  },
+  claude: {
+    files: ["acp", "@agentclientprotocol/claude-agent-acp/dist/index.js"],
+    publish: "mcp__agiraph__publish",
+    set: ({ url }) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "sk-ant-any-000000000000000000000000" }),
+    model: "claude-sonnet-4-5",
+  },
+  gemini: {
+    files: ["gemini", "@google/gemini-cli/bundle/gemini.js"],
+    publish: "mcp_agiraph_publish",
+    set: ({ url }) => ({ GEMINI_API_KEY: "any", GOOGLE_GEMINI_BASE_URL: url }),
+    model: "gemini-2.5-pro",
+  },
+  opencode: {
+    files: ["opencode", ".bin/opencode"],
+    publish: "agiraph_publish",
+    set: ({ url }) => ({ OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(url)) }),
+    model: "scripted/some-model",
+  },
+};
+
+for (const name of ["codex", "claude", "gemini", "opencode"] as const) {
+  const agent = agents[name];
+  whenInstalled(...agent.files)(
+    `${name} is told who it is, publishes by our tool without asking, and rests`,
+    async () => {
+      await using home = await temporaryHome();
+      await using door = await openDoor();
+      await using provider = await startProviderServer({
+        respond: ({ body }) =>
+          !JSON.stringify(body).includes("rules of the house")
+            ? { text: "A title" }
+            : JSON.stringify(body).includes("Published.")
+              ? { text: "It is published." }
+              : { text: "Publishing.", calls: [{ name: agent.publish, args: { summary: "80 m" } }] },
+      });
+      const job = await aJob(home.path, profileOf(name, provider), {
+        door,
+        system: SYSTEM,
+        words: "Measure the bridge.",
+        model: agent.model,
+      });
+      const session = await adapter(job);
+      const events = await heard(session, async ({ kind }) => {
+        if (kind === "rested") await session.close();
+      });
+      expect(withoutDeltas(events)).toEqual([
+        { kind: "begun", session_id: expect.any(String), model: agent.model, about: expect.any(String) },
+        { kind: "said", text: "Publishing." },
+        { kind: "said", text: "It is published." },
+        { kind: "used", model: expect.any(String), usage: expect.any(Object), cost_usd: expect.toSatisfy(isCost) },
+        { kind: "rested", how: "done", words: "It is published." },
+        expect.objectContaining({ kind: "exited" }),
+      ]);
+      expect(door.calls).toEqual([{ summary: "80 m" }]);
+    },
+    60_000,
+  );
+}
+
+const withCodex = whenInstalled(...agents.codex.files);
+
+withCodex(
+  "a word said to Codex in the middle of its turn is in its next model call",
+  async () => {
+    await using home = await temporaryHome();
+    await using door = await openDoor();
+    await using provider = await startProviderServer({
+      respond: ({ turn }) =>
+        turn === 0
+          ? { text: "Thinking.", calls: [{ name: "exec_command", args: { cmd: "true" } }], gate: "first" }
+          : { text: "Heard." },
+    });
+    const session = await adapter(await aJob(home.path, profileOf("codex", provider), { door, model: "gpt-5.5" }));
+    const ended = heard(session, async (event) => {
+      if (event.kind === "wants") await session.decide(event.id, { allow: true });
+      if (event.kind === "rested") await session.close();
+    });
+    await provider.reached("first");
+    await session.say("Alice says: the bridge is closed.");
+    provider.release("first");
+    const events = await ended;
+    const next = provider.requests.find(({ turn }) => turn === 1);
+    expect(JSON.stringify(next?.body)).toContain("Alice says: the bridge is closed.");
+    expect(events.filter(({ kind }) => kind === "rested")).toEqual([{ kind: "rested", how: "done", words: "Heard." }]);
+  },
+  60_000,
+);
+
+withCodex(
+  "what Codex asks leave for waits for the decision, and the same call goes on, or does not",
+  async () => {
+    await using home = await temporaryHome();
+    await using door = await openDoor();
+    const touch = (file: string) => ({
+      name: "exec_command",
+      args: { cmd: `echo here > ${file}`, sandbox_permissions: "require_escalated", justification: "May I?" },
+    });
+    await using provider = await startProviderServer({
+      respond: ({ body }) => {
+        const said = JSON.stringify(body);
+        if (said.includes("ask somebody else")) return { text: "I shall." };
+        if (said.includes("Touch b")) return { calls: [touch("b.txt")] };
+        return said.includes("exec_command_output") || said.includes("function_call_output")
+          ? { text: "Touched." }
+          : { calls: [touch("a.txt")] };
+      },
+    });
+    const job = await aJob(home.path, profileOf("codex", provider), { words: "Touch a.", model: "gpt-5.5", door });
+    const session = await adapter(job);
+    let rests = 0;
+    const events = await heard(session, async (event) => {
+      if (event.kind === "wants") {
+        expect(existsSync(join(job.cwd, rests === 0 ? "a.txt" : "b.txt"))).toBe(false);
+        await session.decide(event.id, rests === 0 ? { allow: true } : { allow: false, why: "ask somebody else." });
+      }
+      if (event.kind === "rested") await (++rests === 1 ? session.say("Touch b.") : session.close());
+    });
+    expect(await readFile(join(job.cwd, "a.txt"), "utf8")).toBe("here\n");
+    expect(existsSync(join(job.cwd, "b.txt"))).toBe(false);
+    expect(events.flatMap((event) => (event.kind === "answered" ? [[event.ok, event.content]] : []))).toEqual([
+      [true, ""],
+      [false, "Not run: leave was not given."],
+    ]);
+    expect(events.findLast(({ kind }) => kind === "rested")).toMatchObject({ how: "done", words: "I shall." });
+  },
+  60_000,
+);
+
+withCodex(
+  "Codex killed in the middle of a turn is taken up again, with all it was told",
+  async () => {
+    await using home = await temporaryHome();
+    await using door = await openDoor();
+    await using provider = await startProviderServer({
+      respond: ({ body }) =>
+        JSON.stringify(body).includes("Go on") ? { text: "Where was I?" } : { text: "One moment.", midGate: "never" },
+    });
+    const job = await aJob(home.path, profileOf("codex", provider), {
+      words: "Measure the bridge.",
+      model: "gpt-5.5",
+      door,
+    });
+    let pid = 0;
+    const first = await adapter({
+      ...job,
+      async start(launch) {
+        const running = await job.start(launch);
+        pid = running.pid;
+        return running;
+      },
+    });
+    const before = await heard(first, ({ kind }) => {
+      if (kind === "delta") process.kill(-pid, "SIGKILL");
+    });
+    const resume = before.flatMap((event) => (event.kind === "begun" ? [event.session_id] : []))[0] ?? "none";
+    const second = await adapter({ ...job, resume, words: "Go on." });
+    const after = await heard(second, async ({ kind }) => {
+      if (kind === "rested") await second.close();
+    });
+    expect(before.at(-1)).toEqual({ kind: "exited", code: null, signal: "SIGKILL", exceeded: null });
+    expect(rests(after)).toEqual([{ kind: "rested", how: "done", words: "Where was I?" }]);
+    expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("Measure the bridge.");
+  },
+  60_000,
+);
+
+withCodex(
+  "a provider that refuses makes Codex's turn a failed one, although Codex says otherwise",
+  async () => {
+    await using home = await temporaryHome();
+    await using door = await openDoor();
+    await using provider = await startProviderServer({
+      respond: () => ({ fault: { status: 400, message: "no such thing" } }),
+    });
+    const session = await adapter(await aJob(home.path, profileOf("codex", provider), { door, model: "gpt-5.5" }));
+    const events = await heard(session, async ({ kind }) => {
+      if (kind === "rested") await session.close();
+    });
+    expect(rests(events)).toEqual([
+      { kind: "rested", how: "failed", words: expect.stringContaining("no such thing"), retryable: false },
+    ]);
+  },
+  60_000,
+);
+
+test("each agent that we know has a profile by which it is started", () => {
+  expect(Object.entries(acpLaunch).map(([name, { profile }]) => [name, profile.kind, profile.quirks])).toEqual(
+    (["claude", "codex", "gemini", "opencode"] as const).map((name) => [name, "acp", name]),
+  );
+});
+
+interface Agent {
+  /** The group it is installed in, and the file that is run. */
+  files: [string, string];
+  /** What its model calls our tool. */
+  publish: string;
+  set(provider: ProviderServer): Record<string, string>;
+  model: string;
+}
+
+function profileOf(name: AcpAgent, provider: ProviderServer): ProgramProfile {
+  const { files, set } = agents[name];
+  const { command } = acpLaunch[name].profile;
+  const file = installed(...files);
+  const started = file.endsWith(".js") ? [process.execPath, file] : [file];
+  return { kind: "acp", quirks: name, command: [...started, ...command.slice(1)], set: set(provider) };
+}
+
+function codexConfig(url: string) {
+  const scripted = {
+    name: "Scripted",
+    base_url: `${url}/v1`,
+    env_key: "SCRIPTED_KEY",
+    wire_api: "responses",
+    request_max_retries: 0,
+    stream_max_retries: 0,
+    supports_websockets: false,
+  };
+  return { model_provider: "scripted", model_providers: { scripted } };
+}
+
+function opencodeConfig(url: string) {
+  const models = { "some-model": { name: "Some", tool_call: true, limit: { context: 200_000, output: 8192 } } };
+  const options = { baseURL: `${url}/v1`, apiKey: "any" };
+  const scripted = { npm: "@ai-sdk/openai-compatible", name: "Scripted", options, models };
+  return { small_model: "scripted/some-model", enabled_providers: ["scripted"], provider: { scripted } };
+}
+
+function isCost(cost: unknown): boolean {
+  return cost === null || typeof cost === "number";
+}
+
+function rests(events: readonly OutsideEvent[]): OutsideEvent[] {
+  return events.filter(({ kind }) => kind === "rested");
+}

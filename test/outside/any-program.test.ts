@@ -1,0 +1,68 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { call, script, startTeam, until } from "../../src/testing/index.ts";
+import { skipped } from "../try-sandbox.ts";
+
+/** Any command as a member of the team, in the real sandbox, by nothing but files. */
+const plain = (command: string) => ({
+  goal: "g",
+  config: { programs: { plain: { kind: "autonomous" as const, command: ["bash", "-c", command] } } },
+  env: { PATH: process.env.PATH },
+});
+
+const hiring = (end = "node-1 completed") =>
+  script(
+    call("spawn_worker", { name: "Paul", type: "autonomous", program: "plain" }),
+    call("create_work_node", { task: "Count to three.", deliverables: ["count.md"], worker: "Paul" }),
+    call("finish", { summary: "done" }).after(end),
+  );
+
+describe.skipIf(skipped)(`a program that knows nothing of us ${skipped}`, () => {
+  test("reads its task, writes its result, and what it made is published without the files it spoke by", async () => {
+    const command = `grep -q 'Count to three' _task.md && seq 3 > count.md
+      printf 'TO: coordinator\\nI have counted.\\n---\\n' >> _outbox.md; echo 'One, two, three.' > _result.md`;
+    await using team = await startTeam({ ...plain(command), coordinator: hiring() });
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+    expect(team.agent.now.board.nodes["node-1"]).toMatchObject({
+      status: "completed",
+      summary: "One, two, three.",
+      files: [{ path: "count.md", bytes: 6 }],
+    });
+    const sent = (await team.facts()).filter((fact) => fact.type === "message.sent");
+    expect(sent.map(({ data: { from, to, text } }) => ({ from, to, text }))).toEqual([
+      { from: "paul", to: "coordinator", text: "I have counted." },
+    ]);
+  });
+
+  test("is told in its inbox what is said to it", async () => {
+    const command = `until grep -q Faster _inbox.md; do sleep 0.05; done; seq 3 > count.md; echo Done > _result.md; sleep 60`;
+    await using team = await startTeam({ ...plain(command), coordinator: hiring() });
+    await until(team.agent, ({ roster }) => roster.paul?.status === "busy");
+    await team.agent.send("Faster!", "Paul");
+    await team.outcome();
+    const inbox = join(team.agent.log.dir, "runs/run-1/nodes/node-1/protocol/_inbox.md");
+    expect(await readFile(inbox, "utf8")).toContain("[Message from your human]: Faster!");
+  });
+
+  test("that ends without a result has failed, twice, with what it said", async () => {
+    await using team = await startTeam({ ...plain("echo no disk >&2; exit 3"), coordinator: hiring("node-1 failed") });
+    await team.outcome();
+    expect(team.agent.now.board.nodes["node-1"]).toMatchObject({
+      status: "failed",
+      outcome: { kind: "failed", error: "The program ended (exit code 3) without publishing. It said: no disk" },
+    });
+  });
+
+  test("whose result lacks what was asked for is told so, and fails with the reason when it has gone", async () => {
+    await using team = await startTeam({
+      ...plain("echo Done > _result.md; echo x > y.md"),
+      coordinator: hiring("node-1 failed"),
+    });
+    await team.outcome();
+    const node = team.agent.now.board.nodes["node-1"];
+    expect(node && "outcome" in node && "error" in node.outcome ? node.outcome.error : node).toContain(
+      "the spec asks for scratch/count.md",
+    );
+  });
+});

@@ -1,0 +1,157 @@
+import { writeFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import type { ProgramProfile } from "../../src/protocol/index.ts";
+import { call, script, startTeam, type Team, until } from "../../src/testing/index.ts";
+import { type Play, type ScriptedProgram, scriptedPrograms } from "../../src/testing/scripted-program.ts";
+import type { Decision } from "../../src/workers/outside/session.ts";
+
+const begun = { kind: "begun", session_id: "s-1" } as const;
+const TEST = ["Bash", { command: "npm test" }, "npm test"] as const;
+
+async function publish(program: ScriptedProgram): Promise<void> {
+  await writeFile(`${program.job.cwd}/a.md`, "a");
+  await program.use("publish", { summary: "done" });
+}
+
+function hiring() {
+  return script(
+    call("spawn_worker", { name: "Clara", program: "scripted" }),
+    call("create_work_node", { task: "Write it down.", worker: "Clara" }),
+    call("finish", { summary: "done" }).after("node-1 completed"),
+  );
+}
+
+function asking(permissions: ProgramProfile["permissions"], ...plays: Play[]) {
+  const outside = scriptedPrograms(...plays);
+  if (permissions) outside.profile = { ...outside.profile, permissions };
+  return outside;
+}
+
+async function answered(team: Team, ...answers: string[]): Promise<void> {
+  for (const [at, answer] of answers.entries()) {
+    const id = `question-${at + 1}`;
+    await until(team.agent, ({ questions }) => questions.open[id] !== undefined);
+    await team.agent.respond(answer, id);
+  }
+}
+
+/** Asks for the same leave as often as said, and uses it each time. */
+function wanting(times: number, decisions: Decision[]): Play {
+  return async (program) => {
+    program.emit(begun);
+    for (let time = 1; time <= times; time++) {
+      const decision = await program.want(...TEST);
+      decisions.push(decision);
+      program.emit({ kind: "answered", call_id: `want-${time}`, ok: decision.allow, content: "" });
+      await program.followed();
+    }
+    await publish(program);
+  };
+}
+
+test("a person is asked each time, by the tool and what it is for", async () => {
+  const decisions: Decision[] = [];
+  const outside = asking("ask", wanting(3, decisions));
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await until(team.agent, ({ questions }) => questions.open["question-1"] !== undefined);
+  expect(team.agent.now.questions.open["question-1"]).toMatchObject({
+    text: "Clara wants to use Bash: npm test",
+    choices: ["allow once", "always allow Bash", "deny"],
+  });
+  expect(team.agent.now.roster.clara).toMatchObject({ status: "waiting", for: "human" });
+  await answered(team, "1", "3", "Only after lunch.");
+  await team.outcome();
+  expect(decisions).toEqual([
+    { allow: true },
+    { allow: false, why: "Your human does not allow it." },
+    { allow: false, why: "Your human answers: Only after lunch." },
+  ]);
+});
+
+test("who says always is not asked again", async () => {
+  const decisions: Decision[] = [];
+  const outside = asking("ask", wanting(2, decisions));
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await answered(team, "always allow Bash");
+  await team.outcome();
+  expect([decisions, team.agent.now.questions.asked]).toEqual([[{ allow: true }, { allow: true }], 1]);
+  expect(team.agent.now.outside.permitted).toEqual({ clara: ["Bash"] });
+});
+
+test.for([
+  ["allow", { allow: true }],
+  [undefined, { allow: true }],
+  ["deny", { allow: false, why: "This is not allowed here. Do without it." }],
+] as const)("the profile says %s, and nobody is asked", async ([permissions, decision]) => {
+  const decisions: Decision[] = [];
+  await using team = await startTeam({
+    goal: "g",
+    coordinator: hiring(),
+    outside: asking(permissions, wanting(1, decisions)),
+  });
+  await team.outcome();
+  expect([decisions, team.agent.now.questions.asked]).toEqual([[decision], 0]);
+});
+
+test("after a restart the same wish finds its question, and the answer that came to it", async () => {
+  const decisions: Decision[] = [];
+  const first: Play = async (program) => {
+    program.emit(begun);
+    await program.want(...TEST);
+  };
+  const outside = asking("ask", first, wanting(1, decisions));
+  const before = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await until(before.agent, ({ questions }) => questions.open["question-1"] !== undefined);
+  await using team = await before.restart();
+  await team.agent.start("recovered");
+  await until(team.agent, ({ roster }) => roster.clara?.status === "waiting");
+  await team.agent.respond("allow once");
+  await team.outcome();
+  expect([outside.started[1]?.job.resume, decisions, team.agent.now.questions.asked]).toEqual([
+    "s-1",
+    [{ allow: true }],
+    1,
+  ]);
+});
+
+test("an answer that was given and not used before a restart is used after it", async () => {
+  const decisions: Decision[] = [];
+  const first: Play = async (program) => {
+    program.emit(begun);
+    decisions.push(await program.want(...TEST));
+    await new Promise(() => {});
+  };
+  const outside = asking("ask", first, wanting(1, decisions));
+  const before = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await answered(before, "allow once");
+  await until(before.agent, ({ roster }) => roster.clara?.status === "busy");
+  await using team = await before.restart();
+  await team.agent.start("recovered");
+  await team.outcome();
+  expect([decisions, team.agent.now.questions.asked]).toEqual([[{ allow: true }, { allow: true }], 1]);
+});
+
+test("an answer to what it asked is said once, also when it comes over a restart", async () => {
+  const outside = scriptedPrograms(
+    async (program) => {
+      program.emit(begun);
+      await program.use("ask_human", { question: "Which colour?" });
+      program.emit({ kind: "rested", how: "done", words: "" });
+      await new Promise(() => {});
+    },
+    async (program) => {
+      program.emit(begun);
+      program.emit({ kind: "rested", how: "done", words: "" });
+      expect(await program.hear()).toBe("You asked: Which colour?\nYour human answers: red");
+      await publish(program);
+    },
+  );
+  const before = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await until(before.agent, ({ roster }) => roster.clara?.status === "waiting");
+  await using team = await before.restart();
+  await team.agent.start("recovered");
+  await until(team.agent, ({ roster }) => roster.clara?.status === "waiting");
+  await team.agent.respond("red");
+  await team.outcome();
+  expect(team.agent.now.questions).toMatchObject({ asked: 1, open: {}, answered: {} });
+});

@@ -1,0 +1,203 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { ProgramProfile } from "../../src/protocol/index.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { temporaryHome } from "../../src/testing/index.ts";
+import { autonomousAdapter } from "../../src/workers/outside/autonomous.ts";
+import type { OutsideEvent } from "../../src/workers/outside/session.ts";
+import { aJob, heard, withoutDeltas } from "./a-job.ts";
+
+const adapter = autonomousAdapter(systemClock);
+const shell = (script: string): ProgramProfile => ({ kind: "autonomous", command: ["/bin/bash", "-c", script] });
+const BEGUN: OutsideEvent = { kind: "begun", session_id: null };
+const exited = (code: number | null, signal: string | null = null): OutsideEvent => ({
+  kind: "exited",
+  code,
+  signal,
+  exceeded: null,
+});
+const ID = expect.any(String);
+
+test("it reads its task, sends messages and a suggestion, checkpoints, and its result is wished to be published", async () => {
+  await using folder = await temporaryHome();
+  const job = await aJob(
+    folder.path,
+    shell(`
+      grep -q 'Measure the bridge' _task.md && grep -q '"node"' _context.json || exit 9
+      printf 'TO: Alice\\nFROM: coordinator\\nIt is long.\\n---\\nSUGGEST: paint it\\n---\\n' >> _outbox.md
+      echo 'Half of it.' > _checkpoint.md
+      sleep 0.5
+      echo '80 m' > length.md
+      echo 'The bridge is 80 m long.' > _result.md
+    `),
+    { words: "Measure the bridge.", context: { node: "node-1" } },
+  );
+  expect(withoutDeltas(await heard(await adapter(job)))).toEqual([
+    BEGUN,
+    { kind: "wishes", tool: "send_message", args: { to: "Alice", content: "It is long." }, id: ID },
+    { kind: "wishes", tool: "suggest_next", args: { suggestion: "paint it" }, id: ID },
+    { kind: "wishes", tool: "checkpoint", args: { summary: "Half of it." }, id: ID },
+    { kind: "wishes", tool: "publish", args: { summary: "The bridge is 80 m long." }, id: ID },
+    exited(0),
+  ]);
+});
+
+test("a result while it still runs is taken when it is whole, and the program ends when it is closed", async () => {
+  await using folder = await temporaryHome();
+  const job = await aJob(
+    folder.path,
+    shell("printf 'Do' > _result.md; sleep 0.1; echo 'ne.' >> _result.md; sleep 600"),
+  );
+  const session = await adapter(job);
+  const events = await heard(session, async ({ kind }) => {
+    if (kind === "wishes") await session.close();
+  });
+  expect(events).toEqual([
+    BEGUN,
+    { kind: "wishes", tool: "publish", args: { summary: "Done." }, id: ID },
+    exited(null, "SIGTERM"),
+  ]);
+  expect(await readFile(join(job.cwd, "result.md"), "utf8")).toBe("Done.\n");
+});
+
+test("what it is told is in its inbox, with the time", async () => {
+  await using folder = await temporaryHome();
+  const job = await aJob(
+    folder.path,
+    shell("echo ready; until grep -q 'from Alice' _inbox.md; do sleep 0.05; done; cat _inbox.md > _result.md"),
+  );
+  const session = await adapter(job);
+  const events = await heard(session, async (event) => {
+    if (event.kind === "delta" && event.text === "ready\n") await session.say("Message from Alice: hello");
+  });
+  expect(events.find(({ kind }) => kind === "wishes")).toMatchObject({
+    tool: "publish",
+    args: { summary: expect.stringMatching(/^## \d{4}-\d\d-\d\dT[\d:.]+Z\n\nMessage from Alice: hello\n\n---$/) },
+  });
+});
+
+test("how it ends is told: well without a result, badly, and with a checkpoint for its result", async () => {
+  await using folder = await temporaryHome();
+  const ending = async (script: string, at: string) =>
+    withoutDeltas(await heard(await adapter(await aJob(join(folder.path, at), shell(script)))));
+  expect(await ending("echo working", "well")).toEqual([BEGUN, { kind: "said", text: "working" }, exited(0)]);
+  expect(await ending("echo oh no >&2; exit 7", "badly")).toEqual([BEGUN, { kind: "noted", text: "oh no" }, exited(7)]);
+  expect(await ending("kill -9 $$", "killed")).toEqual([BEGUN, exited(null, "SIGKILL")]);
+  expect(await ending("echo 'All of it.' > _checkpoint.md", "checkpoint")).toEqual([
+    BEGUN,
+    { kind: "wishes", tool: "publish", args: { summary: "All of it." }, id: ID },
+    exited(0),
+  ]);
+});
+
+test("a torn last entry is sent by one who ended well, and not by one who was killed in the middle of it", async () => {
+  await using folder = await temporaryHome();
+  const sent = async (script: string, at: string) =>
+    (await heard(await adapter(await aJob(join(folder.path, at), shell(script))))).flatMap((event) =>
+      event.kind === "wishes" ? [event.args] : [],
+    );
+  expect(await sent("printf 'TO: Alice\\nbye' > _outbox.md", "well")).toEqual([{ to: "Alice", content: "bye" }]);
+  expect(await sent("printf 'TO: Alice\\nby' > _outbox.md; kill -9 $$", "killed")).toEqual([]);
+});
+
+test("after a restart nothing is sent twice, and what nobody dealt with is wished for again under the same id", async () => {
+  await using folder = await temporaryHome();
+  const script = "printf 'TO: Alice\\none\\n---\\nTO: Alice\\ntwo\\n---\\n' > _outbox.md; sleep 600";
+  const job = await aJob(folder.path, shell(script));
+  const session = await adapter(job);
+  const first: OutsideEvent[] = [];
+  // The first wish is dealt with, since the next event is asked for; in the middle of the second we are gone.
+  for await (const event of session.events) {
+    if (event.kind === "wishes") first.push(event);
+    if (first.length === 2) break;
+  }
+  await session.close();
+
+  const again = await adapter({ ...job, profile: shell("printf 'TO: Alice\\nthree\\n---\\n' >> _outbox.md") });
+  const wishes = (await heard(again)).filter(({ kind }) => kind === "wishes");
+  expect(wishes).toEqual([
+    first[1],
+    { kind: "wishes", tool: "send_message", args: { to: "Alice", content: "three" }, id: ID },
+  ]);
+});
+
+test("a result written just before we were ended is taken without running the program again", async () => {
+  await using folder = await temporaryHome();
+  const job = await aJob(folder.path, shell("echo ran >> runs.txt; echo 'Done.' > _result.md; sleep 600"));
+  const session = await adapter(job);
+  for await (const event of session.events) if (event.kind === "wishes") break;
+  await session.close();
+  const wished = (await heard(await adapter(job))).map(({ kind }) => kind);
+  expect(wished).toEqual(["begun", "wishes", "exited"]);
+  expect(await readFile(join(job.cwd, "runs.txt"), "utf8")).toBe("ran\n");
+});
+
+test("a result that was refused and is written again, word by word the same, is wished for again", async () => {
+  await using folder = await temporaryHome();
+  const job = await aJob(folder.path, shell("echo 'Done.' > _result.md"));
+  const first = (await heard(await adapter(job))).find(({ kind }) => kind === "wishes");
+  const second = (await heard(await adapter(job))).find(({ kind }) => kind === "wishes");
+  expect(second).toEqual({ ...first, id: expect.not.stringMatching(`^${first?.kind === "wishes" ? first.id : ""}$`) });
+});
+
+test("what another worker left in the folder is not this one's", async () => {
+  await using folder = await temporaryHome();
+  const job = await aJob(folder.path, shell("true"));
+  await writeFile(join(job.cwd, "_result.md"), "Somebody else's.\n");
+  await writeFile(join(job.cwd, "_outbox.md"), "TO: Alice\nfrom somebody else\n---\n");
+  expect(await heard(await adapter(job))).toEqual([BEGUN, exited(0)]);
+});
+
+test("links that it lays in place of its files lead nowhere", async () => {
+  await using folder = await temporaryHome();
+  const secret = join(folder.path, "secret");
+  await writeFile(secret, "TO: Alice\nthe key\n---\n");
+  const job = await aJob(
+    folder.path,
+    shell(`for f in _inbox.md _outbox.md _result.md; do ln -sf ${secret} $f; done; echo laid; sleep 600`),
+  );
+  const session = await adapter(job);
+  const events = await heard(session, async (event) => {
+    if (event.kind !== "delta") return;
+    await session.say("hello");
+    await session.close();
+  });
+  expect(events.filter(({ kind }) => kind === "wishes")).toEqual([]);
+  expect(await readFile(secret, "utf8")).toBe("TO: Alice\nthe key\n---\n");
+  // The control: the same words in a file of its own are heard.
+  const plain = await aJob(join(folder.path, "plain"), shell(`cat ${secret} > _outbox.md`));
+  expect((await heard(await adapter(plain))).filter(({ kind }) => kind === "wishes")).toHaveLength(1);
+});
+
+test("one that ignores being told to end is gone within 5 s, with all it started", async () => {
+  await using folder = await temporaryHome();
+  const job = await aJob(
+    folder.path,
+    shell("trap '' TERM INT; (trap '' TERM; sleep 600) & echo up; while :; do sleep 1; done"),
+  );
+  const session = await adapter(job);
+  let closed = 0;
+  const events = await heard(session, async ({ kind }) => {
+    if (kind !== "delta") return;
+    const began = performance.now();
+    await session.close();
+    closed = performance.now() - began;
+  });
+  expect(events.at(-1)).toEqual(exited(null, "SIGKILL"));
+  expect(closed).toBeLessThan(5000);
+});
+
+test("a flood on its output waits in the program", async () => {
+  await using folder = await temporaryHome();
+  const job = await aJob(folder.path, shell("yes 'all work and no play' | head -c 200000000; echo over > _result.md"));
+  const session = await adapter(job);
+  const before = process.memoryUsage().rss;
+  let highest = 0;
+  let seen = 0;
+  await heard(session, async ({ kind }) => {
+    if (kind === "delta" && ++seen % 5000 === 0) highest = Math.max(highest, process.memoryUsage().rss);
+    if (seen === 50_000) await session.close();
+  });
+  expect((highest - before) / 2 ** 20).toBeLessThan(100);
+});

@@ -1,0 +1,294 @@
+import { writeFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { NO_USAGE } from "../../src/protocol/index.ts";
+import { call, say, script, startTeam, type TeamPlan, until } from "../../src/testing/index.ts";
+import { type Play, type ScriptedProgram, scriptedPrograms } from "../../src/testing/scripted-program.ts";
+
+/** A coordinator that hires one program for one node. */
+function hiring(end = "node-1 completed") {
+  return script(
+    call("spawn_worker", { name: "Clara", program: "scripted" }),
+    call("create_work_node", { task: "Write it down.", deliverables: ["a.md"], worker: "Clara" }),
+    call("finish", { summary: "done" }).after(end),
+  );
+}
+
+async function write(program: ScriptedProgram, name = "a.md", text = "hello\n"): Promise<void> {
+  await writeFile(`${program.job.cwd}/${name}`, text);
+}
+
+const begun = { kind: "begun", session_id: "s-1" } as const;
+const done = { kind: "rested", how: "done", words: "" } as const;
+
+const writesAndPublishes: Play = async (program) => {
+  program.emit(begun, { kind: "said", text: "I write it." });
+  program.emit({ kind: "called", call_id: "c1", tool: "Write", args: { path: "a.md" } });
+  const usage = { input: 10, output: 5, cache_read: 0, cache_write: 0, reasoning: 0 };
+  program.emit({ kind: "used", model: "claude-x", usage, cost_usd: 0.01 });
+  await write(program);
+  program.emit({ kind: "answered", call_id: "c1", ok: true, content: "written" });
+  await program.use("publish", { summary: "It is written." });
+};
+
+test("a program is hired like anybody, works in its scratch folder and publishes by our door", async () => {
+  const outside = scriptedPrograms(writesAndPublishes);
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  const node = team.agent.now.board.nodes["node-1"];
+  expect(node).toMatchObject({ status: "completed", worker_id: "clara", summary: "It is written." });
+  expect(outside.started.map(({ job, isClosed }) => [job.words, job.resume, isClosed])).toEqual([
+    ["Write it down.", null, true],
+  ]);
+  const entries = await team.conversation("runs/run-1/workers/clara/conversation.jsonl");
+  expect(entries.map((entry) => [entry.role, entry.role === "assistant" ? entry.content.length : ""])).toEqual([
+    ["system", ""],
+    ["user", ""],
+    ["assistant", 2],
+    ["tool", ""],
+    ["assistant", 1],
+    ["tool", ""],
+  ]);
+  const facts = (await team.facts()).filter((fact) => "worker_id" in fact.data && fact.data.worker_id === "clara");
+  expect(facts.map((fact) => fact.type)).toEqual([
+    "worker.spawned",
+    "node.reserved",
+    "node.assigned",
+    "worker.busy",
+    "node.started",
+    "process.started",
+    "model.called",
+    "worker.session",
+    "model.responded",
+    "tool.called",
+    "tool.result",
+    "tool.called",
+    "process.exited",
+    "node.published",
+    "tool.result",
+    "node.completed",
+    "worker.idle",
+  ]);
+});
+
+test("whoever ends its turn without publishing is reminded three times, then taken at its files", async () => {
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun);
+    await write(program);
+    program.emit({ kind: "said", text: "All done." }, done);
+    for (let reminder = 1; reminder <= 3; reminder++) {
+      expect(await program.hear()).toContain("nothing is published");
+      program.emit(done);
+    }
+    await new Promise(() => {});
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await team.outcome();
+  expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "All done." });
+});
+
+test("a turn that waits for the human costs nothing, and the answer is said to it once", async () => {
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun);
+    expect((await program.use("ask_human", { question: "Which colour?" })).content).toMatch(/^Asked. End your turn/);
+    program.emit({ kind: "said", text: "I asked." }, done);
+    expect(await program.hear()).toBe("You asked: Which colour?\nYour human answers: red");
+    await write(program);
+    await program.use("publish", { summary: "Red." });
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await until(team.agent, ({ roster }) => roster.clara?.status === "waiting");
+  expect(team.agent.now.roster.clara).toMatchObject({ status: "waiting", for: "human" });
+  await team.agent.respond("red", "question-1");
+  await team.outcome();
+  expect(team.agent.now.questions).toMatchObject({ asked: 1, open: {}, answered: {} });
+  expect(outside.started.map(({ said }) => said.length)).toEqual([1]);
+});
+
+test("whoever waits for its own sub-node is told of its end, and not reminded meanwhile", async () => {
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun);
+    await program.use("create_work_node", { task: "A part.", inference: "single" });
+    program.emit(done);
+    expect(await program.hear()).toContain("node-2 completed");
+    await write(program);
+    await program.use("publish", { summary: "All of it." });
+  });
+  const workers = { Alice: script(say("The part.")) };
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), workers, outside });
+  await team.outcome();
+  expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "All of it." });
+});
+
+test("a message is said to it while it works, and is received when the words are on disk", async () => {
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun, { kind: "said", text: "Working." });
+    expect(await program.hear()).toBe("[Message from your human]: Hurry.");
+    await write(program);
+    await program.use("publish", { summary: "Hurried." });
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await until(team.agent, ({ outside: { sessions } }) => sessions["node-1"] !== undefined);
+  await team.agent.send("Hurry.", "Clara");
+  await team.outcome();
+  const received = (await team.facts()).filter((fact) => fact.type === "message.received");
+  expect(received.map((fact) => fact.data)).toEqual([{ message_id: "msg-1", by: "clara" }]);
+});
+
+describe("every ending has an outcome", () => {
+  /** Both tries end alike; the second takes up the session of the first. */
+  async function failing(play: Play, plan: Partial<TeamPlan> = {}) {
+    const outside = scriptedPrograms(play, play);
+    outside.profile = { ...outside.profile, silence_seconds: 0.05 };
+    await using team = await startTeam({ goal: "g", coordinator: hiring("node-1 failed"), outside, ...plan });
+    await team.outcome();
+    const node = team.agent.now.board.nodes["node-1"];
+    const types = (await team.facts()).map((fact) => fact.type);
+    return {
+      outcome: node && "outcome" in node ? node.outcome : node,
+      retried: types.filter((type) => type === "node.retried").length,
+      exits: types.filter((type) => type === "process.exited").length,
+      resumed: outside.started.map(({ job }) => job.resume),
+      closed: outside.started.map(({ isClosed }) => isClosed),
+    };
+  }
+  const twice = { retried: 1, exits: 2, resumed: [null, "s-1"], closed: [true, true] };
+
+  test("it is silent, or hangs", async () => {
+    const error = "It gave no sign of life for 0.05 s.";
+    const hangs = failing(async (program) => {
+      program.emit(begun);
+      await new Promise(() => {});
+    });
+    expect(await hangs).toEqual({ outcome: { kind: "failed", error }, ...twice });
+  });
+
+  test("it crashes, with what it said last", async () => {
+    const crash = failing(async (program) => {
+      program.emit(begun);
+      throw new Error("segmentation fault");
+    });
+    const error = "The program ended (exit code 70) without publishing. It said: segmentation fault";
+    expect(await crash).toEqual({ outcome: { kind: "failed", error }, ...twice, closed: [true, true] });
+  });
+
+  test("it exits in good order and has published nothing", async () => {
+    const exit = failing(async (program) => program.emit(begun));
+    const error = "The program ended (exit code 0) without publishing.";
+    expect(await exit).toEqual({ outcome: { kind: "failed", error }, ...twice });
+  });
+
+  test("its model cannot be reached", async () => {
+    const failed = failing(async (program) => {
+      program.emit(begun, { kind: "rested", how: "failed", words: "API Error: 401 bad key" });
+      await new Promise(() => {});
+    });
+    expect(await failed).toEqual({ outcome: { kind: "failed", error: "API Error: 401 bad key" }, ...twice });
+  });
+
+  test("it never publishes and has not written what was asked for", async () => {
+    const idle = failing(async (program) => {
+      program.emit(begun);
+      for (;;) {
+        program.emit({ kind: "said", text: "Done." }, done);
+        await program.hear();
+      }
+    });
+    const error =
+      "It ended its turn 4 times and never published: scratch/ is empty. Write your results there first, e.g. scratch/report.md.";
+    expect(await idle).toEqual({ outcome: { kind: "failed", error }, ...twice });
+  });
+
+  test("its turns are used up: it is interrupted, and what there is is handed over", async () => {
+    const outside = scriptedPrograms(async (program) => {
+      program.emit(begun);
+      await write(program, "half.md");
+      for (let turn = 1; turn <= 3; turn++) {
+        program.emit({ kind: "said", text: `Turn ${turn}.` });
+        program.emit({ kind: "used", model: "m", usage: NO_USAGE, cost_usd: 0 });
+      }
+      await program.interruption();
+      await new Promise(() => {});
+    });
+    const config = { contract: { max_iterations_per_node: 3 } };
+    await using team = await startTeam({ goal: "g", coordinator: hiring("node-1 failed"), outside, config });
+    await team.outcome();
+    expect(team.agent.now.board.nodes["node-1"]).toMatchObject({
+      status: "failed",
+      outcome: { kind: "exhausted", turns: 3 },
+      files: [{ path: "half.md" }],
+    });
+    expect(outside.started.map(({ interrupted, isClosed }) => [interrupted, isClosed])).toEqual([[1, true]]);
+  });
+
+  test("the money is spent: it is interrupted before it spends more", async () => {
+    const outside = scriptedPrograms(async (program) => {
+      program.emit(begun);
+      await write(program, "half.md");
+      program.emit({ kind: "used", model: "m", usage: NO_USAGE, cost_usd: 0.6 });
+      program.emit({ kind: "used", model: "m", usage: NO_USAGE, cost_usd: 0.6 });
+      await program.interruption();
+      await new Promise(() => {});
+    });
+    await using team = await startTeam({ goal: "g", coordinator: hiring(), outside, budget_usd: 1 });
+    await until(team.agent, ({ board }) => board.nodes["node-1"]?.status === "failed");
+    expect(team.agent.now.board.nodes["node-1"]).toMatchObject({
+      outcome: { kind: "budget_exhausted", spent_usd: 1.2 },
+      files: [{ path: "half.md" }],
+    });
+    expect(outside.started.map(({ interrupted }) => interrupted)).toEqual([1]);
+  });
+
+  test("it is stopped: nothing of it is left", async () => {
+    const outside = scriptedPrograms(async (program) => {
+      program.emit(begun);
+      await new Promise(() => {});
+    });
+    await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+    await until(team.agent, ({ outside: { sessions } }) => sessions["node-1"] !== undefined);
+    await team.agent.stop("human");
+    expect(outside.started.map(({ isClosed }) => isClosed)).toEqual([true]);
+    expect(team.agent.now.roster.clara?.status).toBe("stopped");
+  });
+});
+
+test("what it said last is the answer where one answer was asked for", async () => {
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun, { kind: "said", text: "42" }, done);
+    await new Promise(() => {});
+  });
+  const coordinator = script(
+    call("spawn_worker", { name: "Clara", program: "scripted" }),
+    call("create_work_node", { task: "How many?", inference: "single", worker: "Clara" }),
+    call("finish", { summary: "done" }).after("node-1 completed"),
+  );
+  await using team = await startTeam({ goal: "g", coordinator, outside });
+  await team.outcome();
+  expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ summary: "42", files: [{ path: "answer.md" }] });
+});
+
+test("a session that cannot be taken up is begun anew, with all that it needs to know", async () => {
+  const outside = scriptedPrograms(
+    async (program) => program.emit(begun),
+    async () => {},
+    async (program) => {
+      program.emit({ kind: "begun", session_id: "s-2" });
+      await write(program);
+      await program.use("publish", { summary: "At last." });
+    },
+  );
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await team.outcome();
+  expect(outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", null]);
+  expect(outside.started[2]?.job.words).toContain("Write it down.\n\nThis was begun before");
+  expect(team.agent.now.outside.sessions).toEqual({ "node-1": { worker_id: "clara", session_id: "s-2" } });
+});
+
+test("a program that nobody has is refused with what to do, and nobody is hired", async () => {
+  const coordinator = script(
+    call("spawn_worker", { name: "Clara", program: "clippy" }),
+    call("finish", { summary: "none" }).after("Not hired: There is no program"),
+  );
+  await using team = await startTeam({ goal: "g", coordinator, env: { PATH: "/nowhere" } });
+  await team.outcome();
+  expect(Object.keys(team.agent.now.roster)).toEqual(["coordinator"]);
+});

@@ -1,0 +1,96 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { call, manualClock, script, startTeam } from "../../src/testing/index.ts";
+
+const NOON = Date.UTC(2026, 1, 11, 12);
+/** With the one that ends it, just long enough. */
+const WORK = Array.from({ length: 19 }, (_, at) => call("write_file", { path: `${at}.md`, content: `${at}` }));
+const memoryOf = (dir: string) => ({
+  files: () => readdir(join(dir, "memory"), { recursive: true }).then((names) => names.sort()),
+  text: (path: string) => readFile(join(dir, "memory", path), "utf8"),
+});
+
+test("what a run taught is kept with its goal, is in the daily log, and the next run begins with it", async () => {
+  const coordinator = script(
+    call("finish", { summary: "80", learned: "Measure twice: the first figure is cold." }),
+    call("finish", { summary: "95" }).after("Now chip B."),
+  );
+  await using team = await startTeam({ goal: "How fast is chip A?", clock: manualClock(NOON), coordinator });
+  await team.agent.idle();
+  const memory = memoryOf(team.agent.log.dir);
+  expect(await memory.text("experiences/learned.md")).toBe(
+    "## How fast is chip A? (run-1)\n\nMeasure twice: the first figure is cold.\n",
+  );
+  expect(await memory.text("2026-02-11.md")).toBe(
+    '## 12:00\n\nFinished "How fast is chip A?" (run-1): 80 The output is in runs/run-1/_output.md. Learned (experiences/learned.md): Measure twice: the first figure is cold.\n',
+  );
+  await team.agent.send("Now chip B.");
+  await team.agent.idle();
+  expect(coordinator.requests.at(-1)?.system).toContain("Measure twice");
+  expect((await memory.text("experiences/learned.md")).match(/^## /gm)).toHaveLength(1);
+});
+
+test("who worked long and says nothing of it is asked once, and may have learned nothing", async () => {
+  const coordinator = script(
+    ...WORK,
+    call("finish", { summary: "done" }),
+    call("finish", { summary: "done" }).after("what did it teach you that a later run should know?"),
+    call("finish", { summary: "short" }).after("Again."),
+  );
+  await using team = await startTeam({ goal: "Write letters", clock: manualClock(NOON), coordinator });
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "done" });
+  await team.agent.send("Again.");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "short" });
+  expect(await memoryOf(team.agent.log.dir).files()).toEqual(["2026-02-11.md", "index.md"]);
+});
+
+test("that it was asked is known after a restart", async () => {
+  const coordinator = script(
+    ...WORK,
+    call("finish", { summary: "done" }),
+    call("ask_human", { question: "Enough?" }).after("what did it teach you that a later run should know?"),
+    call("finish", { summary: "done" }).after("Yes."),
+  );
+  await using team = await startTeam({ goal: "Write letters", clock: manualClock(NOON), coordinator });
+  await team.until(({ agent }) => agent.status === "waiting_for_human");
+  const later = await team.restart();
+  await later.agent.start("resumed");
+  await later.agent.respond("Yes.");
+  expect(await later.outcome()).toEqual({ kind: "finished", summary: "done" });
+  await later.runtime.close();
+});
+
+test("what is learned by a checkpoint is kept before it is recorded, once", async () => {
+  const coordinator = script(
+    call("checkpoint", { summary: "Half.", learned: "The left half is harder." }),
+    call("checkpoint", { summary: "Most.", learned: "The left half is harder." }).after("Recorded. Go on."),
+    call("checkpoint", { summary: "All." }),
+    call("finish", { summary: "done", learned: "" }).after("write lasting insights to memory"),
+  );
+  await using team = await startTeam({ goal: "Sort it", clock: manualClock(NOON), coordinator });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(await memoryOf(team.agent.log.dir).text("experiences/learned.md")).toBe(
+    "## Sort it (run-1)\n\nThe left half is harder.\n",
+  );
+});
+
+test("an agent that lives on sees to its old logs in a run that begins anyway, and no alarm is set for it", async () => {
+  const coordinator = script(
+    call("finish", { summary: "80", learned: "" }),
+    call("finish", { summary: "95", learned: "" }).after("Now chip B."),
+  );
+  await using team = await startTeam({ goal: "How fast is chip A?", clock: manualClock(NOON), coordinator });
+  await team.agent.idle();
+  for (const day of ["01", "02", "03", "10"])
+    await writeFile(join(team.agent.log.dir, `memory/2026-02-${day}.md`), `## 09:00\n\nOn day ${day}.\n`);
+  await team.agent.send("Now chip B.");
+  await team.agent.idle();
+  const asked = coordinator.requests.map(({ system }) => /^Upkeep .*?\(memory_read\)/m.exec(system)?.[0]);
+  expect(asked).toEqual([
+    undefined,
+    "Upkeep of your memory. Read these daily logs: 2026-02-01.md, 2026-02-02.md, 2026-02-03.md (memory_read)",
+  ]);
+  expect(team.agent.now.triggers.open).toEqual({});
+});
