@@ -111,7 +111,12 @@ export function inputOf(kind: TerminalKind, screen: readonly string[]): string |
 }
 
 /** Whether what was pasted shows: its end, or what stands in its place. Wrapped lines and spaces make no difference. */
-export function showsText(kind: TerminalKind, before: readonly string[], now: readonly string[], text: string): boolean {
+export function showsText(
+  kind: TerminalKind,
+  before: readonly string[],
+  now: readonly string[],
+  text: string,
+): boolean {
   if (kind.folded) {
     const folds = (screen: readonly string[]) => screen.filter((line) => kind.folded?.test(line)).length;
     if (folds(now) > folds(before)) return true;

@@ -35,9 +35,11 @@ export class ControlClient {
     child.stdin.on("error", () => {});
     child.once("error", () => this.#end());
     child.once("close", () => this.#end());
-    this.command("refresh-client", "-B", `pane:%*:#{pane_dead} #{pane_dead_status}#{pane_dead_signal} #{pane_title}`).catch(
-      () => {},
-    );
+    this.command(
+      "refresh-client",
+      "-B",
+      `pane:%*:#{pane_dead} #{pane_dead_status}#{pane_dead_signal} #{pane_title}`,
+    ).catch(() => {});
   }
 
   get hasEnded(): boolean {

@@ -56,11 +56,7 @@ export class TmuxSession {
   #isClosed = false;
   #speaking: Promise<unknown> = Promise.resolve();
 
-  private constructor(
-    server: TmuxServer,
-    plan: SessionPlan,
-    onState: (state: SessionState, detail?: string) => void,
-  ) {
+  private constructor(server: TmuxServer, plan: SessionPlan, onState: (state: SessionState, detail?: string) => void) {
     this.#server = server;
     this.plan = plan;
     this.#onState = onState;
