@@ -2,23 +2,15 @@ import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { quotedLine } from "./tmux-server.ts";
 
-/** What the terminal says of itself besides its screen. */
-export interface PaneFacts {
-  isDead: boolean;
-  status: string;
-  title: string;
-}
-
 /**
  * A tmux client in control mode: it types commands, and hears what happens as it happens, so nobody polls.
  *
  * Z1. Answers come in the order of the commands. A client that ends rejects what is open.
- * Z2. `changed` is told of output and of what tmux knows of the pane (title, death) within a second.
+ * Z2. Whatever happens to the terminal is told: output, its title within a second, the end of its program at once.
  */
 export class ControlClient {
   /** The terminal's screen may be another, or its title, or its program has ended. */
   onChange: () => void = () => {};
-  onPane: (facts: PaneFacts) => void = () => {};
   onEnd: () => void = () => {};
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #session: string;
@@ -35,11 +27,7 @@ export class ControlClient {
     child.stdin.on("error", () => {});
     child.once("error", () => this.#end());
     child.once("close", () => this.#end());
-    this.command(
-      "refresh-client",
-      "-B",
-      `pane:%*:#{pane_dead} #{pane_dead_status}#{pane_dead_signal} #{pane_title}`,
-    ).catch(() => {});
+    this.command("refresh-client", "-B", "pane:%*:#{pane_dead} #{pane_title}").catch(() => {});
   }
 
   get hasEnded(): boolean {
@@ -89,15 +77,7 @@ export class ControlClient {
     }
     const [, end, flags] = /^%begin (\d+ \d+ (\d+))$/.exec(line) ?? [];
     if (end !== undefined) this.#block = { end, isOurs: flags === "1", lines: [] };
-    else if (line.startsWith("%output ")) this.onChange();
-    else if (line.startsWith("%subscription-changed pane ")) this.#takePane(line);
-  }
-
-  #takePane(line: string): void {
-    const [, dead, status = "", title = ""] = / : (\d) (\S*) (.*)$/s.exec(line) ?? [];
-    if (dead === undefined) return;
-    this.onPane({ isDead: dead === "1", status, title });
-    this.onChange();
+    else if (NEWS.test(line)) this.onChange();
   }
 
   #end(): void {
@@ -107,3 +87,5 @@ export class ControlClient {
     this.onEnd();
   }
 }
+
+const NEWS = /^%(output|subscription-changed|window-renamed) /;

@@ -49,6 +49,17 @@ export class TmuxServer {
     return listed.split("\n").filter((name) => name !== "");
   }
 
+  /** Those whose program has not ended. */
+  async alive(): Promise<string[]> {
+    const listed = await this.#run(["list-panes", "-a", "-F", "#{pane_dead} #{session_name}"]).catch(
+      (error: unknown) => {
+        if (error instanceof NoTmux) throw error;
+        return "";
+      },
+    );
+    return listed.split("\n").flatMap((line) => (line.startsWith("0 ") ? [line.slice(2)] : []));
+  }
+
   async has(session: string): Promise<boolean> {
     return (await this.sessions()).includes(session);
   }
@@ -63,7 +74,9 @@ export class TmuxServer {
     const lines = [
       // Written before the session is made, so that even a program that ends at once leaves its screen.
       ...OPTIONS.map((words) => ["set-option", "-g", ...words]),
-      ["new-session", "-d", "-s", session, ...size, "-c", cwd, ...variables, "--", ...program],
+      // Its clients hear of the new name at once: tmux's own notice of a death comes late, or not at all (3.3a, busy).
+      ["set-hook", "-g", "pane-died", "rename-window ended"],
+      ["new-session", "-d", "-s", session, "-n", "program", ...size, "-c", cwd, ...variables, "--", ...program],
     ];
     await this.#run(["start-server", ";", "source-file", "-"], `${lines.map(quotedLine).join("\n")}\n`);
     if (!(await this.has(session))) throw new Error(`tmux did not start ${session}.`);
@@ -123,6 +136,8 @@ const OPTIONS = [
   ["history-limit", "20000"],
   ["default-terminal", "screen-256color"],
   ["set-titles", "off"],
+  ["automatic-rename", "off"],
+  ["allow-rename", "off"],
   ["status-left-length", "60"],
   ["status-left", " #{session_name} "],
   ["status-right", " detach: Ctrl-b d "],

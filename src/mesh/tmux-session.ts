@@ -25,6 +25,8 @@ interface Look {
   screen: string[];
   title: string;
   isDead: boolean;
+  /** How it ended. */
+  status: string;
   cursor: string;
   /** Somebody besides us sits before it. */
   isWatched: boolean;
@@ -221,12 +223,12 @@ export class TmuxSession {
       this.#client.onPaneOf(
         "display-message",
         "-p",
-        "#{pane_dead} #{session_attached} #{cursor_x},#{cursor_y},#{history_size} #{pane_title}",
+        "#{pane_dead} #{session_attached} #{cursor_x},#{cursor_y},#{history_size} #{pane_dead_status} #{pane_title}",
       ),
       this.#client.onPaneOf("capture-pane", "-p"),
-    ]).catch((): [string[], string[]] => [["1 0 - "], []]);
-    const [dead = "1", attached = "0", cursor = "", ...title] = (lines[0] ?? "").split(" ");
-    return { screen, title: title.join(" "), isDead: dead === "1", cursor, isWatched: Number(attached) > 1 };
+    ]).catch((): [string[], string[]] => [[this.isAlive ? "0 0 -  " : "1 0 -  "], []]);
+    const [dead = "1", attached = "0", cursor = "", status = "", ...title] = (lines[0] ?? "").split(" ");
+    return { screen, title: title.join(" "), isDead: dead === "1", status, cursor, isWatched: Number(attached) > 1 };
   }
 
   #attached(): ControlClient {
@@ -235,9 +237,6 @@ export class TmuxSession {
       this.#lastOutput = performance.now();
       this.#hasSpoken = true;
       this.#changed();
-    };
-    client.onPane = ({ isDead, status }) => {
-      if (isDead) this.#enter("dead", status === "" ? "it ended" : `it ended (${status})`);
     };
     client.onEnd = () => void this.#lost();
     return client;
@@ -273,7 +272,7 @@ export class TmuxSession {
     const look = await this.#look();
     if (this.#isClosed || !this.isAlive) return;
     if (look.isDead) {
-      this.#enter("dead", "it ended");
+      this.#enter("dead", look.status === "" ? "it ended" : `it ended with ${look.status}`);
       return;
     }
     if (look.screen.some((line) => line !== "")) this.#hasSpoken = true;

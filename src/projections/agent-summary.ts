@@ -33,14 +33,16 @@ export interface AgentSummaryData {
   error: string | null;
   /** Something is to happen by itself: a trigger is open or undone, or something waits to leave by a channel. */
   keeps_time: boolean;
+  /** The project whose meshes it is the record of, if it is one. */
+  meshes_of: string | null;
 }
 
 /** Raise it when the shape or the meaning changes: what was kept before is then made again. */
-export const AGENT_SUMMARY_VERSION = 2;
+export const AGENT_SUMMARY_VERSION = 3;
 
 export function summarise(now: Situation): AgentSummaryData {
   const { agent, board, roster, questions, letters, spending, triggers, outbox, stages } = now;
-  const { name, goal, mode, model, worker_model, budget_usd } = agent.created;
+  const { name, goal, mode, model, worker_model, budget_usd, meshes, project } = agent.created;
   const run_id = agent.run?.id ?? null;
   return {
     seq: now.seq,
@@ -66,6 +68,7 @@ export function summarise(now: Situation): AgentSummaryData {
     summary: agent.summary,
     error: agent.error,
     keeps_time: isNotEmpty(triggers.open) || isNotEmpty(triggers.undone) || outbox.waiting.length > 0,
+    meshes_of: meshes ? project : null,
   };
 }
 

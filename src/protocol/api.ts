@@ -3,6 +3,7 @@ import { cycleSecondsSchema } from "./config.ts";
 import { storedEntrySchema } from "./entry.ts";
 import { factTypes, publishedFileSchema } from "./fact.ts";
 import { nodeIdSchema } from "./ids.ts";
+import { MESSAGE_TYPES, meshNameSchema } from "./mesh.ts";
 import { outcomeSchema } from "./outcome.ts";
 import { missedPolicySchema } from "./trigger.ts";
 
@@ -363,3 +364,95 @@ export const modelsPageSchema = z.object({
 /** `disk_full`: nothing is recorded until there is room. `read_only`: a write failed; nothing is, until a restart. */
 export const healthSchema = z.object({ status: z.enum(["ok", "disk_full", "read_only"]), version: z.string() });
 export const loginLinkSchema = z.object({ url: z.string(), expires_at: z.number() });
+
+/** Meshes: declared teams of a project, whose messages are files (seed 004). Queues are named as there. */
+const meshName = meshNameSchema;
+export const meshQueueSchema = z.enum(["inbox", "next", "active", "complete", "outbox", "quarantine", "archive"]);
+const queueCounts = z.record(meshQueueSchema, z.int().nonnegative());
+
+export const meshAgentViewSchema = z.object({
+  name: z.string(),
+  description: z.string().nullable(),
+  /** A terminal that a person may attach to, a program without one, or a model in our own loop. */
+  runs: z.enum(["tmux", "headless", "harnessed"]),
+  program: z.string(),
+  /** How its session is doing, as far as it was begun. */
+  state: z.enum(["starting", "ready", "busy", "dialog", "idle", "dead", "gone"]).nullable(),
+  queues: queueCounts,
+  /** The message it works on. */
+  active: z.string().nullable(),
+  /** What a person types to sit down before it. */
+  attach: z.array(z.string()).nullable(),
+});
+
+export const meshViewSchema = z.object({
+  mesh: z.string(),
+  description: z.string().nullable(),
+  lifetime: z.enum(["persistent", "ephemeral", "task"]),
+  topology: z.enum(["sequential", "parallel", "map-reduce", "hierarchical"]),
+  workflow: z.array(z.string()),
+  /** As in its state.json. */
+  status: z.enum(["idle", "active", "processing", "complete"]),
+  current_agent: z.string().nullable(),
+  tasks_completed: z.int(),
+  queues: queueCounts,
+  active: z.string().nullable(),
+  agents: z.array(meshAgentViewSchema),
+});
+export type MeshView = z.infer<typeof meshViewSchema>;
+
+export const meshProjectSchema = z.object({
+  /** The agent that is its record. */
+  id: z.string(),
+  name: z.string(),
+  project: z.string(),
+  status: agentStatusSchema,
+  /** Empty while they are stopped. */
+  meshes: z.array(meshViewSchema),
+  /** What is wrong with what is declared. */
+  problems: z.array(z.object({ file: z.string(), problem: z.string() })),
+});
+export type MeshProjectView = z.infer<typeof meshProjectSchema>;
+export const meshProjectsPageSchema = z.object({
+  projects: z.array(meshProjectSchema.omit({ meshes: true, problems: true })),
+  next_after: z.string().nullable(),
+});
+/** A folder of the server's machine, as an absolute path. */
+export const startMeshesSchema = z.strictObject({ project: z.string().min(1).max(4096) });
+
+export const meshMessageSchema = z.object({
+  name: z.string(),
+  /** Null where it is no message; `problem` says why. */
+  from: z.string().nullable(),
+  to: z.string().nullable(),
+  type: z.string().nullable(),
+  status: z.string().nullable(),
+  title: z.string(),
+  /** When its file came to where it is. */
+  at: z.number(),
+  problem: z.string().nullable(),
+});
+export const meshQueuesQuery = z.object({ limit: limit.default(50) });
+const queueView = z.object({ count: z.int(), messages: z.array(meshMessageSchema) });
+const queuesOf = z.object({ agent: z.string().nullable(), queues: z.record(meshQueueSchema, queueView) });
+/** Of the mesh itself first, then of its agents; the newest of what is over. */
+export const meshQueuesSchema = z.object({ mesh: z.string(), places: z.array(queuesOf) });
+
+export const meshLetterQuery = z.object({ agent: meshName.optional() });
+export const meshLetterSchema = z.object({
+  ...meshMessageSchema.shape,
+  mesh: z.string(),
+  agent: z.string().nullable(),
+  queue: meshQueueSchema,
+  /** The whole file. */
+  text: z.string(),
+});
+export const sendMeshMessageSchema = z.strictObject({
+  /** One of its agents; the mesh as a whole if left out. */
+  to: meshName.nullish(),
+  type: z.enum(MESSAGE_TYPES).default("task"),
+  text: words,
+  /** What it answers. */
+  answers: z.string().min(1).max(200).optional(),
+});
+export const sentMeshMessageSchema = z.object({ mesh: z.string(), agent: z.string().nullable(), name: z.string() });

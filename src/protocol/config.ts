@@ -48,6 +48,8 @@ export const programProfileSchema = z.strictObject({
   command: z.array(z.string().min(1)).min(1),
   /** Names of variables of ours that it gets: its key, its address. Nothing else of our environment reaches it. */
   env: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)).optional(),
+  /** The program as a person starts it in a terminal, for meshes; `command` if left out. */
+  terminal: z.array(z.string().min(1)).min(1).optional(),
   /** Variables with their values. */
   set: z.record(z.string(), z.string()).optional(),
   /** Files of the user's home that it may read there: where it is signed in. */

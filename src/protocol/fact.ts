@@ -57,6 +57,8 @@ export const factData = {
     tools: z.array(z.string()).nullable(),
     /** How long an infinite agent sleeps between its cycles. */
     cycle_seconds: z.number().positive().optional(),
+    /** It thinks nothing itself: it is the record of the meshes of its project, and at work while they are. */
+    meshes: z.literal(true).optional(),
   }),
   "agent.started": z.object({ why: z.enum(["created", "resumed", "recovered", "new_goal"]), pid: z.int() }),
   /** Nobody works until `agent.resumed`: a person asked for it, or a stage wants their approval. */

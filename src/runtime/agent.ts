@@ -1,5 +1,5 @@
 import { apply, isAtWork, type Situation, summarise } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type RunId } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, type NewFact, type RunId } from "../protocol/index.ts";
 import { isForWantOfRoom } from "../store/disk.ts";
 import { StoreError } from "../store/errors.ts";
 import type { AgentLog } from "../store/store.ts";
@@ -12,6 +12,7 @@ import { type ForeseenLog, foreseen } from "./foreseen-log.ts";
 import type { House } from "./house.ts";
 import { type Channel, checkNotArchived } from "./human.ts";
 import { situationOf } from "./inspect.ts";
+import type { HostedMeshes } from "./mesh-project.ts";
 import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./more-money.ts";
 import { RecentFacts } from "./recent-facts.ts";
 import type { Schedule } from "./schedule.ts";
@@ -49,6 +50,8 @@ export class Agent {
   readonly #time: ReturnType<typeof timekeeper>;
   readonly #voice: Voice;
   #broken: unknown;
+  /** The meshes whose record it is, while they are at work. */
+  #meshes: HostedMeshes | undefined;
 
   private constructor(log: AgentLog, now: Situation, house: House) {
     const refused = (error: unknown) => {
@@ -111,7 +114,16 @@ export class Agent {
 
   /** Whether somebody works on it in this process. */
   get isWorking(): boolean {
+    return this.#isUnderWay || this.#meshes !== undefined;
+  }
+
+  get #isUnderWay(): boolean {
     return !this.#tasks.isEmpty || this.#starting !== undefined;
+  }
+
+  /** The meshes whose record it is, while they are at work in this process. */
+  get meshes(): HostedMeshes | undefined {
+    return this.#meshes;
   }
 
   /** Streamed words of the team, for whoever looks on. Returns the unsubscribe. */
@@ -139,15 +151,16 @@ export class Agent {
   /** There is room again: whoever stopped for want of it goes on, and what is due happens. */
   async recover(): Promise<void> {
     await this.#putAway();
-    const { status, run, archived_ts } = this.#soon.agent;
+    const { status, run, archived_ts, created } = this.#soon.agent;
     if (this.#isClosed || this.isWorking || archived_ts !== null) return;
-    if (isAtWork(status) || run === null) await this.start("recovered");
+    if (isAtWork(status) || (run === null && !created.meshes)) await this.start("recovered");
     else this.keepTime();
   }
 
   async #start(why: WhyStarted, order: Start): Promise<void> {
     checkNotArchived(this.#soon);
     this.#broken = undefined;
+    if (this.#now.agent.created.meshes) return this.#startMeshes(why);
     const refusal = why === "created" ? null : whyTooLittle(this.#now, order, why);
     if (refusal) throw new TooLittleMoney(refusal);
     if (why !== "created") await checkPricesToGoOn(this.#now, order.budget_usd, this.#house.checkPrices);
@@ -162,6 +175,24 @@ export class Agent {
     this.#workforce.beginRun(current);
     for (const { id } of goingOn) this.#workforce.beginNode(id);
     this.#assigning.goOn();
+  }
+
+  async #startMeshes(why: WhyStarted): Promise<void> {
+    // Opened first: what cannot be opened was not started.
+    const { log, clock } = { log: this.log, clock: this.#house.clock };
+    const live = (delta: Delta) => {
+      for (const listener of this.#listeners) listener(delta);
+    };
+    const meshes = await this.#house.meshes({ log, clock, live, now: () => this.#now, soon: () => this.#soon });
+    try {
+      const facts: NewFact[] = why === "resumed" ? [{ type: "agent.resumed", data: {} }] : [];
+      const started: NewFact = { type: "agent.started", data: { why, pid: this.#house.pid } };
+      await this.log.append({ facts: [...facts, started] }).durable;
+    } catch (error) {
+      await meshes.close();
+      throw error;
+    }
+    this.#meshes = meshes;
   }
 
   /** What the human says, and what becomes of it in words. */
@@ -253,6 +284,9 @@ export class Agent {
       // Who is just beginning would not hear it.
       await this.#starting?.catch(() => {});
       this.#tasks.abort(new Error("stopped"));
+      const meshes = this.#meshes;
+      this.#meshes = undefined;
+      await meshes?.close();
       await this.idle().catch((error: unknown) => {
         // What had gone wrong before was told when it happened.
         if (error !== before) throw error;
@@ -264,7 +298,7 @@ export class Agent {
 
   /** Resolves when nobody works any more. Rejects when the record could not be kept. */
   async idle(): Promise<void> {
-    while (this.isWorking) await Promise.all([...this.#tasks.all, this.#starting]);
+    while (this.#isUnderWay) await Promise.all([...this.#tasks.all, this.#starting]);
     await this.#files.settle();
     this.#recent.clear();
     if (this.#broken) throw this.#broken;

@@ -1,6 +1,7 @@
 import type { AgentId } from "../protocol/index.ts";
 import type { Workplace } from "../workers/workplace.ts";
 import type { OpenChannel } from "./channels.ts";
+import type { HostedMeshes, MeshRecordPorts } from "./mesh-project.ts";
 import type { TeamLimits } from "./team-limits.ts";
 import type { Callbacks } from "./trigger-actions.ts";
 
@@ -18,6 +19,8 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse" | 
   callbacks: Callbacks;
   /** Where else the human is reached. */
   channels: readonly OpenChannel[];
+  /** Opens the meshes of the project that this record is for. */
+  meshes(record: MeshRecordPorts): Promise<HostedMeshes>;
   random(): number;
   /** The record of this agent had no room: it is to go on when there is some. */
   hadNoRoom(agent: AgentId): void;

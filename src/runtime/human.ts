@@ -34,6 +34,15 @@ export function checkNotArchived({ agent }: Situation): void {
   throw new HumanRefusal("conflict", `${agent.created.name} is archived. Restore it first.`);
 }
 
+/** The record of meshes has no mind that could be spoken to. */
+export function checkThinks({ agent }: Situation): void {
+  if (!agent.created.meshes) return;
+  throw new HumanRefusal(
+    "conflict",
+    `${agent.created.name} is the record of meshes. Write to one of them, in its project: tx send MESH "text".`,
+  );
+}
+
 /** Why a finished agent cannot be written to like that, or nothing. */
 export function checkNewGoal({ agent }: Situation, to: string): void {
   if (to === "*" || idOf(to) === COORDINATOR) return;

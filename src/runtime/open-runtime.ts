@@ -31,6 +31,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     tools,
     foreignTools,
     check,
+    sandbox,
     outside: outsidePlace(settings, { sandbox, clock, price: (model, usage) => catalog.cost(model, usage) }),
     pid: process.pid,
     callbacks: {},

@@ -1,8 +1,10 @@
 import type { Server } from "node:net";
+import { basename } from "node:path";
 import type { Catalog } from "../models/catalog.ts";
 import type { AgentSummaryData } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import { type AgentId, type Fact, type FactOf, NO_USAGE } from "../protocol/index.ts";
+import type { Sandbox } from "../sandbox/index.ts";
 import { isForWantOfRoom } from "../store/disk.ts";
 import { DiskFullError } from "../store/errors.ts";
 import { createAgentFolder, removeAgentFolder } from "../store/node-folder.ts";
@@ -21,6 +23,7 @@ import type { Settings } from "./settings.ts";
 import { agreedContract, TEAM_LIMITS } from "./team-limits.ts";
 import type { Callbacks } from "./trigger-actions.ts";
 import { changeTriggers } from "./trigger-changes.ts";
+import { txWords } from "./tx-words.ts";
 import type { Door } from "./webhook-door.ts";
 
 export interface NewAgent {
@@ -46,6 +49,7 @@ export interface RuntimePorts {
   tools: House["tools"];
   foreignTools: House["foreignTools"];
   check: House["check"];
+  sandbox(): Promise<Sandbox>;
   outside: House["outside"];
   pid: number;
   /** What triggers may have called, by name. */
@@ -59,6 +63,8 @@ export class UnpricedModel extends Error {
 
 const MAX_CONCURRENT = 4;
 const MAX_TURNS = 200;
+/** Of a record that thinks nothing. */
+const NO_MODEL = "none";
 
 /** All agents of one home in this process: the composition root is `openRuntime`, this is what it composes. */
 export class Runtime {
@@ -162,6 +168,36 @@ export class Runtime {
     const words = nameBeside(nameFrom(goal), (taken) => others.has(taken) || this.#namesInUse.has(taken));
     this.#namesInUse.add(words);
     return { words, [Symbol.dispose]: () => void this.#namesInUse.delete(words) };
+  }
+
+  /** The record of a project's meshes; made where there is none. Its meshes are at work once it is started. */
+  meshRecord(project: string): Promise<Agent> {
+    const making = this.#meshRecords.get(project) ?? this.#meshRecord(project);
+    this.#meshRecords.set(project, making);
+    return making.finally(() => this.#meshRecords.delete(project));
+  }
+
+  readonly #meshRecords = new Map<string, Promise<Agent>>();
+
+  async #meshRecord(project: string): Promise<Agent> {
+    const known = (await this.summaries()).find(({ meshes_of, archived }) => meshes_of === project && !archived);
+    if (known) return this.agent(known.id);
+    const log = await this.#ports.store.create(newAgentId(this.#ports.random));
+    const created: FactOf<"agent.created">["data"] = {
+      name: `mesh: ${basename(project)}`,
+      goal: `Run the meshes of ${project}.`,
+      mode: "infinite",
+      model: NO_MODEL,
+      worker_model: NO_MODEL,
+      budget_usd: null,
+      project,
+      tools: null,
+      meshes: true,
+    };
+    return this.#firstFact(log, created, this.#house()).catch(async (error: unknown) => {
+      await log.close();
+      throw error;
+    });
   }
 
   async #firstFact(log: AgentLog, created: FactOf<"agent.created">["data"], house: House): Promise<Agent> {
@@ -289,6 +325,13 @@ export class Runtime {
       check,
       outside,
       channels: this.#channels,
+      meshes: async (record) =>
+        (await import("./mesh-project.ts")).openMeshes(record, {
+          ...{ home, env: this.#settings.env, tools, outside: this.#ports.outside, sandbox: this.#ports.sandbox },
+          model: (id) => catalog.model(id === "" ? (config.worker_model ?? config.model ?? id) : id),
+          maxTurns: config.max_turns ?? MAX_TURNS,
+          tx: txWords(),
+        }),
       random,
       hadNoRoom: (id) => this.#caretaker.lookAfter(id),
       limits: {

@@ -5,6 +5,7 @@ import {
   type Channel,
   checkNewGoal,
   checkNotArchived,
+  checkThinks,
   HumanRefusal,
   nudgeOf,
   questionFor,
@@ -45,6 +46,7 @@ export class Voice {
     const { agent } = soon();
     const question = questionFor(soon(), to);
     if (question) return this.respond(text, question.id, channel);
+    checkThinks(soon());
     if (agent.run === null || agent.run.finished) {
       checkNewGoal(soon(), to);
       // Another has begun meanwhile: then it is a message to that one.
@@ -65,6 +67,7 @@ export class Voice {
 
   /** A hint to the coordinator while it works. */
   async nudge(text: string, channel: Channel): Promise<string> {
+    checkThinks(this.#ports.soon());
     await this.#append(nudgeOf(this.#ports.soon(), text, channel));
     return `The coordinator hears it before its next turn.${await this.#ports.goOn()}`;
   }

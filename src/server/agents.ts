@@ -111,7 +111,8 @@ export function summaryOf(now: Situation): AgentSummary {
   return asSummary(summarise(now));
 }
 
-export function asSummary({ nodes, created_ts, updated_ts, keeps_time: _, ...same }: AgentSummaryData): AgentSummary {
+export function asSummary(summary: AgentSummaryData): AgentSummary {
+  const { nodes, created_ts, updated_ts, keeps_time: _, meshes_of: __, ...same } = summary;
   const { total: node_count, completed: nodes_completed, failed: nodes_failed } = nodes;
   return { ...same, node_count, nodes_completed, nodes_failed, created_at: created_ts, updated_at: updated_ts };
 }

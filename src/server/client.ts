@@ -15,9 +15,16 @@ import {
   inboxPageSchema,
   loginLinkSchema,
   memoryFoundSchema,
+  meshLetterSchema,
+  meshProjectSchema,
+  meshProjectsPageSchema,
+  meshQueuesSchema,
+  meshViewSchema,
   modelsPageSchema,
   nodeDetailSchema,
   questionsPageSchema,
+  type sendMeshMessageSchema,
+  sentMeshMessageSchema,
   triggersPageSchema,
   workersPageSchema,
 } from "../protocol/api.ts";
@@ -165,6 +172,40 @@ export class ApiClient {
     return this.#ask("GET", "/inbox", inboxPageSchema, query);
   }
 
+  startMeshes(project: string) {
+    return this.#ask("POST", "/meshes", meshProjectSchema, {}, { project });
+  }
+
+  meshProjects(query: Query = {}) {
+    return this.#ask("GET", "/meshes", meshProjectsPageSchema, query);
+  }
+
+  meshProject(id: string) {
+    return this.#ask("GET", `/meshes/${encodeURIComponent(id)}`, meshProjectSchema);
+  }
+
+  stopMeshes(id: string) {
+    return this.#ask("POST", `/meshes/${encodeURIComponent(id)}/stop`, meshProjectSchema);
+  }
+
+  meshQueues(id: string, mesh: string, query: Query = {}) {
+    return this.#ask("GET", `${inMesh(id, mesh)}/queues`, meshQueuesSchema, query);
+  }
+
+  meshMessage(id: string, mesh: string, queue: string, name: string, query: Query = {}) {
+    const path = `${inMesh(id, mesh)}/messages/${encodeURIComponent(queue)}/${encodeURIComponent(name)}`;
+    return this.#ask("GET", path, meshLetterSchema, query);
+  }
+
+  sendToMesh(id: string, mesh: string, message: z.input<typeof sendMeshMessageSchema>) {
+    return this.#ask("POST", `${inMesh(id, mesh)}/messages`, sentMeshMessageSchema, {}, message);
+  }
+
+  steerMeshAgent(id: string, mesh: string, agent: string, deed: "spawn" | "kill") {
+    const path = `${inMesh(id, mesh)}/agents/${encodeURIComponent(agent)}/${deed}`;
+    return this.#ask("POST", path, meshViewSchema);
+  }
+
   models(query: Query = {}) {
     return this.#ask("GET", "/models", modelsPageSchema, query);
   }
@@ -215,4 +256,8 @@ function whyNot(error: unknown): string {
 
 function at(id: string): string {
   return `/agents/${encodeURIComponent(id)}`;
+}
+
+function inMesh(id: string, mesh: string): string {
+  return `/meshes/${encodeURIComponent(id)}/${encodeURIComponent(mesh)}`;
 }

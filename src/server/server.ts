@@ -23,6 +23,7 @@ import { agentRoutes } from "./routes/agents.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { houseRoutes } from "./routes/house.ts";
+import { meshRoutes } from "./routes/meshes.ts";
 import { pageRoutes } from "./routes/page.ts";
 import { scheduleRoutes } from "./routes/schedule.ts";
 import { speechRoutes } from "./routes/speech.ts";
@@ -87,8 +88,8 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   const version = versionOf();
   await app.register(swagger, describing(version));
   const routeDeps: RouteDeps = { ...deps, agents };
-  for (const add of [agentRoutes, speechRoutes, workRoutes, fileRoutes, scheduleRoutes, eventRoutes, webhookRoutes])
-    add(api, routeDeps);
+  const kinds = [agentRoutes, speechRoutes, workRoutes, fileRoutes, scheduleRoutes, eventRoutes, webhookRoutes];
+  for (const add of [...kinds, meshRoutes]) add(api, routeDeps);
   houseRoutes(api, routeDeps, keys, version);
   await registerEvents(app, { runtime });
   registerMetrics(app, { runtime });

@@ -82,7 +82,7 @@ export function workerPrompt(brief: WorkerBrief, tools: readonly ToolSpec[]): st
 }
 
 /** Guidance is universal text; schemas go by the API. */
-function toolGuide(tools: readonly ToolSpec[]): string {
+export function toolGuide(tools: readonly ToolSpec[]): string {
   return `# Your tools\n\n${tools
     .filter((tool) => tool.guidance.trim())
     .map((tool) => `## ${tool.name}\n${tool.guidance.trim()}`)

@@ -66,7 +66,9 @@ export class Terminals implements AsyncDisposable {
 
 /** So many processes that do nothing but compute, until it is disposed of. */
 export function load(processes: number): Disposable {
-  const busy = Array.from({ length: processes }, () => spawn(process.execPath, ["-e", "for(;;);"], { stdio: "ignore" }));
+  const busy = Array.from({ length: processes }, () =>
+    spawn(process.execPath, ["-e", "for(;;);"], { stdio: "ignore" }),
+  );
   return {
     [Symbol.dispose]() {
       for (const one of busy) one.kill("SIGKILL");

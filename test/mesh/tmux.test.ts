@@ -4,27 +4,31 @@ import { load, Terminals, withTmux } from "./terminals.ts";
 
 const never = new AbortController().signal;
 
-withTmux("100 of 100 arrive exactly once under load, with several lines and all kinds of letters", {
-  timeout: 120_000,
-}, async () => {
-  await using terminals = new Terminals();
-  using _ = load(2);
-  const words = (who: number, at: number) =>
-    [
-      `[tx] message ${who}-${at}.`,
-      `[tx] message ${who}-${at}.\n\nÜber «Σίσυφος», 漢字, 🎉👩‍💻 and e\u0301.\n    indented 'quotes' "$HOME" \`x\` #{pane} \\n\nlast line ${at}`,
-      `[tx] message ${who}-${at}: ${"a long line ".repeat(60)}`,
-    ][at % 3]?.trim() ?? "";
-  const heard = await Promise.all(
-    [1, 2, 3, 4].map(async (who) => {
-      const { session, taken } = await terminals.reader(`mesh-a${who}`);
-      for (let at = 1; at <= 25; at++) await session.say(words(who, at), `message ${who}-${at}`, never);
-      return taken();
-    }),
-  );
-  const said = [1, 2, 3, 4].map((who) => Array.from({ length: 25 }, (_, at) => words(who, at + 1)));
-  expect(heard).toEqual(said);
-});
+withTmux(
+  "100 of 100 arrive exactly once under load, with several lines and all kinds of letters",
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    await using terminals = new Terminals();
+    using _ = load(2);
+    const words = (who: number, at: number) =>
+      [
+        `[tx] message ${who}-${at}.`,
+        `[tx] message ${who}-${at}.\n\nÜber «Σίσυφος», 漢字, 🎉👩‍💻 and e\u0301.\n    indented 'quotes' "$HOME" \`x\` #{pane} \\n\nlast line ${at}`,
+        `[tx] message ${who}-${at}: ${"a long line ".repeat(60)}`,
+      ][at % 3]?.trim() ?? "";
+    const heard = await Promise.all(
+      [1, 2, 3, 4].map(async (who) => {
+        const { session, taken } = await terminals.reader(`mesh-a${who}`);
+        for (let at = 1; at <= 25; at++) await session.say(words(who, at), `message ${who}-${at}`, never);
+        return taken();
+      }),
+    );
+    const said = [1, 2, 3, 4].map((who) => Array.from({ length: 25 }, (_, at) => words(who, at + 1)));
+    expect(heard).toEqual(said);
+  },
+);
 
 withTmux("what is swallowed is said again, and still arrives once", { timeout: 60_000 }, async () => {
   await using terminals = new Terminals();
@@ -40,30 +44,56 @@ withTmux("nothing in a text is a key", { timeout: 30_000 }, async () => {
   expect(taken()).toEqual(["a[201~\nbc[200~    d"]);
 });
 
-withTmux("a person who sits before it and looks back in its history does not keep words from coming", {
-  timeout: 30_000,
-}, async () => {
-  await using terminals = new Terminals();
-  const { session, taken } = await terminals.reader("mesh-a");
-  await terminals.until("mesh-a", "ready");
-  const tmux = (...words: string[]) => execFileSync("tmux", ["-S", terminals.server.socket, ...words]);
-  tmux("copy-mode", "-t", "=mesh-a:");
-  await session.say("while you look", "while", never);
-  expect(taken()).toEqual(["while you look"]);
-});
+withTmux(
+  "a person who sits before it and looks back in its history does not keep words from coming",
+  {
+    timeout: 30_000,
+  },
+  async () => {
+    await using terminals = new Terminals();
+    const { session, taken } = await terminals.reader("mesh-a");
+    await terminals.until("mesh-a", "ready");
+    const tmux = (...words: string[]) => execFileSync("tmux", ["-S", terminals.server.socket, ...words]);
+    tmux("copy-mode", "-t", "=mesh-a:");
+    await session.say("while you look", "while", never);
+    expect(taken()).toEqual(["while you look"]);
+  },
+);
 
-withTmux("a program that ends is noticed within 5 s, and so is a terminal that is closed", { timeout: 30_000 }, async () => {
-  await using terminals = new Terminals();
-  const [ended, closed] = [await terminals.reader("mesh-ended"), await terminals.reader("mesh-closed")];
-  await Promise.all([terminals.until("mesh-ended", "ready"), terminals.until("mesh-closed", "ready")]);
-  const begun = performance.now();
-  const dead = terminals.until("mesh-ended", "dead").then(() => performance.now() - begun);
-  const gone = terminals.until("mesh-closed", "gone").then(() => performance.now() - begun);
-  await terminals.server.kill("mesh-closed");
-  execFileSync("tmux", ["-S", terminals.server.socket, "send-keys", "-t", "=mesh-ended:", "C-c"]);
-  setTimeout(()=>console.log(JSON.stringify(terminals.states), execFileSync("tmux", ["-S", terminals.server.socket, "list-panes","-a","-F","#{session_name} #{pane_dead} #{pane_dead_status}"],{encoding:"utf8"})),4000);
-  const within = (await Promise.all([dead, gone])).map((ms) => ms < 5000);
-  expect(within).toEqual([true, true]);
-  await expect(ended.session.say("x", "x", never)).rejects.toThrow("mesh-ended has ended.");
-  await expect(closed.session.say("x", "x", never)).rejects.toThrow("mesh-closed has ended.");
-});
+withTmux(
+  "a program that ends is noticed within 5 s, and so is a terminal that is closed",
+  { timeout: 30_000 },
+  async () => {
+    await using terminals = new Terminals();
+    const [ended, closed] = [await terminals.reader("mesh-ended"), await terminals.reader("mesh-closed")];
+    await Promise.all([terminals.until("mesh-ended", "ready"), terminals.until("mesh-closed", "ready")]);
+    const begun = performance.now();
+    const dead = terminals.until("mesh-ended", "dead").then(() => performance.now() - begun);
+    const gone = terminals.until("mesh-closed", "gone").then(() => performance.now() - begun);
+    await terminals.server.kill("mesh-closed");
+    execFileSync("tmux", ["-S", terminals.server.socket, "send-keys", "-t", "=mesh-ended:", "C-c"]);
+    setTimeout(
+      () =>
+        console.log(
+          JSON.stringify(terminals.states),
+          execFileSync(
+            "tmux",
+            [
+              "-S",
+              terminals.server.socket,
+              "list-panes",
+              "-a",
+              "-F",
+              "#{session_name} #{pane_dead} #{pane_dead_status}",
+            ],
+            { encoding: "utf8" },
+          ),
+        ),
+      4000,
+    );
+    const within = (await Promise.all([dead, gone])).map((ms) => ms < 5000);
+    expect(within).toEqual([true, true]);
+    await expect(ended.session.say("x", "x", never)).rejects.toThrow("mesh-ended has ended.");
+    await expect(closed.session.say("x", "x", never)).rejects.toThrow("mesh-closed has ended.");
+  },
+);

@@ -168,6 +168,7 @@ class Simulation {
         random: this.#random.random,
         tools: (scope) => fileTools(scope),
         foreignTools: async () => () => [],
+        sandbox: () => Promise.reject(new Error("Nobody runs a command here.")),
         check: (command, _, signal) => world.answer(signal, () => (command === "true" ? null : "exit 1")),
         callbacks: {},
         outside: scriptedPrograms(),

@@ -1,0 +1,178 @@
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { asMarkdown, asToml, SLASH_COMMANDS } from "./slash-commands.ts";
+import type { TerminalKindName } from "./terminal-kind.ts";
+
+/** What a terminal program is begun with. */
+export interface TerminalJob {
+  kind: TerminalKindName;
+  /** The program's own home: its settings, its sessions, its commands. Nobody else's, and kept. */
+  home: string;
+  /** Where it works: the user's project. */
+  cwd: string;
+  /** Who it is and how it works here. */
+  prompt: string;
+  /** The model it is asked to use, where it can choose. */
+  model: string | null;
+  /** Whether it may do what it wants to without a person's leave. */
+  permissions: "ask" | "allow";
+  /** The program, as a person starts it, and what it is given of the environment. */
+  command: readonly string[];
+  env: Readonly<Record<string, string>>;
+  /** How `tx` is called in there. */
+  tx: readonly string[];
+}
+
+export interface Prepared {
+  argv: [string, ...string[]];
+  env: Record<string, string>;
+  /** Where its hooks write. */
+  hooks: string | null;
+}
+
+/**
+ * Makes a program's home ready: the prompt goes to where the program reads its standing instructions, so that what is
+ * typed later is known to come from us; its first-run questions are answered; the slash commands are there. Nothing is
+ * written to the user's project.
+ */
+export async function prepareHome(job: TerminalJob): Promise<Prepared> {
+  const { home, kind, command } = job;
+  const put = (path: string, text: string) => putFile(join(home, path), text);
+  const [program = "sh", ...words] = command;
+  await put(PROMPT, job.prompt);
+  await put(join("bin", "tx"), `#!/bin/sh\nexec ${job.tx.map(quoted).join(" ")} "$@"\n`);
+  await chmod(join(home, "bin", "tx"), 0o700);
+  await mkdir(join(home, "tmp"), { recursive: true });
+  const env = {
+    ...job.env,
+    HOME: home,
+    TMPDIR: join(home, "tmp"),
+    PATH: `${join(home, "bin")}:${job.env.PATH ?? "/usr/local/bin:/usr/bin:/bin"}`,
+    TERM: "xterm-256color",
+    COLORTERM: "truecolor",
+    LANG: job.env.LANG ?? "C.UTF-8",
+    TX_PROMPT: join(home, PROMPT),
+  };
+  const more = await WAYS[kind](job, put, env);
+  return { argv: [program, ...words, ...(more.args ?? [])], env: { ...env, ...more.env }, hooks: more.hooks ?? null };
+}
+
+const PROMPT = ".tx/prompt.md";
+const HOOKS = ".tx/hooks.ndjson";
+
+/** Where the hooks of a program in this home write, if it has such. */
+export function hooksOf(kind: TerminalKindName, home: string): string | null {
+  return kind === "claude" ? join(home, HOOKS) : null;
+}
+
+type Put = (path: string, text: string) => Promise<void>;
+type Way = (
+  job: TerminalJob,
+  put: Put,
+  env: Readonly<Record<string, string>>,
+) => Promise<{ args?: string[]; env?: Record<string, string>; hooks?: string }>;
+
+const WAYS: Readonly<Record<TerminalKindName, Way>> = {
+  plain: async () => ({}),
+
+  async claude(job, put) {
+    const { home, cwd, env, model, permissions } = job;
+    const hooks = join(home, HOOKS);
+    await put(HOOKS, "");
+    await put(".claude.json", JSON.stringify(await claudeRecord(home, cwd, env), null, 2));
+    const command = `{ cat; echo; } >> ${quoted(hooks)}`;
+    const entry = [{ hooks: [{ type: "command", command }] }];
+    const allow = permissions === "allow" ? EVERYTHING : ["Bash(tx:*)", "Bash(tx)"];
+    const settings = {
+      permissions: { allow },
+      hooks: Object.fromEntries(CLAUDE_HOOKS.map((event) => [event, entry])),
+    };
+    await put(".claude/settings.json", JSON.stringify(settings, null, 2));
+    for (const one of SLASH_COMMANDS)
+      await put(`.claude/commands/${one.name}.md`, asMarkdown(one, { "allowed-tools": "Bash(tx:*)" }));
+    return {
+      args: ["--append-system-prompt-file", join(home, PROMPT), ...(model === null ? [] : ["--model", model])],
+      env: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1" },
+      hooks,
+    };
+  },
+
+  async codex({ home, cwd, prompt, model }, put) {
+    await put(".codex/AGENTS.md", prompt);
+    for (const one of SLASH_COMMANDS) await put(`.codex/prompts/${one.name}.md`, asMarkdown(one));
+    if ((await textOf(join(home, ".codex", "config.toml"))) === undefined) {
+      const trust = `[projects.${JSON.stringify(cwd)}]\ntrust_level = "trusted"\n`;
+      await put(".codex/config.toml", `check_for_update_on_startup = false\n\n${trust}`);
+    }
+    return { args: model === null ? [] : ["--model", model], env: { CODEX_HOME: join(home, ".codex") } };
+  },
+
+  async gemini({ home, prompt, model, env }, put) {
+    await put(".gemini/GEMINI.md", prompt);
+    for (const one of SLASH_COMMANDS) await put(`.gemini/commands/${one.name}.toml`, asToml(one));
+    if ((await textOf(join(home, ".gemini", "settings.json"))) === undefined) {
+      const auth = env.GEMINI_API_KEY ? { auth: { selectedType: "gemini-api-key" } } : {};
+      const settings = {
+        security: { ...auth, folderTrust: { enabled: false } },
+        general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+        ui: { theme: "Default" },
+      };
+      await put(".gemini/settings.json", JSON.stringify(settings, null, 2));
+    }
+    return { args: model === null ? [] : ["-m", model], env: { GEMINI_CLI_NO_RELAUNCH: "true" } };
+  },
+
+  async opencode({ prompt, model }, put) {
+    await put(".config/opencode/AGENTS.md", prompt);
+    for (const one of SLASH_COMMANDS) await put(`.config/opencode/command/${one.name}.md`, asMarkdown(one));
+    return { args: model === null ? [] : ["--model", model], env: { OPENCODE_DISABLE_AUTOUPDATE: "1" } };
+  },
+};
+
+const CLAUDE_HOOKS = [
+  ...["SessionStart", "UserPromptSubmit", "PermissionRequest", "Notification", "Stop", "StopFailure", "SessionEnd"],
+];
+const EVERYTHING = ["Bash", "Edit", "Write", "Read", "WebFetch", "WebSearch", "NotebookEdit"];
+
+/**
+ * What Claude Code asks at its first start is answered: it is in the folder that the user started the mesh for, with the
+ * key that the user gave it.
+ */
+async function claudeRecord(home: string, cwd: string, env: Readonly<Record<string, string>>): Promise<object> {
+  const before = parsed(await textOf(join(home, ".claude.json")));
+  const key = env.ANTHROPIC_API_KEY;
+  const projects = isRecord(before.projects) ? before.projects : {};
+  const own = isRecord(projects[cwd]) ? projects[cwd] : {};
+  return {
+    ...before,
+    hasCompletedOnboarding: true,
+    ...(key && { customApiKeyResponses: { approved: [key.slice(-20)], rejected: [] } }),
+    projects: { ...projects, [cwd]: { ...own, hasTrustDialogAccepted: true } },
+  };
+}
+
+async function putFile(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await writeFile(path, text, { mode: 0o600 });
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch(() => undefined);
+}
+
+function parsed(text: string | undefined): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text ?? "{}");
+    return isRecord(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,179 @@
+import { createHash } from "node:crypto";
+import type { Layout } from "../mesh/layout.ts";
+import { derivedName, type Letter } from "../mesh/letter.ts";
+import { format } from "../mesh/message-file.ts";
+import { putFile, queueOf } from "../mesh/outgoing.ts";
+import { type Question, questionOf, type Situation } from "../projections/index.ts";
+import { type Fact, HUMAN, type MeshFact, type NewFact, type RunId, workerIdSchema } from "../protocol/index.ts";
+import type { MeshRecordPorts } from "./mesh-project.ts";
+
+/** A record of meshes has one run that never began: in it are its people. */
+export const MESH_RUN: RunId = "run-1";
+
+/**
+ * What happens in the meshes of a project, in the log of the agent that is their record.
+ *
+ * K1. Facts keep their order; those that come while the disk is busy go together in the next append.
+ * K2. A question to the human is asked once, by the name of its message, and its answer comes to the asker once.
+ */
+export class MeshRecord {
+  readonly #ports: MeshRecordPorts;
+  readonly #layout: Layout;
+  #waiting: NewFact[] = [];
+  #writing: Promise<void> | undefined;
+  readonly #unhear: () => void;
+
+  constructor(layout: Layout, ports: MeshRecordPorts) {
+    this.#layout = layout;
+    this.#ports = ports;
+    this.#unhear = ports.log.subscribe((fact) => this.#hear(fact));
+  }
+
+  record(fact: MeshFact | NewFact): void {
+    this.#waiting.push(fact as NewFact);
+    this.#writing ??= this.#write();
+  }
+
+  /** Everybody of a mesh is known by name, as a worker of this kind. */
+  introduce(mesh: string, agents: ReadonlyMap<string, string>): void {
+    const { roster } = this.#ports.soon();
+    for (const [agent, model] of agents) {
+      const worker_id = workerIdOf(mesh, agent);
+      const isKnown = Object.hasOwn(roster, worker_id) || this.#introduced.has(worker_id);
+      this.#introduced.add(worker_id);
+      if (isKnown) continue;
+      const data = { run_id: MESH_RUN, worker_id, name: `${mesh}/${agent}`, kind: "mesh" as const, model };
+      this.record({ type: "worker.spawned", data });
+    }
+  }
+
+  readonly #introduced = new Set<string>();
+
+  /** A question waits in the human's inbox; anything else is a message to them. */
+  toHuman(mesh: string, agent: string, { name, header, body }: Letter): void {
+    const worker_id = workerIdOf(mesh, agent);
+    const { questions, letters } = this.#ports.soon();
+    if (header.type === "ask") {
+      const before = questionOf(questions, worker_id, name) ?? settledQuestion(questions, worker_id, name);
+      if (before || this.#asked.has(`${worker_id} ${name}`)) return;
+      this.#asked.add(`${worker_id} ${name}`);
+      const asked = {
+        question_id: `question-${this.#nextQuestion()}`,
+        worker_id,
+        node_id: null,
+        call_id: name,
+        text: body.trim(),
+      };
+      this.record({ type: "human.question", data: asked });
+      return;
+    }
+    const message_id = `${worker_id}:${name}`;
+    if (letters.queued[message_id] || letters.settled.some(({ id }) => id === message_id)) return;
+    const file = `${mesh}/agents/${agent}/msgs/complete/${name}`;
+    const data = { message_id, from: worker_id, to: HUMAN, text: body.trim(), file, hops: 1 };
+    this.record({ type: "message.sent", data });
+  }
+
+  readonly #asked = new Set<string>();
+
+  /** Leave to do something, asked of a person: it waits in the inbox. */
+  async mayIt(worker_id: string, tool: string, gist: string): Promise<boolean> {
+    const number = this.#nextQuestion();
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.#leave.set(`question-${number}`, resolve);
+    const text = `May I use ${tool}? ${gist}`;
+    const asked = { worker_id, node_id: null, call_id: `${LEAVE}${number}`, text, choices: ["allow", "deny"] };
+    this.record({ type: "human.question", data: { question_id: `question-${number}`, ...asked } });
+    return /^(allow|yes|1)\b/i.test((await promise).trim());
+  }
+
+  readonly #leave = new Map<string, (answer: string) => void>();
+
+  #nextQuestion(): number {
+    const { asked } = this.#ports.soon().questions;
+    return asked + this.#waiting.filter(({ type }) => type === "human.question").length + 1;
+  }
+
+  /** After a start: what was answered and has not come to whoever asked. */
+  giveAnswers(): void {
+    for (const question of Object.values(this.#ports.now().questions.answered)) this.#give(question);
+  }
+
+  async close(): Promise<void> {
+    this.#unhear();
+    await this.#writing;
+  }
+
+  #hear(fact: Fact): void {
+    if (fact.type !== "human.response") return;
+    // The fold hears it first or after us; either way it has the question by the next round.
+    setImmediate(() => {
+      const question = this.#ports.now().questions.answered[fact.data.question_id];
+      if (question) this.#give(question);
+    });
+  }
+
+  /** By a name that follows from the question's, so it comes once; then the question is settled. */
+  #give({ id, worker_id, call_id, text, answer }: Question): void {
+    if (call_id.startsWith(LEAVE)) {
+      this.#leave.get(id)?.(answer?.text ?? "");
+      this.#leave.delete(id);
+      this.#settle(worker_id, call_id);
+      return;
+    }
+    const [mesh = "", agent = ""] = this.#ports.now().roster[worker_id]?.spawned.name.split("/") ?? [];
+    if (!answer || agent === "") return;
+    const place = { mesh, agent };
+    const name = derivedName(call_id, "answer");
+    if (queueOf(this.#layout, place, name) === undefined) {
+      const body = `${answer.text.trim()}\n\n(You had asked: ${text.split("\n", 1)[0]})\n`;
+      const header = {
+        from: HUMAN,
+        to: `${mesh}/${agent}`,
+        type: "ask-response" as const,
+        status: "complete" as const,
+        timestamp: new Date(this.#ports.clock.now()).toISOString(),
+        "in-reply-to": call_id.replace(/\.md$/, ""),
+      };
+      putFile(this.#layout, place, "inbox", name, format(header, body));
+    }
+    this.#settle(worker_id, call_id);
+  }
+
+  /** Whoever asked has it. */
+  #settle(worker_id: string, call_id: string): void {
+    const result = { worker_id, node_id: null, call_id, tool: "tx ask", ok: true, ms: 0, gist: "answered" };
+    this.record({ type: "tool.result", data: result });
+  }
+
+  async #write(): Promise<void> {
+    // What is recorded in this breath goes together.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const facts = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#ports.log.append({ facts }).durable;
+      } catch {
+        // The log says so to everybody; what happened is said when there is room again.
+        this.#waiting = [...facts, ...this.#waiting].slice(-MOST_WAITING);
+        break;
+      }
+    }
+    this.#writing = undefined;
+  }
+}
+
+const MOST_WAITING = 10_000;
+const LEAVE = "leave-";
+
+function settledQuestion(questions: Situation["questions"], worker_id: string, call_id: string): Question | undefined {
+  return questions.settled.find((each) => each.worker_id === worker_id && each.call_id === call_id);
+}
+
+/** `{mesh}-{agent}`, or what is short enough and plain. */
+export function workerIdOf(mesh: string, agent: string): string {
+  const id = `${mesh}-${agent}`;
+  if (workerIdSchema.safeParse(id).success) return id;
+  return `m-${agent.slice(0, 20)}-${createHash("sha256").update(`${mesh}/${agent}`).digest("hex").slice(0, 12)}`;
+}

@@ -1,0 +1,36 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Layout } from "../mesh/layout.ts";
+import { AccessTable } from "../store/access.ts";
+import { FileScope } from "../store/file-scope.ts";
+import type { Scope } from "../store/scope.ts";
+
+/** What a mesh agent in the sandbox may touch: it writes what the mesh shares and its own workspace, and reads the project. */
+export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent: string }): Scope {
+  const root = layout.mesh(mesh);
+  const output = layout.output(mesh);
+  const shared = layout.shared(mesh);
+  const workspace = join(layout.agent(mesh, agent), "workspace");
+  for (const dir of [output, workspace]) mkdirSync(dir, { recursive: true });
+  const own = `agents/${agent}`;
+  return new FileScope({
+    agentDir: root,
+    project: layout.project,
+    top: [],
+    aliases: new Map([
+      ["output", ["shared", "output"]],
+      ["workspace", ["agents", agent, "workspace"]],
+    ]),
+    cwd: output,
+    table: new AccessTable([
+      { at: "shared/**", access: "write", why: "" },
+      { at: `${own}/workspace/**`, access: "write", why: "" },
+      { at: `${own}/**`, access: "read", why: "Messages are sent with tx_send, tx_ask and tx_done." },
+      { at: "**", access: "none", why: "It is another agent's." },
+    ]),
+    mayWrite: () => "You may write to output/… (shared with all), shared/… and workspace/… (your own).",
+    describe: () =>
+      "# Your files\n\n- You write: output/… (what the mesh makes, shared with all), shared/…, workspace/… (your own).\n- You read: all of that, your messages in agents/…, and the user's project as project/….",
+    binds: () => ({ write: [shared, workspace], read: [layout.project], hide: [], cwd: output }),
+  });
+}

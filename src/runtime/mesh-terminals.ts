@@ -1,0 +1,117 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { DeclaredAgent, DeclaredMesh } from "../mesh/config.ts";
+import type { Layout } from "../mesh/layout.ts";
+import { fileNameOf } from "../mesh/message-file.ts";
+import { buildPrompt, promptText } from "../mesh/prompt.ts";
+import { wordsFor } from "../mesh/telling.ts";
+import { hooksOf, prepareHome } from "../mesh/terminal-home.ts";
+import type { TerminalKindName } from "../mesh/terminal-kind.ts";
+import { TmuxMember } from "../mesh/tmux-member.ts";
+import type { TmuxServer } from "../mesh/tmux-server.ts";
+import type { SessionState } from "../mesh/tmux-session.ts";
+import type { ProgramProfile } from "../protocol/index.ts";
+import type { OutsidePlace } from "../workers/outside/place.ts";
+import type { Environment } from "./settings.ts";
+
+export interface TerminalPorts {
+  layout: Layout;
+  server: TmuxServer;
+  outside: Pick<OutsidePlace, "makeHome">;
+  env: Environment;
+  /** Where the home of the agents is, for `tx` in there. */
+  home: string;
+  /** How `tx` is called in there. */
+  tx: readonly string[];
+  now(): number;
+  isLeaving(): boolean;
+}
+
+export interface TerminalOrder {
+  mesh: DeclaredMesh;
+  agent: DeclaredAgent;
+  profile: ProgramProfile;
+  model: string | null;
+  /** The program's own home. */
+  programHome: string;
+  record(state: SessionState, detail?: string): void;
+}
+
+/** A mesh agent as a program in a terminal. */
+export function terminalMember(ports: TerminalPorts, order: TerminalOrder): TmuxMember {
+  const { layout, server, isLeaving } = ports;
+  const { mesh, agent, profile, programHome: home, record } = order;
+  const place = { mesh: mesh.config.mesh, agent: agent.name };
+  const kind: TerminalKindName = profile.quirks ?? "plain";
+  return new TmuxMember({
+    server,
+    session: sessionOf(place.mesh, place.agent),
+    kind,
+    cwd: layout.project,
+    dir: home,
+    hooks: hooksOf(kind, home),
+    async prepare() {
+      await ports.outside.makeHome(profile, home);
+      const prompt = promptText(await buildPrompt(layout, mesh, agent));
+      await keepPrompt(layout, place, prompt, ports.now());
+      return prepareHome({
+        kind,
+        home,
+        cwd: layout.project,
+        prompt,
+        model: order.model,
+        permissions: profile.permissions === "allow" ? "allow" : "ask",
+        command: profile.terminal ?? TERMINALS[kind] ?? profile.command,
+        env: environmentOf(ports, profile, place),
+        tx: ports.tx,
+      });
+    },
+    words: (letter) => wordsFor(layout, place, letter),
+    record,
+    isLeaving,
+  });
+}
+
+/** `{mesh}-{agent}` (seed 004). */
+export function sessionOf(mesh: string, agent: string): string {
+  return `${mesh}-${agent}`;
+}
+
+/** As people start those that speak another language to programs. */
+const TERMINALS: Partial<Record<TerminalKindName, readonly string[]>> = {
+  codex: ["codex"],
+  gemini: ["gemini"],
+  opencode: ["opencode"],
+};
+
+/** Of ours what everybody may know, what the profile names, and where it is. */
+const PLAIN = ["PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "SEARXNG_URL"];
+
+function environmentOf(
+  { env, home, layout }: TerminalPorts,
+  profile: ProgramProfile,
+  { mesh, agent }: { mesh: string; agent: string },
+): Record<string, string> {
+  const named = [...PLAIN, ...(profile.env ?? [])].flatMap((name) => (env[name] ? [[name, env[name]]] : []));
+  return {
+    ...Object.fromEntries(named),
+    ...profile.set,
+    TX_MESH: mesh,
+    TX_AGENT: agent,
+    TX_PROJECT: layout.project,
+    AGIRAPH_HOME: home,
+  };
+}
+
+/** `prompts/{timestamp}-prompt.md`: what it was begun with. */
+export async function keepPrompt(
+  layout: Layout,
+  { mesh, agent }: { mesh: string; agent: string },
+  prompt: string,
+  now: number,
+): Promise<void> {
+  const dir = join(layout.agent(mesh, agent), "prompts");
+  await mkdir(dir, { recursive: true });
+  const stamp = fileNameOf(new Date(now), 1, "prompt").slice(0, "YYMMDDHHMM".length);
+  await writeFile(join(dir, `${stamp}-prompt.md`), prompt);
+}

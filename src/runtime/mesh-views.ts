@@ -1,0 +1,89 @@
+import { lstatSync } from "node:fs";
+import { type Place, QUEUES, type QueueName } from "../mesh/layout.ts";
+import { type Letter, readLetter } from "../mesh/letter.ts";
+import { format, titleOf } from "../mesh/message-file.ts";
+import { Queues } from "../mesh/queue.ts";
+import { readState } from "../mesh/state.ts";
+import { leaves } from "../mesh/topology.ts";
+import type { HostedMeshes } from "./mesh-project.ts";
+
+/** What there is to be seen of meshes: read from the files when somebody looks. */
+export function meshView(hosted: HostedMeshes, name: string) {
+  const mesh = hosted.meshes.meshes.get(name);
+  if (!mesh) return undefined;
+  const { config, lifetime, topology, plan, agents } = mesh.declared;
+  const state = readState(hosted.layout, name);
+  return {
+    mesh: name,
+    description: config.description ?? null,
+    lifetime,
+    topology,
+    workflow: leaves(plan).map(({ agent }) => agent),
+    status: state?.status ?? ("idle" as const),
+    current_agent: state?.current_agent ?? null,
+    tasks_completed: state?.tasks_completed ?? 0,
+    ...standing(mesh.queues),
+    agents: [...agents.values()].map((agent) => ({
+      name: agent.name,
+      description: agent.config.description ?? null,
+      ...hosted.stateOf(name, agent.name),
+      ...standing(mesh.agents.get(agent.name)),
+      attach: hosted.attachWords(name, agent.name),
+    })),
+  };
+}
+
+function standing(queues: Queues | undefined): { queues: Record<QueueName, number>; active: string | null } {
+  const counts = QUEUES.map((queue) => [queue, queues?.count(queue) ?? 0] as const);
+  return { queues: Object.fromEntries(counts) as Record<QueueName, number>, active: queues?.first("active") ?? null };
+}
+
+export function queuesView(hosted: HostedMeshes, mesh: string, limit: number) {
+  const declared = hosted.meshes.meshes.get(mesh)?.declared;
+  if (!declared) return undefined;
+  const places = [null, ...declared.agents.keys()].map((agent) => {
+    const queues = new Queues(hosted.layout, { mesh, agent });
+    queues.look();
+    const views = QUEUES.map((queue) => {
+      const names = queues.list(queue);
+      const isOver = queue === "complete" || queue === "archive" || queue === "quarantine";
+      const shown = isOver ? names.slice(-limit) : names.slice(0, limit);
+      return [
+        queue,
+        { count: names.length, messages: shown.flatMap((name) => messageView(queues, queue, name) ?? []) },
+      ];
+    });
+    return { agent, queues: Object.fromEntries(views) as Record<QueueName, QueueView> };
+  });
+  return { mesh, places };
+}
+
+interface QueueView {
+  count: number;
+  messages: MessageView[];
+}
+
+type MessageView = NonNullable<ReturnType<typeof messageView>>;
+
+function messageView(queues: Queues, queue: QueueName, name: string) {
+  const letter = readLetter(queues, queue, name);
+  const stat = lstatSync(queues.path(queue, name), { throwIfNoEntry: false });
+  return letter && stat ? viewOf(name, letter, stat.ctimeMs / 1000) : undefined;
+}
+
+function viewOf(name: string, letter: Letter | { reason: string }, at: number) {
+  if ("reason" in letter)
+    return { name, from: null, to: null, type: null, status: null, title: name, at, problem: letter.reason };
+  const { from, to, type, status } = letter.header;
+  return { name, from, to, type, status, title: titleOf(letter.body), at, problem: null };
+}
+
+/** One message, whole. Undefined when it is not there (any more). */
+export function letterView(hosted: HostedMeshes, place: Place, queue: QueueName, name: string) {
+  const queues = new Queues(hosted.layout, place);
+  const view = messageView(queues, queue, name);
+  if (!view) return undefined;
+  const letter = readLetter(queues, queue, name);
+  const text = letter && "body" in letter ? format(letter.header, letter.body) : "";
+  return { ...view, ...place, queue, text };
+}

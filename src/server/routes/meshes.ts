@@ -1,0 +1,211 @@
+import { realpathSync, statSync } from "node:fs";
+import { isAbsolute } from "node:path";
+import { z } from "zod";
+import { isMessageName } from "../../mesh/queue.ts";
+import type { AgentSummaryData } from "../../projections/index.ts";
+import {
+  afterIdQuery,
+  type MeshProjectView,
+  meshLetterQuery,
+  meshLetterSchema,
+  meshProjectSchema,
+  meshProjectsPageSchema,
+  meshQueueSchema,
+  meshQueuesQuery,
+  meshQueuesSchema,
+  meshViewSchema,
+  sendMeshMessageSchema,
+  sentMeshMessageSchema,
+  startMeshesSchema,
+} from "../../protocol/api.ts";
+import { HUMAN } from "../../protocol/index.ts";
+import type { Agent } from "../../runtime/agent.ts";
+import type { HostedMeshes } from "../../runtime/mesh-project.ts";
+import { letterView, meshView, queuesView } from "../../runtime/mesh-views.ts";
+import { type Api, answers, ofAgent, pageOf, type RouteDeps, refusals } from "../api-app.ts";
+import { notFound, Refused } from "../refusal.ts";
+
+const ofMesh = ofAgent.extend({ mesh: z.string().max(200) });
+const ofMeshAgent = ofMesh.extend({ agent: z.string().max(200) });
+
+/** Meshes: declared teams of a project, whose messages are files. */
+export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
+  const tags = ["meshes"];
+  const record = async (id: string): Promise<Agent> => {
+    const agent = await agents.agent(id);
+    if (agent.now.agent.created.meshes) return agent;
+    throw notFound(`${agent.now.agent.created.name} is no record of meshes.`);
+  };
+  const hosted = async (id: string): Promise<HostedMeshes> => {
+    const agent = await record(id);
+    if (agent.meshes) return agent.meshes;
+    throw new Refused(
+      409,
+      "not_started",
+      `${agent.now.agent.created.name} is stopped. Start it: tx start, in its folder.`,
+    );
+  };
+
+  app.get(
+    "/meshes",
+    {
+      schema: {
+        summary: "Projects whose meshes are, or were, at work",
+        tags,
+        querystring: afterIdQuery,
+        response: answers(meshProjectsPageSchema),
+      },
+    },
+    async ({ query }) => {
+      const all = (await runtime.summaries()).flatMap((summary) => listed(summary) ?? []);
+      const { items, next_after } = pageOf(all, query, ({ id }) => id);
+      return { projects: items, next_after };
+    },
+  );
+
+  app.post(
+    "/meshes",
+    {
+      schema: {
+        summary: "Start the meshes of a project",
+        tags,
+        body: startMeshesSchema,
+        response: { 200: meshProjectSchema, 201: meshProjectSchema, ...refusals },
+      },
+    },
+    async ({ body }, reply) => {
+      const agent = await runtime.meshRecord(folderOf(body.project));
+      if (agent.meshes) return reply.code(200).send(viewOf(agent));
+      await agent.start(agent.now.agent.status === "idle" ? "created" : "resumed");
+      return reply.code(201).header("location", `/meshes/${agent.log.id}`).send(viewOf(agent));
+    },
+  );
+
+  app.get(
+    "/meshes/:id",
+    { schema: { summary: "The meshes of a project", tags, params: ofAgent, response: answers(meshProjectSchema) } },
+    async ({ params }) => viewOf(await record(params.id)),
+  );
+
+  app.post(
+    "/meshes/:id/stop",
+    {
+      schema: {
+        summary: "Stop them; messages and terminals stay as they are",
+        tags,
+        params: ofAgent,
+        response: answers(meshProjectSchema),
+      },
+    },
+    async ({ params }) => {
+      const agent = await record(params.id);
+      await agent.stop(HUMAN);
+      return viewOf(agent);
+    },
+  );
+
+  app.get(
+    "/meshes/:id/:mesh/queues",
+    {
+      schema: {
+        summary: "What is in the queues of a mesh and its agents",
+        tags,
+        params: ofMesh,
+        querystring: meshQueuesQuery,
+        response: answers(meshQueuesSchema),
+      },
+    },
+    async ({ params, query }) => {
+      const view = queuesView(await hosted(params.id), params.mesh, query.limit);
+      if (!view) throw noMesh(params.mesh);
+      return view;
+    },
+  );
+
+  app.get(
+    "/meshes/:id/:mesh/messages/:queue/:name",
+    {
+      schema: {
+        summary: "One message",
+        tags,
+        params: ofMesh.extend({ queue: meshQueueSchema, name: z.string().max(255) }),
+        querystring: meshLetterQuery,
+        response: answers(meshLetterSchema),
+      },
+    },
+    async ({ params: { id, mesh, queue, name }, query: { agent = null } }) => {
+      const meshes = await hosted(id);
+      const declared = meshes.meshes.meshes.get(mesh)?.declared;
+      if (!declared) throw noMesh(mesh);
+      const isPlace = agent === null || declared.agents.has(agent);
+      const isName = isMessageName(name) && !name.includes("/") && !name.includes("\0");
+      const view = isPlace && isName ? letterView(meshes, { mesh, agent }, queue, name) : undefined;
+      if (!view) throw notFound(`There is no ${name.slice(0, 80)} in ${queue} of ${agent ?? mesh} now.`);
+      return view;
+    },
+  );
+
+  app.post(
+    "/meshes/:id/:mesh/messages",
+    {
+      schema: {
+        summary: "Write a message to a mesh, or to one of its agents",
+        tags,
+        params: ofMesh,
+        body: sendMeshMessageSchema,
+        response: { 201: sentMeshMessageSchema, ...refusals },
+      },
+    },
+    async ({ params, body }, reply) => {
+      const agent = body.to ?? null;
+      const { type, text, answers: answered } = body;
+      const message = { to: agent, type, text, ...(answered !== undefined && { answers: answered }) };
+      const name = (await hosted(params.id)).send(params.mesh, message);
+      return reply.code(201).send({ mesh: params.mesh, agent, name });
+    },
+  );
+
+  const steer = (deed: "spawn" | "kill", summary: string) => {
+    app.post(
+      `/meshes/:id/:mesh/agents/:agent/${deed}`,
+      { schema: { summary, tags, params: ofMeshAgent, response: answers(meshViewSchema) } },
+      async ({ params: { id, mesh, agent } }) => {
+        const meshes = await hosted(id);
+        await meshes[deed](mesh, agent);
+        const view = meshView(meshes, mesh);
+        if (!view) throw noMesh(mesh);
+        return view;
+      },
+    );
+  };
+  steer("spawn", "Begin an agent's session, or have one that died begin again");
+  steer("kill", "End an agent's session; its messages stay");
+}
+
+function viewOf(agent: Agent): MeshProjectView {
+  const { id, created, status } = agent.now.agent;
+  const { meshes: hosted } = agent;
+  const names = hosted ? [...hosted.meshes.meshes.keys()] : [];
+  return {
+    id,
+    name: created.name,
+    project: created.project ?? "",
+    status,
+    meshes: hosted ? names.flatMap((name) => meshView(hosted, name) ?? []) : [],
+    problems: [...(hosted?.meshes.problems ?? [])].map(([file, problem]) => ({ file, problem })),
+  };
+}
+
+function listed({ id, name, meshes_of: project, status, archived }: AgentSummaryData) {
+  return project === null || archived ? undefined : { id, name, project, status };
+}
+
+function folderOf(project: string): string {
+  const isFolder = isAbsolute(project) && statSync(project, { throwIfNoEntry: false })?.isDirectory();
+  if (!isFolder) throw new Refused(400, "bad_request", `project: ${project} is no folder, as an absolute path.`);
+  return realpathSync(project);
+}
+
+function noMesh(mesh: string): Refused {
+  return notFound(`There is no mesh "${mesh.slice(0, 80)}" here.`);
+}

@@ -1,0 +1,167 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { call, say, script } from "../../src/testing/index.ts";
+import { MeshHouse } from "./house.ts";
+
+const model = (name: string) => ({ options: { model: `scripted/${name}`, runs: "harnessed" as const } });
+
+test("a sequence of models in our loop: files, handoff, a gate that sends back once, and the record of it", async () => {
+  const writer = script(
+    call("write_file", { path: "output/essay.md", content: "A draft.\n" }),
+    call("tx_done", { summary: "A draft is in output/essay.md." }).after("Write an essay"),
+  );
+  const critic = script(
+    call("tx_done", { summary: "It is fine." }).after("A draft is in output/essay.md."),
+    call("write_file", { path: "output/essay.md", content: "A draft, approved.\n" }).after("did not pass"),
+    call("tx_done", { summary: "Now it is approved." }),
+  );
+  await using house = await (
+    await new MeshHouse({
+      meshes: [
+        {
+          mesh: "review",
+          type: "persistent",
+          agents: ["x/writer", "x/critic"],
+          workflow: ["writer", "critic"],
+          validation_gates: ["output-exists", "approved"],
+        },
+      ],
+      agents: { writer: model("writer"), critic: model("critic") },
+      gates: { approved: "grep -q approved essay.md || { echo 'nobody approved it'; exit 1; }\n" },
+      minds: { "scripted/writer": writer, "scripted/critic": critic },
+    }).open()
+  ).start();
+  const { name } = await house.api.sendToMesh(house.id, "review", { text: "# Write an essay\n" });
+  await house.completed("review");
+  const stem = name.replace(".md", "");
+  expect(house.queues("review")).toEqual({ complete: [name] });
+  expect(house.queues("review", "critic")).toEqual({
+    complete: ["1.md", "1.result.md", "fix-1.md", "fix-1.result.md"].map((end) => `${stem}.${end}`),
+  });
+  expect(await house.facts("mesh.gate")).toEqual([
+    { mesh: "review", gate: "output-exists", ok: true, why: "" },
+    { mesh: "review", gate: "approved", ok: false, why: "It ended with 1." },
+    { mesh: "review", gate: "output-exists", ok: true, why: "" },
+    { mesh: "review", gate: "approved", ok: true, why: "" },
+  ]);
+  const view = await house.api.meshProject(house.id);
+  expect(
+    view.meshes.map(({ mesh, status, tasks_completed, agents }) => [
+      mesh,
+      status,
+      tasks_completed,
+      agents.map(({ runs, program, state }) => [runs, program, state]),
+    ]),
+  ).toEqual([
+    [
+      "review",
+      "complete",
+      1,
+      [
+        ["harnessed", "scripted/writer", "idle"],
+        ["harnessed", "scripted/critic", "idle"],
+      ],
+    ],
+  ]);
+  writer.assertDone();
+  critic.assertDone();
+});
+
+test("a question to the human waits in the inbox, over a restart; its answer comes to the asker, once", async () => {
+  const planner = script(
+    call("tx_ask", { to: "human", question: "Which colour?" }).after("Paint it"),
+    call("tx_done", { summary: "Painted." }).after("Blue."),
+  );
+  await using house = await (
+    await new MeshHouse({
+      meshes: [{ mesh: "paint", type: "persistent", agents: ["x/planner"] }],
+      agents: { planner: model("planner") },
+      minds: { "scripted/planner": planner },
+    }).open()
+  ).start();
+  await house.api.sendToMesh(house.id, "paint", { text: "# Paint it\n" });
+  await house.until(({ type }) => type === "human.question");
+  const { items } = await house.api.inbox();
+  expect(items.map(({ kind, from, text }) => [kind, from, text])).toEqual([
+    ["question", { id: "paint-planner", name: "paint/planner" }, "Which colour?"],
+  ]);
+  expect(await house.api.agent(house.id)).toMatchObject({ status: "waiting_for_human", open_questions: 1 });
+  await house.restart();
+  await house.api.respond(house.id, "Blue.");
+  await house.completed("paint");
+  const answers = (house.queues("paint", "planner").complete ?? []).filter((name) => name.endsWith(".answer.md"));
+  expect(answers).toHaveLength(1);
+  expect((await house.api.inbox()).items).toEqual([]);
+  planner.assertDone();
+});
+
+test("what was started goes on when the server is started again; what was stopped does not", async () => {
+  const first = script(
+    call("tx_done", { summary: "One." }).after("First"),
+    call("tx_done", { summary: "Two." }).after("Second"),
+  );
+  await using house = await (
+    await new MeshHouse({
+      meshes: [{ mesh: "line", type: "persistent", agents: ["x/one"] }],
+      agents: { one: model("one") },
+      minds: { "scripted/one": first },
+    }).open()
+  ).start();
+  await house.api.sendToMesh(house.id, "line", { text: "# First\n" });
+  await house.completed("line");
+  await house.restart();
+  await house.api.sendToMesh(house.id, "line", { text: "# Second\n" });
+  await house.until(({ type, data }) => type === "mesh.completed" && data.agent === null && data.gist === "Two.");
+  expect(await house.api.stopMeshes(house.id)).toMatchObject({ status: "stopped", meshes: [] });
+  await house.restart();
+  expect(await house.api.meshProject(house.id)).toMatchObject({ status: "stopped", meshes: [] });
+  await expect(house.api.sendToMesh(house.id, "line", { text: "x" })).rejects.toMatchObject({ code: "not_started" });
+  expect(await house.api.startMeshes(house.project)).toMatchObject({ id: house.id, status: "working" });
+  first.assertDone();
+});
+
+test("a model that stops without ending its task is asked, and then the task has failed", async () => {
+  const idle = script(...["I am done.", "Really.", "Yes.", "Bye."].map((words) => say(words)));
+  await using house = await (
+    await new MeshHouse({
+      meshes: [{ mesh: "lazy", type: "persistent", agents: ["x/idle"] }],
+      agents: { idle: model("idle") },
+      minds: { "scripted/idle": idle },
+    }).open()
+  ).start();
+  await house.api.sendToMesh(house.id, "lazy", { text: "# Work\n" });
+  const failed = await house.until(({ type, data }) => type === "mesh.failed" && data.agent === null);
+  expect(failed.data).toMatchObject({ why: "idle: It stopped without tx_done. Its last words: Bye." });
+});
+
+test("messages are seen and read through the API, and what leads elsewhere is not there", async () => {
+  await using house = await (
+    await new MeshHouse({
+      meshes: [{ mesh: "quiet", type: "persistent", agents: ["x/nobody"] }],
+      agents: { nobody: { options: { program: "claude-code", runs: "tmux" } } },
+      config: { programs: { "claude-code": { kind: "claude_code", command: ["no-such-program"] } } },
+    }).open()
+  ).start();
+  const { name } = await house.api.sendToMesh(house.id, "quiet", { to: "nobody", text: "# Hello\n\nthere\n" });
+  await house.until(({ type }) => type === "mesh.undelivered");
+  const { places } = await house.api.meshQueues(house.id, "quiet");
+  expect(
+    places.map(({ agent, queues }) => [
+      agent,
+      queues.active.messages.map(({ title, from, type }) => [title, from, type]),
+    ]),
+  ).toEqual([
+    [null, []],
+    ["nobody", [["Hello", "human", "task"]]],
+  ]);
+  const letter = await house.api.meshMessage(house.id, "quiet", "active", name, { agent: "nobody" });
+  expect(letter.text).toContain("# Hello\n\nthere\n");
+  for (const elsewhere of ["../../../../state.json", "..%2fstate.json", ".hidden.md", "none.md"])
+    await expect(house.api.meshMessage(house.id, "quiet", "inbox", elsewhere)).rejects.toMatchObject({ status: 404 });
+  await expect(house.api.startMeshes("/no/such/folder")).rejects.toMatchObject({ status: 400 });
+  await expect(house.api.send(house.id, "hello?")).rejects.toMatchObject({
+    message: expect.stringContaining("tx send MESH"),
+  });
+  expect(existsSync(join(house.project, ".claude"))).toBe(false);
+});
