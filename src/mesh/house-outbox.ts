@@ -77,10 +77,17 @@ export class MeshFromOutside {
     return from === this.name && of === stemOf(task) && (type === "task-complete" || type === "error");
   }
 
-  /** It was dealt with. An end keeps its name, by which the mesh knows that it was said. */
-  take(letter: Letter, isEnd: boolean): void {
-    if (isEnd) this.#queues.move(letter.name, "outbox", "complete");
-    else this.#queues.moveAs(letter.name, "outbox", "complete", derivedName(letter.name, "taken"));
+  /** What it said was dealt with. */
+  take({ name }: Letter): void {
+    this.#queues.moveAs(name, "outbox", "complete", derivedName(name, "taken"));
+  }
+
+  /** The same of ends of these tasks. They keep their names, by which the mesh knows that it has said them. */
+  takeEnds(isMeant: (task: string) => boolean): void {
+    for (const letter of this.said()) {
+      const task = letter.header["in-reply-to"] ?? "";
+      if (isMeant(task) && this.isEndOf(task, letter)) this.#queues.move(letter.name, "outbox", "complete");
+    }
   }
 
   /** Calls when something has come to its outbox. A mesh that was put away meanwhile has another one. */

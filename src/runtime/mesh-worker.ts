@@ -16,7 +16,8 @@ import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "../worke
 /**
  * A mesh is a worker on a board: its entry gets the node's spec and refs as a task, and what it completes is published.
  *
- * W1. A task is named after the agent and its node: taken up by that name after a restart, never given twice.
+ * W1. A task is named after the agent and its node: taken up by that name after a restart, never given twice. Its end
+ *     waits in the mesh's outbox until the end of the node is on record (`takeEnds`).
  * W2. What the mesh left in shared/output since it began is copied into the node's folder before its end is told.
  * W3. What it says to `agiraph` goes to the team, once; what the team says goes to its entry as a question.
  * W4. A node whose result is refused goes back to the mesh as another task, a few times.
@@ -31,6 +32,17 @@ export function meshAdapter({ agent, layout, host, clock }: MeshHouse): Adapter 
     await session.begin();
     return session;
   };
+}
+
+/** The end of a node is on record: what the mesh said of it was dealt with, and it need not wait any more. */
+export async function takeEnds(layout: Layout, name: string, agent: AgentId, node: string): Promise<void> {
+  const mesh = new MeshFromOutside(layout, await readMesh(layout, name));
+  const first = stemOf(taskName(agent, node, 1));
+  mesh.takeEnds((task) => task === first || task.startsWith(`${first}-`));
+}
+
+function taskName(agent: AgentId, node: string, round: number): string {
+  return `${agent}-${node}${round === 1 ? "" : `-${round}`}.md`;
 }
 
 export interface MeshHouse {
@@ -74,12 +86,13 @@ class MeshSession implements OutsideSession {
   }
 
   get #task(): string {
-    return `${this.#agent}-${this.#spec.node_id}${this.#round === 1 ? "" : `-${this.#round}`}.md`;
+    return taskName(this.#agent, this.#spec.node_id, this.#round);
   }
 
   async begin(): Promise<void> {
-    // Those whose end was dealt with are over: by somebody else perhaps, or before the node was opened again.
-    while (this.#isOver(this.#task)) this.#round++;
+    while (this.#mesh.find(taskName(this.#agent, this.#spec.node_id, this.#round + 1)) !== undefined) this.#round++;
+    // Its end was dealt with: by somebody else perhaps, or before the node was opened again.
+    if (this.#isOver(this.#task)) this.#round++;
     const isNew = this.#mesh.find(this.#task) === undefined;
     this.events.push({ kind: "begun", session_id: stemOf(this.#task), about: `the mesh ${this.#mesh.name}` });
     this.#mesh.watch(() => this.#look());
@@ -129,9 +142,11 @@ class MeshSession implements OutsideSession {
   /** W4. */
   async #giveBack(why: string): Promise<void> {
     if (this.#round >= MOST_ROUNDS) return this.#failed(`It was refused ${MOST_ROUNDS} times. ${why}`);
+    const before = this.#task;
     this.#round++;
     this.#mesh.watch(() => this.#look());
     await this.#give(`# Not done yet: ${titleOf(this.#spec.task)}\n\n${why.trim()}\n\n${await this.#taskWords()}`);
+    this.#mesh.takeEnds((task) => task === stemOf(before));
   }
 
   /** On record at once: what stands after it has not been passed on. */
@@ -178,7 +193,7 @@ class MeshSession implements OutsideSession {
       args: { to: name?.trim(), content },
       id: `letter-${stemOf(letter.name)}`,
     };
-    this.#after.set(event, () => this.#mesh.take(letter, false));
+    this.#after.set(event, () => this.#mesh.take(letter));
     this.events.push(event);
   }
 
@@ -186,19 +201,14 @@ class MeshSession implements OutsideSession {
     this.#seen.add(letter.name);
     this.#hasEnded = true;
     const words = letter.body.replace(/^# .*\n+/, "").trim() || "(no words)";
-    const taken = () => this.#mesh.take(letter, true);
-    if (letter.header.type === "error") return this.#failed(words, taken);
+    if (letter.header.type === "error") return this.#failed(words);
     await this.#copyOutput(words);
-    const publish: OutsideEvent = { kind: "wishes", tool: "publish", args: { summary: clipped(words, MOST_WORDS) } };
-    this.#after.set(publish, taken);
-    this.events.push(publish);
+    this.events.push({ kind: "wishes", tool: "publish", args: { summary: clipped(words, MOST_WORDS) } });
   }
 
-  #failed(words: string, taken: () => void = () => {}): void {
+  #failed(words: string): void {
     this.#hasEnded = true;
-    const failed: OutsideEvent = { kind: "rested", how: "refused", words };
-    this.#after.set(failed, taken);
-    this.events.push(failed);
+    this.events.push({ kind: "rested", how: "refused", words });
   }
 
   #dealtWith(event: OutsideEvent): void {

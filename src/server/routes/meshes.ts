@@ -138,7 +138,7 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
       const declared = meshes.meshes.meshes.get(mesh)?.declared;
       if (!declared) throw noMesh(mesh);
       const isPlace = agent === null || declared.agents.has(agent);
-      const isName = isMessageName(name) && !name.includes("/") && !name.includes("\0");
+      const isName = isMessageName(name, queue) && !name.includes("/") && !name.includes("\0");
       const view = isPlace && isName ? letterView(meshes, { mesh, agent }, queue, name) : undefined;
       if (!view) throw notFound(`There is no ${name.slice(0, 80)} in ${queue} of ${agent ?? mesh} now.`);
       return view;
