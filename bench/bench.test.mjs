@@ -209,7 +209,11 @@ test("a home is opened again, and a server is looked at and asked", async () => 
     "append_p99_ms",
     "facts_a_second",
     "idle_kb",
-    "grown_mb",
+    "turns_a_second",
+    "turn_kb",
+    "said_kb",
+    "quiet_heap",
+    "stopped_heap",
     "rss_mb",
   ]);
 });

@@ -43,8 +43,7 @@ export class Desk {
     const active = this.queues.first("active");
     if (active !== undefined) {
       // Also when we were cut off between its words and its end: E1.
-      const end = ENDS.find((one) => this.queues.has("complete", derivedName(active, one)));
-      if (end !== undefined) return this.#end(active, end);
+      if (ENDS.some((end) => this.queues.has("complete", derivedName(active, end)))) return this.#end(active, "active");
       return this.#tellTask(active) || moved;
     }
     const next = this.queues.first("next");
@@ -112,7 +111,7 @@ export class Desk {
   #forgetEnds(name: string): void {
     for (const end of ENDS) {
       const old = derivedName(name, end);
-      if (this.queues.has("complete", old)) this.queues.move(old, "complete", "archive");
+      if (this.queues.has("complete", old)) this.queues.move(old, "complete", "archive", (one) => one === old);
     }
   }
 
@@ -237,20 +236,26 @@ export class Desk {
     const active = this.queues.first("active");
     const named = letter.header["in-reply-to"];
     const meant = named === undefined ? active : `${stemOf(named)}.md`;
-    const aside = (why: string) => this.#office.putAside(this.queues, "outbox", letter.name, why);
-    if (meant === undefined) return aside("There is nothing in active/ that this could be the end of.");
-    // Said twice, or of something a person has ended meanwhile: it is kept beside it and changes nothing.
-    if (meant !== active && !this.queues.has("complete", meant) && !this.queues.has("archive", meant))
-      return aside(`"in-reply-to" says ${named}, but active is ${active ?? "nothing"}.`);
-    return this.queues.moveAs(letter.name, "outbox", "complete", derivedName(meant, end));
+    const where = meant === undefined ? undefined : this.queues.find(meant);
+    if (meant === undefined || where === undefined) {
+      const why =
+        meant === undefined
+          ? "There is nothing in active/ that this could be the end of."
+          : `"in-reply-to" says ${named}, but there is no such task here; active is ${active ?? "nothing"}.`;
+      return this.#office.putAside(this.queues, "outbox", letter.name, why);
+    }
+    // Of a task that is over it is kept beside it and changes nothing: said twice, or ended by a person meanwhile.
+    if (!this.queues.moveAs(letter.name, "outbox", "complete", derivedName(meant, end))) return true;
+    return where === "inbox" || where === "next" ? this.#end(meant, where) : true;
   }
 
-  #end(name: string, end: End): boolean {
-    const task = readLetter(this.queues, "active", name);
-    if (task === undefined) return this.queues.noticed("active", name);
-    if ("reason" in task) return this.#office.putAside(this.queues, "active", name, task.reason);
-    const [, words] = this.#answer(task);
-    if (this.queues.move(name, "active", "complete") === undefined) return true;
+  /** E1: the answer first, then the task leaves the queue it is in. */
+  #end(name: string, from: "active" | "inbox" | "next"): boolean {
+    const task = readLetter(this.queues, from, name);
+    if (task === undefined) return this.queues.noticed(from, name);
+    if ("reason" in task) return this.#office.putAside(this.queues, from, name, task.reason);
+    const [end, words] = this.#answer(task);
+    if (this.queues.move(name, from, "complete") === undefined) return true;
     this.#told.delete(name);
     this.#office.ended(this.queues.place, name, end, words);
     return true;

@@ -20,7 +20,7 @@ export function parse(text: string): ParsedMessage {
   if (end === null ? rest.length > MAX_HEADER : end.index > MAX_HEADER || isCut)
     return bad(`Its header has more than ${MAX_HEADER} characters.`);
   if (end === null) return bad('Its header is never closed by a second "---".');
-  const fields = fieldsOf(rest.slice(0, end.index));
+  const fields = fieldsOf(rest.slice(0, end.index).replace(/\r(?=\n|$)/g, ""));
   if (!fields.ok) return fields;
   const header = messageHeaderSchema.safeParse(fields.value);
   if (!header.success) {
@@ -86,7 +86,7 @@ type Fields = { ok: true; value: Record<string, string> } | { ok: false; reason:
 function fieldsOf(header: string): Fields {
   const plain = new Map<string, string>();
   let isPlain = true;
-  for (const line of header.split(/\r?\n/)) {
+  for (const line of header.split("\n")) {
     if (line.trim() === "" || /^[ \t]*#/.test(line)) continue;
     const name = /^[A-Za-z][A-Za-z0-9_-]{0,63}(?=:(?:[ \t]|$))/.exec(line)?.[0];
     if (name === undefined)

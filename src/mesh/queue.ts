@@ -105,9 +105,13 @@ export class Queues {
     return isLive(queue) ? this.#of(queue).has(name) : existsSync(this.path(queue, name));
   }
 
-  /** Where a message of that name is, if it is anywhere. One in quarantine is none. */
+  /**
+   * Where a message of that name is, if it is anywhere. One in quarantine is none. What we do not know of is looked for on
+   * the disk, twice: a hand may be moving it past us, and what is held to be nowhere is made again.
+   */
   find(name: string): QueueName | undefined {
-    return IN_ORDER.find((queue) => this.has(queue, name));
+    const onDisk = () => IN_ORDER.find((queue) => existsSync(this.path(queue, name)));
+    return LIVE.find((queue) => this.#of(queue).has(name)) ?? onDisk() ?? onDisk();
   }
 
   dir(queue: QueueName): string {
@@ -201,7 +205,6 @@ export const QUIET_MS = 100;
 const LIVE = ["inbox", "next", "active", "outbox"] as const;
 type LiveQueue = (typeof LIVE)[number];
 
-/** Those of which we know the names come first: the others cost a look at the disk. */
 const IN_ORDER = [...LIVE, "complete", "archive"] as const;
 
 function isLive(queue: QueueName): queue is LiveQueue {

@@ -72,6 +72,7 @@ export interface CatalogOptions extends RetryPorts {
   /** The stand-in that needs no key. */
   demo?: () => Promise<Model>;
   hasCommand?: (name: string) => Promise<boolean>;
+  /** Whether there is somebody who can have `claude-code/…` think, which is no model to be called. */
   outsideAgents?: boolean;
 }
 
@@ -158,7 +159,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       const at = placeOf(id, config);
       const problem = missingFor(at, env);
       if (problem !== null) throw new Error(problem);
-      if (at.kind === "outside") throw new Error(outsideOnly(at.id));
+      if (at.kind === "outside" && !options.outsideAgents) throw new Error(outsideOnly(at.id));
       if (at.kind === "provider") keyIn(env, at.provider.keyVariable ?? undefined);
       if (at.kind === "server") keyIn(env, at.settings.api_key_env);
       return { id: at.id, contextWindow: windowOf(at, config), searchesWeb: searchesAt(at), note: noteOn(at, config) };

@@ -19,7 +19,7 @@ import { idOf } from "./names.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 
 export interface Equipment {
-  tools(scope: Scope, actor: Actor, model: Model, record: Recorder): Tool[];
+  tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb">, record: Recorder): Tool[];
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
   /** The one sandbox of the house, opened by whoever needs it first. */
   sandbox(): Promise<Sandbox>;

@@ -9,7 +9,7 @@ import type { Clock } from "../protocol/clock.ts";
 import type { ProgramProfile, Usage } from "../protocol/index.ts";
 import { programBinds, type Sandbox } from "../sandbox/index.ts";
 import type { Housed, OutsidePlace, Stay } from "../workers/outside/place.ts";
-import { programsOf } from "../workers/outside/programs.ts";
+import { CLAUDE_CODE, programsOf } from "../workers/outside/programs.ts";
 import { OUR_SERVER } from "../workers/outside/quirks.ts";
 import type { Adapter } from "../workers/outside/session.ts";
 import type { Environment, Settings } from "./settings.ts";
@@ -46,6 +46,13 @@ export function outsidePlace(
     // Programs name their models as their vendors do.
     price: (model, usage) => price(model.startsWith("claude") ? `anthropic/${model}` : model, usage).catch(() => null),
   };
+}
+
+/** What a catalog has to know of programs: that they can be used, and whether one is installed. */
+export function programsForCatalog({ config, env }: Pick<Settings, "config" | "env">) {
+  const claude = programsOf(config)[CLAUDE_CODE];
+  const hasCommand = async () => claude !== undefined && missingFor(CLAUDE_CODE, claude, env.PATH) === null;
+  return { outsideAgents: true, hasCommand };
 }
 
 /** Loaded with the first of each kind: nobody else pays for it. */

@@ -51,9 +51,19 @@ export class Workforce {
   /** One for each run: it counts nodes and messages. */
   team(run: RunId): Team {
     if (this.#teamOf?.run !== run) {
-      const { log, now, soon, house } = this.#ports;
+      const { log, now, soon, house, tasks } = this.#ports;
+      const stopWork = (id: NodeId) => tasks.end(id, new Error("somebody else is to have it"));
       const { limits, checkModel, checkPrices } = house;
-      const team = new Team(run, { log, now, soon, limits, outside: this.#outside(), checkModel, checkPrices });
+      const team = new Team(run, {
+        log,
+        now,
+        soon,
+        stopWork,
+        limits,
+        outside: this.#outside(),
+        checkModel,
+        checkPrices,
+      });
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;

@@ -34,6 +34,8 @@ test("the description of the API is valid OpenAPI, and has every route of the co
     "GET /login",
     "GET /models",
     "POST /agents",
+    "POST /agents/{id}/board/{node_id}/assign",
+    "POST /agents/{id}/board/{node_id}/publish",
     "POST /agents/{id}/memory/search",
     "POST /agents/{id}/nudge",
     "POST /agents/{id}/pause",
@@ -45,5 +47,6 @@ test("the description of the API is valid OpenAPI, and has every route of the co
     "POST /agents/{id}/stop",
     "POST /agents/{id}/triggers",
     "POST /login",
+    "PUT /agents/{id}/board/{node_id}/scratch/{*}",
   ]);
 });

@@ -260,12 +260,12 @@ class AutonomousSession implements OutsideSession {
     if (others.length === 0) await putFile(cwd, "result.md", `${text}\n`);
   }
 
-  #dealtWith(event: OutsideEvent): void {
+  async #dealtWith(event: OutsideEvent): Promise<void> {
     const after = this.#after.get(event);
     if (!after) return;
     this.#after.delete(event);
     this.#dealt = { ...this.#dealt, ...after };
-    this.#parts.record.write(this.#dealt).catch(() => {}); // then it is wished for again, under the same id
+    await this.#parts.record.write(this.#dealt).catch(() => {}); // then it is wished for again, under the same id
   }
 
   async #hear(): Promise<void> {

@@ -35,7 +35,7 @@ export function doorToolbox(
 
 const toCheck = z.object({ wait: z.boolean().default(false) });
 
-function checkMessagesTool(waits: () => void): Tool {
+export function checkMessagesTool(waits: () => void): Tool {
   return defineTool({
     name: "check_messages",
     description: "Check for new messages, or say that you wait for one.",

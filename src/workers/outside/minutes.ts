@@ -15,6 +15,8 @@ import { type Actor, gist, gistOfCall, isFromHuman, type Recorder, wordsAloud } 
 /** More of one answer or call than this is in the program's own session, if anywhere. */
 const MOST_KEPT = 64 * 1024;
 
+export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
+
 /**
  * The record of what a program says and does, in the same words as everybody else's.
  *
@@ -77,6 +79,12 @@ export class Minutes {
     await this.#reply({ usage, cost_usd });
   }
 
+  /** The calls so far have cost so much more than was counted, or less. No call and no turn. */
+  async corrects(cost_usd: number): Promise<void> {
+    const what = { model: this.#model, turn: this.turn, usage: NO_USAGE, cost_usd, finish: "other", ms: 0 };
+    await this.#append([{ type: "model.responded", data: { ...this.#who, ...what } }]);
+  }
+
   async answered(call_id: string, ok: boolean, content: string, facts: NewFact[]): Promise<void> {
     await this.flush();
     const tool = this.#calls.get(call_id)?.tool;
@@ -100,8 +108,17 @@ export class Minutes {
     await this.#append([fact, ...facts], [result]);
   }
 
+  /** It was ended in the middle: its own calls get no other result. */
+  async cutOff(isOurs: (tool: string) => boolean): Promise<void> {
+    await this.flush();
+    for (const [call_id, { tool }] of [...this.#calls])
+      if (!isOurs(tool)) await this.result({ role: "tool", call_id, tool, ok: false, content: CUT_OFF });
+  }
+
   /** What is said to it, on disk before it is said. */
   async heard(entries: readonly UserEntry[], facts: NewFact[] = []): Promise<void> {
+    // What it said before it heard this stands before it: it is no answer.
+    await this.flush();
     const received = entries
       .flatMap(({ messages = [] }) => messages)
       .map((message_id): NewFact => ({ type: "message.received", data: { message_id, by: this.#actor.worker_id } }));

@@ -65,6 +65,11 @@ export interface OutsideJob {
   words: string;
   /** The session to take up again, or null for a new one. */
   resume: string | null;
+  /**
+   * The id of a new session, where it is known before the program starts: it is on record when this resolves, so that
+   * nothing is ever done in a session that could not be taken up again.
+   */
+  named?(session_id: string): Promise<void>;
   /** The model it is asked to use, where it can choose. */
   model: string | null;
   /** What is known about the work, for a program that reads files. */

@@ -11,7 +11,12 @@ class Agents {
   version = 0;
   state: "loading" | "ready" | "locked" | "unreachable" = "loading";
   problem = "";
+  /** Whether what is shown may be old. */
+  isLost = false;
   list: AgentSummary[] = [];
+  /** Deleted, and to be had back. */
+  away: AgentSummary[] = [];
+  unreadable: { id: string; why: string }[] = [];
   inbox: InboxItem[] = [];
   readonly #feeds = new Map<string, AgentFeed>();
   readonly #listeners = new Set<() => void>();
@@ -27,8 +32,11 @@ class Agents {
       address: () => "/events",
       heard: () => this.#refreshSoon(),
       changed: (state) => {
+        this.isLost = state === "lost";
         if (state === "open" || this.state === "loading") void this.refresh();
-        if (state === "lost" && this.state === "ready") void this.refresh();
+        // Locked out, it says so.
+        if ((state === "lost" && this.state === "ready") || state === "refused") void this.refresh();
+        this.changed();
       },
     });
   }
@@ -55,7 +63,11 @@ class Agents {
     try {
       while (this.#isStale) {
         this.#isStale = false;
-        [this.list, this.inbox] = await Promise.all([listAgents(), listInbox()]);
+        const [all, inbox] = await Promise.all([listAgents(), listInbox()]);
+        this.list = all.agents.filter(({ archived }) => !archived);
+        this.away = all.agents.filter(({ archived }) => archived);
+        this.unreadable = all.unreadable;
+        this.inbox = inbox;
         this.state = "ready";
       }
     } catch (error) {

@@ -1,7 +1,9 @@
 import type { z } from "zod";
 import type {
   agentSummarySchema,
+  agentsPageSchema,
   CreateAgent,
+  createTriggerSchema,
   inboxItemSchema,
   listedFileSchema,
   memoryFoundSchema,
@@ -27,7 +29,8 @@ export type FileItem = z.infer<typeof listedFileSchema>;
 export type NodeDetail = z.infer<typeof nodeDetailSchema>;
 export type MemoryHit = z.infer<typeof memoryFoundSchema>["results"][number];
 
-export const listAgents = async () => (await get<{ agents: AgentSummary[] }>("/agents?limit=1000")).agents;
+/** All of them, also those that are put away. */
+export const listAgents = () => get<z.infer<typeof agentsPageSchema>>("/agents?limit=1000&archived=all");
 export const listInbox = async () => (await get<{ items: InboxItem[] }>("/inbox?limit=1000")).items;
 export const listModels = () => get<z.infer<typeof modelsPageSchema>>("/models?limit=1000");
 export const createAgent = (order: CreateAgent) => post<AgentSummary>("/agents", order);
@@ -40,6 +43,10 @@ export const send = (id: string, to: string, message: string) => post<unknown>(`
 export const nudge = (id: string, message: string) => post<unknown>(`/agents/${id}/nudge`, { message });
 export const respond = (id: string, question_id: string, response: string) =>
   post<unknown>(`/agents/${id}/respond`, { response, question_id });
+export const createTrigger = (id: string, order: z.input<typeof createTriggerSchema>) =>
+  post<unknown>(`/agents/${id}/triggers`, order);
+export const cancelTrigger = (id: string, trigger: string) =>
+  call<unknown>("DELETE", `/agents/${id}/triggers/${trigger}`);
 export const markSeen = (id: string) => post<unknown>(`/agents/${id}/seen`, {});
 
 export async function eventsAfter(id: string, after: number, limit: number): Promise<Fact[]> {

@@ -5,7 +5,7 @@ export type Route = { at: number | null } & (
   | { screen: "home" }
   | { screen: "entity"; agent: string; worker: string }
   | { screen: "board"; agent: string; node: string | null }
-  | { screen: "timeline"; agent: string }
+  | { screen: "timeline" | "triggers"; agent: string }
   | { screen: "files" | "memory"; agent: string; path: string }
 );
 export type Place = Route extends infer R ? (R extends Route ? Omit<R, "at"> : never) : never;
@@ -25,6 +25,7 @@ export function routeOf(pathname: string, search: string): Route {
     case "board":
       return { screen, agent, node: rest[0] ?? null, at };
     case "timeline":
+    case "triggers":
       return { screen, agent, at };
     case "files":
     case "memory":
@@ -50,7 +51,8 @@ function tailOf(place: Place): string {
     case "board":
       return place.node ? `${agent}/board/${place.node}` : `${agent}/board`;
     case "timeline":
-      return `${agent}/timeline`;
+    case "triggers":
+      return `${agent}/${place.screen}`;
     default:
       return `${agent}/${place.screen}${place.path ? `/${place.path.split("/").map(encodeURIComponent).join("/")}` : ""}`;
   }

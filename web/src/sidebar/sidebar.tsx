@@ -13,7 +13,7 @@ export function Sidebar() {
   const { list, inbox, state } = useAgents();
   return (
     <nav aria-label="Agents" className="flex h-full min-h-0 flex-col bg-panel">
-      <div className="flex h-12 shrink-0 items-center gap-1 border-b border-line pr-2 pl-3">
+      <div className="flex h-14 shrink-0 items-center gap-1 border-b border-line pr-2 pl-3">
         <Link
           to={{ screen: "home" }}
           className="mr-auto flex items-center gap-2 rounded-md py-1 font-semibold tracking-tight"

@@ -1,0 +1,297 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { rolldown } from "rolldown";
+import { expect, test } from "vitest";
+import { Layout, nameOf, type Place, QUEUES, type QueueName } from "../../src/mesh/layout.ts";
+import { Message } from "../../src/mesh/message.ts";
+import { format } from "../../src/mesh/message-file.ts";
+import type { MeshConfig } from "../../src/protocol/index.ts";
+import { diceOf } from "../simulation/dice.ts";
+
+const KILLS = Number(process.env.AGIRAPH_KILLS ?? 200) >= 300 ? 300 : 200;
+const SEED = Number(process.env.AGIRAPH_SEED ?? 8);
+
+const CONFIGS: MeshConfig[] = [
+  { mesh: "plan", type: "persistent", agents: ["x/lead", "x/coder"] },
+  {
+    mesh: "review",
+    type: "persistent",
+    agents: ["y/writer", "y/critic"],
+    workflow: ["writer", "critic"],
+    validation_gates: ["slow"],
+  },
+];
+
+const PLACES: Place[] = CONFIGS.flatMap(({ mesh, agents }) => [
+  { mesh, agent: null },
+  ...agents.map((member) => ({ mesh, agent: member.split("/")[1] ?? "" })),
+]);
+
+test(`${KILLS} kills during traffic, hands that move files and processes that come second: each message in one queue, each task completed once, each answer given once`, {
+  timeout: 600_000,
+}, async () => {
+  const world = new World();
+  try {
+    await world.begin();
+    for (let kill = 1; kill <= KILLS; kill++) {
+      await world.live(kill);
+      world.check();
+    }
+    await world.finish();
+    world.check();
+    const summary = world.summary();
+    expect(summary).toEqual(world.expected(summary));
+  } finally {
+    await world.end();
+  }
+});
+
+class World {
+  readonly dir = mkdtempSync(join(tmpdir(), "mesh-kills-"));
+  readonly layout = new Layout(this.dir);
+  readonly sent: string[] = [];
+  readonly #chance = diceOf("mesh-kills", SEED);
+  readonly #pool: Child[] = [];
+  #aside = 0;
+
+  constructor() {
+    for (const config of CONFIGS) {
+      for (const member of config.agents) {
+        mkdirSync(join(this.layout.agents, member), { recursive: true });
+        const name = member.split("/")[1];
+        writeFileSync(join(this.layout.agents, member, "config.json"), JSON.stringify({ name }));
+      }
+      mkdirSync(this.layout.configs, { recursive: true });
+      writeFileSync(join(this.layout.configs, `${config.mesh}.json`), JSON.stringify(config));
+    }
+    mkdirSync(this.layout.gates, { recursive: true });
+    writeFileSync(join(this.layout.gates, "slow.sh"), "exit 0\n");
+    for (const place of PLACES)
+      for (const queue of QUEUES) mkdirSync(this.layout.queue(place, queue), { recursive: true });
+  }
+
+  /** One file loads five times as fast as many: three hundred lives begin. */
+  async begin(): Promise<void> {
+    const bundle = await rolldown({ input: join(import.meta.dirname, "mesh-child.ts"), platform: "node" });
+    await bundle.write({ file: join(this.dir, "child.mjs"), format: "esm" });
+    this.#pool.push(new Child(this.dir), new Child(this.dir));
+  }
+
+  /** One life, to its kill at a random instant: while it opens, or later. */
+  async live(kill: number): Promise<void> {
+    const child = this.#next();
+    await child.ready;
+    if (this.#chance.chance(0.3)) this.#send();
+    child.go();
+    if (this.#chance.chance(0.85)) await child.opened;
+    if (kill % 25 === 0) await this.#second(child);
+    for (let doings = this.#chance.int(4); doings > 0; doings--) {
+      await child.lives(this.#chance.between(0, 12));
+      if (this.#chance.chance(0.2)) this.#send();
+      else this.#moveByHand();
+    }
+    await child.kill();
+    // Also while nobody is there.
+    if (this.#chance.chance(0.3)) this.#moveByHand();
+    expect(child.trouble).toEqual([]);
+  }
+
+  /** Whoever comes second is refused, and told by whom. */
+  async #second(first: Child): Promise<void> {
+    await first.opened;
+    const child = this.#next();
+    await child.ready;
+    child.go();
+    expect(await child.refused).toBe(`locked ${first.pid}`);
+    await child.kill();
+  }
+
+  /** The last one lives until all is done. */
+  async finish(): Promise<void> {
+    const child = this.#next();
+    await child.ready;
+    child.go();
+    const place: Place = { mesh: "plan", agent: null };
+    while (readdirSync(this.layout.queue(place, "complete")).length < this.sent.length) await child.nextLine();
+    expect(child.trouble).toEqual([]);
+    await child.kill();
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#pool.map((child) => child.kill()));
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  #next(): Child {
+    this.#pool.push(new Child(this.dir));
+    return this.#pool.shift() as Child;
+  }
+
+  #send(): void {
+    const name = `t-${String(this.sent.length + 1).padStart(4, "0")}.md`;
+    this.sent.push(name);
+    const aside = join(this.dir, `aside-${++this.#aside}.md`);
+    writeFileSync(aside, format({ from: "human", to: "plan", type: "task", status: "pending" }, `# ${name}\n`));
+    renameSync(aside, join(this.layout.queue({ mesh: "plan", agent: null }, "inbox"), name));
+  }
+
+  /** Forward, back, past the line; a part of the coder's that somebody ends for it. */
+  #moveByHand(): void {
+    const [place, from, to] = this.#chance.pick(MOVES);
+    const [name] = readdirSync(this.layout.queue(place, from)).filter((one) => !one.includes(".done"));
+    if (name === undefined || existsSync(join(this.layout.queue(place, to), name))) return;
+    try {
+      Message.moveMessage(this.layout, place, name, from, to);
+    } catch (error) {
+      // The mesh was quicker.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+
+  /** At this instant nobody moves anything: each message is in one queue, and none is in quarantine. */
+  check(): void {
+    const all = PLACES.flatMap((place) =>
+      QUEUES.flatMap((queue) =>
+        readdirSync(this.layout.queue(place, queue)).map((name) => ({ place: nameOf(place), queue, name })),
+      ),
+    );
+    const seen = new Map<string, string>();
+    for (const { place, queue, name } of all) {
+      const key = `${place} ${name}`;
+      expect([key, seen.get(key), queue]).toEqual([key, undefined, queue]);
+      seen.set(key, queue);
+    }
+    expect(all.filter(({ queue }) => queue === "quarantine")).toEqual([]);
+    const roots = all
+      .filter(({ place }) => place === "plan")
+      .map(({ place, queue, name }) => this.#titleOf(place, queue, name));
+    expect(roots.toSorted()).toEqual(this.sent.map((name) => `# ${name}`));
+  }
+
+  #titleOf(place: string, queue: QueueName, name: string): string {
+    const [mesh = "", agent = null] = place.split("/");
+    const text = readFileSync(join(this.layout.queue({ mesh, agent }, queue), name), "utf8");
+    return text.split("\n").find((line) => line.startsWith("# ")) ?? "";
+  }
+
+  /** What was completed, and who was answered what. A hand that puts a task back has it done, and answered, once more. */
+  summary() {
+    const complete = (mesh: string, agent: string | null) =>
+      readdirSync(this.layout.queue({ mesh, agent }, "complete"));
+    const stems = (names: string[]) => names.map((name) => name.slice(0, -3));
+    const parts = stems(complete("plan", "coder").filter((name) => !name.includes(".result")));
+    const checks = stems(complete("review", null));
+    return {
+      tasks: complete("plan", null)
+        .map((name) => this.#titleOf("plan", "complete", name))
+        .toSorted(),
+      parts: [...new Set(parts.map((stem) => stem.replace(/~\d+$/, "")))].toSorted(),
+      checks: [...new Set(checks.map((stem) => stem.replace(/~\d+$/, "")))].toSorted(),
+      answers: complete("plan", "lead")
+        .filter((name) => name.includes(".done"))
+        .toSorted(),
+      owed: [
+        ...parts.map((stem) => `${stem}.plan.coder.done.md`),
+        ...checks.map((stem) => `${stem}.review.done.md`),
+      ].toSorted(),
+    };
+  }
+
+  expected({ owed }: ReturnType<World["summary"]>) {
+    const stems = this.sent.map((name) => name.slice(0, -3));
+    return {
+      tasks: this.sent.map((name) => `# ${name}`),
+      parts: stems.map((stem) => `${stem}.0.part`),
+      checks: stems.map((stem) => `${stem}.0.check`),
+      answers: owed,
+      owed,
+    };
+  }
+}
+
+const MOVES: [Place, QueueName, QueueName][] = [
+  [{ mesh: "plan", agent: null }, "inbox", "next"],
+  [{ mesh: "plan", agent: null }, "next", "inbox"],
+  [{ mesh: "plan", agent: "coder" }, "inbox", "active"],
+  [{ mesh: "plan", agent: "coder" }, "active", "inbox"],
+  [{ mesh: "plan", agent: "coder" }, "active", "complete"],
+  [{ mesh: "plan", agent: "lead" }, "active", "next"],
+  [{ mesh: "review", agent: null }, "next", "inbox"],
+  [{ mesh: "review", agent: "writer" }, "active", "inbox"],
+  [{ mesh: "review", agent: "critic" }, "inbox", "next"],
+];
+
+class Child {
+  readonly ready: Promise<string>;
+  readonly opened: Promise<string>;
+  readonly refused: Promise<string>;
+  readonly trouble: string[] = [];
+  readonly #process: ChildProcess;
+  readonly #exit: Promise<unknown>;
+  #line: (() => void) | undefined;
+  #isKilled = false;
+
+  constructor(dir: string) {
+    const file = join(dir, "child.mjs");
+    const env = { ...process.env, NODE_COMPILE_CACHE: join(dir, ".cache") };
+    this.#process = spawn(process.execPath, [file, dir], { stdio: ["pipe", "pipe", "pipe"], env });
+    this.#exit = once(this.#process, "exit");
+    this.#process.stdin?.on("error", () => {});
+    this.#process.stderr?.on("data", (text) => this.trouble.push(String(text)));
+    const died = this.#exit.then(() => {
+      if (!this.#isKilled) throw new Error(`The process ended by itself: ${this.trouble.join("")}`);
+      return new Promise<never>(() => {});
+    });
+    died.catch(() => {});
+    const heard = (matches: (line: string) => boolean) => {
+      const line = new Promise<string>((resolve) => lines.on("line", (said) => matches(said) && resolve(said)));
+      const first = Promise.race([line, died]);
+      first.catch(() => {});
+      return first;
+    };
+    const lines = createInterface({ input: this.#process.stdout as NodeJS.ReadableStream });
+    lines.on("line", (line) => {
+      if (line.startsWith("trouble")) this.trouble.push(line);
+      this.#line?.();
+    });
+    this.ready = heard((line) => line === "ready");
+    this.opened = heard((line) => line === "open");
+    this.refused = heard((line) => line.startsWith("locked"));
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  go(): void {
+    this.#process.stdin?.write("go\n");
+  }
+
+  /** For so many milliseconds. */
+  lives(span: number): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, span));
+  }
+
+  nextLine(): Promise<void> {
+    return new Promise((resolve) => (this.#line = resolve));
+  }
+
+  async kill(): Promise<void> {
+    this.#isKilled = true;
+    this.#process.kill("SIGKILL");
+    await this.#exit;
+  }
+}
