@@ -93,11 +93,13 @@ class MeshSession implements OutsideSession {
     while (this.#mesh.find(taskName(this.#agent, this.#spec.node_id, this.#round + 1)) !== undefined) this.#round++;
     // Its end was dealt with: by somebody else perhaps, or before the node was opened again.
     if (this.#isOver(this.#task)) this.#round++;
-    const isNew = this.#mesh.find(this.#task) === undefined;
+    const queue = this.#mesh.find(this.#task);
     this.events.push({ kind: "begun", session_id: stemOf(this.#task), about: `the mesh ${this.#mesh.name}` });
     this.#mesh.watch(() => this.#look());
-    if (isNew) await this.#give(await this.#taskWords());
-    else if (this.#job.resume !== null && this.#job.words !== wordsAgain([], [])) await this.say(this.#job.words);
+    if (queue === undefined) await this.#give(await this.#taskWords());
+    // What may not have been passed on is, as long as there is somebody to hear it.
+    else if (queue !== "complete" && this.#job.resume !== null && this.#job.words !== wordsAgain([], []))
+      await this.say(this.#job.words);
     this.#look();
   }
 
