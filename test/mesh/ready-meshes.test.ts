@@ -89,6 +89,27 @@ test("each has all it needs when it is put into a project, and what the project 
   expect(readdirSync(project.layout.gates)).toEqual(["findings-settled.sh"]);
 });
 
+test("tx init puts those that are named into a folder, and says which there are", async () => {
+  const project = await projectWith([]);
+  const tx = (...words: string[]) =>
+    new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+      const main = join(import.meta.dirname, "../../src/cli/tx.ts");
+      const options = { cwd: project.dir, env: { PATH: process.env.PATH, HOME: project.dir } };
+      execFile(process.execPath, [main, ...words], options, (error, stdout, stderr) =>
+        resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+      );
+    });
+  const { code, stdout } = await tx("init", "research", "--json");
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ project: project.dir, meshes: ["research"], kept: [] });
+  expect(readdirSync(project.layout.configs)).toEqual(["research.json"]);
+  const refused = await tx("init", "reserch");
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain(
+    'There is no ready mesh "reserch". Did you mean research? There are: plan-build-test, research, review.',
+  );
+});
+
 test("research: three search at once, one sums up, and a report with a claim from nowhere goes back", async () => {
   const write = writer(() => project.layout, "research");
   const searcher =
