@@ -43,7 +43,7 @@ test("the same word beside decides only between sections that are alike", () => 
     [1, 1],
     [4, 1],
     [5, 1],
-    [8, 1.05],
+    [8, 1.1],
   ]);
   expect(ids(violin).slice(0, 4)).toEqual([8, 4, 5, 1]);
 });

@@ -16,7 +16,7 @@ export type Weights = ReadonlyMap<number, number>;
 
 /** Of the weight of a word that only a section beside has, and of one that the section has itself. */
 const BESIDE = 0.3;
-const AGAIN_BESIDE = 0.03;
+const AGAIN_BESIDE = 0.06;
 const CANDIDATES = 100;
 
 /** Best first. `filesOf` says which file a section is of; those of a file have numbers in a row. */

@@ -26,8 +26,6 @@ export interface Place {
   to: number;
 }
 
-/** bm25's weight of a column: how often a word is said, and how long the section is, count for less than they would. */
-const EVENLY = 2;
 /** So many sections are weighed by one search. In a memory that large, the rarest words decide and the others are left out. */
 const WEIGHED = 8_000;
 
@@ -115,8 +113,7 @@ export class SectionIndex {
   }
 
   #weights(word: string, sections: number): Weights {
-    const having = `select rowid as id, bm25(words, ${EVENLY}) as rank from words where words match ?`;
-    const rows = this.#all(having, matchOf([word]));
+    const rows = this.#all("select rowid as id, rank from words where words match ?", matchOf([word]));
     const { theirs, ours } = rarity(sections, rows.length);
     return new Map(rows.map((row) => [Number(row.id), (-Number(row.rank) / theirs) * ours]));
   }
