@@ -12,6 +12,7 @@ rmSync("dist/bundle", { recursive: true, force: true });
 const bundle = await rolldown({
   input: {
     main: "src/cli/main.ts",
+    tx: "src/cli/tx.ts",
     index: "src/index.ts",
     testing: "src/testing/index.ts",
     "inner-ports": "src/sandbox/inner-ports.ts",

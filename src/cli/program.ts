@@ -1,17 +1,13 @@
-import { readFileSync } from "node:fs";
-import { findPackageJSON } from "node:module";
-import { dirname, join } from "node:path";
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
 import type { Invocation } from "./invocation.ts";
 import { PLAIN_PASTE, SHOW_CURSOR } from "./live-region.ts";
+import { baseProgram, packageRoot } from "./program-base.ts";
 import { Terminal } from "./terminal.ts";
 
-const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname);
-
 /** Runs one command line to its end and leaves with its exit code, once everything that was written is out. */
-export async function runProgram(process: NodeJS.Process): Promise<void> {
+export async function runProgram(process: NodeJS.Process, create: typeof createProgram = createProgram): Promise<void> {
   const terminal = new Terminal(process, process.env, process.cwd());
   const words = process.argv.slice(2);
   const fail = async (error: unknown) => {
@@ -22,20 +18,23 @@ export async function runProgram(process: NodeJS.Process): Promise<void> {
   };
   // A bug of ours: still one sentence for the person, and a terminal that can be used again.
   process.on("uncaughtException", fail).on("unhandledRejection", fail);
-  const code = await exitCodeOf(words, terminal);
+  const code = await exitCodeOf(words, terminal, create);
   await terminal.drained();
   // Idle connections and timers of libraries are nobody's work any more.
   process.exit(code);
 }
 
-async function exitCodeOf(words: string[], terminal: Terminal): Promise<ExitCode> {
+async function exitCodeOf(words: string[], terminal: Terminal, create: typeof createProgram): Promise<ExitCode> {
+  // `agiraph tx …` is `tx …`, for those who have only the one name.
+  if (create === createProgram && words[0] === "tx")
+    return exitCodeOf(words.slice(1), terminal, (await import("./tx-program.ts")).createTx);
   let code: ExitCode = EXIT.done;
-  const program = createProgram(terminal, (ended) => {
-    code = ended;
-  });
   try {
+    const program = create(terminal, (ended) => {
+      code = ended;
+    });
     // `npm start` alone is the whole thing: API and page. The program's own name alone asks what it can do.
-    const isNpmStart = words.length === 0 && terminal.env.npm_lifecycle_event === "start";
+    const isNpmStart = words.length === 0 && create === createProgram && terminal.env.npm_lifecycle_event === "start";
     if (words.length === 0 && !isNpmStart) program.outputHelp();
     else await program.parseAsync(isNpmStart ? ["serve"] : withHelp(words), { from: "user" });
     return code;
@@ -50,7 +49,7 @@ async function exitCodeOf(words: string[], terminal: Terminal): Promise<ExitCode
 
 /** The commands and their options. What a command does is loaded only when it is called: start-up is to be quick. */
 export function createProgram(terminal: Terminal, end: (code: ExitCode) => void): Command {
-  const program = baseProgram(terminal);
+  const program = baseProgram(terminal, "agiraph").description("Long-lived AI agents that grow a team around a goal.");
   /** Gives the command its part of the command line, and its exit code back. */
   const does =
     (work: (call: Invocation, ...args: never[]) => Promise<ExitCode>) =>
@@ -254,6 +253,11 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     );
 
   program
+    .command("tx")
+    .description("meshes: declared teams whose messages are files; also called tx by itself")
+    .argument("[words...]", "`agiraph tx` lists them");
+
+  program
     .command("doctor")
     .description("what is installed and reachable here, and what each missing thing costs")
     .action(does(async (call) => (await import("./commands/doctor.ts")).doctor(call)));
@@ -278,32 +282,6 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
 
 const UNSAFE = "run commands without a sandbox, with your own rights (every call says so)";
 const AGENT = "its name, its id, or the beginning of either";
-
-function baseProgram(terminal: Terminal): Command {
-  return new Command("agiraph")
-    .description("Long-lived AI agents that grow a team around a goal.")
-    .version(versionOf(packageRoot))
-    .option("--home <dir>", "where agents live (AGIRAPH_HOME, default ~/.agiraph)")
-    .option("--json", "for programs: JSON lines on stdout, people's words on stderr")
-    .configureHelp({ showGlobalOptions: true })
-    .configureOutput({
-      writeOut: (text) => void terminal.stdout.write(text),
-      writeErr: (text) => void terminal.stderr.write(text),
-      getOutHelpWidth: () => Math.min(terminal.columns, 100),
-      getErrHelpWidth: () => 100,
-      getOutHasColors: () => terminal.paint.isColorSupported,
-      getErrHasColors: () => terminal.errPaint.isColorSupported,
-      outputError: (text, write) => write(`${terminal.errPaint.red("✗")} ${text.replace(/^error: /, "")}`),
-    })
-    .showHelpAfterError("`agiraph --help` shows how it is meant.")
-    .helpCommand(false)
-    .exitOverride();
-}
-
-function versionOf(root: string): string {
-  const manifest: { version?: unknown } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  return String(manifest.version);
-}
 
 function positive(text: string): number {
   const value = Number(text.replace(/^\$/, ""));

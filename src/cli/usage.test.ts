@@ -41,6 +41,7 @@ test("alone it prints help, and every command that help names has its own", asyn
     "files",
     "memory",
     "triggers",
+    "tx",
     "doctor",
     "models",
     "completion",

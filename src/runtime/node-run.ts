@@ -109,6 +109,7 @@ export async function runNode(
       : forwardedMail(soon(), (reader) => reader === who.worker_id)),
   ];
   await log.append({ facts }).durable;
+  if (outcome.kind !== "stopped") await place.outside.ended?.(worker.spawned, node.id).catch(() => {});
   const { status } = now().board.nodes[node.id] ?? node;
   // Both are made from the facts: failing to write them changes nothing.
   await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome)).catch(() => {});

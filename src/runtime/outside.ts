@@ -60,6 +60,7 @@ const adapters: Record<ProgramProfile["kind"], (clock: Clock) => Promise<Adapter
   claude_code: async () => (await import("../workers/outside/claude-code.ts")).claudeCodeAdapter,
   acp: async (clock) => (await import("../workers/outside/acp.ts")).acpAdapter(clock),
   autonomous: async (clock) => (await import("../workers/outside/autonomous.ts")).autonomousAdapter(clock),
+  mesh: () => Promise.reject(new Error("A mesh belongs to a project: only an agent that has one can hire it.")),
 };
 
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
@@ -127,7 +128,8 @@ function addressesIn(variables: Readonly<Record<string, string>>): string[] {
   });
 }
 
-function missingFor(name: string, { command }: ProgramProfile, path: string | undefined): string | null {
+function missingFor(name: string, { kind, command }: ProgramProfile, path: string | undefined): string | null {
+  if (kind === "mesh") return null;
   const [program = ""] = command;
   const places = isAbsolute(program) ? [program] : (path ?? "").split(delimiter).map((folder) => join(folder, program));
   if (places.some(isExecutable)) return null;

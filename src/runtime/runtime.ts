@@ -1,3 +1,4 @@
+import { realpath } from "node:fs/promises";
 import type { Server } from "node:net";
 import { basename } from "node:path";
 import type { Catalog } from "../models/catalog.ts";
@@ -182,6 +183,24 @@ export class Runtime {
 
   readonly #meshRecords = new Map<string, Promise<Agent>>();
 
+  /** Has the meshes of a project at work: here, or where they are already. */
+  #hostMeshes(project: string): Promise<void> {
+    const hosting = this.#hosting.get(project) ?? this.#host(project).finally(() => this.#hosting.delete(project));
+    this.#hosting.set(project, hosting);
+    return hosting;
+  }
+
+  readonly #hosting = new Map<string, Promise<void>>();
+
+  async #host(project: string): Promise<void> {
+    const { ProjectLockedError } = await import("../mesh/lock.ts");
+    const agent = await this.meshRecord(await realpath(project));
+    if (agent.meshes) return;
+    await agent.start(agent.now.agent.status === "idle" ? "created" : "resumed").catch((error: unknown) => {
+      if (!(error instanceof ProjectLockedError)) throw error;
+    });
+  }
+
   async #meshRecord(project: string): Promise<Agent> {
     const known = (await this.summaries()).find(({ meshes_of, archived }) => meshes_of === project && !archived);
     if (known) return this.agent(known.id);
@@ -340,6 +359,7 @@ export class Runtime {
           maxTurns: config.max_turns ?? MAX_TURNS,
           tx: txWords(),
         }),
+      hostMeshes: (project) => this.#hostMeshes(project),
       random,
       hadNoRoom: (id) => this.#caretaker.lookAfter(id),
       limits: {

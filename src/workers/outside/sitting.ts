@@ -96,7 +96,7 @@ export class Sitting {
     const { system, words } = await this.#firstWords(told);
     await this.#allowance.begin();
     // What it spends nobody knows: it must not keep others from the money meanwhile.
-    if (this.#profile.kind === "autonomous") await this.#allowance.rest();
+    if (this.#profile.kind === "autonomous" || this.#profile.kind === "mesh") await this.#allowance.rest();
     this.#signal.addEventListener("abort", () => this.#fail(this.#signal.reason), { once: true });
     await this.#begin({ ...this.#jobFor(system), words, resume: this.#seat.resume });
     this.#answers.takeUp();

@@ -1,0 +1,33 @@
+import { readFileSync } from "node:fs";
+import { findPackageJSON } from "node:module";
+import { dirname, join } from "node:path";
+import { Command } from "commander";
+import type { Terminal } from "./terminal.ts";
+
+export const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname);
+
+/** What all our programs have in common: home, JSON, how help looks and mistakes are told. */
+export function baseProgram(terminal: Terminal, name: string): Command {
+  return new Command(name)
+    .version(versionOf(packageRoot))
+    .option("--home <dir>", "where agents live (AGIRAPH_HOME, default ~/.agiraph)")
+    .option("--json", "for programs: JSON lines on stdout, people's words on stderr")
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => void terminal.stdout.write(text),
+      writeErr: (text) => void terminal.stderr.write(text),
+      getOutHelpWidth: () => Math.min(terminal.columns, 100),
+      getErrHelpWidth: () => 100,
+      getOutHasColors: () => terminal.paint.isColorSupported,
+      getErrHasColors: () => terminal.errPaint.isColorSupported,
+      outputError: (text, write) => write(`${terminal.errPaint.red("✗")} ${text.replace(/^error: /, "")}`),
+    })
+    .showHelpAfterError(`\`${name} --help\` shows how it is meant.`)
+    .helpCommand(false)
+    .exitOverride();
+}
+
+function versionOf(root: string): string {
+  const manifest: { version?: unknown } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return String(manifest.version);
+}

@@ -1,0 +1,84 @@
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { type DeclaredMesh, readDeclared } from "../../mesh/config.ts";
+import { Layout } from "../../mesh/layout.ts";
+import { nearest } from "../../models/nearest.ts";
+import type { MeshProjectView } from "../../protocol/api.ts";
+import type { ApiClient } from "../../server/client.ts";
+import { Refusal, UsageError } from "../exit-code.ts";
+import type { Invocation } from "../invocation.ts";
+import { settingsOf } from "../look.ts";
+import { runningServer } from "../running-server.ts";
+
+/** One call of `tx`. */
+export interface TxCall extends Invocation {
+  /** From --project. */
+  project: string | undefined;
+  /** Who speaks: an agent in its session; nobody is a person. */
+  speaker: { mesh: string; agent: string } | undefined;
+}
+
+/** The project that is meant: named, or the nearest folder above that declares meshes. */
+export function layoutOf({ project, terminal }: TxCall): Layout {
+  const named = project ?? terminal.env.TX_PROJECT;
+  if (named !== undefined) {
+    const folder = resolve(terminal.cwd, named);
+    if (!isProject(folder)) throw new UsageError(`There are no meshes in ${folder}: it has no meshes/mesh-configs/.`);
+    return new Layout(realpathSync(folder));
+  }
+  for (let folder = terminal.cwd; ; folder = dirname(folder)) {
+    if (isProject(folder)) return new Layout(realpathSync(folder));
+    if (dirname(folder) === folder) break;
+  }
+  throw new UsageError(
+    `There are no meshes here: neither ${terminal.cwd} nor a folder above it has meshes/mesh-configs/. Go to the project, pass --project DIR, or begin with ready ones: tx init. How to declare a mesh: docs/meshes.md.`,
+  );
+}
+
+function isProject(folder: string): boolean {
+  return existsSync(join(folder, "meshes", "mesh-configs"));
+}
+
+/** What is declared, read from the files: needs no server. */
+export async function declaredMesh(layout: Layout, name: string): Promise<DeclaredMesh> {
+  const { meshes, problems } = await readDeclared(layout);
+  const declared = meshes.get(name);
+  if (declared) return declared;
+  const broken = problems.find(({ file }) => file.endsWith(`/${name}.json`));
+  if (broken) throw new Refusal(broken.message);
+  throw new UsageError(unknown("mesh", name, [...meshes.keys()]));
+}
+
+export function agentIn(declared: DeclaredMesh, agent: string | undefined): string {
+  if (agent === undefined) return declared.entry;
+  if (declared.agents.has(agent)) return agent;
+  throw new UsageError(unknown(`agent of ${declared.config.mesh}`, agent, [...declared.agents.keys()]));
+}
+
+export function unknown(kind: string, name: string, names: readonly string[]): string {
+  const [near] = nearest(name, names, 1);
+  const list = names.length > 0 ? `There are: ${names.join(", ")}.` : "None is declared (meshes/mesh-configs/).";
+  return `There is no ${kind} "${name}".${near ? ` Did you mean ${near}?` : ""} ${list}`;
+}
+
+export interface Running {
+  client: ApiClient;
+  view: MeshProjectView;
+}
+
+/** The server of the home with the meshes of this project at work, if it is so. */
+export async function runningMeshes(call: TxCall, layout: Layout): Promise<Running | undefined> {
+  const client = await runningServer(await settingsOf(call));
+  if (!client) return undefined;
+  const { projects } = await client.meshProjects({ limit: 1000 });
+  const found = projects.find(({ project }) => project === layout.project);
+  if (!found) return undefined;
+  const view = await client.meshProject(found.id);
+  return view.status === "stopped" || view.status === "idle" ? undefined : { client, view };
+}
+
+export async function startedMeshes(call: TxCall, layout: Layout): Promise<Running> {
+  const running = await runningMeshes(call, layout);
+  if (running) return running;
+  throw new Refusal(`The meshes of ${layout.project} are not started. Start them: tx start`);
+}

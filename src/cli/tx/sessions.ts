@@ -1,0 +1,146 @@
+import { spawn } from "node:child_process";
+import type { DeclaredMesh } from "../../mesh/config.ts";
+import { TmuxServer, tmuxSocket } from "../../mesh/tmux-server.ts";
+import type { MeshView } from "../../protocol/api.ts";
+import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { settingsOf } from "../look.ts";
+import {
+  agentIn,
+  declaredMesh,
+  layoutOf,
+  type Running,
+  runningMeshes,
+  startedMeshes,
+  type TxCall,
+  unknown,
+} from "./project.ts";
+
+export async function spawnSessions(
+  call: TxCall,
+  mesh: string,
+  agent: string | undefined,
+  { init }: { init?: string },
+): Promise<ExitCode> {
+  const running = await startedMeshes(call, layoutOf(call));
+  const agents = agentsOf(running, mesh, agent);
+  const { client, view } = running;
+  for (const { name, runs } of agents) {
+    // Of all, those who have a terminal; who is named is told that there is none.
+    if (runs !== "tmux" && agent === undefined) continue;
+    await client.steerMeshAgent(view.id, mesh, name, "spawn");
+    call.terminal.say(`${mesh}/${name} is there. Look: tx attach ${mesh} ${name}`);
+  }
+  const sent =
+    init === undefined ? undefined : await client.sendToMesh(view.id, mesh, { to: agent ?? null, text: init });
+  if (sent) call.terminal.say(`Given to ${sent.agent ?? mesh}: ${sent.name}`);
+  if (call.json)
+    await call.terminal.printJson({ mesh, agents: agents.map(({ name }) => name), message: sent?.name ?? null });
+  return EXIT.done;
+}
+
+export async function kill(call: TxCall, mesh: string, agent: string | undefined): Promise<ExitCode> {
+  const layout = layoutOf(call);
+  const running = await runningMeshes(call, layout);
+  const names = running
+    ? agentsOf(running, mesh, agent).map(({ name }) => name)
+    : namesIn(await declaredMesh(layout, mesh), agent);
+  const { home, env } = await settingsOf(call);
+  const server = new TmuxServer(tmuxSocket(home, layout.project), env.PATH ?? "");
+  for (const name of names) {
+    if (running) await running.client.steerMeshAgent(running.view.id, mesh, name, "kill");
+    // Terminals outlive whoever hosted them.
+    else await server.kill(`${mesh}-${name}`);
+  }
+  if (call.json) await call.terminal.printJson({ mesh, killed: names });
+  call.terminal.say(`Ended: ${names.map((name) => `${mesh}/${name}`).join(", ")}. Their messages stay.`);
+  return EXIT.done;
+}
+
+/** The terminal itself, until the person leaves it. */
+export async function attach(call: TxCall, mesh: string | undefined, agent: string | undefined): Promise<ExitCode> {
+  const running = await startedMeshes(call, layoutOf(call));
+  const { mesh: where, agent: who } = chosen(running, mesh, agent);
+  const words = who.attach;
+  if (words === null)
+    throw new Refusal(`${where}/${who.name} runs ${who.runs}: it has no terminal to sit down before.`);
+  if (!isOpen(who))
+    throw new Refusal(`${where}/${who.name} has no session now. Begin one: tx spawn ${where} ${who.name}`);
+  if (call.json) {
+    await call.terminal.printJson({ mesh: where, agent: who.name, command: words });
+    return EXIT.done;
+  }
+  if (!call.terminal.stdin.isTTY)
+    throw new Refusal(`There is no terminal here to attach with. The command is: ${words.join(" ")}`);
+  const [command = "tmux", ...rest] = words;
+  const { TMUX: _, ...env } = call.terminal.env;
+  const child = spawn(command, rest, { stdio: "inherit", env });
+  return new Promise((resolve, reject) => {
+    child.once("error", () =>
+      reject(new Refusal("tmux is not installed (Debian, Ubuntu: apt install tmux; macOS: brew install tmux).")),
+    );
+    child.once("exit", (code) => resolve(code === 0 ? EXIT.done : EXIT.failed));
+  });
+}
+
+type AgentView = MeshView["agents"][number];
+
+function chosen({ view }: Running, mesh: string | undefined, agent: string | undefined) {
+  const all = view.meshes.flatMap((one) => one.agents.map((who) => ({ mesh: one.mesh, agent: who })));
+  const inMesh = mesh === undefined ? all : all.filter((one) => one.mesh === mesh);
+  if (mesh !== undefined && inMesh.length === 0)
+    throw new UsageError(
+      unknown(
+        "mesh",
+        mesh,
+        view.meshes.map((one) => one.mesh),
+      ),
+    );
+  if (agent !== undefined) {
+    const named = inMesh.find((one) => one.agent.name === agent);
+    if (named) return named;
+    throw new UsageError(
+      unknown(
+        `agent of ${mesh}`,
+        agent,
+        inMesh.map((one) => one.agent.name),
+      ),
+    );
+  }
+  const open = inMesh.filter((one) => isOpen(one.agent));
+  const [only] = open;
+  if (only && open.length === 1) return only;
+  if (!only) throw new Refusal("No session is open. Begin one: tx spawn MESH AGENT");
+  const list = open.map((one) => `tx attach ${one.mesh} ${one.agent.name}`).join("\n");
+  throw new UsageError(`Several sessions are open; say which:\n${list}`);
+}
+
+function isOpen({ runs, state }: AgentView): boolean {
+  return runs === "tmux" && state !== null && state !== "dead" && state !== "gone";
+}
+
+function agentsOf({ view }: Running, mesh: string, agent: string | undefined): AgentView[] {
+  const found = view.meshes.find((one) => one.mesh === mesh);
+  if (!found)
+    throw new UsageError(
+      unknown(
+        "mesh",
+        mesh,
+        view.meshes.map((one) => one.mesh),
+      ),
+    );
+  if (agent === undefined) return found.agents;
+  const who = found.agents.find(({ name }) => name === agent);
+  if (!who)
+    throw new UsageError(
+      unknown(
+        `agent of ${mesh}`,
+        agent,
+        found.agents.map(({ name }) => name),
+      ),
+    );
+  return [who];
+}
+
+function namesIn(declared: DeclaredMesh, agent: string | undefined): string[] {
+  return agent === undefined ? [...declared.agents.keys()] : [agentIn(declared, agent)];
+}

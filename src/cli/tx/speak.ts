@@ -1,0 +1,156 @@
+import { existsSync, watch } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
+import type { Layout } from "../../mesh/layout.ts";
+import { parse } from "../../mesh/message-file.ts";
+import { type Outgoing, putMessage } from "../../mesh/outgoing.ts";
+import { sayFrom } from "../../mesh/speaking.ts";
+import type { MessageHeader } from "../../protocol/index.ts";
+import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { agentIn, declaredMesh, layoutOf, type TxCall } from "./project.ts";
+
+interface SendOptions {
+  type?: MessageHeader["type"];
+  answer?: string;
+}
+
+export async function send(call: TxCall, to: string, text: string, { type, answer }: SendOptions): Promise<ExitCode> {
+  const body = await wordsFrom(call, [text]);
+  const kind = type ?? (answer === undefined ? "task" : "ask-response");
+  return speak(call, { to, type: kind, body, ...(answer !== undefined && { answers: answer }) });
+}
+
+export async function done(call: TxCall, words: string[], { failed = false }: { failed?: boolean }): Promise<ExitCode> {
+  speakerIn(call);
+  const body = words.length > 0 ? await wordsFrom(call, words) : failed ? "It cannot be done." : "Done.";
+  return speak(call, { to: "mesh", type: failed ? "error" : "task-complete", body });
+}
+
+/** The task that is the speaker's now. The next one comes by itself when this one is done. */
+export async function next(call: TxCall): Promise<ExitCode> {
+  const { terminal, json } = call;
+  const layout = layoutOf(call);
+  const speaker = speakerIn(call);
+  const [name] = await messagesIn(layout, speaker, "active");
+  if (name === undefined) {
+    const waiting =
+      (await messagesIn(layout, speaker, "next")).length + (await messagesIn(layout, speaker, "inbox")).length;
+    if (json) await terminal.printJson({ task: null, waiting });
+    terminal.say(waiting > 0 ? `${waiting} wait; the next comes by itself.` : "Nothing is to be done now.");
+    return EXIT.done;
+  }
+  const path = join(layout.queue(speaker, "active"), name);
+  const parsed = parse(await readFile(path, "utf8"));
+  const body = parsed.ok ? parsed.body.trim() : "";
+  if (json) await terminal.printJson({ task: name, path, from: parsed.ok ? parsed.header.from : null, body });
+  else await terminal.printLines([body]);
+  terminal.say(`This is ${path}. When it is done: tx done "what you did"`);
+  return EXIT.done;
+}
+
+export async function ask(
+  call: TxCall,
+  to: string,
+  question: string,
+  { wait = false }: { wait?: boolean },
+): Promise<ExitCode> {
+  const body = await wordsFrom(call, [question]);
+  if (!wait) return speak(call, { to, type: "ask", body });
+  const layout = layoutOf(call);
+  const speaker = speakerIn(call);
+  const said = await sayFrom(layout, speaker, new Date(), { to, type: "ask", body });
+  if (said.kind === "refused") throw new Refusal(said.reason);
+  const answer = await answerTo(layout, speaker, said.name.replace(/\.md$/, ""));
+  if (call.json) await call.terminal.printJson({ asked: said.name, answer });
+  else await call.terminal.printLines([answer]);
+  return EXIT.done;
+}
+
+type Speech = Omit<Outgoing, "from">;
+
+async function speak(call: TxCall, message: Speech): Promise<ExitCode> {
+  const { terminal, json, speaker } = call;
+  const layout = layoutOf(call);
+  if (!speaker) return speakAsPerson(call, layout, message);
+  const said = await sayFrom(layout, speaker, new Date(), message);
+  if (said.kind === "refused") throw new Refusal(said.reason);
+  if (json) await terminal.printJson({ message: said.name, from: speaker, to: message.to, status: said.kind });
+  terminal.say(
+    said.kind === "taken" ? WORDS[message.type] : "It waits in the outbox: the meshes are not started (tx start).",
+  );
+  return EXIT.done;
+}
+
+const WORDS: Readonly<Record<MessageHeader["type"], string>> = {
+  task: "Sent. You are told when it is done.",
+  ask: "Asked. The answer comes to you; go on, or end your turn.",
+  "ask-response": "Answered.",
+  "task-complete": "Done. The next task comes by itself.",
+  error: "Said. The task has ended.",
+};
+
+/** Straight to the inbox of whoever is meant: `mesh`, or `mesh/agent`. */
+async function speakAsPerson(call: TxCall, layout: Layout, message: Speech): Promise<ExitCode> {
+  const { terminal, json } = call;
+  const [name = "", agent, ...more] = message.to.split("/");
+  if (more.length > 0) throw new UsageError(`"${message.to}": expected mesh or mesh/agent.`);
+  const declared = await declaredMesh(layout, name);
+  const place = { mesh: name, agent: agent === undefined ? null : agentIn(declared, agent) };
+  const file = putMessage(layout, place, "inbox", new Date(), { ...message, from: "human" });
+  if (json) await terminal.printJson({ message: file, mesh: name, agent: place.agent });
+  else await terminal.printLines([join(layout.queue(place, "inbox"), file)]);
+  return EXIT.done;
+}
+
+function speakerIn({ speaker }: TxCall): { mesh: string; agent: string } {
+  if (speaker) return speaker;
+  throw new UsageError("This is said by an agent in its session. Elsewhere say who speaks: --as mesh/agent");
+}
+
+async function wordsFrom({ terminal }: TxCall, words: readonly string[]): Promise<string> {
+  const text = words.length === 1 && words[0] === "-" ? await textOf(terminal.stdin) : words.join(" ");
+  if (text.trim() === "") throw new UsageError("There are no words.");
+  return text;
+}
+
+async function messagesIn(
+  layout: Layout,
+  place: { mesh: string; agent: string },
+  queue: "inbox" | "next" | "active",
+): Promise<string[]> {
+  const names = await readdir(layout.queue(place, queue)).catch(() => []);
+  return names.filter((name) => name.endsWith(".md")).toSorted();
+}
+
+/** The answer comes to the inbox and goes on from there; wherever it is, it names what it answers. */
+async function answerTo(layout: Layout, place: { mesh: string; agent: string }, asked: string): Promise<string> {
+  const dirs = (["inbox", "complete"] as const).map((queue) => layout.queue(place, queue));
+  const seen = new Set<string>();
+  const look = async (): Promise<string | undefined> => {
+    for (const dir of dirs) {
+      for (const name of await readdir(dir).catch(() => [])) {
+        const path = join(dir, name);
+        if (!name.endsWith(".md") || seen.has(path)) continue;
+        const parsed = parse(await readFile(path, "utf8").catch(() => ""));
+        if (!parsed.ok) continue;
+        seen.add(path);
+        const { type, "in-reply-to": answers } = parsed.header;
+        if (type === "ask-response" && answers === asked) return parsed.body.trim();
+      }
+    }
+    return undefined;
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let looking = Promise.resolve();
+  const again = () => {
+    looking = looking.then(look).then((answer) => (answer === undefined ? undefined : resolve(answer)), reject);
+  };
+  const watchers = dirs.filter((dir) => existsSync(dir)).map((dir) => watch(dir, again));
+  again();
+  try {
+    return await promise;
+  } finally {
+    for (const watcher of watchers) watcher.close();
+  }
+}

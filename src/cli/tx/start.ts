@@ -1,0 +1,115 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { z } from "zod";
+import type { Settings } from "../../runtime/settings.ts";
+import type { ApiClient } from "../../server/client.ts";
+import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
+import { liveHolder, settingsOf } from "../look.ts";
+import { runningServer } from "../running-server.ts";
+import { layoutOf, runningMeshes, type TxCall } from "./project.ts";
+import { showProject } from "./status.ts";
+
+/** Hands the project to the server of the home. */
+export async function start(call: TxCall): Promise<ExitCode> {
+  const { terminal } = call;
+  const layout = layoutOf(call);
+  const settings = await settingsOf(call);
+  const client = (await runningServer(settings)) ?? (await startServer(call, settings));
+  const view = await client.startMeshes(layout.project);
+  await showProject(call, view);
+  if (view.meshes.length === 0 && !call.json)
+    terminal.say("No mesh is declared in meshes/mesh-configs/ yet; one that comes is taken up at once.");
+  return view.problems.length > 0 && view.meshes.length === 0 ? EXIT.failed : EXIT.done;
+}
+
+export async function stop(call: TxCall): Promise<ExitCode> {
+  const { terminal, json } = call;
+  const layout = layoutOf(call);
+  const running = await runningMeshes(call, layout);
+  if (!running) {
+    if (json) await terminal.printJson({ project: layout.project, status: "stopped" });
+    terminal.say(`The meshes of ${layout.project} are not started.`);
+    return EXIT.done;
+  }
+  const open = running.view.meshes.flatMap(({ mesh, agents }) =>
+    agents.filter(({ runs, state }) => runs === "tmux" && isOpen(state)).map(({ name }) => `${mesh} ${name}`),
+  );
+  const view = await running.client.stopMeshes(running.view.id);
+  if (json) await terminal.printJson({ project: view.project, status: view.status });
+  terminal.say("Stopped. Messages stay where they are, and go on with: tx start");
+  const [first] = open;
+  if (first) terminal.say(`Still open are the terminals of ${open.join(", ")}. One is ended with: tx kill ${first}`);
+  return EXIT.done;
+}
+
+function isOpen(state: string | null): boolean {
+  return state !== null && state !== "dead" && state !== "gone";
+}
+
+const listeningSchema = z.object({ url: z.string(), pid: z.int() });
+
+/** `agiraph serve` in a process of its own; resolves when it listens. */
+async function startServer(call: TxCall, settings: Settings): Promise<ApiClient> {
+  const { home } = settings;
+  const holder = liveHolder(home);
+  if (holder)
+    throw new Refusal(
+      `The home ${home} is in use by pid ${holder.pid}, which is no server. Let it end, stop it, or give the meshes a home of their own with --home DIR.`,
+    );
+  const port = (await isTaken(settings)) ? ["--port=0"] : [];
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const log = openSync(join(home, "serve.log"), "a", 0o600);
+  const child = spawn(process.execPath, [...process.execArgv, mainOf(), "serve", "--json", ...port, `--home=${home}`], {
+    cwd: home,
+    env: { ...call.terminal.env },
+    detached: true,
+    stdio: ["ignore", "pipe", log],
+  });
+  const { stdout } = child;
+  if (!stdout) throw new Error("Its output is a pipe.");
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const failed = () => reject(new Refusal(`The server could not be started. Why is in ${join(home, "serve.log")}`));
+  child.once("error", failed);
+  child.once("exit", failed);
+  const lines = createInterface({ input: stdout });
+  lines.once("line", (line) => {
+    const parsed = listeningSchema.safeParse(jsonOf(line));
+    if (parsed.success) resolve();
+    else failed();
+  });
+  await promise;
+  lines.close();
+  child.removeAllListeners("exit");
+  stdout.destroy();
+  child.unref();
+  const client = await runningServer(settings);
+  if (!client) throw new Refusal(`The server was started and is gone again. Why is in ${join(home, "serve.log")}`);
+  call.terminal.say(`Started the server of ${home} (pid ${child.pid}): ${client.url}`);
+  return client;
+}
+
+/** The usual port may be another home's. */
+async function isTaken({ env, config }: Settings): Promise<boolean> {
+  if (env.AGIRAPH_PORT || config.server?.port !== undefined) return false;
+  const { createServer } = await import("node:net");
+  const probe = createServer();
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  probe.once("error", () => resolve(true)).listen(4747, "127.0.0.1", () => probe.close(() => resolve(false)));
+  return promise;
+}
+
+/** The main program lies beside this one, bundled or as source. */
+function mainOf(): string {
+  const bundled = join(import.meta.dirname, "main.js");
+  return existsSync(bundled) ? bundled : join(import.meta.dirname, "..", "main.ts");
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
