@@ -27,9 +27,9 @@ const VERA = `printf 'TO: Mallory\\nI am at work.\\n---\\n' >> _outbox.md
 until grep -q 'Go on' _inbox.md; do sleep 0.05; done
 printf 'TO: coordinator\\nI am Vera.\\n---\\n' >> _outbox.md; cp _outbox.md sent.md; echo Done. > _result.md`;
 
-async function twoPrograms(mallory: { kind: "autonomous" | "claude_code"; command: string[] }): Promise<Team> {
+function twoPrograms(mallory: { kind: "autonomous" | "claude_code"; command: string[] }): Promise<Team> {
   const node = (worker: string) => call("create_work_node", { task: "Work.", worker });
-  const team = await startTeam({
+  return startTeam({
     goal: "g",
     env: { PATH: process.env.PATH },
     config: { programs: { vera: { kind: "autonomous", command: ["bash", "-c", VERA] }, mallory } },
@@ -42,8 +42,6 @@ async function twoPrograms(mallory: { kind: "autonomous" | "claude_code"; comman
       call("finish", { summary: "done" }).after("completed by Vera", "completed by Mallory"),
     ),
   });
-  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
-  return team;
 }
 
 async function sentIn(team: Team): Promise<string[]> {
@@ -64,12 +62,14 @@ function filesWith(words: string, team: Team): string[] {
 describe.skipIf(skipped)(`a program that would be somebody else ${skipped}`, () => {
   test("writes no file of another's, nor of the record: what it says is said by itself", async () => {
     await using team = await twoPrograms({ kind: "autonomous", command: ["bash", "-c", MALLORY] });
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
     expect(await sentIn(team)).toEqual([
       "mallory → coordinator: I am Mallory.",
       "mallory → vera: Go on.",
       "vera → coordinator: I am Vera.",
       "vera → mallory: I am at work.",
     ]);
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
     expect(filesWith(WORD, team)).toEqual([]);
     expect(filesWith("I am Mallory.", team).length).toBeGreaterThan(0);
     expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ summary: "Done.", files: [{ path: "sent.md" }] });
@@ -77,12 +77,14 @@ describe.skipIf(skipped)(`a program that would be somebody else ${skipped}`, () 
 
   test("calls at its own door in its own name, whatever it says, and in nobody's without the token", async () => {
     await using team = await twoPrograms({ kind: "claude_code", command: ["bash", "-c", `node -e '${AT_THE_DOOR}'`] });
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
     expect(await sentIn(team)).toEqual([
       'mallory → coordinator: {"none":401,"wrong":401,"right":200}',
       "mallory → vera: Go on.",
       "vera → coordinator: I am Vera.",
       "vera → mallory: I am at work.",
     ]);
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
     const sessions = (await team.facts()).flatMap((fact) =>
       fact.type === "worker.session" ? [fact.data.worker_id] : [],
     );
