@@ -5,6 +5,7 @@ import type { Fact } from "../../src/protocol/index.ts";
 import { both, call, say, script, startTeam, type Team } from "../../src/testing/index.ts";
 import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import { startServer } from "../../src/testing/start-server.ts";
+import { skipped } from "../try-sandbox.ts";
 
 const begun = { kind: "begun", session_id: "s-1" } as const;
 
@@ -195,5 +196,37 @@ test("what cannot change hands is refused with the reason", async () => {
   expect(answers.slice(1)).toEqual([
     'There is nobody named "Bob". There are: Ann, coordinator.',
     "node-1 is completed. Create a new node for what is still to be done.",
+  ]);
+});
+
+test.skipIf(skipped)(`what one program left to another is not its own when it comes back ${skipped}`, async () => {
+  const speaking = (name: string) => ({
+    kind: "autonomous" as const,
+    command: [
+      "bash",
+      "-c",
+      `if [ -e ${name} ]; then echo 'Mine.' > _result.md; exit; fi; touch ${name}
+      printf 'TO: coordinator\\nI am ${name}.\\n---\\n' >> _outbox.md; ${name === "Quinn" ? "echo Theirs. > _result.md;" : ""} sleep 600`,
+    ],
+  });
+  const give = (worker: string) => call("assign_worker", { node_id: "node-1", worker_id: worker });
+  const coordinator = script(
+    both(
+      call("spawn_worker", { name: "Pia", program: "pia" }),
+      call("spawn_worker", { name: "Quinn", program: "quinn" }),
+    ),
+    call("create_work_node", { task: "Say who you are.", deliverables: ["Pia", "Quinn", "third"], worker: "Pia" }),
+    give("Quinn").after("I am Pia."),
+    give("Pia").after("I am Quinn."),
+    call("finish", { summary: "done" }).after("node-1 failed"),
+  );
+  const config = { programs: { pia: speaking("Pia"), quinn: speaking("Quinn") } };
+  await using team = await startTeam({ goal: "g", coordinator, config, env: { PATH: process.env.PATH } });
+  await team.outcome();
+  const facts = await team.facts();
+  const sent = facts.flatMap((fact) => (fact.type === "message.sent" ? [[fact.data.from, fact.data.text]] : []));
+  expect(sent).toEqual([
+    ["pia", "I am Pia."],
+    ["quinn", "I am Quinn."],
   ]);
 });

@@ -95,10 +95,12 @@ test("what a program wished for and a crash cut off is not done again behind its
   );
   const before = await startTeam({ goal: "g", coordinator: hiring("node-1 failed"), outside });
   await until(before.agent, ({ outside: { sessions } }) => sessions["node-1"] !== undefined);
+  const node = before.agent.now.board.nodes["node-1"];
+  const assigned = node && "assigned_seq" in node ? node.assigned_seq : 0;
   // As a crash leaves it: the call is on disk, what became of it is not.
   const reply: ReplyEntry = {
     role: "assistant",
-    content: [{ type: "call", id: "node-1-w1", name: wish.tool, args: wish.args }],
+    content: [{ type: "call", id: `node-1-${assigned}-w1`, name: wish.tool, args: wish.args }],
     ...{ model: "m", usage: NONE, cost_usd: 0, finish: "tool-calls" },
   };
   const file = "runs/run-1/workers/clara/conversation.jsonl";

@@ -134,12 +134,13 @@ export class Sitting {
   }
 
   #jobFor(system: string): Omit<OutsideJob, "words" | "resume"> {
-    const { spawned, context, cwd } = this.#seat;
+    const { spawned, context, assigned, cwd } = this.#seat;
     return {
       profile: this.#profile,
       system,
       model: modelFor(spawned),
       context,
+      assigned,
       cwd,
       home: this.#home,
       named: (session_id) => this.#named(session_id),
@@ -259,7 +260,8 @@ export class Sitting {
 
   /** It has none of our tools at hand, and asked for one by a file. */
   async #grant({ tool, args, id: wish }: Extract<OutsideEvent, { kind: "wishes" }>): Promise<void> {
-    const id = `${sessionKey(this.#seat.actor)}-${wish ?? this.#place.soon().seq}`;
+    const { actor, assigned } = this.#seat;
+    const id = `${sessionKey(actor)}-${assigned}-${wish ?? this.#place.soon().seq}`;
     // Wished for again after a crash: it was dealt with, then or when its past was settled.
     if (this.#seat.begun?.history.some((entry) => entry.role === "assistant" && hasCall(entry, id))) return;
     const result = await this.#tools.run({ type: "call", id, name: tool, args }, this.#signal);

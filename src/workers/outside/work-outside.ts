@@ -52,6 +52,7 @@ function seatAt(node: NodeState, worker: WorkerState, desk: Desk, team: Colleagu
     mailbox,
     begun,
     resume: begun && session?.worker_id === worker.id ? session.session_id : null,
+    assigned: "assigned_seq" in node ? node.assigned_seq : 0,
     cwd: scope.cwd,
     binds: () => scope.binds(),
     context: { ...about, task, deliverables, refs },
