@@ -5,6 +5,7 @@ import type { Fact } from "../../src/protocol/index.ts";
 import { both, call, say, script, startProviderServer, startTeam, type Team } from "../../src/testing/index.ts";
 import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import { startServer } from "../../src/testing/start-server.ts";
+import { skipped } from "../try-sandbox.ts";
 import { processesNaming } from "./house.ts";
 import { claudeHouse, isWork, shell, withClaude } from "./real-claude.ts";
 
@@ -235,3 +236,34 @@ withClaude(
     expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", worker_id: "ann" });
   },
 );
+test.skipIf(skipped)(`what one program left to another is not its own when it comes back ${skipped}`, async () => {
+  const speaking = (name: string) => ({
+    kind: "autonomous" as const,
+    command: [
+      "bash",
+      "-c",
+      `if [ -e ${name} ]; then echo 'Mine.' > _result.md; exit; fi; touch ${name}
+      printf 'TO: coordinator\\nI am ${name}.\\n---\\n' >> _outbox.md; ${name === "Quinn" ? "echo Theirs. > _result.md;" : ""} sleep 600`,
+    ],
+  });
+  const give = (worker: string) => call("assign_worker", { node_id: "node-1", worker_id: worker });
+  const coordinator = script(
+    both(
+      call("spawn_worker", { name: "Pia", program: "pia" }),
+      call("spawn_worker", { name: "Quinn", program: "quinn" }),
+    ),
+    call("create_work_node", { task: "Say who you are.", deliverables: ["Pia", "Quinn", "third"], worker: "Pia" }),
+    give("Quinn").after("I am Pia."),
+    give("Pia").after("I am Quinn."),
+    call("finish", { summary: "done" }).after("node-1 failed"),
+  );
+  const config = { programs: { pia: speaking("Pia"), quinn: speaking("Quinn") } };
+  await using team = await startTeam({ goal: "g", coordinator, config, env: { PATH: process.env.PATH } });
+  await team.outcome();
+  const facts = await team.facts();
+  const sent = facts.flatMap((fact) => (fact.type === "message.sent" ? [[fact.data.from, fact.data.text]] : []));
+  expect(sent).toEqual([
+    ["pia", "I am Pia."],
+    ["quinn", "I am Quinn."],
+  ]);
+});

@@ -1,4 +1,11 @@
-import type { NewFact, Outcome, ProgramProfile, UserEntry } from "../../protocol/index.ts";
+import {
+  callsOf,
+  type NewFact,
+  type Outcome,
+  type ProgramProfile,
+  type ReplyEntry,
+  type UserEntry,
+} from "../../protocol/index.ts";
 import { SandboxFailure } from "../../sandbox/sandbox.ts";
 import { programHome } from "../../store/paths.ts";
 import type { Workplace } from "../workplace.ts";
@@ -92,6 +99,7 @@ export class Sitting {
     const { begun } = this.#seat;
     const { ending, told } = await settlePast(begun?.history ?? [], this.#tools, this.#minutes, this.#signal);
     if (ending) return ending;
+    this.#notes.push(...told);
     if (this.#isOutOfTurns()) return { kind: "exhausted", turns: this.#place.maxTurns };
     const { system, words } = await this.#firstWords(told);
     await this.#allowance.begin();
@@ -129,12 +137,13 @@ export class Sitting {
   }
 
   #jobFor(system: string): Omit<OutsideJob, "words" | "resume"> {
-    const { spawned, context, cwd } = this.#seat;
+    const { spawned, context, assigned, cwd } = this.#seat;
     return {
       profile: this.#profile,
       system,
       model: modelFor(spawned),
       context,
+      assigned,
       cwd,
       home: this.#home,
       named: (session_id) => this.#named(session_id),
@@ -214,6 +223,7 @@ export class Sitting {
       if (session !== this.#session) return;
       this.#alive();
       await this.#take(event);
+      this.#countTurns();
     }
   }
 
@@ -262,9 +272,10 @@ export class Sitting {
 
   /** It has none of our tools at hand, and asked for one by a file. */
   async #grant({ tool, args, id: wish }: Extract<OutsideEvent, { kind: "wishes" }>): Promise<void> {
-    const id = `${sessionKey(this.#seat.actor)}-${wish ?? this.#place.soon().seq}`;
-    // Wished for again after a crash: it was dealt with.
-    if (this.#seat.begun?.history.some((entry) => entry.role === "tool" && entry.call_id === id)) return;
+    const { actor, assigned } = this.#seat;
+    const id = `${sessionKey(actor)}-${assigned}-${wish ?? this.#place.soon().seq}`;
+    // Wished for again after a crash: it was dealt with, then or when its past was settled.
+    if (this.#seat.begun?.history.some((entry) => entry.role === "assistant" && hasCall(entry, id))) return;
     const result = await this.#tools.run({ type: "call", id, name: tool, args }, this.#signal);
     if (result.ok) return;
     this.#notes.push(result.content);
@@ -277,7 +288,11 @@ export class Sitting {
     this.#revivals = 0;
     await this.#minutes.used(model, usage, usd);
     this.#allowance.spent({ usd, tokens: usage.input + usage.output });
-    if (this.#isOutOfTurns()) this.#resolve({ kind: "exhausted", turns: this.#place.maxTurns });
+  }
+
+  /** Whatever it does, and however little it tells of it. */
+  #countTurns(): void {
+    if (!this.#isOver && this.#isOutOfTurns()) this.#resolve({ kind: "exhausted", turns: this.#place.maxTurns });
   }
 
   /** The contract bounds all tries together, but a try that nobody could begin would be none. */
@@ -426,6 +441,7 @@ export class Sitting {
     return () => {
       this.#underWay -= 1;
       this.#alive();
+      this.#countTurns();
     };
   }
 
@@ -458,4 +474,8 @@ export class Sitting {
     this.#over.promise.catch(() => {});
     this.#over.reject(error);
   }
+}
+
+function hasCall(reply: ReplyEntry, id: string): boolean {
+  return callsOf(reply).some((call) => call.id === id);
 }

@@ -62,6 +62,7 @@ function seatAt(
     mailbox,
     begun,
     resume: begun && session?.worker_id === worker.id ? session.session_id : null,
+    assigned: "assigned_seq" in node ? node.assigned_seq : 0,
     cwd: scope.cwd,
     binds: () => scope.binds(),
     context: { ...about, task, deliverables, refs },
