@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { MeshFact } from "../protocol/index.ts";
@@ -103,7 +103,14 @@ test("Q4: a step that somebody has done again ends with its new words, not with 
     complete: ["t.0.md", "t.0.result.md"],
     archive: ["t.0.result~2.md"],
   });
-  expect(readFileSync(join(project.layout.queue(own, "complete"), "t.0.result.md"), "utf8")).toContain("second");
+  const result = () => readFileSync(join(project.layout.queue(own, "complete"), "t.0.result.md"), "utf8");
+  expect(result()).toContain("second");
+
+  words = "third";
+  const third = project.next(isEnd("m", "a", "t.0.md"));
+  project.move(own, "t.0.md", "complete", "active");
+  await third;
+  expect(result()).toContain("third");
 });
 
 test("deleted folders are made again, and what comes later goes through", async () => {
@@ -260,6 +267,9 @@ test("X4: at a start nothing moves before all are there: what waits for a mesh t
     "end.md",
     "---\nfrom: z-last/helper\nto: mesh\ntype: task-complete\n---\nHere.\n",
   );
+  // Not so young that it might still be written.
+  utimesSync(join(project.layout.queue({ mesh: "a-first", agent: "asker" }, "outbox"), "more.md"), 1, 1);
+  utimesSync(join(project.layout.queue({ mesh: "z-last", agent: "helper" }, "outbox"), "end.md"), 1, 1);
   await project.reopen();
   await project.until(isEnd("a-first"));
   expect(project.facts.filter(({ type }) => type === "mesh.quarantined")).toEqual([]);
