@@ -10,6 +10,7 @@ export default defineConfig({
   test: {
     include: [
       "test/faults/kill-*.test.ts",
+      "test/faults/mesh-*.test.ts",
       "test/faults/server-faults.test.ts",
       "test/faults/store-crash*.test.ts",
       "test/simulation/*.test.ts",

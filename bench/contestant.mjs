@@ -16,7 +16,7 @@ const sockets = [];
 if (job.scenario === "growth") subscribe("net.client.socket", ({ socket }) => sockets.push(socket));
 const { open } = await import(`./contestants/${job.contestant}.mjs`);
 
-const figures = await { turn, team, growth, cold, board, memory, restart, server, human, answer, outside }[
+const figures = await { turn, team, growth, cold, board, memory, restart, server, human, answer, outside, mesh }[
   job.scenario
 ]();
 process.stdout.write(`${JSON.stringify({ ...figures, rss_mb: process.resourceUsage().maxRSS / 1024 })}\n`, () =>
@@ -99,6 +99,11 @@ async function board() {
 async function memory() {
   const { searchCost } = await import("./memory.mjs");
   return searchCost(`${job.home}/agent`, job.sections, job.queries);
+}
+
+async function mesh() {
+  const { meshCost } = await import("./mesh.mjs");
+  return meshCost(`${job.home}/project`, job);
 }
 
 async function restart() {

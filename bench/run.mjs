@@ -22,7 +22,7 @@ import { judge } from "./targets.mjs";
  *     in the last minutes, so that removing one contestant's home would slow whoever comes next.
  * B5. Time never fails a run. Only `--check` turns missed targets into exit code 1.
  */
-const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,memory,restart,server,human,answer,outside,bytes] [--contestants floor-streamed,agiraph,…]
+const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside,bytes] [--contestants floor-streamed,agiraph,…]
                 [--quick] [--no-peers] [--check]`;
 const CHILD_LIMIT_MS = 120_000;
 
@@ -134,7 +134,7 @@ function readOptions() {
   try {
     const { values } = parseArgs({
       options: {
-        only: { type: "string", default: "turn,team,growth,cold,board,memory,restart,server,human,answer,outside" },
+        only: { type: "string", default: "turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside" },
         contestants: { type: "string" },
         quick: { type: "boolean", default: false },
         peers: { type: "boolean", default: true },

@@ -56,6 +56,14 @@ export function scenarios({ quick }) {
       budgetMs: 60_000,
       only: "ours",
     },
+    mesh: {
+      title: "a mesh of ten agents: 1,000 messages one by one, then 10,000 in bursts of 1,000",
+      job: { agents: 10, latencies: 1_000, messages: quick ? 2_000 : 10_000 },
+      conversations: 0,
+      repetitions: quick ? 1 : 3,
+      budgetMs: 90_000,
+      only: "ours",
+    },
     restart: {
       title: "a home of 100 agents with 1,000,000 facts, opened by a new process after a kill",
       job: { agents: 100, facts: 1_000_000 },

@@ -42,8 +42,8 @@ export class Desk {
     for (const name of this.queues.list("outbox")) moved = this.#takeOut(name) || moved;
     const active = this.queues.first("active");
     if (active !== undefined) {
-      // Also when we were cut off between its words and its end: E1.
-      if (ENDS.some((end) => this.queues.has("complete", derivedName(active, end)))) return this.#end(active, "active");
+      // Cut off between its words and its end: E1. Who was told it in this life ends it by what it says.
+      if (!this.#told.has(active) && this.#hasEnd(active)) return this.#end(active, "active");
       return this.#tellTask(active) || moved;
     }
     const next = this.queues.first("next");
@@ -56,12 +56,22 @@ export class Desk {
   /** Somebody moved this file here by hand, and is right. */
   byHand(queue: QueueName, name: string): void {
     if (queue === "next" || queue === "active") this.#forgetEnds(name);
-    if (queue === "complete" || queue === "archive") this.#endedByHand(queue, name);
+    if (queue === "complete" && isEnd(name)) this.#wordsByHand();
+    else if (queue === "complete" || queue === "archive") this.#endedByHand(queue, name);
+  }
+
+  /** Somebody wrote for the agent the words that end its task. */
+  #wordsByHand(): void {
+    const active = this.queues.first("active");
+    if (active !== undefined && this.#hasEnd(active)) this.#end(active, "active");
+  }
+
+  #hasEnd(task: string): boolean {
+    return ENDS.some((end) => this.queues.has("complete", derivedName(task, end)));
   }
 
   /** A task that somebody moved to where it is over. */
   #endedByHand(queue: QueueName, name: string): void {
-    if (isEnd(name)) return;
     const task = readLetter(this.queues, queue, name);
     if (!task || "reason" in task || task.header.type !== "task") return;
     this.#office.ended(this.queues.place, name, ...this.#answer(task));
@@ -101,7 +111,7 @@ export class Desk {
     const { name } = waiting;
     return (
       (["active", "complete", "archive"] as const).some((queue) => this.queues.has(queue, name)) ||
-      ENDS.some((end) => this.queues.has("complete", derivedName(name, end))) ||
+      this.#hasEnd(name) ||
       looksLikeStep(name) ||
       this.#office.isAnswered(waiting, this.queues.place)
     );
@@ -246,7 +256,7 @@ export class Desk {
     }
     // Of a task that is over it is kept beside it and changes nothing: said twice, or ended by a person meanwhile.
     if (!this.queues.moveAs(letter.name, "outbox", "complete", derivedName(meant, end))) return true;
-    return where === "inbox" || where === "next" ? this.#end(meant, where) : true;
+    return where === "active" || where === "inbox" || where === "next" ? this.#end(meant, where) : true;
   }
 
   /** E1: the answer first, then the task leaves the queue it is in. */

@@ -74,6 +74,8 @@ export function sanitized(title: string): string {
 
 export const MAX_HEADER = 64 * 1024;
 export const MAX_MESSAGE = 1024 * 1024;
+/** As it is written, escapes counted. */
+const MAX_VALUE = 2_000;
 
 const FIELDS = ["from", "to", "type", "status", "msg-id", "timestamp", "task", "step", "in-reply-to"] as const;
 
@@ -92,6 +94,7 @@ function fieldsOf(header: string): Fields {
     if (name === undefined)
       return bad(`Its header has a line that is no "name: value": ${JSON.stringify(shown(line))}`);
     const value = line.slice(name.length + 1).trim();
+    if (value.length > MAX_VALUE) return bad(`Its header has more than ${MAX_VALUE} characters for "${name}".`);
     if (/^[&*!|>%@`{[]|^[-?](?:\s|$)/.test(value))
       return bad(
         `Its header has no plain value for "${name}"; anchors, aliases, tags, blocks, lists and maps are not taken.`,

@@ -14,8 +14,8 @@ export interface TerminalJob {
   prompt: string;
   /** The model it is asked to use, where it can choose. */
   model: string | null;
-  /** Whether it may do what it wants to without a person's leave. */
-  permissions: "ask" | "allow";
+  /** Whether a person is asked before it does something, in the terminal; null leaves edits to it and asks for the rest. */
+  permissions: "ask" | "allow" | "deny" | null;
   /** The program, as a person starts it, and what it is given of the environment. */
   command: readonly string[];
   env: Readonly<Record<string, string>>;
@@ -53,6 +53,9 @@ export async function prepareHome(job: TerminalJob): Promise<Prepared> {
     LANG: job.env.LANG ?? "C.UTF-8",
     TX_PROMPT: join(home, PROMPT),
   };
+  // A login shell begins with the machine's PATH, and programs run their commands in such.
+  for (const file of [".profile", ".bash_profile", ".bashrc", ".zprofile", ".zshrc"])
+    await put(file, `export PATH=${quoted(env.PATH)}\n`);
   const more = await WAYS[kind](job, put, env);
   return { argv: [program, ...words, ...(more.args ?? [])], env: { ...env, ...more.env }, hooks: more.hooks ?? null };
 }
@@ -91,7 +94,11 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
     for (const one of SLASH_COMMANDS)
       await put(`.claude/commands/${one.name}.md`, asMarkdown(one, { "allowed-tools": "Bash(tx:*)" }));
     return {
-      args: ["--append-system-prompt-file", join(home, PROMPT), ...(model === null ? [] : ["--model", model])],
+      args: [
+        ...["--append-system-prompt-file", join(home, PROMPT)],
+        ...["--permission-mode", CLAUDE_MODES[permissions ?? "none"]],
+        ...(model === null ? [] : ["--model", model]),
+      ],
       env: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1" },
       hooks,
     };
@@ -132,6 +139,7 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
 const CLAUDE_HOOKS = [
   ...["SessionStart", "UserPromptSubmit", "PermissionRequest", "Notification", "Stop", "StopFailure", "SessionEnd"],
 ];
+const CLAUDE_MODES = { none: "acceptEdits", allow: "acceptEdits", ask: "manual", deny: "dontAsk" } as const;
 const EVERYTHING = ["Bash", "Edit", "Write", "Read", "WebFetch", "WebSearch", "NotebookEdit"];
 
 /**

@@ -83,8 +83,8 @@ export class ControlClient {
   #end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    for (const { reject } of this.#open.splice(0)) reject(new Error(`${this.#session} is not there any more.`));
     this.onEnd();
+    for (const { reject } of this.#open.splice(0)) reject(new Error(`${this.#session} is not there any more.`));
   }
 }
 

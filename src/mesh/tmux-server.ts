@@ -69,7 +69,9 @@ export class TmuxServer {
     mkdirSync(dirname(this.socket), { recursive: true, mode: 0o700 });
     if (await this.has(session)) await this.kill(session);
     const variables = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
-    const program = ["env", ...NOT_THEIRS.flatMap((name) => ["-u", name]), ...argv];
+    // tmux gives a program the PATH of whoever calls it, whatever it was told.
+    const path = env.PATH === undefined ? [] : [`PATH=${env.PATH}`];
+    const program = ["env", ...NOT_THEIRS.flatMap((name) => ["-u", name]), ...path, ...argv];
     const size = ["-x", String(COLUMNS), "-y", String(ROWS)];
     const lines = [
       // Written before the session is made, so that even a program that ends at once leaves its screen.

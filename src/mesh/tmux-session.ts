@@ -90,11 +90,11 @@ export class TmuxSession {
 
   /** Kept with the session, and gone with it. */
   async note(name: string, value: string): Promise<void> {
-    await this.#client.onPaneOf("set-option", `@tx_${name}`, value);
+    await this.#asking((client) => client.onPaneOf("set-option", `@tx_${name}`, value));
   }
 
   async noted(name: string): Promise<string> {
-    const lines = await this.#client.onPaneOf("show-options", "-v", `@tx_${name}`).catch(() => []);
+    const lines = await this.#asking((client) => client.onPaneOf("show-options", "-qv", `@tx_${name}`));
     return lines.join("\n");
   }
 
@@ -210,23 +210,22 @@ export class TmuxSession {
     const file = join(this.plan.dir, `${name}.paste`);
     await writeFile(file, text, { mode: 0o600 });
     try {
-      await this.#client.command("load-buffer", "-b", name, file);
-      // As one paste, where the program knows such; keys are given as they are.
-      await this.#client.onPaneOf("paste-buffer", "-d", "-b", name, ...(whole ? ["-p"] : ["-r"]));
+      await this.#asking((client) => client.command("load-buffer", "-b", name, file));
+      const client = this.#client;
+      // As one paste, where the program knows such; keys are given as they are. Who is cut off just then does not know
+      // whether it was done, and looks.
+      await client.onPaneOf("paste-buffer", "-d", "-b", name, ...(whole ? ["-p"] : ["-r"])).catch((error: unknown) => {
+        if (!client.hasEnded) throw error;
+      });
     } finally {
       await unlink(file).catch(() => {});
     }
   }
 
   async #look(): Promise<Look> {
-    const [lines, screen] = await Promise.all([
-      this.#client.onPaneOf(
-        "display-message",
-        "-p",
-        "#{pane_dead} #{session_attached} #{cursor_x},#{cursor_y},#{history_size} #{pane_dead_status} #{pane_title}",
-      ),
-      this.#client.onPaneOf("capture-pane", "-p"),
-    ]).catch((): [string[], string[]] => [[this.isAlive ? "0 0 -  " : "1 0 -  "], []]);
+    const [lines, screen] = await this.#asking((client) =>
+      Promise.all([client.onPaneOf("display-message", "-p", PANE), client.onPaneOf("capture-pane", "-p")]),
+    ).catch((): [string[], string[]] => [[this.isAlive ? "0 0 -  " : "1 0 -  "], []]);
     const [dead = "1", attached = "0", cursor = "", status = "", ...title] = (lines[0] ?? "").split(" ");
     return { screen, title: title.join(" "), isDead: dead === "1", status, cursor, isWatched: Number(attached) > 1 };
   }
@@ -238,9 +237,27 @@ export class TmuxSession {
       this.#hasSpoken = true;
       this.#changed();
     };
-    client.onEnd = () => void this.#lost();
+    client.onEnd = () => {
+      this.#reattaching = this.#lost();
+    };
     return client;
   }
+
+  /** Once more where our client was sent away meanwhile: only for what may be done twice. */
+  async #asking<T>(ask: (client: ControlClient) => Promise<T>): Promise<T> {
+    for (;;) {
+      const client = this.#client;
+      try {
+        return await ask(client);
+      } catch (error) {
+        if (!client.hasEnded) throw error;
+        await this.#reattaching;
+        if (this.#client === client) throw error;
+      }
+    }
+  }
+
+  #reattaching: Promise<void> = Promise.resolve();
 
   /** Our own client may have been killed; the session itself may be gone. */
   async #lost(): Promise<void> {
@@ -327,6 +344,9 @@ export class TmuxSession {
 
 /** Buffers belong to the server: their names are unique over all sessions. */
 let pastes = 0;
+
+const PANE =
+  "#{pane_dead} #{session_attached} #{cursor_x},#{cursor_y},#{history_size} #{pane_dead_status} #{pane_title}";
 
 const MOST_TRIES = 4;
 const START_MS = 60_000;

@@ -63,7 +63,16 @@ export class MeshMembers {
   readonly #server: TmuxServer;
   readonly #purse: Purse;
 
-  constructor(layout: Layout, recordPorts: MeshRecordPorts, record: MeshRecord, ports: MembersPorts) {
+  readonly #begun: (mesh: string, agent: string) => void;
+
+  constructor(
+    layout: Layout,
+    recordPorts: MeshRecordPorts,
+    record: MeshRecord,
+    ports: MembersPorts,
+    begun: (mesh: string, agent: string) => void,
+  ) {
+    this.#begun = begun;
     this.#layout = layout;
     this.#recordPorts = recordPorts;
     this.#record = record;
@@ -226,6 +235,7 @@ export class MeshMembers {
       if (this.#states.get(key) === state) return;
       this.#states.set(key, state);
       this.#record.record({ type: "mesh.session", data: { ...place, state, ...(detail !== undefined && { detail }) } });
+      if (state === "ready") this.#begun(place.mesh, place.agent);
     };
   }
 

@@ -63,17 +63,23 @@ class MeshProject implements HostedMeshes {
   readonly #members: MeshMembers;
   readonly #clock: Clock;
   readonly #stop = new AbortController();
+  readonly #unheard = new Set<string>();
 
   constructor(layout: Layout, record: MeshRecordPorts, ports: MembersPorts) {
     this.layout = layout;
     this.#clock = record.clock;
     this.#record = new MeshRecord(layout, record);
-    this.#members = new MeshMembers(layout, record, this.#record, ports);
+    const begun = (mesh: string, agent: string) => {
+      // Whoever begins is told what the one before could not be.
+      if (this.#unheard.delete(`${mesh}/${agent}`)) setImmediate(() => this.meshes.meshes.get(mesh)?.tellAgain(agent));
+    };
+    this.#members = new MeshMembers(layout, record, this.#record, ports, begun);
     this.meshes = new Meshes(layout, {
       now: () => record.clock.now(),
       record: (fact) => {
         this.#record.record(fact);
         if (fact.type === "mesh.opened" || fact.type === "mesh.reloaded") this.#introduce(fact.data.mesh);
+        if (fact.type === "mesh.undelivered") this.#unheard.add(`${fact.data.mesh}/${fact.data.agent}`);
       },
       member: (mesh, agent): Member => this.#members.member(mesh, agent),
       gate: (mesh, gate) => runGate(layout, mesh, gate, ports.sandbox, this.#stop.signal),

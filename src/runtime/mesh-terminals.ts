@@ -60,7 +60,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
         cwd: layout.project,
         prompt,
         model: order.model,
-        permissions: profile.permissions === "allow" ? "allow" : "ask",
+        permissions: profile.permissions ?? null,
         command: profile.terminal ?? TERMINALS[kind] ?? profile.command,
         env: environmentOf(ports, profile, place),
         tx: ports.tx,

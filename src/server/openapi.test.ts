@@ -32,6 +32,10 @@ test("the description of the API is valid OpenAPI, and has every route of the co
     "GET /healthz",
     "GET /inbox",
     "GET /login",
+    "GET /meshes",
+    "GET /meshes/{id}",
+    "GET /meshes/{id}/{mesh}/messages/{queue}/{name}",
+    "GET /meshes/{id}/{mesh}/queues",
     "GET /models",
     "POST /agents",
     "POST /agents/{id}/board/{node_id}/assign",
@@ -47,6 +51,11 @@ test("the description of the API is valid OpenAPI, and has every route of the co
     "POST /agents/{id}/stop",
     "POST /agents/{id}/triggers",
     "POST /login",
+    "POST /meshes",
+    "POST /meshes/{id}/stop",
+    "POST /meshes/{id}/{mesh}/agents/{agent}/kill",
+    "POST /meshes/{id}/{mesh}/agents/{agent}/spawn",
+    "POST /meshes/{id}/{mesh}/messages",
     "PUT /agents/{id}/board/{node_id}/scratch/{*}",
   ]);
 });

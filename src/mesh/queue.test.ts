@@ -1,0 +1,184 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { DeclaredMesh } from "./config.ts";
+import { Layout, type Place, QUEUES } from "./layout.ts";
+import { Mesh } from "./mesh.ts";
+import { format } from "./message-file.ts";
+import { Queues } from "./queue.ts";
+import { planOf } from "./topology.ts";
+
+function declared(): DeclaredMesh {
+  const config = { mesh: "m", type: "persistent" as const, agents: ["x/a"] };
+  const agent = { name: "a", category: "x", dir: "", config: { name: "a" }, stamp: "" };
+  return {
+    config,
+    lifetime: "persistent",
+    topology: "hierarchical",
+    plan: planOf(config),
+    agents: new Map([["a", agent]]),
+    entry: "a",
+  };
+}
+
+type Step = "send" | "to-agent" | "ask" | "end" | "restart" | "look" | "late notice";
+
+test("Q3, E2: whatever is sent, asked, ended and restarted in between, tasks are begun in the order they came, one at a time", () => {
+  const steps = fc.array(
+    fc.constantFrom<Step>("send", "send", "to-agent", "ask", "end", "end", "end", "restart", "look", "late notice"),
+    { minLength: 1, maxLength: 40 },
+  );
+  fc.assert(
+    fc.property(steps, (taken) => {
+      const dir = mkdtempSync(join(tmpdir(), "fifo-"));
+      try {
+        const world = new World(new Layout(dir));
+        for (const step of taken) world.take(step);
+        for (let left = 200; left > 0 && world.lost().length > 0; left--) world.take("end");
+        expect(world.begun).toEqual(world.sent);
+        expect(world.lost()).toEqual([]);
+      } finally {
+        rmSync(dir, { recursive: true });
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+/** A mesh of one agent without watchers: it is told of files when we say so. */
+class World {
+  readonly sent: Record<"mesh" | "agent", string[]> = { mesh: [], agent: [] };
+  readonly begun: Record<"mesh" | "agent", string[]> = { mesh: [], agent: [] };
+  readonly #layout: Layout;
+  #mesh: Mesh;
+  #count = 0;
+  #untold: (() => void)[] = [];
+
+  constructor(layout: Layout) {
+    this.#layout = layout;
+    this.#mesh = this.#open();
+  }
+
+  take(step: Step): void {
+    const own: Place = { mesh: "m", agent: "a" };
+    switch (step) {
+      case "send":
+        this.sent.mesh.push(this.#put({ mesh: "m", agent: null }, "task"));
+        this.#tellAll();
+        return;
+      case "to-agent":
+        this.sent.agent.push(this.#put(own, "task"));
+        this.#tellAll();
+        return;
+      case "late notice":
+        this.sent.mesh.push(this.#put({ mesh: "m", agent: null }, "task"));
+        return;
+      case "ask":
+        this.#put(own, "ask");
+        this.#tellAll();
+        return;
+      case "end": {
+        const name = `end-${++this.#count}.md`;
+        const header = { from: "m/a", to: "mesh", type: "task-complete", status: "pending" } as const;
+        this.#tellAll();
+        if (readdirSync(this.#layout.queue(own, "active")).length === 0) return;
+        writeOld(join(this.#layout.queue(own, "outbox"), name), format(header, "Done.\n"));
+        this.#mesh.noticed("a", "outbox", name);
+        return;
+      }
+      case "look":
+        this.#mesh.look();
+        return;
+      case "restart":
+        this.#mesh.close();
+        this.#untold = [];
+        this.#mesh = this.#open();
+    }
+  }
+
+  /** Messages that are in no queue, or in quarantine. */
+  lost(): string[] {
+    const places: Place[] = [
+      { mesh: "m", agent: null },
+      { mesh: "m", agent: "a" },
+    ];
+    const there = new Set(places.flatMap((place) => readdirSync(this.#layout.queue(place, "complete"))));
+    const aside = places.flatMap((place) => readdirSync(this.#layout.queue(place, "quarantine")));
+    return [...this.sent.mesh, ...this.sent.agent].filter((name) => !there.has(name)).concat(aside);
+  }
+
+  #put(place: Place, type: "task" | "ask"): string {
+    const name = `${String(++this.#count).padStart(4, "0")}.md`;
+    writeOld(
+      join(this.#layout.queue(place, "inbox"), name),
+      format({ from: "human", to: "m", type, status: "pending" }, "# T\n"),
+    );
+    this.#untold.push(() => this.#mesh.noticed(place.agent, "inbox", name));
+    return name;
+  }
+
+  #tellAll(): void {
+    for (const tell of this.#untold.splice(0)) tell();
+  }
+
+  #open(): Mesh {
+    const mesh: Mesh = new Mesh(declared(), this.#layout, {
+      now: () => 0,
+      record: ({ type, data }) => {
+        if (type !== "mesh.activated") return;
+        // What the mesh hands on to its agent is in the mesh's line.
+        if (data.agent === null) this.begun.mesh.push(data.name);
+        else if (!data.name.includes(".0.")) this.begun.agent.push(data.name);
+      },
+      tell: () => new Promise(() => {}),
+      gate: async () => null,
+      human: () => {},
+      directory: () => new Map([["m", ["a"]]]),
+      queuesOf: (_, agent) => (agent === null ? mesh.queues : mesh.agents.get(agent)),
+      changed: () => {},
+      idle: () => {},
+    });
+    mesh.open();
+    mesh.begin();
+    return mesh;
+  }
+}
+
+/** Written long ago, so that nobody thinks it is still being written. */
+function writeOld(path: string, text: string): void {
+  writeFileSync(path, text);
+  utimesSync(path, 1, 1);
+}
+
+test("Q5: a look leaves what may still be written, and says so; later it takes it", () => {
+  const layout = new Layout(mkdtempSync(join(tmpdir(), "look-")));
+  const queues = new Queues(layout, { mesh: "m", agent: null });
+  queues.open();
+  writeOld(queues.path("inbox", "old.md"), "x");
+  writeFileSync(queues.path("inbox", "young.md"), "x");
+  expect([queues.look(), queues.list("inbox")]).toEqual([{ changed: true, young: true }, ["old.md"]]);
+  utimesSync(queues.path("inbox", "young.md"), 1, 1);
+  expect([queues.look(), queues.list("inbox")]).toEqual([{ changed: true, young: false }, ["old.md", "young.md"]]);
+  rmSync(layout.project, { recursive: true });
+});
+
+test("Q2, Q4: nothing is written over; a move that comes too late does nothing; one by hand is known from one of ours", () => {
+  const layout = new Layout(mkdtempSync(join(tmpdir(), "move-")));
+  const queues = new Queues(layout, { mesh: "m", agent: null });
+  queues.open();
+  for (const queue of QUEUES) mkdirSync(queues.dir(queue), { recursive: true });
+  for (const name of ["a.md", "b.md"]) writeOld(queues.path("inbox", name), name);
+  writeOld(queues.path("next", "a.md"), "another");
+  queues.look();
+  expect([
+    queues.move("a.md", "inbox", "next"),
+    queues.move("a.md", "inbox", "next"),
+    queues.move("b.md", "inbox", "complete"),
+    queues.noticed("complete", "b.md"),
+    queues.noticed("complete", "b.md"),
+    readdirSync(queues.dir("next")).toSorted(),
+  ]).toEqual(["a~2.md", undefined, "b.md", false, true, ["a.md", "a~2.md"]]);
+  rmSync(layout.project, { recursive: true });
+});

@@ -1,0 +1,125 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { tmuxSocket } from "../../src/mesh/tmux-server.ts";
+import { MeshHouse } from "./house.ts";
+import { withTmux } from "./terminals.ts";
+
+const READER = join(import.meta.dirname, "terminal-reader.ts");
+const LONG = { timeout: 40_000 };
+
+/** One agent whose program writes down what it is told; it ends by the word "exit". */
+async function readerHouse() {
+  const house = new MeshHouse({
+    meshes: [{ mesh: "line", type: "persistent", agents: ["x/reader"] }],
+    agents: { reader: { options: { program: "reader", runs: "tmux" } } },
+    config: {
+      programs: { reader: { kind: "autonomous", command: [process.execPath, READER, "taken"], set: { GIVEN: "yes" } } },
+    },
+    env: { PATH: process.env.PATH ?? "", SECRET: "not for programs" },
+  });
+  await (await house.open()).start();
+  const file = join(house.project, "taken");
+  const taken = () =>
+    existsSync(file)
+      ? readFileSync(file, "utf8")
+          .trim()
+          .split("\n")
+          .map((line): string => JSON.parse(line))
+      : [];
+  const tmux = (...words: string[]) =>
+    execFileSync("tmux", ["-S", tmuxSocket(house.home, house.project), ...words], { encoding: "utf8" });
+  const told = (count: number) => {
+    let seen = 0;
+    return house.until(({ type }) => type === "mesh.told" && ++seen === count);
+  };
+  return { house, taken, tmux, told };
+}
+
+withTmux(
+  "a session is {mesh}-{agent} on a private socket, with an environment of its own; its prompt is kept",
+  LONG,
+  async () => {
+    const { house, taken, tmux, told } = await readerHouse();
+    await using _ = house;
+    await house.api.sendToMesh(house.id, "line", { to: "reader", text: "# Hello\n\nTwo lines.\n" });
+    await told(1);
+    expect(taken()).toHaveLength(1);
+    expect(taken()[0]).toMatch(
+      /^\[tx\] Task \S+ for line\/reader from human: Hello\n\n# Hello\n\nTwo lines\.\n\n\(It is in /,
+    );
+    expect(tmux("list-sessions", "-F", "#{session_name}").trim()).toBe("line-reader");
+    const pid = tmux("list-panes", "-a", "-F", "#{pane_pid}").trim();
+    const names = readFileSync(`/proc/${pid}/environ`, "utf8")
+      .split("\0")
+      .map((line) => line.split("=")[0]);
+    expect(
+      names
+        .filter((name) =>
+          ["SECRET", "TMUX", "TMUX_PANE", "GIVEN", "TX_MESH", "TX_AGENT", "TX_PROJECT"].includes(name ?? ""),
+        )
+        .toSorted(),
+    ).toEqual(["GIVEN", "TX_AGENT", "TX_MESH", "TX_PROJECT"]);
+    expect(statSync(tmuxSocket(house.home, house.project)).mode & 0o077).toBe(0);
+  },
+);
+
+withTmux(
+  "a server that was stopped and started finds the terminal again, and tells it nothing twice",
+  LONG,
+  async () => {
+    const { house, taken, tmux, told } = await readerHouse();
+    await using _ = house;
+    await house.api.sendToMesh(house.id, "line", { text: "# First\n" });
+    await told(1);
+    const pid = tmux("list-panes", "-a", "-F", "#{pane_pid}");
+    await house.restart();
+    await told(2);
+    await house.api.sendToMesh(house.id, "line", { to: "reader", type: "ask", text: "And?\n" });
+    await told(3);
+    expect(taken().map((words) => words.split(" ", 2)[1])).toEqual(["Task", "Question"]);
+    expect(tmux("list-panes", "-a", "-F", "#{pane_pid}")).toBe(pid);
+  },
+);
+
+withTmux("who detaches everybody does not keep words from coming", LONG, async () => {
+  const { house, taken, tmux, told } = await readerHouse();
+  await using _ = house;
+  await house.api.sendToMesh(house.id, "line", { to: "reader", type: "ask", text: "One?\n" });
+  await told(1);
+  tmux("detach-client", "-s", "=line-reader");
+  await house.api.sendToMesh(house.id, "line", { to: "reader", type: "ask", text: "Two?\n" });
+  await told(2);
+  expect(taken()).toHaveLength(2);
+});
+
+withTmux("a dead session is shown within 5 s; spawn begins another, which is told what is not done", LONG, async () => {
+  const { house, taken, tmux, told } = await readerHouse();
+  await using _ = house;
+  await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });
+  await told(1);
+  const begun = performance.now();
+  tmux("send-keys", "-t", "=line-reader:", "C-c");
+  await house.until(({ type, data }) => type === "mesh.session" && data.state === "dead");
+  expect(performance.now() - begun).toBeLessThan(5000);
+  expect((await house.api.meshProject(house.id)).meshes[0]?.agents[0]).toMatchObject({ state: "dead" });
+  await house.api.steerMeshAgent(house.id, "line", "reader", "spawn");
+  await told(2);
+  expect(taken().map((words) => words.includes("# Work"))).toEqual([true, true]);
+  expect(
+    (await house.facts("mesh.session"))
+      .map(({ state, detail }) => (detail ? `${state}: ${detail}` : state))
+      .filter((state) => !/idle|busy/.test(state)),
+  ).toEqual(["starting", "ready", "dead: it ended with 3", "starting", "ready"]);
+});
+
+withTmux("kill ends the session and nothing else", LONG, async () => {
+  const { house, tmux, told } = await readerHouse();
+  await using _ = house;
+  const { name } = await house.api.sendToMesh(house.id, "line", { to: "reader", text: "# Work\n" });
+  await told(1);
+  await house.api.steerMeshAgent(house.id, "line", "reader", "kill");
+  expect(() => tmux("list-sessions")).toThrow();
+  expect(house.queues("line", "reader")).toEqual({ active: [name] });
+});
