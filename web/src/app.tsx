@@ -20,6 +20,7 @@ import { Sidebar } from "./sidebar/sidebar.tsx";
 const Board = lazy(() => import("./board/board-view.tsx"));
 const Timeline = lazy(() => import("./timeline/timeline-view.tsx"));
 const Triggers = lazy(() => import("./triggers/triggers-view.tsx"));
+const Mesh = lazy(() => import("./meshes/mesh-view.tsx"));
 const Files = lazy(() => import("./files/files-view.tsx"));
 
 export function App() {
@@ -67,6 +68,8 @@ function screenOf(route: Route): ReactNode {
       return <Timeline agent={route.agent} />;
     case "triggers":
       return <Triggers agent={route.agent} />;
+    case "mesh":
+      return <Mesh key={`${route.project} ${route.mesh}`} {...route} />;
     case "files":
     case "memory":
       return <Files agent={route.agent} shelf={route.screen === "files" ? "workspace" : "memory"} path={route.path} />;

@@ -1,5 +1,13 @@
 import { AgentFeed } from "./agent-feed.ts";
-import { type AgentSummary, ApiError, type InboxItem, listAgents, listInbox } from "./api.ts";
+import {
+  type AgentSummary,
+  ApiError,
+  type InboxItem,
+  listAgents,
+  listInbox,
+  listMeshes,
+  type MeshProjectView,
+} from "./api.ts";
 import { coalesce } from "./frame.ts";
 import { LiveSocket } from "./socket.ts";
 
@@ -18,6 +26,8 @@ class Agents {
   away: AgentSummary[] = [];
   unreadable: { id: string; why: string }[] = [];
   inbox: InboxItem[] = [];
+  /** Whose record is an agent too, but none that thinks. */
+  meshes: MeshProjectView[] = [];
   readonly #feeds = new Map<string, AgentFeed>();
   readonly #listeners = new Set<() => void>();
   #isRefreshing = false;
@@ -63,8 +73,10 @@ class Agents {
     try {
       while (this.#isStale) {
         this.#isStale = false;
-        const [all, inbox] = await Promise.all([listAgents(), listInbox()]);
-        this.list = all.agents.filter(({ archived }) => !archived);
+        const [all, inbox, meshes] = await Promise.all([listAgents(), listInbox(), listMeshes()]);
+        this.meshes = meshes;
+        const records = new Set(meshes.map(({ id }) => id));
+        this.list = all.agents.filter(({ id, archived }) => !archived && !records.has(id));
         this.away = all.agents.filter(({ archived }) => archived);
         this.unreadable = all.unreadable;
         this.inbox = inbox;

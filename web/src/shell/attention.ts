@@ -36,7 +36,8 @@ export function useAttention(): void {
 
   useEffect(() => {
     const name = "agent" in route ? list.find(({ id }) => id === route.agent)?.name : undefined;
-    const screen = route.screen === "home" || route.screen === "entity" ? [] : [titled(route.screen)];
+    const isPlain = route.screen === "home" || route.screen === "entity";
+    const screen = isPlain ? [] : [route.screen === "mesh" ? route.mesh : titled(route.screen)];
     const where = [...screen, ...(name ? [name] : []), "Agiraph"].join(" · ");
     document.title = `${questions.length > 0 ? `(${questions.length}) ` : ""}${where}`;
   }, [questions.length, route, list]);

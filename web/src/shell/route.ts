@@ -7,6 +7,8 @@ export type Route = { at: number | null } & (
   | { screen: "board"; agent: string; node: string | null }
   | { screen: "timeline" | "triggers"; agent: string }
   | { screen: "files" | "memory"; agent: string; path: string }
+  /** A mesh of a project, by the agent that is the project's record; `member` is one of its agents. */
+  | { screen: "mesh"; project: string; mesh: string; member: string | null }
 );
 export type Place = Route extends infer R ? (R extends Route ? Omit<R, "at"> : never) : never;
 
@@ -20,6 +22,8 @@ export function routeOf(pathname: string, search: string): Route {
     .split("/")
     .filter((part) => part !== "")
     .map(decoded);
+  if (kind === "meshes" && agent && screen && [agent, screen].every((name) => /^[\w-]+$/.test(name)))
+    return { screen: "mesh", project: agent, mesh: screen, member: rest[0] ?? null, at: null };
   if (kind !== "agents" || !agent || !/^[\w-]+$/.test(agent)) return { screen: "home", at: null };
   switch (screen) {
     case "board":
@@ -44,6 +48,10 @@ export function addressOf(place: Place, at: number | null): string {
 
 function tailOf(place: Place): string {
   if (place.screen === "home") return "";
+  if (place.screen === "mesh") {
+    const mesh = `meshes/${place.project}/${place.mesh}`;
+    return place.member === null ? mesh : `${mesh}/${encodeURIComponent(place.member)}`;
+  }
   const agent = `agents/${place.agent}`;
   switch (place.screen) {
     case "entity":

@@ -161,7 +161,7 @@ function Badge({ count, isUrgent }: { count: number; isUrgent: boolean }) {
   );
 }
 
-type Tab = Exclude<Place["screen"], "home" | "entity">;
+type Tab = Exclude<Place["screen"], "home" | "entity" | "mesh">;
 
 function placeOf(screen: Tab, agent: string): Place {
   if (screen === "board") return { screen, agent, node: null };
