@@ -82,7 +82,11 @@ const tables = [
     ["server.append_p99_ms", "of which to the disk, at most", 0],
     ["server.facts_a_second", "facts delivered a second", 0],
     ["server.idle_kb", "KB of an agent that rests", 1],
-    ["server.grown_mb", "MB grown over the run", 1],
+    ["server.turns_a_second", "turns a second", 0],
+    ["server.turn_kb", "KB of heap a turn", 1],
+    ["server.said_kb", "KB of conversation a turn", 1],
+    ["server.quiet_heap", "heap after a time without work, to before", 2],
+    ["server.stopped_heap", "heap of stopped agents, to that after their first turns", 2],
   ],
   [
     ["outside.resident_mib", "MiB of ours beside a silent program", 1],

@@ -161,6 +161,9 @@ async function look() {
   await page.goto(`/ui/agents/${ID}/board`);
   await page.locator("[data-node]").first().waitFor();
   judge(`DOM elements, board of ${NODES}`, await page.locator("*").count(), 3000, "");
+  await page.goto(`/ui/agents/${ID}/timeline`);
+  await page.getByRole("list", { name: "Facts" }).waitFor();
+  judge("DOM elements, timeline", await page.locator("*").count(), 3000, "");
 }
 
 /** Somebody reads further up: nothing may move, neither when facts come below nor when older ones are loaded above. */

@@ -80,7 +80,11 @@ function workWordsOf(fact: Fact): string | undefined {
     case "node.failed":
       return `${fact.data.node_id} ${fact.data.worker_id}: ${headline(outcomeWords(fact.data.outcome))}`;
     case "node.reopened":
-      return `${fact.data.node_id}${fact.data.reserved_for ? ` for ${fact.data.reserved_for}` : ""}`;
+      return [
+        fact.data.node_id,
+        ...(fact.data.reserved_for ? [`for ${fact.data.reserved_for}`] : []),
+        ...(fact.data.from ? [`from ${fact.data.from}`] : []),
+      ].join(" ");
     case "log.repaired":
       return `${fact.data.file}: ${fact.data.what}`;
     default:

@@ -166,6 +166,31 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
   }
 
   program
+    .command("assign")
+    .description("give a node to another worker, or to `human`; its files stay, whoever has it is stopped")
+    .argument("<agent>", AGENT)
+    .argument("<node>", "as `board` lists it, e.g. node-3")
+    .argument("<worker>", "a worker's name, or human")
+    .action(
+      does(async (call, agent: string, node: string, worker: string) =>
+        (await import("./commands/speak.ts")).assign(call, agent, node, worker),
+      ),
+    );
+
+  program
+    .command("publish")
+    .description("publish a node that was given to you: what is in its scratch folder")
+    .argument("<agent>", AGENT)
+    .argument("<node>", "as `inbox` says, e.g. node-3")
+    .option("--summary <text>", "what you did, in a few words; - reads it from stdin")
+    .option("--detach", "if the agent goes on, leave it working in the background")
+    .action(
+      does(async (call, agent: string, node: string, options: object) =>
+        (await import("./commands/speak.ts")).publish(call, agent, node, options),
+      ),
+    );
+
+  program
     .command("chat")
     .description("the running conversation with an agent; type to talk")
     .argument("<agent>", AGENT)

@@ -10,11 +10,21 @@ export type Saying =
   | { do: "respond"; text: string; question_id?: string | undefined }
   | { do: "nudge"; text: string };
 
+/** What a person does with the work itself. */
+export type Doing =
+  | { do: "assign"; node: string; to: string }
+  | { do: "publish"; node: string; text?: string | undefined };
+
 /** An agent that is open in this process. */
 export interface Listener {
   send(text: string, to?: string): Promise<string>;
   respond(text: string, question_id?: string): Promise<string>;
   nudge(text: string): Promise<string>;
+}
+
+export interface Handler extends Listener {
+  assign(node: string, to: string): Promise<string>;
+  publish(node: string, summary?: string): Promise<string>;
 }
 
 /** Says it here. Resolves, once it is on disk, with what becomes of it. */
@@ -29,8 +39,13 @@ export function sayTo(agent: Listener, saying: Saying): Promise<string> {
   }
 }
 
+export function tell(agent: Handler, order: Saying | Doing): Promise<string> {
+  if (order.do === "assign") return agent.assign(order.node, order.to);
+  return order.do === "publish" ? agent.publish(order.node, order.text) : sayTo(agent, order);
+}
+
 /** Says it to the process that works on the agent; undefined when no process does, so that it can be opened here. */
-export async function sayElsewhere(home: string, agent: string, saying: Saying): Promise<string | undefined> {
+export async function sayElsewhere(home: string, agent: string, saying: Saying | Doing): Promise<string | undefined> {
   const answer = await askControl(controlPath(home), requestOf(agent, saying));
   if (answer === undefined || answer.ok) return answer?.message;
   if (answer.code === "elsewhere") {
@@ -58,7 +73,7 @@ const MOST_TRIES = 30;
 const TRY_AGAIN_MS = 100;
 const TRY_LATER = "Say it again when that one has ended, or stop it.";
 
-function requestOf(agent: string, saying: Saying): ControlRequest {
+function requestOf(agent: string, saying: Saying | Doing): ControlRequest {
   switch (saying.do) {
     case "send":
       return { do: "send", agent, text: saying.text, ...(saying.to && { to: saying.to }) };
@@ -71,5 +86,9 @@ function requestOf(agent: string, saying: Saying): ControlRequest {
       };
     case "nudge":
       return { do: "nudge", agent, text: saying.text };
+    case "assign":
+      return { do: "assign", agent, node: saying.node, to: saying.to };
+    case "publish":
+      return { do: "publish", agent, node: saying.node, ...(saying.text && { text: saying.text }) };
   }
 }

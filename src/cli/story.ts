@@ -150,7 +150,7 @@ function workLines(fact: Fact, named: Named): StoryLine[] | undefined {
     case "node.released":
       return [line(fact.data.node_id, "new", "may begin")];
     case "node.reopened":
-      return [line(fact.data.node_id, "new", "goes on where it was")];
+      return [line(fact.data.node_id, "new", reopenedWords(fact.data, named))];
     case "node.retried":
       return [
         line(fact.data.node_id, "warning", `${named(fact.data.worker_id)} tries again: ${headline(fact.data.error)}`),
@@ -158,6 +158,11 @@ function workLines(fact: Fact, named: Named): StoryLine[] | undefined {
     default:
       return undefined;
   }
+}
+
+function reopenedWords({ why, from, reserved_for }: FactOf<"node.reopened">["data"], named: Named): string {
+  if (why !== "reassigned" || from === undefined || reserved_for === null) return "goes on where it was";
+  return `goes on with ${named(reserved_for)}, from ${named(from)}`;
 }
 
 /** Who comes and goes, and what they tell each other. */

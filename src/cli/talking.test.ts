@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CliProcess } from "./testing/cli-process.ts";
 import { ask, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
@@ -199,6 +201,27 @@ test("a finished agent takes what is sent as its next goal, here or in the backg
   following.signal("SIGINT");
   await following.ended;
   expect({ code: detached.code, standing: await standing() }).toEqual({ code: 0, standing: ["completed"] });
+});
+
+test("work that is given to you is in your inbox; you put files into its folder and publish it", async () => {
+  await scripted([
+    { calls: [{ name: "create_work_node", args: { task: "Sign it.", deliverables: ["a.md"], worker: "human" } }] },
+    { text: "I wait for the signature." },
+    finish("Signed."),
+  ]);
+  const parked = await run();
+  const inbox = (await call("inbox")).stdout;
+  const [, folder = ""] = /Put the files into (\S+),/.exec(inbox) ?? [];
+  const early = await call("publish", "paint", "node-1");
+  await writeFile(join(folder, "a.md"), "me");
+  const done = await call("publish", "paint", "node-1", "--summary", "I signed it.");
+  expect({ parked: parked.code, early: early.code, done: done.code, result: done.stdout.split("\n")[0] }).toEqual({
+    parked: 3,
+    early: 1,
+    done: 0,
+    result: "Signed.",
+  });
+  expect(lines(done)[0]).toBe("paint-house (ID): node-1 is published.");
 });
 
 test("a paused agent hears it when it is resumed", async () => {

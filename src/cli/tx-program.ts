@@ -26,6 +26,11 @@ export function createTx(terminal: Terminal, end: (code: ExitCode) => void): Com
     };
 
   program
+    .command("init")
+    .description("put ready meshes into this folder: research, review, plan-build-test; nothing is overwritten")
+    .argument("[mesh...]", "all if left out")
+    .action(does(async (call, meshes: string[]) => (await import("./tx/init.ts")).init(call, meshes)));
+  program
     .command("start")
     .description("have the server of the home run the meshes of this project; starts one where none runs")
     .action(does(async (call) => (await import("./tx/start.ts")).start(call)));

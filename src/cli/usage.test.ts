@@ -34,6 +34,8 @@ test("alone it prints help, and every command that help names has its own", asyn
     "send",
     "answer",
     "nudge",
+    "assign",
+    "publish",
     "chat",
     "logs",
     "files",

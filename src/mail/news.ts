@@ -100,7 +100,7 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
         ? undefined
         : `${nameOf(fact.data.worker_id, now)} reports: ${fact.data.summary}`;
     case "node.reopened":
-      return parentWhen(fact, now) ? undefined : reopeningOf(fact);
+      return parentWhen(fact, now) ? undefined : reopeningOf(fact, now);
     case "budget.set":
       return budgetNews(fact, now);
     // Told the state of the board, so that it does not go by what it remembers of it.
@@ -112,12 +112,14 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
 }
 
 function newsOfChildren(reader: string, fact: Fact, now: Situation, on?: NodeId): string | undefined {
+  if (fact.type === "node.reopened" && fact.data.reserved_for === reader && fact.data.node_id === on)
+    return takingOver(fact, now);
   if (fact.type !== "node.completed" && fact.type !== "node.failed" && fact.type !== "node.reopened") return undefined;
   if (fact.type !== "node.reopened" && !stands(fact, now)) return undefined;
   const parent = parentWhen(fact, now);
   const mine = parent && "worker_id" in parent && parent.worker_id === reader && (on ?? parent.id) === parent.id;
   if (!mine) return undefined;
-  return fact.type === "node.reopened" ? reopeningOf(fact) : endOf(fact.data.node_id, now);
+  return fact.type === "node.reopened" ? reopeningOf(fact, now) : endOf(fact.data.node_id, now);
 }
 
 /** Whoever answers for it: the nearest node above that was still open when it happened, however late it is read. */
@@ -133,7 +135,19 @@ function parentWhen(
   return undefined;
 }
 
-function reopeningOf({ data: { node_id, why } }: FactOf<"node.reopened">): string {
+/** To whoever has it from now on. */
+function takingOver({ data }: FactOf<"node.reopened">, now: Situation): string | undefined {
+  const { node_id, why, from, did } = data;
+  if (why !== "reassigned" || from === undefined) return undefined;
+  return `You take over ${node_id}, which ${nameOf(from, now)} had. What was done is in your folder: look at it and go on from there, do not begin again.${did ? `\n${did}` : ""}`;
+}
+
+function reopeningOf({ data }: FactOf<"node.reopened">, now: Situation): string | undefined {
+  const { node_id, why, reserved_for, by } = data;
+  if (why === "reassigned")
+    return by === HUMAN && reserved_for !== null
+      ? `Your human has given ${node_id} to ${nameOf(reserved_for, now)}.`
+      : undefined;
   return why === "trigger"
     ? `${node_id} had failed and is tried again, as a trigger asks.`
     : `${node_id} had run out of money and goes on where it was.`;

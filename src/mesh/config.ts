@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { type MeshAgentConfig, type MeshConfig, meshAgentConfigSchema, meshConfigSchema } from "../protocol/index.ts";
 import type { Layout } from "./layout.ts";
 import { readPlainFile } from "./letter.ts";
+import { HOUSE } from "./route.ts";
 import { leaves, type Plan, planOf, shortName, topologyOf } from "./topology.ts";
 
 /** A mesh as declared, with its agents, checked as a whole. */
@@ -75,13 +76,15 @@ export async function readMesh(layout: Layout, mesh: string): Promise<DeclaredMe
   const config = readJson(path, file, meshConfigSchema);
   const wrong = (field: string, message: string) => new MeshConfigError(file, `"${field}": ${message}`);
   if (config.mesh !== mesh) throw wrong("mesh", `it says ${config.mesh}, but the file is called ${mesh}.json`);
+  if (config.mesh === HOUSE) throw wrong("mesh", `a mesh cannot be called ${HOUSE}`);
 
   const agents = new Map<string, DeclaredAgent>();
   for (const [index, member] of config.agents.entries()) {
     const field = `agents.${index}`;
     const agent = await readAgent(layout, member, (message) => wrong(field, message));
     if (agents.has(agent.name)) throw wrong(field, `${agent.name} is there twice; names are unique in a mesh`);
-    if (agent.name === "mesh" || agent.name === "human") throw wrong(field, `an agent cannot be called ${agent.name}`);
+    if (agent.name === "mesh" || agent.name === "human" || agent.name === HOUSE)
+      throw wrong(field, `an agent cannot be called ${agent.name}`);
     agents.set(agent.name, agent);
   }
   for (const field of ["entry_point", "completion_agent"] as const) {

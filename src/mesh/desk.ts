@@ -211,6 +211,8 @@ export class Desk {
         return this.#takeEnd(letter, route.kind === "done" ? "result" : "error");
       case "human":
         return this.#toHuman(letter);
+      case "house":
+        return this.#office.toHouse(this.queues, letter.name);
       case "agent":
       case "mesh": {
         const to = ports.queuesOf(route.mesh, route.kind === "agent" ? route.agent : null);

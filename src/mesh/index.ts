@@ -7,4 +7,5 @@ export { Message } from "./message.ts";
 export { fileNameOf, format, MAX_MESSAGE, type ParsedMessage, parse, sanitized, titleOf } from "./message-file.ts";
 export { buildPrompt, keepPrompt, type PromptSection, promptText } from "./prompt.ts";
 export { Queues } from "./queue.ts";
+export { type Copied, copyReady, READY, readyMeshes } from "./ready.ts";
 export { readState } from "./state.ts";

@@ -4,7 +4,7 @@ import type { DeclaredMesh } from "./config.ts";
 import { Desk, isEnd } from "./desk.ts";
 import type { Layout, QueueName } from "./layout.ts";
 import type { Letter } from "./letter.ts";
-import { gist, Office, wordsOfError } from "./office.ts";
+import { gist, isTakenByHouse, Office, wordsOfError } from "./office.ts";
 import { type Look, QUIET_MS, Queues } from "./queue.ts";
 import type { Directory } from "./route.ts";
 import { StateFile } from "./state.ts";
@@ -80,7 +80,7 @@ export class Mesh {
   /** Sees what is there. Nothing moves before `begin`: others may have to be there first. */
   open(): void {
     const young = this.queues.open().young;
-    this.#tasks.completed = this.queues.count("complete") + this.queues.count("archive");
+    this.#tasks.completed = this.queues.count("complete", isTask) + this.queues.count("archive", isTask);
     if (this.#furnish() || young) this.#lookSoon();
   }
 
@@ -245,6 +245,11 @@ export class Mesh {
       now: this.#office.ports.now(),
     }));
   }
+}
+
+/** What the mesh said to the house lies beside its tasks once it was taken. */
+function isTask(name: string): boolean {
+  return !isTakenByHouse(name);
 }
 
 const FIRST_RETRY_MS = 250;

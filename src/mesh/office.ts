@@ -6,7 +6,7 @@ import type { MeshPorts } from "./mesh.ts";
 import { titleOf } from "./message-file.ts";
 import { quarantine } from "./quarantine.ts";
 import type { Queues } from "./queue.ts";
-import { senderOf } from "./route.ts";
+import { HOUSE, senderOf } from "./route.ts";
 
 /** What the mesh and its agents' desks have in common: posting, answering, putting aside, recording. */
 export class Office {
@@ -30,11 +30,17 @@ export class Office {
     return { mesh: this.mesh, agent };
   }
 
-  post(queues: Queues | undefined, name: string, header: MessageHeader, body: string): void {
+  post(
+    queues: Queues | undefined,
+    name: string,
+    header: MessageHeader,
+    body: string,
+    to: "inbox" | "outbox" = "inbox",
+  ): void {
     if (!queues) return;
     const timestamp = new Date(this.ports.now()).toISOString();
     const dated: MessageHeader = { ...header, "msg-id": idOf(stemOf(name)), timestamp };
-    post(queues, "inbox", name, dated, body, join(this.#layout.running, "tmp"));
+    post(queues, to, name, dated, body, join(this.#layout.running, "tmp"));
   }
 
   /** Whoever asked for it hears of its end, once. */
@@ -42,14 +48,16 @@ export class Office {
     const to = this.#asker(task, from);
     const name = answerName(task.name, from);
     if (!to || to.find(name) !== undefined) return;
+    const isForHouse = task.header.from === HOUSE;
     const header: MessageHeader = {
       from: nameOf(from),
-      to: nameOf(to.place),
+      to: isForHouse ? HOUSE : nameOf(to.place),
       type,
       status: "complete",
       "in-reply-to": stemOf(task.name),
     };
-    this.post(to, name, header, `# ${type === "error" ? "Failed" : "Done"}: ${titleOf(task.body)}\n\n${words}\n`);
+    const body = `# ${type === "error" ? "Failed" : "Done"}: ${titleOf(task.body)}\n\n${words}\n`;
+    this.post(to, name, header, body, isForHouse ? "outbox" : "inbox");
     if (to.place.mesh !== this.mesh) this.ports.changed(to.place.mesh);
   }
 
@@ -58,8 +66,15 @@ export class Office {
     return this.#asker(task, from)?.find(answerName(task.name, from)) !== undefined;
   }
 
+  /** What is for the house waits in the mesh's own outbox, until whoever gave the task takes it from there. */
+  toHouse(from: Queues, name: string): boolean {
+    const own = this.ports.queuesOf(this.mesh, null);
+    return own !== undefined && from.moveTo(name, "outbox", own, "outbox") !== undefined;
+  }
+
   /** Who is to hear of a task's end by a message: nobody for the human, who sees it, nor for oneself. */
   #asker({ header }: Pick<Letter, "header">, from: Place): Queues | undefined {
+    if (header.from === HOUSE) return this.ports.queuesOf(this.mesh, null);
     const sender = senderOf(header.from, from.mesh, this.ports.directory());
     if (sender === null || sender === "human" || nameOf(sender) === nameOf(from)) return undefined;
     if (sender.agent === null && sender.mesh === this.mesh) return undefined;
@@ -82,6 +97,11 @@ export class Office {
         : { type: "mesh.completed", data: { ...place, name, gist: gist(words) } },
     );
   }
+}
+
+/** What the house has taken from a mesh's outbox lies among what is complete: ends under their names, words as `taken`. */
+export function isTakenByHouse(name: string): boolean {
+  return /\.(?:done|taken)(?:~\d+)?\.md$/.test(name);
 }
 
 /** Two who were given messages of one name answer with two. */

@@ -97,8 +97,9 @@ export class Queues {
     return found.toSorted(byArrival).map(([name]) => name);
   }
 
-  count(queue: QueueName): number {
-    return isLive(queue) ? this.#of(queue).size : namesIn(this.dir(queue), queue).length;
+  /** Of those that are over, only those that are meant. */
+  count(queue: QueueName, isMeant: (name: string) => boolean = () => true): number {
+    return isLive(queue) ? this.#of(queue).size : namesIn(this.dir(queue), queue).filter(isMeant).length;
   }
 
   has(queue: QueueName, name: string): boolean {

@@ -10,7 +10,12 @@ export type Route =
   /** The mesh as a whole: its own inbox. */
   | { kind: "mesh"; mesh: string }
   | { kind: "human" }
+  /** Whoever gave the mesh a node of a board. */
+  | { kind: "house" }
   | { kind: "nowhere"; reason: string };
+
+/** Who gives a mesh nodes of a board and hears of their end: not a person, and no mesh. */
+export const HOUSE = "agiraph";
 
 /** The agents of every mesh that is there. */
 export type Directory = ReadonlyMap<string, readonly string[]>;
@@ -19,6 +24,7 @@ export type Directory = ReadonlyMap<string, readonly string[]>;
 export function routeOf({ to, type }: Pick<MessageHeader, "to" | "type">, from: Place, directory: Directory): Route {
   const own = directory.get(from.mesh) ?? [];
   if (to === "human") return { kind: "human" };
+  if (to === HOUSE) return { kind: "house" };
   if (to === "mesh" || to === from.mesh) {
     if (type === "task-complete" && from.agent !== null) return { kind: "done" };
     if (type === "error" && from.agent !== null) return { kind: "failed" };

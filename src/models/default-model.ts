@@ -15,7 +15,7 @@ export interface DefaultModelPorts {
   hasCommand(name: string): Promise<boolean>;
   /** The models that a local Ollama has; empty when none answers. */
   ollamaModels(): Promise<readonly string[]>;
-  /** Whether `claude-code/…` can be used in this build. */
+  /** Whether there is somebody who can have `claude-code/…` think. */
   outsideAgents: boolean;
 }
 

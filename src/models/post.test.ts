@@ -37,6 +37,14 @@ test("the body and the headers arrive as they are, and the answer comes with its
   expect([answer.status, answer.headers["x-said"], await told(answer)]).toEqual([418, "tea", "POST k größe"]);
 });
 
+test("who is named in the address is named in the request, unless a header says who asks", async () => {
+  await using server = await serving((request, response) => response.end(request.headers.authorization));
+  const url = server.url.replace("//", "//ann:pass%20word@");
+  const basic = `Basic ${Buffer.from("ann:pass word").toString("base64")}`;
+  const asked = async (headers: Record<string, string>) => told(await httpPost(url, headers, [], never));
+  expect([await asked({}), await asked({ authorization: "Bearer key" })]).toEqual([basic, "Bearer key"]);
+});
+
 test("a connection that the server closed while it was idle is no failure", async () => {
   let requests = 0;
   await using server = await serving((request, response) => {

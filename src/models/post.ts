@@ -46,12 +46,15 @@ function send(
   connection: "kept" | "new",
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const { host, options } = targetOf(url);
+  const { host, credentials, options } = targetOf(url);
   const length = body.reduce((sum, part) => sum + part.byteLength, 0);
   const request = (url.startsWith("https:") ? requestSecure : requestPlain)({
     ...options,
     // As they go over the wire: a list is written out as it is, where each field of an object is set by itself.
-    headers: ["host", host, ...Object.entries(headers).flat(), "content-length", String(length)],
+    headers: [
+      ...["host", host, "content-length", String(length)],
+      ...Object.entries({ ...credentials, ...headers }).flat(),
+    ],
     ...(connection === "new" && { agent: false }),
   });
   // Node's own `signal` option does the same with a stream's whole machinery, at a tenth of what a request costs.
@@ -71,6 +74,8 @@ function send(
 
 interface Target {
   host: string;
+  /** Those in the address. Node adds them to an object of headers, and not to a list. */
+  credentials: { authorization?: string };
   /** No more than is needed: each request is made of copies of them. */
   options: RequestOptions;
 }
@@ -85,7 +90,8 @@ function targetOf(url: string): Target {
     if (targets.size >= MOST_TARGETS) targets.clear();
     const parsed = new URL(url);
     const { protocol, hostname, port, path, auth } = urlToHttpOptions(parsed);
-    target = { host: parsed.host, options: { protocol, hostname, port, path, ...(auth && { auth }), method: "POST" } };
+    const credentials = auth ? { authorization: `Basic ${Buffer.from(auth).toString("base64")}` } : {};
+    target = { host: parsed.host, credentials, options: { protocol, hostname, port, path, method: "POST" } };
     targets.set(url, target);
   }
   return target;

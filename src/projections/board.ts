@@ -18,6 +18,8 @@ interface NodeBase {
   last_seq: number;
   /** It had ended and goes on: what was published of it is to be worked on again. */
   reopened?: true;
+  /** Who had it before, and what they left: whoever takes it goes on from there. */
+  handed?: { from: WorkerId; did: string };
   /** Nobody takes it before it is released. */
   held?: true;
 }
@@ -101,7 +103,8 @@ export function applyToBoard(board: Board, fact: Fact): void {
 
 function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
   const { id, spec, created_ts, children, reserved_for, failures, spent_usd, facts } = node;
-  const again = node.reopened ? { reopened: node.reopened } : {};
+  const handed = node.handed ? { handed: node.handed } : {};
+  const again = { ...(node.reopened ? { reopened: node.reopened } : {}), ...handed };
   const held = node.held ? { held: node.held } : {};
   const counted = { failures, spent_usd, facts, last_seq: fact.seq };
   const base = { id, spec, created_ts, children, reserved_for, ...counted, ...again };
@@ -132,10 +135,17 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
       return { ...base, ...held, ...endedIn(node, fact), status: "failed", outcome };
     }
     case "node.reopened":
-      return { ...base, ...held, status: "pending", reserved_for: fact.data.reserved_for, reopened: true };
+      return reopenedIn({ ...base, ...held }, fact);
     default:
       return undefined;
   }
+}
+
+/** Somebody else begins with tries of their own. */
+function reopenedIn(base: NodeBase, { data }: FactOf<"node.reopened">): NodeState {
+  const { reserved_for, why, from, did = "" } = data;
+  const handed = why === "reassigned" && from !== undefined ? { handed: { from, did }, failures: 0 } : {};
+  return { ...base, ...handed, status: "pending", reserved_for, reopened: true };
 }
 
 /** Beginning, or beginning again, is still the same assignment. */

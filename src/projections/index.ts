@@ -1,5 +1,6 @@
 export * from "./agent.ts";
 export * from "./agent-summary.ts";
+export * from "./asleep.ts";
 export * from "./attention.ts";
 export * from "./board.ts";
 export { fitsPattern } from "./event-match.ts";

@@ -1,9 +1,9 @@
-import type { Fact, NodeId, WorkerId } from "../protocol/index.ts";
+import type { Fact, WorkerId } from "../protocol/index.ts";
 
 /** What is known of programs that think for themselves: how to take each up again, and what it may do unasked. */
 export interface Outside {
-  /** The newest session on each node, with whose it is. */
-  sessions: Record<NodeId, { worker_id: WorkerId; session_id: string }>;
+  /** The newest session on each node, with whose it is; of somebody who leads, by who it is. */
+  sessions: Record<string, { worker_id: WorkerId; session_id: string }>;
   permitted: Record<WorkerId, string[]>;
 }
 
@@ -15,7 +15,7 @@ export function applyToOutside(outside: Outside, fact: Fact): void {
   switch (fact.type) {
     case "worker.session": {
       const { node_id, worker_id, session_id } = fact.data;
-      outside.sessions[node_id] = { worker_id, session_id };
+      outside.sessions[node_id ?? worker_id] = { worker_id, session_id };
       return;
     }
     case "worker.permitted": {

@@ -51,6 +51,8 @@ export function applyToQuestions(questions: Questions, fact: Fact): void {
     }
     case "node.completed":
     case "node.failed":
+    // Whoever asked does not have it any more.
+    case "node.reopened":
       settle(questions, (each) => each.node_id === fact.data.node_id);
       return;
     case "run.finished":

@@ -36,7 +36,7 @@ export interface Situation {
   outside: Outside;
 }
 
-export const SITUATION_VERSION = 14;
+export const SITUATION_VERSION = 15;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {

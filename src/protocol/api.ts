@@ -123,6 +123,12 @@ export const resumeSchema = z
 export const sendSchema = z.strictObject({ message: words, to: z.string().min(1).max(80).optional() });
 export const nudgeSchema = z.strictObject({ message: words });
 export const respondSchema = z.strictObject({ response: words, question_id: z.string().min(1).max(80).optional() });
+export const assignSchema = z.strictObject({ worker: z.string().min(1).max(80) });
+/** What was done, in a few words. */
+export const publishSchema = z.strictObject({ summary: words.optional() }).nullish();
+/** A whole file; `base64` for what is no text. */
+export const putFileSchema = z.strictObject({ content: z.string(), encoding: z.enum(["utf8", "base64"]).optional() });
+export const fileWrittenSchema = z.object({ path: z.string(), bytes: z.int().nonnegative() });
 /** It is on disk. `detail` says what becomes of it. */
 export const deliveredSchema = z.object({ status: z.literal("delivered"), detail: z.string() });
 

@@ -42,8 +42,11 @@ export type ServerConfig = z.infer<typeof serverConfigSchema>;
 
 /** A program that thinks for itself and can be hired, by `spawn_worker`'s `program`. */
 export const programProfileSchema = z.strictObject({
-  /** How we speak with it: Claude Code's stream-json, the Agent Client Protocol, or files in its folder. */
-  kind: z.enum(["claude_code", "acp", "autonomous"]),
+  /**
+   * How we speak with it: Claude Code's stream-json, the Agent Client Protocol, or files in its folder. A `mesh` is one of
+   * the agent's project, and `command` its name.
+   */
+  kind: z.enum(["claude_code", "acp", "autonomous", "mesh"]),
   /** The program, by name on PATH or absolute, and its arguments. Never from a model or a client. */
   command: z.array(z.string().min(1)).min(1),
   /** Names of variables of ours that it gets: its key, its address. Nothing else of our environment reaches it. */

@@ -125,20 +125,24 @@ export const factData = {
   "node.retried": z.object({ ...node, ...worker, error: z.string() }),
   "node.failed": z.object({ ...node, ...worker, outcome: outcomeSchema, ...unheard }),
   /**
-   * It had ended for want of money, and there is more, or had failed and a trigger runs it: it waits again, for whoever
-   * was on it if somebody is named.
+   * It had ended for want of money, and there is more, or had failed and a trigger runs it, or somebody else is to have
+   * it: it waits again, for whoever is named, or was on it.
    */
   "node.reopened": z.object({
     ...node,
     reserved_for: workerIdSchema.nullable(),
-    why: z.enum(["more_money", "trigger"]).optional(),
+    why: z.enum(["more_money", "trigger", "reassigned"]).optional(),
+    /** Of one that is reassigned: who had it, what they left, in a few words, and who took it from them. */
+    from: workerIdSchema.optional(),
+    did: z.string().optional(),
+    by: workerIdSchema.optional(),
   }),
 
   "worker.spawned": z.object({
     run_id: runIdSchema,
     ...worker,
     name: z.string(),
-    kind: z.enum(["harnessed", "autonomous", "claude_code", "acp", "mesh"]),
+    kind: z.enum(["harnessed", "autonomous", "claude_code", "acp", "mesh", "human"]),
     model: z.string(),
     /** The profile of the program, for the kinds that are programs. */
     program: z.string().optional(),
@@ -165,8 +169,8 @@ export const factData = {
     until_ts: z.number().optional(),
   }),
   "worker.stopped": z.object(worker),
-  /** A program has begun to work on it; by this id it can be taken up again after a restart. */
-  "worker.session": z.object({ ...worker, ...node, session_id: z.string() }),
+  /** A program has begun to work on it, or to lead; by this id it can be taken up again after a restart. */
+  "worker.session": z.object({ ...actor, session_id: z.string() }),
   /** A person lets it use this tool from now on without being asked. */
   "worker.permitted": z.object({ ...worker, tool: z.string() }),
   "worker.checkpointed": z.object({ ...actor, summary: z.string(), call_id: z.string().optional() }),

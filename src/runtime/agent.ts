@@ -11,6 +11,7 @@ import { unheardGoal } from "./ending.ts";
 import { type ForeseenLog, foreseen } from "./foreseen-log.ts";
 import type { House } from "./house.ts";
 import { type Channel, checkNotArchived } from "./human.ts";
+import { HumanWork } from "./human-work.ts";
 import { situationOf } from "./inspect.ts";
 import type { HostedMeshes } from "./mesh-project.ts";
 import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./more-money.ts";
@@ -49,6 +50,7 @@ export class Agent {
   readonly #postman: Postman;
   readonly #time: ReturnType<typeof timekeeper>;
   readonly #voice: Voice;
+  readonly #work: HumanWork;
   #broken: unknown;
   /** The meshes whose record it is, while they are at work. */
   #meshes: HostedMeshes | undefined;
@@ -93,6 +95,7 @@ export class Agent {
       settled: async () => this.#starting,
       begin: (order) => this.#beginAnother(order),
     });
+    this.#work = new HumanWork({ ...ports, ...reach, voice: this.#voice });
     this.#postman = new Postman(house.channels, { ...ports, random: house.random });
   }
 
@@ -206,6 +209,16 @@ export class Agent {
 
   nudge(text: string, channel: Channel = "terminal"): Promise<string> {
     return this.#voice.nudge(text, channel);
+  }
+
+  /** Gives a node to somebody else, also to the human. */
+  assign(node: string, to: string): Promise<string> {
+    return this.#work.assign(node, to);
+  }
+
+  /** The human has done a node that is theirs. */
+  publish(node: string, summary?: string, channel: Channel = "terminal"): Promise<string> {
+    return this.#work.publish(node, summary, channel);
   }
 
   /** The human has seen everything that was said to them. */

@@ -3,6 +3,7 @@ import { COORDINATOR, HEARTBEAT_OK, type NewFact, type Outcome, type RunId } fro
 import { coordinate, type TeamPort } from "../workers/coordinator.ts";
 import { nextCycle } from "../workers/cycles.ts";
 import { noteRun } from "../workers/memories.ts";
+import { coordinateOutside } from "../workers/outside/lead-outside.ts";
 import { BudgetExhausted } from "../workers/purse.ts";
 import type { Workplace } from "../workers/workplace.ts";
 import type { AgentFiles } from "./agent-files.ts";
@@ -19,7 +20,9 @@ export async function runCoordinator(
   signal: AbortSignal,
 ): Promise<void> {
   const { log, soon } = place;
-  const outcome = await coordinate(run, team, place, signal).catch(asOutcome(signal));
+  const isProgram = soon().roster[COORDINATOR]?.spawned.kind !== "harnessed";
+  const lead = isProgram ? coordinateOutside : coordinate;
+  const outcome = await lead(run, team, place, signal).catch(asOutcome(signal));
   const { status } = soon().agent;
   // What goes wrong in the moment of a stop or a pause changes nothing about it.
   const isResting = status === "stopped" || status === "paused";

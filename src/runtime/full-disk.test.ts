@@ -73,10 +73,20 @@ test("where no file can be opened what is said is refused; when one can, everybo
   await until(agent, (now) => now.agent.status === "completed");
 });
 
+test("an agent whose first fact is on disk is there, also where there was no file to read it with", async () => {
+  const { agent, disk, runtime } = await asking();
+  disk.cannotRead = true;
+  const order = { goal: "Another", model: "scripted/coordinator" };
+  await expect(runtime.create(order)).rejects.toThrow("too many open files");
+  disk.cannotRead = false;
+  const names = (await runtime.summaries()).map(({ name }) => name);
+  expect(names.sort()).toEqual(["another", agent.now.agent.created.name]);
+});
+
 /** An agent that waits for an answer, on a disk that can be full. */
 async function asking() {
   const home = await temporaryHome();
-  const disk = { isFull: false, isOutOfFiles: false };
+  const disk = { isFull: false, isOutOfFiles: false, cannotRead: false };
   const store = await openStore({ root: home.path, clock: systemClock, disk: fillable(disk) });
   const coordinator = script(
     call("ask_human", { question: "Which colour?" }),
@@ -93,14 +103,14 @@ async function asking() {
   return { agent, disk, runtime };
 }
 
-function fillable(state: { isFull: boolean; isOutOfFiles: boolean }): Disk {
+function fillable(state: { isFull: boolean; isOutOfFiles: boolean; cannotRead: boolean }): Disk {
   const noFile = () => Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
   const full = () => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
   return {
     ...nodeDisk,
     room: () => (state.isFull ? 0 : Number.POSITIVE_INFINITY),
     open(path, how) {
-      if (state.isOutOfFiles && how !== "read") throw noFile();
+      if (how === "read" ? state.cannotRead : state.isOutOfFiles) throw noFile();
       const file = nodeDisk.open(path, how);
       if (how !== "journal") return file;
       const writeThrough = file.writeThrough.bind(file);

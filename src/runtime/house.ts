@@ -21,6 +21,8 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse" | 
   channels: readonly OpenChannel[];
   /** Opens the meshes of the project that this record is for. */
   meshes(record: MeshRecordPorts): Promise<HostedMeshes>;
+  /** Sees that the messages of this project's meshes are moved: by us, or by another process that does so already. */
+  hostMeshes(project: string): Promise<void>;
   random(): number;
   /** The record of this agent had no room: it is to go on when there is some. */
   hadNoRoom(agent: AgentId): void;

@@ -49,7 +49,10 @@ export async function checkPricesToGoOn(
   checkPrices: (...models: string[]) => Promise<void>,
 ): Promise<void> {
   if ((budget_usd ?? agent.created.budget_usd) === null) return;
-  const staying = Object.values(roster).filter((worker) => worker.status !== "retired");
+  // A program says itself what it has cost; a person costs nothing.
+  const staying = Object.values(roster).filter(
+    ({ status, spawned: { kind } }) => status !== "retired" && kind === "harnessed",
+  );
   const models = [agent.created.model, agent.created.worker_model, ...staying.map(({ spawned }) => spawned.model)];
   await checkPrices(...new Set(models));
 }
@@ -101,6 +104,14 @@ function hasShareLeft(node: NodeState, board: Board): boolean {
     each = parent_node_id ? board.nodes[parent_node_id] : undefined;
   }
   return true;
+}
+
+/** What was given up because these failed, and would wait for nothing else that is lost. */
+export function givenUpWith(board: Board, run: RunId, ids: readonly NodeId[]): NodeId[] {
+  const again = new Set(ids);
+  for (const node of Object.values(board.nodes))
+    if (node.spec.run_id === run && comesBack(node, board, again)) again.add(node.id);
+  return [...again].slice(ids.length);
 }
 
 function comesBack(node: NodeState, board: Board, again: ReadonlySet<NodeId>): boolean {

@@ -3,6 +3,7 @@ import { hasEnded, type NodeState, type Situation, type WorkerState } from "../p
 import {
   COORDINATOR,
   callsOf,
+  HUMAN,
   type NewFact,
   type NodeId,
   type Outcome,
@@ -25,6 +26,7 @@ import {
 import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
 import { writeHistory, writeRefs } from "../store/run-files.ts";
 import type { Batch } from "../store/store.ts";
+import { workByHuman } from "../workers/by-human.ts";
 import { workOnNode } from "../workers/harnessed.ts";
 import { workOutside } from "../workers/outside/work-outside.ts";
 import { pastOf, wordsOn } from "../workers/past.ts";
@@ -101,9 +103,13 @@ export async function runNode(
     ...endingOf(who, outcome, unheardChildren(node.id, heard, soon())),
     ...givenUp(node.id, outcome, soon()),
     // Who is stopped goes on later, and reads it then.
-    ...(outcome.kind === "stopped" ? [] : forwardedMail(soon(), (reader) => reader === who.worker_id)),
+    // What was said to a person waits for them, whatever they work on.
+    ...(outcome.kind === "stopped" || who.worker_id === HUMAN
+      ? []
+      : forwardedMail(soon(), (reader) => reader === who.worker_id)),
   ];
   await log.append({ facts }).durable;
+  if (outcome.kind !== "stopped") await place.outside.ended?.(worker.spawned, node.id).catch(() => {});
   const { status } = now().board.nodes[node.id] ?? node;
   // Both are made from the facts: failing to write them changes nothing.
   await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome)).catch(() => {});
@@ -137,7 +143,8 @@ async function oneTry(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const bounded = contract ? { ...place, maxTurns: Math.min(place.maxTurns, contract.max_iterations_per_node) } : place;
-  const work = worker.spawned.kind === "harnessed" ? workOnNode : workOutside;
+  const { kind } = worker.spawned;
+  const work = kind === "harnessed" ? workOnNode : kind === "human" ? workByHuman : workOutside;
   if (!contract) return work(node, worker, team, bounded, signal);
   const over = new AbortController();
   const resting = () => cannotWork(worker.id, node.spec.run_id, place.now());

@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 import { channelsOf } from "./channels.ts";
 import { systemClock } from "./clock.ts";
 import { equip } from "./equipment.ts";
-import { outsidePlace } from "./outside.ts";
+import { outsidePlace, programsForCatalog } from "./outside.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 import { startTelemetry, tracesUrl } from "./telemetry.ts";
@@ -21,7 +21,14 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   const random = instead.random ?? Math.random;
   const catalog =
     instead.catalog ??
-    createCatalog({ env: settings.env, config: settings.config, sleep: clock.sleep, now: clock.now, random });
+    createCatalog({
+      env: settings.env,
+      config: settings.config,
+      sleep: clock.sleep,
+      now: clock.now,
+      random,
+      ...programsForCatalog(settings),
+    });
   const { tools, foreignTools, check, sandbox, close } = equip(settings, clock);
   const runtime = new Runtime(settings, {
     store,

@@ -9,7 +9,7 @@ import type { Clock } from "../protocol/clock.ts";
 import type { ProgramProfile, Usage } from "../protocol/index.ts";
 import { programBinds, type Sandbox } from "../sandbox/index.ts";
 import type { Housed, OutsidePlace, Stay } from "../workers/outside/place.ts";
-import { programsOf } from "../workers/outside/programs.ts";
+import { CLAUDE_CODE, programsOf } from "../workers/outside/programs.ts";
 import { OUR_SERVER } from "../workers/outside/quirks.ts";
 import type { Adapter } from "../workers/outside/session.ts";
 import type { Environment, Settings } from "./settings.ts";
@@ -48,11 +48,19 @@ export function outsidePlace(
   };
 }
 
+/** What a catalog has to know of programs: that they can be used, and whether one is installed. */
+export function programsForCatalog({ config, env }: Pick<Settings, "config" | "env">) {
+  const claude = programsOf(config)[CLAUDE_CODE];
+  const hasCommand = async () => claude !== undefined && missingFor(CLAUDE_CODE, claude, env.PATH) === null;
+  return { outsideAgents: true, hasCommand };
+}
+
 /** Loaded with the first of each kind: nobody else pays for it. */
 const adapters: Record<ProgramProfile["kind"], (clock: Clock) => Promise<Adapter>> = {
   claude_code: async () => (await import("../workers/outside/claude-code.ts")).claudeCodeAdapter,
   acp: async (clock) => (await import("../workers/outside/acp.ts")).acpAdapter(clock),
   autonomous: async (clock) => (await import("../workers/outside/autonomous.ts")).autonomousAdapter(clock),
+  mesh: () => Promise.reject(new Error("A mesh belongs to a project: only an agent that has one can hire it.")),
 };
 
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
@@ -120,7 +128,8 @@ function addressesIn(variables: Readonly<Record<string, string>>): string[] {
   });
 }
 
-function missingFor(name: string, { command }: ProgramProfile, path: string | undefined): string | null {
+function missingFor(name: string, { kind, command }: ProgramProfile, path: string | undefined): string | null {
+  if (kind === "mesh") return null;
   const [program = ""] = command;
   const places = isAbsolute(program) ? [program] : (path ?? "").split(delimiter).map((folder) => join(folder, program));
   if (places.some(isExecutable)) return null;

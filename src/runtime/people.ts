@@ -1,12 +1,12 @@
 import type { Situation } from "../projections/index.ts";
-import { COORDINATOR, type NewFact } from "../protocol/index.ts";
+import { COORDINATOR, HUMAN, type NewFact } from "../protocol/index.ts";
 import { forwardedMail } from "./forwarded-mail.ts";
 import { isTaken } from "./node-run.ts";
 
 /** Someone without work would never look: the coordinator reads it in their place. */
 export function readerOf(to: string, { roster, board }: Situation): string {
   const worker = roster[to];
-  if (!worker || to === COORDINATOR) return to;
+  if (!worker || to === COORDINATOR || to === HUMAN) return to;
   if (worker.status === "busy" || worker.status === "waiting") return to;
   if (worker.status === "retired") return COORDINATOR;
   // Work that is theirs but not begun: they read it with their first words.
@@ -22,7 +22,8 @@ export function strandedMail(now: Situation): NewFact[] {
   return forwardedMail(now, (reader) => {
     const worker = now.roster[reader];
     // Who was let go reads on until their work ends, and then it is forwarded with that.
-    if (!worker || reader === COORDINATOR || (worker.status === "retired" && worker.still)) return false;
+    if (!worker || reader === COORDINATOR || reader === HUMAN || (worker.status === "retired" && worker.still))
+      return false;
     return readerOf(reader, now) === COORDINATOR;
   });
 }

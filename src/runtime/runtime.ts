@@ -1,3 +1,4 @@
+import { realpath } from "node:fs/promises";
 import type { Server } from "node:net";
 import { basename } from "node:path";
 import type { Catalog } from "../models/catalog.ts";
@@ -129,9 +130,10 @@ export class Runtime {
   async create(order: NewAgent): Promise<Agent> {
     const { store, catalog, random } = this.#ports;
     // Nobody wants an agent that cannot think: a wrong model or a missing key is said before anything is made.
-    await catalog.model(order.model);
-    if (order.worker_model && isOutsideModel(order.worker_model)) this.#ports.outside.program(CLAUDE_CODE);
-    else if (order.worker_model) await catalog.model(order.worker_model);
+    for (const model of [order.model, order.worker_model]) {
+      if (model !== undefined && isOutsideModel(model)) this.checkModel(model);
+      else if (model !== undefined) await catalog.model(model);
+    }
     if (order.budget_usd !== undefined) await this.checkPrices(order.model, order.worker_model);
     const id = newAgentId(random);
     using name = await this.#nameFor(order);
@@ -150,8 +152,10 @@ export class Runtime {
     };
     const house = this.#house();
     const agent = await this.#firstFact(log, created, house).catch(async (error: unknown) => {
-      await log.close(); // an agent without a fact is none
-      if (isForWantOfRoom(error)) await removeAgentFolder(log.dir);
+      // An agent without a fact is none. One that has its fact is there, and waits to be resumed: a fact is never erased.
+      const isNone = log.seq === 0 && isForWantOfRoom(error);
+      await log.close();
+      if (isNone) await removeAgentFolder(log.dir);
       throw error;
     });
     await agent.start("created").catch((error: unknown) => {
@@ -178,6 +182,24 @@ export class Runtime {
   }
 
   readonly #meshRecords = new Map<string, Promise<Agent>>();
+
+  /** Has the meshes of a project at work: here, or where they are already. */
+  #hostMeshes(project: string): Promise<void> {
+    const hosting = this.#hosting.get(project) ?? this.#host(project).finally(() => this.#hosting.delete(project));
+    this.#hosting.set(project, hosting);
+    return hosting;
+  }
+
+  readonly #hosting = new Map<string, Promise<void>>();
+
+  async #host(project: string): Promise<void> {
+    const { ProjectLockedError } = await import("../mesh/lock.ts");
+    const agent = await this.meshRecord(await realpath(project));
+    if (agent.meshes) return;
+    await agent.start(agent.now.agent.status === "idle" ? "created" : "resumed").catch((error: unknown) => {
+      if (!(error instanceof ProjectLockedError)) throw error;
+    });
+  }
 
   async #meshRecord(project: string): Promise<Agent> {
     const known = (await this.summaries()).find(({ meshes_of, archived }) => meshes_of === project && !archived);
@@ -220,10 +242,11 @@ export class Runtime {
     }
   }
 
-  /** Throws, with advice, for a model that no worker can have here. A worker may also be a program. */
-  checkWorkerModel(id: string): void {
+  /** Throws, with advice, for a model that nobody can have here; it may also be a program. */
+  checkModel(id: string): { note: string | null } {
+    const resolved = this.#ports.catalog.resolve(id);
     if (isOutsideModel(id)) this.#ports.outside.program(CLAUDE_CODE);
-    else this.#ports.catalog.resolve(id);
+    return resolved;
   }
 
   agent(id: AgentId): Promise<Agent> {
@@ -298,6 +321,10 @@ export class Runtime {
         return agent.respond(request.text, request.question_id);
       case "nudge":
         return agent.nudge(request.text);
+      case "assign":
+        return agent.assign(request.node, request.to);
+      case "publish":
+        return agent.publish(request.node, request.text);
       case "schedule":
       case "cancel_trigger":
       case "pause_trigger":
@@ -320,7 +347,7 @@ export class Runtime {
       callbacks: this.#ports.callbacks,
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       approveStages: config.approve_stages ?? false,
-      checkModel: (id) => this.checkWorkerModel(id),
+      checkModel: (id) => void this.checkModel(id),
       checkPrices: (...models) => this.checkPrices(...models),
       check,
       outside,
@@ -332,6 +359,7 @@ export class Runtime {
           maxTurns: config.max_turns ?? MAX_TURNS,
           tx: txWords(),
         }),
+      hostMeshes: (project) => this.#hostMeshes(project),
       random,
       hadNoRoom: (id) => this.#caretaker.lookAfter(id),
       limits: {

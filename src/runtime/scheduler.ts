@@ -32,10 +32,11 @@ export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: 
     .map((worker) => worker.id);
   const isWanted = (id: WorkerId) => (work.reserved.get(id)?.length ?? 0) > 0;
   const free = [...idle.filter((id) => !isWanted(id)), ...idle.filter(isWanted)];
+  const isHuman = (id: WorkerId) => now.roster[id]?.spawned.kind === "human";
   const hired = new Set(Object.keys(now.roster));
   const facts: NewFact[] = [];
   for (const node of candidates(now.board, work, idle)) {
-    const worker_id = takerOf(node, free) ?? (node.reserved_for ? undefined : hire(now, run.id, hired, facts));
+    const worker_id = takerOf(node, free, isHuman) ?? (node.reserved_for ? undefined : hire(now, run.id, hired, facts));
     if (worker_id === undefined) continue;
     facts.push({ type: "node.assigned", data: { node_id: node.id, worker_id } });
     facts.push({ type: "worker.busy", data: { worker_id, node_id: node.id } });
@@ -68,8 +69,9 @@ function* candidates(board: Board, { free, reserved }: WaitingWork, idle: Worker
   }
 }
 
-function takerOf(node: NodeState, free: WorkerId[]): WorkerId | undefined {
-  const at = node.reserved_for ? free.indexOf(node.reserved_for) : free.length > 0 ? 0 : -1;
+/** A person takes what was given to them by name, and nothing else. */
+function takerOf(node: NodeState, free: WorkerId[], isHuman: (id: WorkerId) => boolean): WorkerId | undefined {
+  const at = node.reserved_for ? free.indexOf(node.reserved_for) : free.findIndex((id) => !isHuman(id));
   return at < 0 ? undefined : free.splice(at, 1)[0];
 }
 

@@ -1,5 +1,6 @@
 import { type NodeState, openNodes, type Situation } from "../projections/index.ts";
 import { COORDINATOR, type FactOf, type NewFact, type RunId } from "../protocol/index.ts";
+import { hiredAs } from "../workers/outside/programs.ts";
 import { isAmong, reopenings } from "./more-money.ts";
 import { isTaken } from "./node-run.ts";
 
@@ -45,7 +46,7 @@ function newRun({ agent, roster }: Situation, goal: string, trigger: string | un
   const run_id: RunId = `run-${Number(agent.run?.id.slice("run-".length) ?? 0) + 1}`;
   const facts: NewFact[] = [{ type: "run.started", data: { run_id, goal, ...(trigger && { trigger }) } }];
   if (!roster[COORDINATOR]) {
-    const who = { worker_id: COORDINATOR, name: "Coordinator", kind: "harnessed", model: agent.created.model } as const;
+    const who = { worker_id: COORDINATOR, name: "Coordinator", ...hiredAs(agent.created, () => "claude_code") };
     facts.push({ type: "worker.spawned", data: { run_id, ...who } });
   }
   return facts;

@@ -61,7 +61,7 @@ export class TeamStages {
     const twice = roles.find((role, at) => names.indexOf(idOf(role.name)) !== at);
     if (twice) return refusal(`Two roles are named ${twice.name}; names are unique in a run.`);
     if (problem) return refusal(`Not launched: ${problem}`);
-    const leaving = this.#members.all().filter((worker) => !names.includes(worker.id));
+    const leaving = this.#members.all().filter(({ id, spawned: { kind } }) => !names.includes(id) && kind !== "human");
     const needed = leaving.map((worker) => this.#members.neededFor(worker.id)).find((reason) => reason !== undefined);
     if (needed) return refusal(`Not launched: ${needed}`);
     const facts: NewFact[] = [];

@@ -1,11 +1,14 @@
 import { describePage, describeRoster, isHeldUp, nodeNamed, openNodes, PAGE, rosterOf } from "../projections/index.ts";
-import type { NewFact, NodeId, RunId, WorkerId } from "../protocol/index.ts";
+import { COORDINATOR, HUMAN, type NewFact, type NodeId, type RunId, type WorkerId } from "../protocol/index.ts";
 import type { CoordinationPort, NewWorker, Reconvening, StageOfRoles } from "../tools/coordination.ts";
 import { refusal, type ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
+import { handingOver, problemAssigning } from "./handing-over.ts";
 import { problemHiring, spawned } from "./hiring.ts";
 import { Members } from "./members.ts";
+import { idOf } from "./names.ts";
 import { checkedOrder } from "./new-work.ts";
+import { isTaken } from "./node-run.ts";
 import { TeamMail } from "./team-mail.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 import { TeamStages } from "./team-stages.ts";
@@ -38,6 +41,7 @@ export class Team {
   }
 
   async createNode(by: { worker_id: WorkerId; node_id: NodeId | null }, order: NewWork): Promise<ToolOutput> {
+    if (order.worker !== undefined) await this.#admitHuman(order.worker);
     const now = this.#ports.soon();
     const parent = by.node_id ? now.board.nodes[by.node_id] : undefined;
     const checked = checkedOrder(order, now, this.#ports.run, parent, this.#ports.limits);
@@ -90,16 +94,31 @@ export class Team {
     return this.#ports.outside.list();
   }
 
-  async assign(nodeId: string, word: string): Promise<ToolOutput> {
+  /** Whoever has it is stopped, and whoever gets it goes on from what there is. */
+  async assign(nodeId: string, word: string, by: WorkerId = COORDINATOR): Promise<ToolOutput> {
     const node = nodeNamed(this.#ports.soon().board, nodeId);
-    if (!node)
+    if (!node || node.spec.run_id !== this.#ports.run)
       return refusal(`There is no node "${nodeId}".\n${describePage(this.#ports.soon().board, this.#ports.run)}`);
-    if (node.status !== "pending") return refusal(`${node.id} is ${node.status}; only waiting nodes can be assigned.`);
+    await this.#admitHuman(word);
     const worker = this.#members.named(word);
     if (!worker) return refusal(this.#members.nobody(word));
-    const reserved: NewFact = { type: "node.reserved", data: { node_id: node.id, worker_id: worker.id } };
+    const now = this.#ports.soon();
+    const parent = node.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
+    const problem = problemAssigning(node, worker, now) ?? this.#members.tiedUp(worker, parent);
+    if (problem) return refusal(problem);
+    if (isTaken(node)) await this.#ports.stopWork(node.id);
+    const left = this.#ports.soon().board.nodes[node.id] ?? node;
+    if (left.status === "completed") return refusal(`${node.id} was completed just now: ${left.summary}`);
     const released: NewFact[] = node.held ? [{ type: "node.released", data: { node_id: node.id } }] : [];
-    await record(this.#ports, [...released, reserved]);
+    if (left.status === "pending") {
+      await record(this.#ports, [
+        ...released,
+        { type: "node.reserved", data: { node_id: node.id, worker_id: worker.id } },
+      ]);
+    } else {
+      const { facts, ...said } = await handingOver(left, worker.id, by, this.#ports);
+      await record(this.#ports, [...facts, ...released], said);
+    }
     const { board } = this.#ports.soon();
     const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
     const when =
@@ -109,6 +128,13 @@ export class Team {
           ? "begins at once"
           : `takes it when free (now ${worker.status})`;
     return `${node.id} is ${worker.spawned.name}'s, who ${when}.`;
+  }
+
+  /** A person is there from the beginning, and on the roster with the first work that is given to them. */
+  async #admitHuman(word: string): Promise<void> {
+    if (idOf(word) !== HUMAN || this.#members.named(word)) return;
+    const who = { worker_id: HUMAN, name: "Human", kind: "human", model: "human" } as const;
+    await record(this.#ports, [{ type: "worker.spawned", data: { run_id: this.#ports.run, ...who } }]);
   }
 
   reconvene(order: Reconvening): Promise<ToolOutput> {

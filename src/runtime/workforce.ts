@@ -8,6 +8,7 @@ import type { Workplace } from "../workers/workplace.ts";
 import type { AgentFiles } from "./agent-files.ts";
 import { runCoordinator } from "./coordinator-run.ts";
 import type { House } from "./house.ts";
+import { withMeshes } from "./mesh-programs.ts";
 import { isTaken, runNode } from "./node-run.ts";
 import type { Tasks } from "./tasks.ts";
 import { Team } from "./team.ts";
@@ -50,9 +51,19 @@ export class Workforce {
   /** One for each run: it counts nodes and messages. */
   team(run: RunId): Team {
     if (this.#teamOf?.run !== run) {
-      const { log, now, soon, house } = this.#ports;
-      const { limits, outside, checkModel, checkPrices } = house;
-      const team = new Team(run, { log, now, soon, limits, outside, checkModel, checkPrices });
+      const { log, now, soon, house, tasks } = this.#ports;
+      const stopWork = (id: NodeId) => tasks.end(id, new Error("somebody else is to have it"));
+      const { limits, checkModel, checkPrices } = house;
+      const team = new Team(run, {
+        log,
+        now,
+        soon,
+        stopWork,
+        limits,
+        outside: this.#outside(),
+        checkModel,
+        checkPrices,
+      });
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;
@@ -81,10 +92,18 @@ export class Workforce {
     this.#purse.wake();
   }
 
+  /** Programs, and the meshes of the project that the agent was given. */
+  #outside(): House["outside"] {
+    const { log, now, house } = this.#ports;
+    const { outside, hostMeshes, clock } = house;
+    return withMeshes(outside, { agent: log.id, project: now().agent.created.project, hostMeshes, clock });
+  }
+
   #workplace(run: RunId): Workplace {
     const { log, now, soon, house, schedule, live } = this.#ports;
     return {
       ...house,
+      outside: this.#outside(),
       log,
       now,
       soon,

@@ -109,6 +109,15 @@ export class ApiClient {
     return this.#ask("POST", `${at(id)}/respond`, deliveredSchema, {}, body);
   }
 
+  assign(id: string, node: string, worker: string) {
+    return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/assign`, deliveredSchema, {}, { worker });
+  }
+
+  publish(id: string, node: string, summary?: string) {
+    const body = summary === undefined ? {} : { summary };
+    return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/publish`, deliveredSchema, {}, body);
+  }
+
   seen(id: string) {
     return this.#ask("POST", `${at(id)}/seen`, deliveredSchema);
   }

@@ -128,7 +128,11 @@ test("all agents at a glance: a summary of each, then the facts that change one"
   await list.until((frames) => frames.length > 1);
   expect(list.frames).toEqual([
     { type: "summaries", agents: [expect.objectContaining({ id: team.agent.log.id, status: "working" })] },
-    expect.objectContaining({ type: "human.nudge", seq: at + 4, agent_id: team.agent.log.id }),
+    expect.objectContaining({
+      type: "human.nudge",
+      data: { text: "Hurry.", channel: "terminal" },
+      agent_id: team.agent.log.id,
+    }),
   ]);
 });
 

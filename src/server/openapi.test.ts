@@ -38,6 +38,8 @@ test("the description of the API is valid OpenAPI, and has every route of the co
     "GET /meshes/{id}/{mesh}/queues",
     "GET /models",
     "POST /agents",
+    "POST /agents/{id}/board/{node_id}/assign",
+    "POST /agents/{id}/board/{node_id}/publish",
     "POST /agents/{id}/memory/search",
     "POST /agents/{id}/nudge",
     "POST /agents/{id}/pause",
@@ -54,5 +56,6 @@ test("the description of the API is valid OpenAPI, and has every route of the co
     "POST /meshes/{id}/{mesh}/agents/{agent}/kill",
     "POST /meshes/{id}/{mesh}/agents/{agent}/spawn",
     "POST /meshes/{id}/{mesh}/messages",
+    "PUT /agents/{id}/board/{node_id}/scratch/{*}",
   ]);
 });

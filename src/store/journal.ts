@@ -72,7 +72,7 @@ export class Journal {
     while (this.#busy) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Leaves the plain files complete and no journal, unless something failed. */
+  /** Leaves the plain files complete and no journal, unless something failed or could not be opened. */
   async close(): Promise<void> {
     // From here on nothing is taken: what came after the files were synced would be acknowledged with no journal behind it.
     this.#closing = true;
@@ -119,6 +119,7 @@ export class Journal {
   /** The frame is on disk: put its lines where people look for them, then tell everybody (J1). */
   #complete(file: JournalFile, frame: Buffer, segments: readonly Segment[], waiting: readonly Waiting[]): void {
     try {
+      this.#files.ready(segments.map(({ stream }) => stream.path));
       for (const { stream, from, to } of segments)
         this.#files.write(stream.path, frame.subarray(from, to), stream.size);
     } catch (error) {
@@ -228,8 +229,9 @@ export class Journal {
         await this.#disk.syncDir(journalDir(this.#root));
         return;
       } catch (error) {
-        // The journal stays until it can be done without.
+        // The journal stays until it can be done without; nobody waits for that with closing.
         if (!isOutOfFiles(error)) return void this.#break(error);
+        if (this.#closing) return;
         await setTimeout(NO_FILES_MS);
       }
     }

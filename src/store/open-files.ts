@@ -7,6 +7,7 @@ import { type Disk, type DiskFile, isOutOfFiles } from "./disk.ts";
  *
  * O1. Whatever was written since the last `takeUnsynced` is in `takeUnsynced`, also when its file was closed meanwhile.
  * O2. A name that may not be on disk yet is listed with every folder above it, up to the home.
+ * O3. What is `ready` is open together: where no more files may be open, only others are closed for it.
  */
 export class OpenFiles {
   readonly #disk: Disk;
@@ -28,7 +29,15 @@ export class OpenFiles {
     file.write(bytes, offset);
   }
 
-  get(path: string): DiskFile {
+  /** Before the first of them is written: where there is no file for all, none of them was touched. */
+  ready(paths: readonly string[]): void {
+    // So many take turns anyway.
+    if (paths.length > this.#cap || paths.every((path) => this.#open.has(path))) return;
+    const needed = new Set(paths);
+    for (const path of paths) this.get(path, needed);
+  }
+
+  get(path: string, needed?: ReadonlySet<string>): DiskFile {
     const known = this.#open.get(path);
     if (known !== undefined) {
       if (this.#open.size > this.#cap / 2) {
@@ -42,19 +51,20 @@ export class OpenFiles {
       this.#makeParents(dirname(path));
       this.distrust(path);
     }
-    const file = this.#opened(full);
+    const file = this.#opened(full, needed);
     this.#open.set(path, file);
     this.#closeOldest();
     return file;
   }
 
-  /** Where no more files may be open, some of ours are closed for it. */
-  #opened(full: string): DiskFile {
+  /** Where no more files may be open, some of ours are closed for it (O3). */
+  #opened(full: string, needed?: ReadonlySet<string>): DiskFile {
     try {
       return this.#disk.open(full, "write");
     } catch (error) {
-      if (!isOutOfFiles(error) || this.#open.size === 0) throw error;
-      for (const path of [...this.#open.keys()].slice(0, Math.ceil(this.#open.size / 2))) this.close(path);
+      const others = [...this.#open.keys()].filter((path) => !needed?.has(path));
+      if (!isOutOfFiles(error) || others.length === 0) throw error;
+      for (const path of others.slice(0, Math.ceil(others.length / 2))) this.close(path);
       return this.#disk.open(full, "write");
     }
   }

@@ -66,6 +66,8 @@ export class ScriptedProgram implements OutsideSession {
   readonly decisions: Record<string, Decision> = {};
   interrupted = 0;
   isClosed = false;
+  /** What it still does when it is asked to end. */
+  onClose: () => Promise<void> = async () => {};
   readonly #queue: OutsideEvent[] = [];
   #wake: () => void = () => {};
   #watching: (() => void)[] = [];
@@ -134,6 +136,7 @@ export class ScriptedProgram implements OutsideSession {
   async close(): Promise<void> {
     if (this.isClosed) return;
     this.isClosed = true;
+    await this.onClose();
     this.emit({ kind: "exited", code: null, signal: "SIGTERM", exceeded: null });
   }
 

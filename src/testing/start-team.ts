@@ -15,6 +15,8 @@ import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
 export interface TeamPlan {
   goal: string;
   coordinator: ScriptedModel;
+  /** Who leads instead: `claude-code/sonnet`, played by one of the programs. */
+  model?: string;
   /** By name: who plays which worker. */
   workers?: Record<string, ScriptedModel>;
   tools?: readonly string[];
@@ -50,7 +52,7 @@ export async function startTeam(plan: TeamPlan): Promise<Team> {
   const runtime = await openRuntime(settings, portsOf(plan));
   const agent = await runtime.create({
     goal: plan.goal,
-    model: COORDINATOR_MODEL,
+    model: plan.model ?? COORDINATOR_MODEL,
     worker_model: WORKER_MODEL,
     ...(plan.mode && { mode: plan.mode }),
     ...(plan.cycle_seconds && { cycle_seconds: plan.cycle_seconds }),

@@ -84,8 +84,10 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
     }),
     defineTool({
       name: "assign_worker",
-      description: "Give a waiting node to a certain worker. They take it as soon as they are free.",
-      guidance: "Only for nodes that nobody has begun. Use it when the worker knows something the others do not.",
+      description: "Give a node to a certain worker, or to your human. They take it as soon as they are free.",
+      guidance: `For a node that waits: when the worker knows something the others do not.
+- One that was begun, or has failed, changes hands: whoever has it is stopped, and the new one, of any kind, goes on from its files.
+- worker_id "human": your human does it. They put files into its folder and publish it; that may take long.`,
       repeatable: true,
       parameters: z.object({ node_id: z.string(), worker_id: z.string().describe("Name or id of the worker.") }),
       run: ({ node_id, worker_id }) => port.assign(node_id, worker_id),

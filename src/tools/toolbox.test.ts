@@ -37,6 +37,18 @@ test("T3. tools from elsewhere are those of the moment, and never take the place
   ]);
 });
 
+test("T4. the list of tools is the same one from turn to turn, until there are others", () => {
+  const tool = (name: string) => defineTool({ ...shape, name, run: async () => name });
+  let elsewhere = [tool("theirs")];
+  const toolbox = new Toolbox([tool("ours")], () => [...elsewhere]);
+  const before = toolbox.specs;
+  expect(toolbox.specs).toBe(before);
+  elsewhere = [tool("theirs")];
+  const after = toolbox.specs;
+  expect(after).not.toBe(before);
+  expect(toolbox.specs).toBe(after);
+});
+
 test("after a crash, what was asked of a server that is not there now is of unknown outcome", async () => {
   const { content } = await new Toolbox([]).settle(call("mcp__files__move"), never);
   expect(content).toMatch(/^Outcome unknown/);

@@ -14,10 +14,12 @@ export interface Tools {
  * T1. Every call gets exactly one result, whatever the model sent and whatever the tool did.
  * T2. A failed tool is a result, not a throw; only a stop (the signal) goes through.
  * T3. A tool from elsewhere never takes the name of one of ours.
+ * T4. `specs` is the same list until a tool in it is another: whoever sends them makes their text once for a list.
  */
 export class Toolbox implements Tools {
   readonly #own: ReadonlyMap<string, Tool>;
   readonly #foreign: () => readonly Tool[];
+  #specs: readonly ToolSpec[] = [];
 
   /** `foreign` is asked again at every turn. */
   constructor(tools: readonly Tool[], foreign: () => readonly Tool[] = () => []) {
@@ -26,7 +28,10 @@ export class Toolbox implements Tools {
   }
 
   get specs(): readonly ToolSpec[] {
-    return [...this.#all().values()].map((tool) => tool.spec);
+    const specs = [...this.#all().values()].map((tool) => tool.spec);
+    const isSame = specs.length === this.#specs.length && specs.every((spec, at) => spec === this.#specs[at]);
+    if (!isSame) this.#specs = specs;
+    return this.#specs;
   }
 
   #all(): Map<string, Tool> {

@@ -1,5 +1,4 @@
 import { Mailbox } from "../mail/mailbox.ts";
-import type { Model } from "../models/model.ts";
 import type { Situation } from "../projections/index.ts";
 import {
   COORDINATOR,
@@ -19,8 +18,8 @@ import {
   type ReflectionPort,
   WHAT_DID_YOU_LEARN,
 } from "../tools/coordination.ts";
-import { askHumanTool } from "../tools/human.ts";
-import { mailTools } from "../tools/mail.ts";
+import { askHumanTool, type HumanPort } from "../tools/human.ts";
+import { type MailPort, mailTools } from "../tools/mail.ts";
 import { scheduleTools } from "../tools/schedule.ts";
 import type { Tool } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
@@ -40,8 +39,8 @@ import { waitForMail } from "./waiting.ts";
 import type { Silence } from "./work-loop.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
-const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs
-const ACTOR: Actor = { worker_id: COORDINATOR, node_id: null, conversation: CONVERSATION };
+export const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs
+export const LEAD: Actor = { worker_id: COORDINATOR, node_id: null, conversation: CONVERSATION };
 
 /** Seed 002 §7.2, at every checkpoint. */
 const REFLECT = "Reflect on what you learned: write lasting insights to memory with memory_write.";
@@ -57,7 +56,7 @@ export async function coordinate(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { log, now } = place;
-  const { project, model: modelId, tools: allowed } = now().agent.created;
+  const { project, model: modelId } = now().agent.created;
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project });
   const model = await place.model(modelId);
 
@@ -68,12 +67,15 @@ export async function coordinate(
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
   const cycles = new Cycles(mailbox, place);
   const reflection = reflectionOn(run.id, begun, place);
-  const hands = toolsFor(run, team, scope, mailbox, cycles, reflection, model, place);
-  const foreign = await place.foreignTools(ACTOR, place);
-  const tools = new Toolbox(onlyThese(hands, allowed, cycles.isEndless ? ["checkpoint", "finish"] : ["finish"]), () =>
-    onlyThese(foreign(), allowed, []),
-  );
-  const toolbox = cycles.isEndless ? noticingRepeats(tools, PATIENT_IN_CYCLES) : noticingRepeats(tools);
+  const mail = {
+    waiting: () => mailbox.waiting,
+    async arrived(until: AbortSignal) {
+      if (team.unfinished() !== null) await waitForMail(LEAD, "news", mailbox, place, until);
+    },
+  };
+  const hands = place.tools(scope, LEAD, model, place);
+  const ports = { hands, mail, human: asking(LEAD, place), endCycle: (until: AbortSignal) => cycles.sleep(until) };
+  const toolbox = (await leadToolbox(place))(leadTools(run, team, ports, reflection, place));
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {
     // Taken up again, it may take as many turns again.
@@ -91,14 +93,14 @@ export async function coordinate(
       onSilence: waitOrEnd(run.id, team, mailbox, cycles, place),
     };
     const hearing = { mail: () => mailbox.take(), isUrgent: () => mailbox.isUrgent };
-    return await carryOut(job, { model, toolbox, ...hearing }, ACTOR, place, signal);
+    return await carryOut(job, { model, toolbox, ...hearing }, LEAD, place, signal);
   } finally {
     mailbox.close();
   }
 }
 
 /** Only the goal ends a run: who gave up, and is taken up again, may try again. */
-function withoutGivingUp(entry: Entry): Entry {
+export function withoutGivingUp(entry: Entry): Entry {
   if (entry.role !== "tool" || !entry.ending || entry.ending.kind === "finished") return entry;
   const { ending: _, ...result } = entry;
   return result;
@@ -108,7 +110,7 @@ function withoutGivingUp(entry: Entry): Entry {
 const TURNS_THAT_TEACH = 20;
 
 /** After a crash it is in the conversation that somebody was asked. */
-function reflectionOn(run: RunId, begun: Past | undefined, { soon }: Workplace): ReflectionPort {
+export function reflectionOn(run: RunId, begun: Past | undefined, { soon }: Workplace): ReflectionPort {
   const calls = () => soon().spending.by_worker[COORDINATOR]?.calls ?? 0;
   const before = calls() - (begun ? begun.turn - 1 : 0);
   const isAsked = (entry: Entry) => entry.role === "tool" && entry.content.startsWith(WHAT_DID_YOU_LEARN);
@@ -124,14 +126,21 @@ function reflectionOn(run: RunId, begun: Past | undefined, { soon }: Workplace):
   };
 }
 
-function toolsFor(
+/** How the coordinator at hand uses what differs between a model in our loop and a program. */
+export interface LeadPorts {
+  /** Files, shell, web and memory. */
+  hands: readonly Tool[];
+  mail: Pick<MailPort, "waiting" | "arrived">;
+  human: HumanPort;
+  /** The cycle of an infinite agent is over. */
+  endCycle(signal: AbortSignal): Promise<string>;
+}
+
+export function leadTools(
   run: { id: RunId; goal: string },
   team: TeamPort,
-  scope: Scope,
-  mailbox: Mailbox,
-  cycles: Cycles,
+  { hands, mail, human, endCycle }: LeadPorts,
   reflection: ReflectionPort,
-  model: Model,
   place: Workplace,
 ): Tool[] {
   const checkpoint: CheckpointPort["checkpoint"] = async (summary, call, signal, learned) => {
@@ -141,42 +150,52 @@ function toolsFor(
     // Asked again after a crash, it was recorded.
     if (!call || place.soon().agent.checkpoint !== call.id)
       await place.log.append({ facts: [{ type: "worker.checkpointed", data }] }).durable;
-    if (cycles.isEndless) return cycles.sleep(signal);
+    if (isEndless(place)) return endCycle(signal);
     return learned?.trim() ? "Recorded. Go on." : `Recorded. ${REFLECT} Go on.`;
   };
-  const mail = {
-    send: (to: string, content: string) => team.send(COORDINATOR, to, content),
-    waiting: () => mailbox.waiting,
-    async arrived(signal: AbortSignal) {
-      if (team.unfinished() !== null) await waitForMail(ACTOR, "news", mailbox, place, signal);
-    },
-  };
   return [
-    ...place.tools(scope, ACTOR, model, place),
-    createWorkNodeTool({ createNode: (order) => team.createNode(ACTOR, order) }),
-    ...mailTools(mail),
-    askHumanTool(asking(ACTOR, place)),
+    ...hands,
+    createWorkNodeTool({ createNode: (order) => team.createNode(LEAD, order) }),
+    ...mailTools({ ...mail, send: (to, content) => team.send(COORDINATOR, to, content) }),
+    askHumanTool(human),
     ...coordinationTools(team, reflection),
     ...scheduleTools(place.schedule),
     checkpointTool({ checkpoint }, true),
   ];
 }
 
-async function beginRun(
+/** Those of them that this agent was given, with what others' servers give it. */
+export async function leadToolbox(place: Workplace): Promise<(hands: readonly Tool[]) => Tools> {
+  const allowed = place.now().agent.created.tools;
+  const foreign = await place.foreignTools(LEAD, place);
+  const always = isEndless(place) ? ["checkpoint", "finish"] : ["finish"];
+  return (hands) => {
+    const tools = new Toolbox(onlyThese(hands, allowed, always), () => onlyThese(foreign(), allowed, []));
+    return isEndless(place) ? noticingRepeats(tools, PATIENT_IN_CYCLES) : noticingRepeats(tools);
+  };
+}
+
+export function isEndless({ now }: Pick<Workplace, "now">): boolean {
+  return now().agent.created.mode === "infinite";
+}
+
+export async function beginRun(
   run: { id: RunId; goal: string },
   scope: Scope,
   toolbox: Tools,
   before: Entry[],
   cursor: number,
   place: Workplace,
+  said: { files: string; rules?: string } = { files: scope.describe() },
 ) {
   const { log, now, prompts, today } = place;
-  const [soul, memory, rules] = await Promise.all([
+  const [soul, memory, usual] = await Promise.all([
     textIn(scope, "agent/SOUL.md"),
     recalled(place, toolbox.specs.some(({ name }) => name === "memory_write") ? "memory" : "nothing"),
     prompts("operating-rules"),
   ]);
-  const brief = { soul, goal: run.goal, today: today(), memory, rules, files: scope.describe() };
+  const rules = said.rules === undefined ? usual : `${usual}\n\n${said.rules}`;
+  const brief = { soul, goal: run.goal, today: today(), memory, rules, files: said.files };
   const system = coordinatorPrompt(brief, toolbox.specs);
   const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
   const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };
@@ -204,26 +223,30 @@ function waitOrEnd(
   place: Workplace,
 ) {
   return async ({ reply, inARow }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
-    if (team.unfinished() !== null && mailbox.waiting === 0) await waitForMail(ACTOR, "news", mailbox, place, signal);
+    if (team.unfinished() !== null && mailbox.waiting === 0) await waitForMail(LEAD, "news", mailbox, place, signal);
     if (mailbox.waiting > 0) return mailbox.take();
     // An infinite agent that has nothing more to say has ended its cycle.
-    if (cycles.isEndless) {
+    if (isEndless(place)) {
       await cycles.sleep(signal);
       return mailbox.take();
     }
-    // It says of a look that there was nothing to do; of a goal it says nothing.
-    const isBeat = isQuiet(reply);
-    if (isBeat && place.now().agent.run?.trigger) return finished(reply);
-    const failed = failedIn(run, place.now());
-    if (!isBeat && inARow > 1 && reply.finish === "stop") return failed ? notMet(failed, reply) : finished(reply);
-    if (inARow > PATIENCE)
-      return { kind: "failed", error: "The coordinator stopped calling tools and never finished." };
-    const next = failed
-      ? `${failed} failed. If the goal is met all the same, call finish and say what is missing; otherwise go on.`
-      : "If the goal is met, call finish; otherwise go on.";
-    const content = `You called no tool and nothing is under way. ${next}`;
-    return [{ role: "user", from: "agiraph", content }];
+    return endOrAsk(run, { reply, inARow }, place);
   };
+}
+
+/** Nothing is under way, and it says nothing that could be followed: the end, or what it is asked. */
+export function endOrAsk(run: RunId, { reply, inARow }: Silence, place: Workplace): Outcome | UserEntry[] {
+  // It says of a look that there was nothing to do; of a goal it says nothing.
+  const isBeat = isQuiet(reply);
+  if (isBeat && place.now().agent.run?.trigger) return finished(reply);
+  const failed = failedIn(run, place.now());
+  if (!isBeat && inARow > 1 && reply.finish === "stop") return failed ? notMet(failed, reply) : finished(reply);
+  if (inARow > PATIENCE) return { kind: "failed", error: "The coordinator stopped calling tools and never finished." };
+  const next = failed
+    ? `${failed} failed. If the goal is met all the same, call finish and say what is missing; otherwise go on.`
+    : "If the goal is met, call finish; otherwise go on.";
+  const content = `You called no tool and nothing is under way. ${next}`;
+  return [{ role: "user", from: "agiraph", content }];
 }
 
 function failedIn(run: RunId, { board }: Situation): string {
@@ -254,15 +277,11 @@ class Cycles {
     this.#place = place;
   }
 
-  get isEndless(): boolean {
-    return this.#place.now().agent.created.mode === "infinite";
-  }
-
   async sleep(signal: AbortSignal): Promise<string> {
     const { log, soon, clock, timeZone } = this.#place;
     const facts = nextCycle(soon(), clock.now(), timeZone);
     if (facts.length > 0) await log.append({ facts }).durable;
-    if (this.#mailbox.waiting === 0) await waitForMail(ACTOR, "news", this.#mailbox, this.#place, signal);
+    if (this.#mailbox.waiting === 0) await waitForMail(LEAD, "news", this.#mailbox, this.#place, signal);
     this.slept += 1;
     return "Recorded. You slept, and something woke you:";
   }

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { until } from "../../src/testing/index.ts";
-import { CHOICES, chipTeam, GOAL, NAME } from "./chip-team.ts";
+import { AGAIN, CHOICES, chipTeam, GOAL, INSIGHT, NAME } from "./chip-team.ts";
 import { type House, hasChromium, openHouse, picture } from "./house.ts";
 
 const WIDTHS = [1440, 390] as const;
@@ -23,7 +23,8 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
       ({ questions, board }) =>
         Object.keys(questions.open).length === 1 && board.nodes["node-1"]?.status === "completed",
     );
-    await house.create({ goal: "Survey the files", name: "Docs survey", model: "demo/surveyor" });
+    const demo = await house.create({ goal: "Survey the files", name: "Docs survey", model: "demo/surveyor" });
+    await until(demo, (now) => now.agent.status === "completed");
     page = await house.page();
     const at = `/ui/agents/${agent.log.id}`;
     const published = `${at}/files/runs/run-1/nodes/node-1/published`;
@@ -33,12 +34,17 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
       ["worker", `${at}/workers/alice`, "The numbers are stable."],
       ["question", `${at}/workers/bob`, CHOICES[0] ?? ""],
       ["board", `${at}/board`, "Measure chip A"],
-      ["node", `${at}/board/node-1`, "node published"],
+      ["node", `${at}/board/node-1`, "Alice published node-1"],
       ["timeline", `${at}/timeline`, "waiting for you"],
       ["replay", `${at}/board?at=30`, "Measure chip A"],
+      ["replay-files", `${at}/files?at=30`, "Published files are exactly as they were"],
+      ["triggers", `${at}/triggers`, AGAIN],
       ["files", `${published}/report.md`, "80 TOPS"],
       ["code", `${published}/bench.ts`, "measure"],
       ["memory", `${at}/memory/knowledge/chips.md`, "A and B are compared."],
+      ["insight", `${at}/memory`, INSIGHT],
+      ["demo", `/ui/agents/${demo.log.id}`, "Demo."],
+      ["empty-board", `/ui/agents/${demo.log.id}/board`, "The coordinator did it alone"],
       ["missing", "/ui/agents/agent-none", "There is no agent"],
     ];
   });
@@ -48,7 +54,7 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
 
   test.for(WIDTHS.flatMap((width) => THEMES.map((theme) => ({ width, theme }))))(
     "no screen breaks a rule of accessibility at $width pixels, $theme",
-    { timeout: 120_000 },
+    { timeout: 240_000 },
     async ({ width, theme }) => {
       await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
       await page.emulateMedia({ colorScheme: theme });
@@ -74,12 +80,52 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
         found.push(...(await violations(page, name, theme)));
         await picture(page, `${name}-${width}-${theme}`);
       }
+      await page.goto(`/ui/agents/${agent.log.id}/triggers`);
+      await page.getByRole("button", { name: "Add" }).click();
+      await page.getByRole("dialog", { name: "Later" }).waitFor();
+      found.push(...(await violations(page, "new-trigger", theme)));
+      await picture(page, `new-trigger-${width}-${theme}`);
+      expect(found).toEqual([]);
+    },
+  );
+
+  test.for(WIDTHS.flatMap((width) => THEMES.map((theme) => ({ width, theme }))))(
+    "nor does any state there is before, between and without agents, at $width pixels, $theme",
+    async ({ width, theme }) => {
+      await using empty = await openHouse({ turns: {} });
+      const tab = await empty.page("/ui/", {
+        viewport: { width, height: width === 390 ? 844 : 900 },
+        colorScheme: theme,
+      });
+      const found: unknown[] = [];
+      const look = async (name: string, text: string) => {
+        await tab.getByText(text).first().waitFor();
+        found.push(...(await violations(tab, name, theme)));
+        await picture(tab, `${name}-${width}-${theme}`);
+      };
+      await look("welcome", "Give an agent a goal");
+      const put = await empty.create({ goal: "Be put away", name: "Put away", model: "demo/surveyor" });
+      await tab.goto(`/ui/agents/${put.log.id}`);
+      await tab.getByRole("button", { name: "Delete" }).click();
+      await look("deleted", "Put away was stopped and put away.");
+      await tab.context().setOffline(true);
+      empty.dropSockets();
+      await look("lost", "The connection is lost");
+      await tab.context().setOffline(false);
+      await tab.route("**/agents?*", (route) => route.abort());
+      await tab.goto("/ui/");
+      await look("unreachable", "The server does not answer");
+      await tab.unrouteAll();
+      await tab.context().clearCookies();
+      await tab.goto("/ui/");
+      await look("locked", "This page needs its key");
       expect(found).toEqual([]);
     },
   );
 
   test("at 390 pixels everything is within reach of a finger", async () => {
     await page.setViewportSize({ width: 390, height: 844 });
+    await page.emulateMedia({ colorScheme: "light" });
     const small: unknown[] = [];
     for (const [name, path, ready] of screens) {
       await page.goto(path);
@@ -90,7 +136,7 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
           all.flatMap((element) => {
             const { height } = element.getBoundingClientRect();
             const isInline = element.closest("p, ol, [aria-label='Who worked when']") !== null;
-            return height < 36 && !isInline
+            return height < 44 && !isInline
               ? [[element.getAttribute("aria-label") ?? element.textContent, Math.round(height)]]
               : [];
           }),
@@ -100,6 +146,9 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
     expect(small).toEqual([]);
     await page.goto(`/ui/agents/${agent.log.id}`);
     await page.getByRole("button", { name: "Agents" }).click();
+    await page.getByRole("dialog", { name: "Agents" }).getByRole("link", { name: "Board" }).waitFor();
+    expect(await violations(page, "drawer", "light")).toEqual([]);
+    await picture(page, "drawer-390-light");
     await page.getByRole("dialog", { name: "Agents" }).getByRole("link", { name: "Board" }).click();
     await page.getByRole("heading", { name: "Board" }).waitFor();
     await page.getByRole("dialog", { name: "Agents" }).waitFor({ state: "detached" });
@@ -118,11 +167,22 @@ describe.skipIf(!hasChromium)("the page for everyone", () => {
       ["t", "Timeline"],
       ["f", "Files"],
       ["m", "Memory"],
+      ["s", "Triggers"],
       ["c", NAME],
     ] as const) {
       await page.keyboard.press(key);
       await page.getByRole("heading", { name: title, level: 1 }).waitFor();
     }
+    await page.keyboard.press("Alt+ArrowDown");
+    await page.getByRole("heading", { name: "Bob", level: 1 }).waitFor();
+    await page.keyboard.press("Alt+ArrowUp");
+    await page.getByRole("heading", { name: NAME, level: 1 }).waitFor();
+    await page.goto(`/ui/agents/${agent.log.id}/board/node-1`);
+    await page.getByRole("complementary", { name: "node-1" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("complementary", { name: "node-1" }).waitFor({ state: "detached" });
+    await page.keyboard.press("c");
+    await page.getByRole("heading", { name: NAME, level: 1 }).waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("b is for board");
     expect(await page.getByRole("textbox", { name: "Message to the coordinator" }).inputValue()).toBe("b is for board");

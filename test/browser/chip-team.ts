@@ -16,6 +16,9 @@ const REPORT = [
   "",
 ].join("\n");
 const BENCH = "export function measure(chip: string): number {\n  return Math.max(run(chip), run(chip));\n}\n";
+/** What is to be done again every Monday. */
+export const AGAIN = "Look whether there are new chips";
+export const INSIGHT = "Warm a chip up before measuring";
 /** Long enough to be streamed in many pieces. */
 export const POWER = `Power is in the plan now. ${"Each chip is measured at rest and at work. ".repeat(12)}That is all.`;
 export const QUESTION = "Chip B throttles after ten minutes. Which figure should count?";
@@ -23,7 +26,7 @@ export const CHOICES = ["The first ten minutes", "The steady state", "Both, side
 
 /**
  * Three workers compare two chips: Alice measures one, Bob asks the human about the other, Carol writes it up when both
- * are done. Gates hold it where a test wants to look: `alice`, and `words` in the midst of what the coordinator says.
+ * are done. Alice offers an insight, which the coordinator takes when it is told to. Gates hold it where a test wants to look: `alice`, and `words` in the midst of what the coordinator says.
  */
 export const chipTeam: ProviderServerOptions = {
   turns: {
@@ -38,9 +41,10 @@ export const chipTeam: ProviderServerOptions = {
             dependencies: ["node-1", "node-2"],
             refs: { a: "node-1/published/report.md" },
           }),
-          call("spawn_worker", { name: "Carol", identity: "a clear writer" }),
+          call("spawn_worker", { name: "Carol", identity: "A clear writer" }),
           call("assign_worker", { node_id: "node-3", worker_id: "Carol" }),
           call("memory_write", { path: "memory/knowledge/chips.md", content: "# Chips\n\nA and B are compared.\n" }),
+          call("schedule", { type: "scheduled", config: { cron: "0 9 * * MON" }, time_zone: "UTC", action: AGAIN }),
           call("send_message", { to: "human", content: "The team is **at work**." }),
         ],
       },
@@ -51,6 +55,7 @@ export const chipTeam: ProviderServerOptions = {
         calls: [
           call("write_file", { path: "scratch/bench.ts", content: BENCH }),
           call("read_file", { path: "scratch/missing.md" }),
+          call("offer_insight", { title: INSIGHT, content: "The first minute reads **8 % high**; leave it out." }),
         ],
       },
       { gate: "alice", calls: [call("write_file", { path: "scratch/report.md", content: REPORT })] },
@@ -79,6 +84,9 @@ function improvise({ system, messages }: ProviderRequest): ProviderTurn {
   }
   if (/node-3\b[^\n]*completed/.test(told))
     return { calls: [call("finish", { summary: "**B** is faster; A needs less power." })] };
+  const isKept = messages.some((message) => message.role === "tool" && message.text.includes("knowledge/method.md"));
+  if (told.includes("Keep what Alice offers") && !isKept)
+    return { calls: [call("accept_insight", { insight_id: "insight-1", path: "knowledge/method.md" })] };
   if (told.includes("power")) return { text: POWER, midGate: "words" };
   return { text: "Noted." };
 }

@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     await panel.getByText("Chip A: 80 TOPS at 12 W.").first().waitFor();
     for (const file of ["bench.ts", "report.md"]) await panel.getByRole("link", { name: file }).waitFor();
     await panel.getByRole("heading", { name: "scratch/" }).waitFor();
-    await panel.getByText("node published").waitFor();
+    await panel.getByText(/^Alice published node-1/).waitFor();
     await board().locator('[data-node="node-3"]').click();
     await page
       .getByRole("complementary", { name: "node-3" })
@@ -103,8 +103,34 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
       expect(await page.getByRole("log").getByText("Finished", { exact: true }).count()).toBe(0);
       await page.reload();
     }
+    await page.getByText("You are looking at the past.").waitFor();
+    await page.keyboard.press("f");
+    await page.getByText("Published files are exactly as they were at this moment").waitFor();
+    const published = "runs/run-1/nodes/node-1/published/report.md";
+    await page.goto(`${at(`files/${published}`)}?at=${made}`);
+    await page.getByText(`There was no file ${published} at this moment.`).waitFor();
+    await page.keyboard.press("m");
+    await page.getByText("The memory is shown as it is now").waitFor();
+    await page.keyboard.press("s");
+    await page.getByText("Nothing is to happen later.").waitFor();
+    await page.keyboard.press("c");
     await page.getByRole("button", { name: "Back to now" }).click();
     await page.getByRole("log").getByText("Finished", { exact: true }).waitFor();
     expect(page.url()).not.toContain("at=");
+  });
+
+  test("a moment is a moment of one agent: the others stay as they are, and any of them can be folded", async () => {
+    const other = await house.create({ goal: GOAL, name: "Another" });
+    await until(other, ({ roster }) => "carol" in roster);
+    await page.goto(`${at("board")}?at=2`);
+    const team = (name: string) => page.getByRole("navigation").getByRole("region", { name, exact: true });
+    await page.getByRole("button", { name: "Team of Another" }).click();
+    await team("Another").getByRole("link", { name: "Carol" }).waitFor();
+    await team(NAME).getByRole("link", { name: "Board" }).waitFor();
+    expect(await team(NAME).getByRole("link", { name: "Carol" }).count()).toBe(0);
+    await page.getByRole("button", { name: `Team of ${NAME}` }).click();
+    await team(NAME).getByRole("link", { name: "Board" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: `Team of ${NAME}` }).click();
+    await team(NAME).getByRole("link", { name: "Board" }).waitFor();
   });
 });

@@ -24,6 +24,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
             calls: [
               call("send_message", { to: "human", content: EVIL_MARKDOWN }),
               call("create_work_node", { task: EVIL }),
+              call("schedule", { type: "delayed", config: { delay_seconds: 9000 }, action: EVIL_MARKDOWN }),
               call("write_file", { path: `runs/run-1/${EVIL.replaceAll("/", "_")}.md`, content: EVIL_MARKDOWN }),
               call("ask_human", { question: EVIL_MARKDOWN, choices: [EVIL, "no"] }),
             ],
@@ -138,6 +139,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
       "/board",
       "/board/node-1",
       "/timeline",
+      "/triggers",
       "/files",
       `/files/runs/run-1/${name}`,
       "/memory",

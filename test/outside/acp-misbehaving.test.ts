@@ -182,10 +182,11 @@ test("files are read and written for it where it works and nowhere else, also no
   );
   const answers = events.flatMap((event) => (event.kind === "said" ? [JSON.parse(event.text)] : []));
   const noTerminal = { error: "There is no terminal here: run commands with your own tools." };
+  const outside = { error: expect.stringContaining("is all we read and write for you") };
   const refused = { error: expect.stringContaining("Invalid params") };
   expect(answers).toEqual([
     [{}, { content: "mine" }, noTerminal],
-    [refused, refused, noTerminal],
+    [outside, outside, noTerminal],
     [refused, refused, noTerminal],
     // What has the name of a link is put in its place.
     [{}, { content: "mine" }, noTerminal],

@@ -149,13 +149,15 @@ test("what another worker left in the folder is not this one's", async () => {
   expect(await heard(await adapter(job))).toEqual([BEGUN, exited(0)]);
 });
 
-test("links that it lays in place of its files lead nowhere", async () => {
+test("links, hard ones too, that it lays in place of its files lead nowhere", async () => {
   await using folder = await temporaryHome();
   const secret = join(folder.path, "secret");
   await writeFile(secret, "TO: Alice\nthe key\n---\n");
   const job = await aJob(
     folder.path,
-    shell(`for f in _inbox.md _outbox.md _result.md; do ln -sf ${secret} $f; done; echo laid; sleep 600`),
+    shell(
+      `ln -f ${secret} _inbox.md; for f in _outbox.md _result.md; do ln -sf ${secret} $f; done; echo laid; sleep 600`,
+    ),
   );
   const session = await adapter(job);
   const events = await heard(session, async (event) => {

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import type { Config } from "../../src/protocol/config.ts";
@@ -166,6 +166,26 @@ withClaude("killed with SIGKILL it leaves no process, and its session is taken u
   expect(second.facts.filter((fact) => fact.type === "worker.session")).toEqual([]);
   expect(processesNaming(data.session_id)).toEqual([]);
 });
+
+withClaude(
+  "stopped in the middle of a command that ignores signals, it is gone within 5 s with all it started",
+  LONG,
+  async () => {
+    const deaf = "trap '' TERM INT HUP; touch deaf; (setsid sleep 987654 &); while :; do sleep 0.1; done";
+    await using provider = await startProviderServer({
+      respond: mind([{ calls: [{ name: "Bash", args: { command: deaf } }] }]),
+    });
+    await using team = await startTeam({ ...house(provider.url), coordinator: hiring() });
+    const at = await called(team, "Bash");
+    await vi.waitFor(() => access(join(at, "deaf")), { timeout: 10_000 });
+    const { session_id = "" } = team.agent.now.outside.sessions["node-1"] ?? {};
+    expect(processesNaming(session_id)).not.toEqual([]);
+    const began = performance.now();
+    await team.agent.stop("human");
+    expect(performance.now() - began).toBeLessThan(5000);
+    expect([processesNaming(session_id), processesNaming("987654")]).toEqual([[], []]);
+  },
+);
 
 /** Resolves with the folder Clara works in, when she has called this tool. */
 async function called(team: Team, tool: string): Promise<string> {

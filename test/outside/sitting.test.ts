@@ -292,3 +292,74 @@ test("a program that nobody has is refused with what to do, and nobody is hired"
   await team.outcome();
   expect(Object.keys(team.agent.now.roster)).toEqual(["coordinator"]);
 });
+
+test("what was said to it and never answered is said again after a restart, as such, and not by the mail", async () => {
+  const outside = scriptedPrograms(
+    async (program) => {
+      program.emit(begun, { kind: "said", text: "Working." });
+      await program.hear();
+      await new Promise(() => {});
+    },
+    async (program) => {
+      program.emit(begun);
+      await write(program);
+      await program.use("publish", { summary: "Hurried." });
+    },
+  );
+  const before = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await until(before.agent, ({ outside: { sessions } }) => sessions["node-1"] !== undefined);
+  await before.agent.send("Hurry.", "Clara");
+  await until(before.agent, ({ letters }) => Object.keys(letters.queued).length === 0);
+  await using team = await before.restart();
+  await team.agent.start("recovered");
+  await team.outcome();
+  const [, second] = outside.started;
+  expect([second?.job.resume, second?.said]).toEqual(["s-1", []]);
+  expect(second?.job.words).toContain(
+    "in case you did not hear it:\n\nWrite it down.\n\n[Message from your human]: Hurry.",
+  );
+});
+
+test("its files are sealed when it has gone: what it writes in its last moment is not published unseen", async () => {
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun);
+    await write(program);
+    program.onClose = () => write(program, "late.md");
+    await program.use("publish", { summary: "Done." });
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await team.outcome();
+  expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ files: [{ path: "a.md" }, { path: "late.md" }] });
+});
+
+test("a call by the door is on disk before it begins, and its result before it is told", async () => {
+  const seen: string[] = [];
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun);
+    await program.use("send_message", { to: "coordinator", content: "Hello" });
+    await write(program);
+    await program.use("publish", { summary: "Done." });
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  team.agent.log.subscribe((fact) => {
+    if (fact.type === "message.sent" || ("tool" in fact.data && fact.data.tool === "send_message"))
+      seen.push(fact.type);
+  });
+  await team.outcome();
+  expect(seen).toEqual(["tool.called", "message.sent", "tool.result"]);
+});
+
+test("what the program says of a whole turn corrects what we thought its calls cost", async () => {
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun, { kind: "used", model: "m", usage: NO_USAGE, cost_usd: 0.25 });
+    program.emit({ ...done, cost_usd: 1 });
+    await program.hear();
+    program.emit({ kind: "used", model: "m", usage: NO_USAGE, cost_usd: 0.75 }, { ...done, cost_usd: 0.5 });
+    await program.hear();
+    await write(program);
+    await program.use("publish", { summary: "Done." });
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await team.outcome();
+  expect(team.agent.now.spending.by_worker.clara).toMatchObject({ cost_usd: 1.5, unpriced_calls: 0 });
+});

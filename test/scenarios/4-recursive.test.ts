@@ -3,7 +3,10 @@ import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 import { both, call, say, script, startTeam } from "../../src/testing/index.ts";
 
-/** Seed 002 §11, test 4: recursive spawning. Scripted workers stand in for the coding agents. */
+/**
+ * Seed 002 §11, test 4: recursive spawning. Scripted workers stand in for the coding agents; with real ones
+ * it is in 4-recursive-claude.test.ts.
+ */
 const GOAL = "Create a full-stack todo app: REST API in Python (FastAPI) + frontend in React + Docker setup.";
 const MODELS = "class Todo: ...\n";
 const API = "from fastapi import FastAPI\nfrom models import Todo\napp = FastAPI()\n";
@@ -73,7 +76,7 @@ test("a worker finds its node too big, hands parts down, one of them does so aga
     ["node-5", "Write the data model", "node-2", [], "completed"],
   ]);
 
-  // At least one autonomous worker was used: autonomous workers are not built yet, harnessed ones stand in
+  // At least one autonomous worker was used: harnessed ones stand in here
   expect(new Set(Object.values(team.agent.now.roster).map((worker) => worker.spawned.kind))).toEqual(
     new Set(["harnessed"]),
   );

@@ -1,5 +1,6 @@
 import { lazy, type ReactNode, Suspense } from "react";
 import { EntityView, Loading } from "./entity/entity-view.tsx";
+import { MoreMoney } from "./entity/more-money.tsx";
 import { useAgents } from "./live/use-live.ts";
 import { useAttention } from "./shell/attention.ts";
 import { ConnectionLine } from "./shell/connection-line.tsx";
@@ -18,6 +19,8 @@ import { Sidebar } from "./sidebar/sidebar.tsx";
 
 const Board = lazy(() => import("./board/board-view.tsx"));
 const Timeline = lazy(() => import("./timeline/timeline-view.tsx"));
+const Triggers = lazy(() => import("./triggers/triggers-view.tsx"));
+const Mesh = lazy(() => import("./meshes/mesh-view.tsx"));
 const Files = lazy(() => import("./files/files-view.tsx"));
 
 export function App() {
@@ -46,6 +49,7 @@ export function App() {
       {overlay === "sidebar" && <Drawer />}
       {overlay === "palette" && <Palette />}
       {overlay === "new_agent" && <NewAgent />}
+      {overlay === "more_money" && "agent" in route && <MoreMoney agent={route.agent} />}
       {overlay === "shortcuts" && <ShortcutSheet />}
       <Toasts />
     </div>
@@ -62,6 +66,10 @@ function screenOf(route: Route): ReactNode {
       return <Board agent={route.agent} node={route.node} />;
     case "timeline":
       return <Timeline agent={route.agent} />;
+    case "triggers":
+      return <Triggers agent={route.agent} />;
+    case "mesh":
+      return <Mesh key={`${route.project} ${route.mesh}`} {...route} />;
     case "files":
     case "memory":
       return <Files agent={route.agent} shelf={route.screen === "files" ? "workspace" : "memory"} path={route.path} />;

@@ -1,5 +1,6 @@
 import { createCatalog, type ListedModel } from "../../models/catalog.ts";
 import { systemClock } from "../../runtime/clock.ts";
+import { programsForCatalog } from "../../runtime/outside.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { amount } from "../format.ts";
 import type { Invocation } from "../invocation.ts";
@@ -10,7 +11,8 @@ import { type Cell, table } from "../table.ts";
 export async function models(call: Invocation): Promise<ExitCode> {
   const { terminal, json } = call;
   const { env, config } = await settingsOf(call);
-  const catalog = createCatalog({ env, config, sleep: systemClock.sleep, random: Math.random });
+  const programs = programsForCatalog({ env, config });
+  const catalog = createCatalog({ env, config, sleep: systemClock.sleep, random: Math.random, ...programs });
   const [listed, chosen] = await Promise.all([catalog.list(), catalog.chooseDefault()]);
   if (json) {
     for (const model of listed) await terminal.printJson(asJson(model));

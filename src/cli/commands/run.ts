@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import type { Catalog } from "../../models/catalog.ts";
 import type { CreateAgent } from "../../protocol/api.ts";
 import { allSituations } from "../../runtime/inspect.ts";
 import type { NewAgent, Runtime } from "../../runtime/runtime.ts";
@@ -49,7 +48,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   const runtime = await openHome(call, settings);
   try {
     tellRepairs(runtime, settings.home, terminal);
-    const chosen = await chooseModel(options, settings, runtime.catalog);
+    const chosen = await chooseModel(options, settings, runtime);
     sayWrapped(terminal, terminal.errPaint.dim, `Model: ${chosen.model} (${chosen.why})`);
     const listening = listenForOthers(runtime);
     if (chosen.note) sayWrapped(terminal, String, chosen.note);
@@ -68,18 +67,18 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   }
 }
 
-async function chooseModel({ model, workerModel }: RunOptions, { env, config }: Settings, catalog: Catalog) {
-  const chosen = model ? { model, why: "--model" } : await catalog.chooseDefault();
+async function chooseModel({ model, workerModel }: RunOptions, { env, config }: Settings, runtime: Runtime) {
+  const chosen = model ? { model, why: "--model" } : await runtime.catalog.chooseDefault();
   const worker = workerModel ?? env.AGIRAPH_WORKER_MODEL ?? config.worker_model;
-  const { note } = usable(chosen.model, catalog);
-  if (worker) usable(worker, catalog);
+  const { note } = usable(chosen.model, runtime);
+  if (worker) usable(worker, runtime);
   return { ...chosen, worker, note };
 }
 
 /** A name that cannot be used here is the person's to change, and the catalog says how. */
-function usable(model: string, catalog: Catalog): { note: string | null } {
+function usable(model: string, runtime: Runtime): { note: string | null } {
   try {
-    return catalog.resolve(model);
+    return runtime.checkModel(model);
   } catch (error) {
     throw new UnusableModel(error instanceof Error ? error.message : String(error), { cause: error });
   }

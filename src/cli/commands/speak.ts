@@ -8,7 +8,7 @@ import { detach, flags, isDetached, tellParent } from "../detached.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 import { lookAtAgent } from "../look.ts";
-import { type Saying, sayElsewhere, sayTo, whileHandsChange } from "../speaker.ts";
+import { type Doing, type Saying, sayElsewhere, tell, whileHandsChange } from "../speaker.ts";
 
 export interface SpeakOptions {
   to?: string;
@@ -29,11 +29,25 @@ export async function nudge(call: Invocation, agent: string, word: string, optio
   return speak(call, agent, { do: "nudge", text: await wordsOf(call, word) }, options);
 }
 
+export async function assign(call: Invocation, agent: string, node: string, to: string): Promise<ExitCode> {
+  return speak(call, agent, { do: "assign", node, to }, {});
+}
+
+export async function publish(
+  call: Invocation,
+  agent: string,
+  node: string,
+  { summary, detach: leave }: { summary?: string; detach?: boolean },
+): Promise<ExitCode> {
+  const text = summary === undefined ? undefined : await wordsOf(call, summary);
+  return speak(call, agent, { do: "publish", node, text }, leave === undefined ? {} : { detach: leave });
+}
+
 /**
  * Whoever works on the agent is told; when nobody does, it is recorded here, and an agent that goes on works here, in
  * sight of the person, until it ends.
  */
-async function speak(call: Invocation, word: string, saying: Saying, options: SpeakOptions): Promise<ExitCode> {
+async function speak(call: Invocation, word: string, saying: Saying | Doing, options: SpeakOptions): Promise<ExitCode> {
   const { settings, now } = await lookAtAgent(call, word);
   const { id, created } = now.agent;
   const isLeaving = options.detach === true && !isDetached(call.terminal.env);
@@ -43,7 +57,8 @@ async function speak(call: Invocation, word: string, saying: Saying, options: Sp
     return isLeaving ? {} : { runtime: await openHere(settings) };
   });
   if (reached.runtime) return speakHere(call, reached.runtime, settings, id, saying);
-  if (reached.heard === undefined) return detach(call, wordsFor(id, saying), saying.text);
+  if (reached.heard === undefined)
+    return detach(call, wordsFor(id, saying), "text" in saying ? (saying.text ?? "") : "");
   if (call.json) await call.terminal.printJson({ id, name: created.name, message: reached.heard });
   else call.terminal.say(`${created.name}: ${reached.heard}`);
   return EXIT.done;
@@ -59,7 +74,7 @@ async function speakHere(
   runtime: Runtime,
   settings: Settings,
   id: AgentId,
-  saying: Saying,
+  saying: Saying | Doing,
 ): Promise<ExitCode> {
   const { terminal, json } = call;
   try {
@@ -70,7 +85,7 @@ async function speakHere(
     const agent = await runtime.agent(id);
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
-    const message = await sayTo(agent, saying);
+    const message = await tell(agent, saying);
     const { created, status } = agent.now.agent;
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
     terminal.say(terminal.errPaint.dim(`${created.name} (${id}): ${message}`));
@@ -100,7 +115,9 @@ function questionId(word: string | undefined): string | undefined {
 
 const COMMANDS = { send: "send", respond: "answer", nudge: "nudge" } as const;
 
-function wordsFor(id: AgentId, saying: Saying): string[] {
+function wordsFor(id: AgentId, saying: Saying | Doing): string[] {
+  if (saying.do === "assign") return ["assign", id, saying.node, saying.to];
+  if (saying.do === "publish") return ["publish", id, saying.node, ...flags({ summary: saying.text && "-" })];
   const more =
     saying.do === "send" ? { to: saying.to } : saying.do === "respond" ? { question: saying.question_id } : {};
   return [COMMANDS[saying.do], id, "-", ...flags(more)];

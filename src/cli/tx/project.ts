@@ -31,7 +31,7 @@ export function layoutOf({ project, terminal }: TxCall): Layout {
     if (dirname(folder) === folder) break;
   }
   throw new UsageError(
-    `There are no meshes here: neither ${terminal.cwd} nor a folder above it has meshes/mesh-configs/. Go to the project, or pass --project DIR. How to declare a mesh: docs/meshes.md.`,
+    `There are no meshes here: neither ${terminal.cwd} nor a folder above it has meshes/mesh-configs/. Go to the project, pass --project DIR, or begin with ready ones: tx init. How to declare a mesh: docs/meshes.md.`,
   );
 }
 

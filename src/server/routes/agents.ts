@@ -136,8 +136,8 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
     const model = body.model ?? (await runtime.catalog.chooseDefault()).model;
     const worker_model = body.worker_model ?? settings.env.AGIRAPH_WORKER_MODEL ?? settings.config.worker_model;
     const budget_usd = body.budget_usd ?? settings.config.budget_usd;
-    checkModel("model", () => void runtime.catalog.resolve(model));
-    if (worker_model) checkModel("worker_model", () => runtime.checkWorkerModel(worker_model));
+    checkModel("model", () => void runtime.checkModel(model));
+    if (worker_model) checkModel("worker_model", () => void runtime.checkModel(worker_model));
     if (project !== undefined) await checkProject(project);
     return {
       goal,

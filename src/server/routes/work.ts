@@ -10,16 +10,22 @@ import {
 import {
   afterIdQuery,
   afterSeqQuery,
+  assignSchema,
   beforeSeqQuery,
   boardPageSchema,
+  deliveredSchema,
   entriesPageSchema,
+  fileWrittenSchema,
   type NodeView,
   nodeDetailSchema,
+  publishSchema,
+  putFileSchema,
   workersPageSchema,
 } from "../../protocol/api.ts";
-import { COORDINATOR } from "../../protocol/index.ts";
+import { COORDINATOR, HUMAN } from "../../protocol/index.ts";
+import { checkYours } from "../../runtime/human-work.ts";
 import { conversationFile } from "../../store/paths.ts";
-import { humanScope } from "../../store/scope.ts";
+import { humanScope, workerScope } from "../../store/scope.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
 import { nodeFiles } from "../node-files.ts";
 import { notFound } from "../refusal.ts";
@@ -84,6 +90,62 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
           seq: files.createdSeq,
         },
       };
+    },
+  );
+
+  const onNode = ofAgent.extend({ node_id: z.string().max(60) });
+  app.post(
+    "/agents/:id/board/:node_id/assign",
+    {
+      schema: {
+        summary: "Give a node to a worker, or to `human`; whoever has it is stopped, and its files stay",
+        tags,
+        params: onNode,
+        body: assignSchema,
+        response: answers(deliveredSchema),
+      },
+    },
+    async ({ params, body }) => {
+      const agent = await agents.agent(params.id);
+      return { status: "delivered" as const, detail: await agent.assign(params.node_id, body.worker) };
+    },
+  );
+
+  app.post(
+    "/agents/:id/board/:node_id/publish",
+    {
+      schema: {
+        summary: "Publish a node that is the human's: what is in its scratch folder",
+        tags,
+        params: onNode,
+        body: publishSchema,
+        response: answers(deliveredSchema),
+      },
+    },
+    async ({ params, body }) => {
+      const agent = await agents.agent(params.id);
+      return { status: "delivered" as const, detail: await agent.publish(params.node_id, body?.summary, "web") };
+    },
+  );
+
+  app.put(
+    "/agents/:id/board/:node_id/scratch/*",
+    {
+      schema: {
+        summary: "Write a file into a node that is the human's",
+        tags,
+        params: onNode.extend({ "*": z.string().min(1).max(4096) }),
+        body: putFileSchema,
+        response: answers(fileWrittenSchema),
+      },
+    },
+    async ({ params, body }) => {
+      const agent = await agents.agent(params.id);
+      const { id, spec } = checkYours(params.node_id, agent.now);
+      const place = { agentDir: agent.log.dir, runId: spec.run_id, nodeId: id, workerId: HUMAN, project: null };
+      const bytes = Buffer.from(body.content, body.encoding ?? "utf8");
+      await workerScope(place).writeFile(`scratch/${params["*"]}`, bytes);
+      return { path: params["*"], bytes: bytes.byteLength };
     },
   );
 

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { ProgramProfile } from "../../protocol/index.ts";
 import type { OutsideJob } from "./session.ts";
 
@@ -72,10 +74,13 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
       hosts: ["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
       about: "Gemini CLI",
     },
-    files: () => ({
+    files: ({ home }) => ({
       ".gemini/settings.json": `${JSON.stringify(
         {
-          security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
+          security: {
+            auth: { selectedType: signedIn(home, ".gemini/oauth_creds.json") ? "oauth-personal" : "gemini-api-key" },
+            folderTrust: { enabled: false },
+          },
           general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
           privacy: { usageStatisticsEnabled: false },
           telemetry: { enabled: false },
@@ -122,6 +127,11 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
     args: () => [],
   },
 };
+
+/** Where the user is signed in is shared with it by a file in its home; the file itself is none of our business. */
+function signedIn(home: string, file: string): boolean {
+  return existsSync(join(home, file));
+}
 
 /** Plugins are fetched from the network at the start; a daemon would outlive its work. */
 const CODEX_SETTINGS = `check_for_update_on_startup = false

@@ -82,12 +82,12 @@ class AcpSession implements OutsideSession {
   #steered: string[] = [];
   #steering: Promise<void> = Promise.resolve();
   #connection: ClientConnection | undefined;
+  /** There is one when it can be spoken to; what came before is its past. */
   #session: string | undefined;
   #canSteer = false;
   #turn: "none" | "running" | "interrupted" = "none";
   /** Until somebody says something, what is unsaid stays so. */
   #isHeld = false;
-  #isLive = false;
   #updates = 0;
   #asked = 0;
   #errors: string[] = [];
@@ -165,7 +165,8 @@ class AcpSession implements OutsideSession {
       await this.#seeWhetherGone();
       if (!this.#gone.signal.aborted && !this.#closing) {
         this.#tellErrors();
-        if (this.#isLive || job.resume === null) this.events.push(...this.#translation.turnFailed(reasonOf(error)));
+        if (this.#session !== undefined || job.resume === null)
+          this.events.push(...this.#translation.turnFailed(reasonOf(error)));
         else this.#note(`Its session cannot be taken up: ${reasonOf(error)}`);
         void this.close();
       }
@@ -225,7 +226,6 @@ class AcpSession implements OutsideSession {
     if (begun.model) this.#translation.modelIs(begun.model);
     if (job.resume === null) Object.assign(this.#kept, { session_id, made_at: clock.now() });
     await this.#keep();
-    this.#isLive = true;
     this.events.push({ kind: "begun", session_id, ...begun });
   }
 
@@ -297,7 +297,7 @@ class AcpSession implements OutsideSession {
     const notification = notificationSchema.safeParse(params);
     if (!notification.success) this.#note("It sent an update that we do not understand.");
     // What it tells of a session that is taken up is in our record.
-    else if (this.#isLive && notification.data.sessionId === this.#session && !this.#closing)
+    else if (notification.data.sessionId === this.#session && !this.#closing)
       this.events.push(...this.#translation.update(notification.data.update));
   }
 

@@ -21,6 +21,7 @@ export const claudeCodeAdapter: Adapter = async (job) => {
   const record = new ProgramRecord(job.home, job.cwd, recordSchema);
   const kept = await record.read();
   const session_id = job.resume ?? randomUUID();
+  if (job.resume === null) await job.named?.(session_id);
   await putFile(job.home, MCP_FILE, MCP_CONFIG);
   await putFile(job.home, SYSTEM_FILE, job.system);
   const running = await job.start((door) => launchOf(job, door, session_id));

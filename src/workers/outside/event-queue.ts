@@ -5,17 +5,17 @@ import type { OutsideEvent } from "./session.ts";
  *
  * E1. Whoever brings events from a program waits for `room` first, so that a flood waits in the program and not in our memory.
  * E2. `end` comes once, with the last event; what is pushed later is dropped.
- * E3. An event is over when its reader asks for the next one; `over` is told so.
+ * E3. An event is over when its reader asks for the next one; `over` is told so and waited for.
  */
 export class EventQueue implements AsyncIterable<OutsideEvent> {
   readonly #waiting: OutsideEvent[] = [];
-  readonly #over: (event: OutsideEvent) => void;
+  readonly #over: (event: OutsideEvent) => void | Promise<void>;
   #ended = false;
   #isOpen = false;
   #arrived = Promise.withResolvers<void>();
   #emptied = Promise.withResolvers<void>();
 
-  constructor(over: (event: OutsideEvent) => void = () => {}) {
+  constructor(over: (event: OutsideEvent) => void | Promise<void> = () => {}) {
     this.#over = over;
     this.#emptied.resolve();
   }
@@ -57,7 +57,7 @@ export class EventQueue implements AsyncIterable<OutsideEvent> {
       if (event) {
         if (this.#waiting.length <= MANY) this.#emptied.resolve();
         yield event;
-        this.#over(event);
+        await this.#over(event);
       } else if (this.#ended) {
         return;
       } else {

@@ -12,7 +12,7 @@ import { nodeDir, runDir, workerDir } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { Desk } from "../taking-up.ts";
 import type { Workplace } from "../workplace.ts";
-import type { Minutes } from "./minutes.ts";
+import { CUT_OFF, type Minutes } from "./minutes.ts";
 
 /** What a crash left: calls without a result get one, and an ending that nobody saw is seen. */
 export async function settlePast(
@@ -46,13 +46,17 @@ function endingIn(history: readonly Entry[]): Outcome | undefined {
 }
 
 function cutOff(call: CallPart): ResultEntry {
-  const content = "Outcome unknown: the program was ended while this ran.";
-  return { role: "tool", call_id: call.id, tool: call.name, ok: false, content };
+  return { role: "tool", call_id: call.id, tool: call.name, ok: false, content: CUT_OFF };
 }
 
-/** What was said to it and never answered: perhaps it heard it, perhaps not. */
+/**
+ * What was said to it and never surely heard. The reply that follows may have been under way already; the one after
+ * that was made by a model call that had it.
+ */
 function unanswered(history: readonly Entry[]): UserEntry[] {
-  const at = history.findLastIndex((entry) => entry.role === "assistant" || entry.role === "tool");
+  const replies = history.flatMap((entry, at) => (entry.role === "assistant" ? [{ at, entry }] : []));
+  const told = replies.filter(({ entry: { usage } }) => usage.input + usage.output > 0);
+  const at = (told.length > 0 ? told : replies).at(-2)?.at ?? -1;
   return history
     .slice(at + 1)
     .filter((entry) => entry.role === "user")

@@ -1,4 +1,4 @@
-import type { ProgramProfile, Usage } from "../../protocol/index.ts";
+import type { FactOf, NodeId, ProgramProfile, Usage } from "../../protocol/index.ts";
 import type { Launched, Running } from "../../sandbox/program.ts";
 import type { Binds } from "../../sandbox/sandbox.ts";
 import type { Tools } from "../../tools/toolbox.ts";
@@ -16,6 +16,8 @@ export interface OutsidePlace {
   makeHome(profile: ProgramProfile, home: string): Promise<void>;
   /** Starts a program in the sandbox; it finds the tools at its door, and nobody else does. */
   start(stay: Stay): Promise<Housed>;
+  /** The end of a node that such a worker had is on record. */
+  ended?(worker: Pick<FactOf<"worker.spawned">["data"], "kind" | "program">, node: NodeId): Promise<void>;
   /** What a model call of a program has cost, as far as prices are known; null otherwise. */
   price(model: string, usage: Usage): Promise<number | null>;
 }

@@ -1,4 +1,4 @@
-import type { Config, FactOf, ProgramProfile } from "../../protocol/index.ts";
+import type { Config, FactOf, NodeId, ProgramProfile, WorkerId } from "../../protocol/index.ts";
 import { acpLaunch } from "./acp-launch.ts";
 
 /** The programs we know. Others, and other ways to run these, come from `programs` in config.json. */
@@ -36,6 +36,11 @@ export function programsOf({ programs = {} }: Pick<Config, "programs">): Readonl
 /** The profile of a worker that is a program. */
 export function programOf({ program, kind }: Pick<FactOf<"worker.spawned">["data"], "program" | "kind">): string {
   return program ?? (kind === "claude_code" ? CLAUDE_CODE : kind);
+}
+
+/** Under what the session of an actor is known: its node, or who it is where it works on none. */
+export function sessionKey({ node_id, worker_id }: { node_id: NodeId | null; worker_id: WorkerId }): string {
+  return node_id ?? worker_id;
 }
 
 export const CLAUDE_CODE = "claude-code";

@@ -65,10 +65,17 @@ export interface OutsideJob {
   words: string;
   /** The session to take up again, or null for a new one. */
   resume: string | null;
+  /**
+   * The id of a new session, where it is known before the program starts: it is on record when this resolves, so that
+   * nothing is ever done in a session that could not be taken up again.
+   */
+  named?(session_id: string): Promise<void>;
   /** The model it is asked to use, where it can choose. */
   model: string | null;
   /** What is known about the work, for a program that reads files. */
   context?: Record<string, unknown>;
+  /** Which assignment this is: what is in the folder from between two of them is somebody else's. */
+  assigned: number;
   /** Where it works: the node's scratch folder. */
   cwd: string;
   /** The program's own home: kept over restarts, seen by nobody else. */

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import type { NodeState } from "../../../src/projections/index.ts";
 import type { RunId } from "../../../src/protocol/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
@@ -47,7 +48,13 @@ export default function BoardView({ agent, node }: { agent: string; node: string
       </ScreenHeader>
       <div className="relative flex min-h-0 flex-1">
         {nodes.length === 0 ? (
-          <Missing what="No work yet. Nodes appear here as the team makes them." />
+          <Missing
+            what={
+              situation.agent.status === "completed"
+                ? "The coordinator did it alone: there was no work to hand out."
+                : "No work yet. Nodes appear here as the team makes them."
+            }
+          />
         ) : (
           <Lanes agent={agent} layout={layoutOf(situation, run)} selected={node} names={situation.roster} />
         )}
@@ -59,6 +66,14 @@ export default function BoardView({ agent, node }: { agent: string; node: string
 
 function runsOf(all: readonly RunId[]): RunId[] {
   return [...new Set(all)];
+}
+
+type Names = Readonly<Record<string, { spawned: { name: string } }>>;
+
+function whoHas(node: NodeState, names: Names): string {
+  const named = (id: string) => names[id]?.spawned.name ?? id;
+  if ("worker_id" in node) return named(node.worker_id);
+  return node.reserved_for ? `for ${named(node.reserved_for)}` : "nobody yet";
 }
 
 const STROKE: Record<Edge["kind"], { dash: string; label: string }> = {
@@ -77,7 +92,7 @@ function Lanes({
   agent: string;
   layout: Layout;
   selected: string | null;
-  names: Readonly<Record<string, { spawned: { name: string } }>>;
+  names: Names;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
   const [sight, setSight] = useState({ top: 0, bottom: 1200 });
@@ -160,7 +175,7 @@ function Lanes({
               x={x}
               y={y}
               isSelected={node.id === selected}
-              who={"worker_id" in node ? (names[node.worker_id]?.spawned.name ?? node.worker_id) : null}
+              who={whoHas(node, names)}
             />
           ))}
       </div>

@@ -18,7 +18,7 @@ export const NodeCard = memo(
     node: NodeState;
     x: number;
     y: number;
-    who: string | null;
+    who: string;
     isSelected: boolean;
   }) {
     const status = statusOfNode(node.status);
@@ -39,7 +39,7 @@ export const NodeCard = memo(
             {firstLine(node.spec.task)}
           </span>
           <span className="mt-auto flex items-center gap-2 text-xs text-dim">
-            <span className="truncate">{who ?? (node.reserved_for ? `for ${node.reserved_for}` : "nobody yet")}</span>
+            <span className="truncate">{who}</span>
             {node.spent_usd > 0 && <span className="ml-auto shrink-0">{money(node.spent_usd)}</span>}
           </span>
         </Link>

@@ -2,23 +2,23 @@ import { X } from "lucide-react";
 import type { ReactNode } from "react";
 import type { NodeState, Situation } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
+import { nameOf } from "../entity/speech.tsx";
 import { type FileItem, nodeDetail } from "../live/api.ts";
-import { useLoaded } from "../live/use-live.ts";
+import { useLoaded, usePaced } from "../live/use-live.ts";
 import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
 import { goTo, useRoute } from "../shell/route.ts";
 import { colourOf, StatusDot, statusOfNode } from "../shell/status.tsx";
 import { clockTime, exactTime, firstLine, money, size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
-import { factWords } from "../timeline/fact-words.ts";
+import { factWords, outcomeWords } from "../timeline/fact-words.ts";
 
 /** Everything about one node: why it exists, what was asked, what it reads, what it has made, what happened. */
 export function NodePanel({ view, situation, node }: { view: AgentView; situation: Situation; node: NodeState }) {
   const { at } = useRoute();
-  // What is in its folder changes with its work; a few facts at a time are enough to look again.
-  const detail = useLoaded(`${view.id} ${node.id} ${node.status} ${Math.floor(node.facts / 8)}`, () =>
-    nodeDetail(view.id, node.id),
-  );
+  // What is in its folder changes with its work.
+  const tick = usePaced(`${node.status} ${node.facts}`, 1000);
+  const detail = useLoaded(`${view.id} ${node.id} ${tick}`, () => nodeDetail(view.id, node.id));
   const status = statusOfNode(node.status);
   const worker = "worker_id" in node ? node.worker_id : node.reserved_for;
   const loaded = detail.state === "ready" ? detail.value : null;
@@ -47,13 +47,13 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
           <Term name="Worker">
             {worker ? (
               <Link to={{ screen: "entity", agent: view.id, worker }} className="text-accent underline">
-                {situation.roster[worker]?.spawned.name ?? worker}
+                {nameOf(view.id, worker)}
               </Link>
             ) : (
               "nobody yet"
             )}
           </Term>
-          <Term name="Made by">{situation.roster[created_by]?.spawned.name ?? created_by}</Term>
+          <Term name="Made by">{nameOf(view.id, created_by)}</Term>
           <Term name="Spent">{money(node.spent_usd)}</Term>
         </dl>
         <Section title="Why it exists">
@@ -81,7 +81,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
           )}
         </Section>
         <Section title="Spec">
-          <Markdown text={loaded?.spec ?? task} />
+          <Markdown text={withoutTitle(loaded?.spec ?? task)} />
         </Section>
         {Object.keys(refs).length > 0 && (
           <Section title="Refs">
@@ -102,13 +102,21 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
         )}
         {node.status === "failed" && (
           <Section title="Why it failed">
-            <p className="text-bad [overflow-wrap:anywhere]">
-              {"error" in node.outcome ? node.outcome.error : node.outcome.kind}
-            </p>
+            <p className="text-bad [overflow-wrap:anywhere]">{outcomeWords(node.outcome)}</p>
           </Section>
         )}
-        <FileSection title="published/" view={view} folder={`${folder}/published`} files={loaded?.published} />
-        <FileSection title="scratch/" view={view} folder={`${folder}/scratch`} files={loaded?.scratch} />
+        <FileSection
+          title="published/"
+          view={view}
+          folder={`${folder}/published`}
+          files={at === null ? loaded?.published : publishedBy(node)}
+        />
+        <FileSection
+          title={at === null ? "scratch/" : "scratch/, as it is now"}
+          view={view}
+          folder={`${folder}/scratch`}
+          files={loaded?.scratch}
+        />
         <Section title="Log">
           {detail.state === "failed" && <p className="text-bad">{detail.problem}</p>}
           {detail.state === "loading" && <p className="text-dim">Loading…</p>}
@@ -123,7 +131,9 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
                 >
                   {clockTime(fact.ts)}
                 </button>
-                <span className="[overflow-wrap:anywhere]">{factWords(fact)}</span>
+                <span className="[overflow-wrap:anywhere]">
+                  {factWords(fact, (id) => nameOf(view.id, id)) || fact.type}
+                </span>
               </li>
             ))}
           </ol>
@@ -131,6 +141,17 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
       </div>
     </aside>
   );
+}
+
+/** The file begins with the node's id, which stands above already. */
+function withoutTitle(spec: string): string {
+  return spec.replace(/^# node-\d+\n+/, "");
+}
+
+/** What was published at the moment that is shown: the record has it, whatever came later. */
+function publishedBy(node: NodeState): FileItem[] {
+  if (node.status !== "completed" && node.status !== "failed") return [];
+  return node.files.map(({ path, bytes }) => ({ path, bytes, kind: "file" }));
 }
 
 function Section({ title, children }: { title: string; children: ReactNode }) {

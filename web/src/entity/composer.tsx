@@ -1,11 +1,11 @@
-import { SendHorizontal } from "lucide-react";
+import { Lightbulb, SendHorizontal } from "lucide-react";
 import { useLayoutEffect, useRef, useState } from "react";
-import type { Situation } from "../../../src/projections/index.ts";
+import { isAtWork, type Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import type { AgentView } from "../live/view.ts";
 import { keep, recall } from "../shell/memo.ts";
 import { goTo } from "../shell/route.ts";
-import { say } from "./live-rows.tsx";
+import { hint, say } from "./live-rows.tsx";
 
 /** Where one types to this entity. The draft is kept; `@everyone` at the beginning goes to the whole team. */
 export function Composer({ view, situation, worker }: { view: AgentView; situation: Situation; worker: string }) {
@@ -33,6 +33,14 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
     say(view.id, toAll ? "*" : worker, toAll ? words.slice(toAll[0].length) : words);
     change("");
   };
+
+  const submitHint = () => {
+    const words = text.trim();
+    if (words === "") return;
+    hint(view.id, words);
+    change("");
+  };
+  const mayHint = worker === COORDINATOR && isAtWork(situation.agent.status);
 
   if (view.standing === "replay") {
     return (
@@ -66,12 +74,25 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
           onKeyDown={(event) => {
             if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
             event.preventDefault();
-            submit();
+            if (event.altKey && mayHint) submitHint();
+            else submit();
           }}
           aria-label={`Message to ${name}`}
           placeholder={placeholderFor(situation, worker, name)}
-          className="min-h-9 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 outline-none"
+          className="min-h-11 min-w-0 flex-1 resize-none bg-transparent px-2 py-2.5 outline-none md:min-h-9 md:py-1.5"
         />
+        {mayHint && (
+          <button
+            type="button"
+            onClick={submitHint}
+            disabled={text.trim() === ""}
+            aria-label="Send as a hint"
+            title="Send as a hint, which need not be answered (Alt+Enter)"
+            className="grid size-11 shrink-0 place-items-center rounded-md text-dim hover:bg-hover hover:text-ink disabled:opacity-60 disabled:hover:bg-transparent md:size-9"
+          >
+            <Lightbulb className="size-4" aria-hidden />
+          </button>
+        )}
         <button
           type="submit"
           disabled={text.trim() === ""}
@@ -89,5 +110,5 @@ function placeholderFor({ agent }: Situation, worker: string, name: string): str
   if (worker !== COORDINATOR) return `Message ${name}…`;
   if (agent.status === "completed") return "Give it another goal…";
   if (agent.status === "stopped") return "Write to go on…";
-  return "Message the coordinator, or @everyone…";
+  return "Message, or @everyone…";
 }

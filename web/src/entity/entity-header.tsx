@@ -1,12 +1,13 @@
-import { Menu } from "lucide-react";
+import { ChevronRight, Menu } from "lucide-react";
 import type { ReactNode } from "react";
-import type { Situation } from "../../../src/projections/index.ts";
+import type { NodeState, Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
 import { open } from "../shell/overlay.ts";
-import { colourOf, labelOf, StatusDot, statusOfAgent, statusOfWorker } from "../shell/status.tsx";
-import { amount, costOf, firstLine, money } from "../text/figures.ts";
+import { colourOf, labelOf, StatusDot, statusNow, statusOfWorker, statusWords } from "../shell/status.tsx";
+import { amount, costOf, firstLine, gist, money } from "../text/figures.ts";
+import { Markdown } from "../text/markdown.tsx";
 import { Controls } from "./controls.tsx";
 
 /** The line on top of every screen: where one is, and on narrow pages the way to the sidebar. */
@@ -20,7 +21,7 @@ export function ScreenHeader({
   children?: ReactNode;
 }) {
   return (
-    <header className="flex min-h-12 shrink-0 items-center gap-3 border-b border-line px-3 py-1.5 md:px-5">
+    <header className="flex min-h-14 shrink-0 items-center gap-3 border-b border-line px-3 py-1 md:px-5">
       <button
         type="button"
         onClick={() => open("sidebar")}
@@ -42,7 +43,7 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
   const { roster, board, spending, agent } = situation;
   const person = roster[worker];
   const isCoordinator = worker === COORDINATOR;
-  const status = isCoordinator ? statusOfAgent(agent.status) : statusOfWorker(person);
+  const status = isCoordinator ? statusNow(situation) : statusOfWorker(person);
   const node = person && "node_id" in person && person.node_id ? board.nodes[person.node_id] : undefined;
   const tally = isCoordinator ? spending.total : spending.by_worker[worker];
   const tokens = tally ? tally.usage.input + tally.usage.output : 0;
@@ -56,7 +57,7 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
             <span className="truncate">{isCoordinator ? agent.created.name : (person?.spawned.name ?? worker)}</span>
             <span className={`flex shrink-0 items-center gap-1 text-xs font-medium ${colourOf(status)}`}>
               <StatusDot status={status} isBeside />
-              <span className="sr-only sm:not-sr-only">{labelOf(status)}</span>
+              <span className="sr-only sm:not-sr-only">{isCoordinator ? statusWords(situation) : labelOf(status)}</span>
             </span>
           </>
         }
@@ -65,11 +66,13 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
             <span title={`${tokens} tokens in ${tally?.calls ?? 0} calls`}>{amount(tokens)} tokens</span> ·{" "}
             {costOf(tally)}
             {budget} · <span className="font-mono">{model}</span>
-            {!isCoordinator && ` · ${agent.created.name}`}
+            {!isCoordinator &&
+              ` · ${[agent.created.name, gist(person?.spawned.identity ?? "")].filter(Boolean).join(" · ")}`}
           </>
         }
       >
-        {view.standing !== "replay" && <Controls agent={agent} />}
+        {/* They are about the whole agent, and so they stand with its coordinator. */}
+        {isCoordinator && view.standing !== "replay" && <Controls agent={agent} />}
       </ScreenHeader>
       {model.startsWith("demo/") && (
         <p className="shrink-0 border-b border-line bg-tint px-3 py-1.5 text-xs md:px-5">
@@ -77,15 +80,30 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
           run Ollama, for one that thinks.
         </p>
       )}
-      {node && (
-        <Link
-          to={{ screen: "board", agent: view.id, node: node.id }}
-          className="flex shrink-0 items-baseline gap-2 border-b border-line bg-raised px-3 py-1.5 text-[13px] hover:bg-hover md:px-5"
-        >
-          <span className="shrink-0 font-mono text-xs text-dim">{node.id}</span>
-          <span className="truncate">{firstLine(node.spec.task)}</span>
-        </Link>
-      )}
+      {node && <CurrentNode agent={view.id} node={node} />}
     </>
+  );
+}
+
+/** What they work on, and on demand all that was asked of them. */
+function CurrentNode({ agent, node }: { agent: string; node: NodeState }) {
+  return (
+    <details className="group shrink-0 border-b border-line bg-raised text-[13px]">
+      <summary className="flex min-h-11 items-center gap-2 px-3 hover:bg-hover md:min-h-8 md:px-5">
+        <ChevronRight className="size-3.5 shrink-0 text-dim transition-transform group-open:rotate-90" aria-hidden />
+        <span className="shrink-0 font-mono text-xs text-dim">{node.id}</span>
+        <span className="truncate">{firstLine(node.spec.task)}</span>
+        <span className="ml-auto shrink-0 text-xs text-dim">spec</span>
+      </summary>
+      <div className="max-h-[40dvh] overflow-y-auto px-3 pt-1 pb-3 md:px-5 md:pl-11">
+        <Markdown text={node.spec.task} />
+        <Link
+          to={{ screen: "board", agent, node: node.id }}
+          className="mt-2 inline-flex min-h-11 items-center text-accent underline md:min-h-8"
+        >
+          {node.id} on the board
+        </Link>
+      </div>
+    </details>
   );
 }

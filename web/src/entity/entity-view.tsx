@@ -13,7 +13,12 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the situation is changed in place; its version says so
   useEffect(() => {
-    if (situation && view.standing !== "replay" && !document.hidden) markRead(situation, worker);
+    const look = () => {
+      if (situation && view.standing !== "replay" && !document.hidden) markRead(situation, worker);
+    };
+    look();
+    document.addEventListener("visibilitychange", look);
+    return () => document.removeEventListener("visibilitychange", look);
   }, [situation, version, worker]);
 
   if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;

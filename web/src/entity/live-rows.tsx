@@ -1,6 +1,7 @@
 import { memo } from "react";
+import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
-import { send } from "../live/api.ts";
+import { nudge, send } from "../live/api.ts";
 import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { Speech } from "./speech.tsx";
@@ -32,21 +33,27 @@ export function PendingRow({ view, pending }: { view: AgentView; pending: Pendin
   const again = () => {
     const feed = agents.feed(view.id);
     feed.forget(pending);
-    say(view.id, pending.to, pending.text);
+    if (pending.isHint) hint(view.id, pending.text);
+    else say(view.id, pending.to, pending.text);
   };
   return (
-    <Speech agent={view.id} from="human" ts={null} note={pending.problem ? "not sent" : "sending…"}>
+    <Speech
+      agent={view.id}
+      from="human"
+      ts={null}
+      note={pending.problem ? "not sent" : pending.isHint ? "hint, sending…" : "sending…"}
+    >
       <Markdown text={pending.text} />
       {pending.problem && (
         <p role="alert" className="mt-1 flex flex-wrap items-center gap-2 text-bad">
           {pending.problem}
-          <button type="button" onClick={again} className="min-h-8 rounded-md px-2 font-semibold underline">
+          <button type="button" onClick={again} className="min-h-11 rounded-md px-2 font-semibold underline md:min-h-8">
             Try again
           </button>
           <button
             type="button"
             onClick={() => agents.feed(view.id).forget(pending)}
-            className="min-h-8 rounded-md px-2 underline"
+            className="min-h-11 rounded-md px-2 underline md:min-h-8"
           >
             Drop it
           </button>
@@ -58,9 +65,16 @@ export function PendingRow({ view, pending }: { view: AgentView; pending: Pendin
 
 /** It shows at once, and stays until the log has it or the server refuses it. */
 export function say(agent: string, to: string, text: string): void {
-  const feed = agents.feed(agent);
-  const pending = feed.expect(to, text);
-  send(agent, to, text).catch((error: unknown) =>
-    feed.refused(pending, error instanceof Error ? error.message : String(error)),
+  deliver(agent, agents.feed(agent).expect({ to, text, isHint: false }), send(agent, to, text));
+}
+
+/** A hint to the coordinator, which need not be answered. */
+export function hint(agent: string, text: string): void {
+  deliver(agent, agents.feed(agent).expect({ to: COORDINATOR, text, isHint: true }), nudge(agent, text));
+}
+
+function deliver(agent: string, pending: Pending, sending: Promise<unknown>): void {
+  sending.catch((error: unknown) =>
+    agents.feed(agent).refused(pending, error instanceof Error ? error.message : String(error)),
   );
 }

@@ -5,10 +5,11 @@ import { agents } from "../live/agents.ts";
 import { useEntryBook } from "../live/entries.ts";
 import { QuestionCard } from "../questions/question-card.tsx";
 import { Link } from "../shell/link.tsx";
+import type { Place } from "../shell/route.ts";
 import { clockTime, dayOf, exactTime, size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { nameOf, Speech } from "./speech.tsx";
-import type { StreamItem, Tone } from "./stream-items.ts";
+import type { LineSubject, StreamItem, Tone } from "./stream-items.ts";
 import { ToolCard } from "./tool-card.tsx";
 
 interface RowProps<K extends StreamItem["kind"]> {
@@ -58,7 +59,7 @@ function Content({
       return <Published agent={agent} worker={worker} item={item} previous={previous} />;
     case "result":
       return (
-        <Speech agent={agent} from="coordinator" to="human" ts={item.ts} isForYou>
+        <Speech agent={agent} from="coordinator" ts={item.ts} isForYou>
           <div
             className={`mt-1 rounded-lg border p-3 ${item.ok ? "border-ok/50 bg-raised" : "border-bad/50 bg-bad-tint"}`}
           >
@@ -66,6 +67,12 @@ function Content({
               {item.ok ? "Finished" : "Failed"}
             </p>
             <Markdown text={item.text} />
+            <Link
+              to={{ screen: "files", agent, path: "" }}
+              className="mt-1 inline-flex min-h-11 items-center gap-1.5 text-[13px] text-accent underline md:min-h-7"
+            >
+              <FileText className="size-3.5" aria-hidden /> What was written
+            </Link>
           </div>
         </Speech>
       );
@@ -85,11 +92,7 @@ function DayLine({ ts }: { ts: number }) {
 }
 
 function Message({ agent, worker, item, previous }: RowProps<"message">) {
-  const isContinued =
-    previous?.kind === "message" &&
-    previous.from === item.from &&
-    previous.to === item.to &&
-    item.ts - previous.ts < 300;
+  const isContinued = goesOn(previous, item.ts, item.from, item.to);
   // In somebody's own stream it goes without saying that what the person says is said to them.
   const isPlain = item.from === HUMAN ? item.to === worker : item.to === HUMAN;
   const receipt = item.from === HUMAN && item.receipt ? { note: RECEIPTS[item.receipt] } : {};
@@ -99,13 +102,20 @@ function Message({ agent, worker, item, previous }: RowProps<"message">) {
       from={item.from}
       {...(!isPlain && { to: item.to })}
       ts={item.ts}
-      {...(item.isGoal ? { note: "goal" } : receipt)}
+      {...(item.is ? { note: item.is } : receipt)}
       isContinued={isContinued}
       isForYou={item.to === HUMAN}
     >
       <Markdown text={item.text} />
     </Speech>
   );
+}
+
+/** Whether the same person goes on speaking, with calls of theirs in between or not. */
+function goesOn(previous: StreamItem | undefined, ts: number, from: string, to: string = HUMAN): boolean {
+  if (!previous || ts - previous.ts >= 300) return false;
+  if (previous.kind === "message") return previous.from === from && previous.to === to;
+  return to === HUMAN && (previous.kind === "words" || previous.kind === "tool") && previous.worker_id === from;
 }
 
 const RECEIPTS = { queued: "sent", seen: "seen", expired: "not read: the run ended" };
@@ -118,11 +128,8 @@ function Words({ agent, worker, item, previous }: RowProps<"words">) {
     if (words === undefined) book.want(item.ts);
   }, [book, item.ts, words]);
   if (!words) return <div className="h-px" />;
-  // The calls in between are this worker's too.
-  const isSame = previous?.kind === "words" || previous?.kind === "tool";
-  const isContinued = isSame && item.ts - previous.ts < 300;
   return (
-    <Speech agent={agent} from={worker} ts={item.ts} isContinued={isContinued}>
+    <Speech agent={agent} from={worker} ts={item.ts} isContinued={goesOn(previous, item.ts, worker)}>
       <Markdown text={words} />
     </Speech>
   );
@@ -189,14 +196,12 @@ function EventLine({ agent, item }: { agent: string; item: Extract<StreamItem, {
       </div>
     );
   }
-  const to = item.worker
-    ? ({ screen: "entity", agent, worker: item.worker } as const)
-    : ({ screen: "board", agent, node: item.node ?? null } as const);
+  const to = placeOf(agent, item);
   return (
     <div className={`px-3 py-0.5 pl-14 text-[13px] md:px-5 md:pl-16 ${TONES[item.tone]}`}>
       <div className="flex max-w-[48rem] items-baseline gap-3">
         <div className="min-w-0 flex-1">
-          {item.node || item.worker ? (
+          {to ? (
             <Link to={to} className="block hover:underline">
               {text}
             </Link>
@@ -210,4 +215,11 @@ function EventLine({ agent, item }: { agent: string; item: Extract<StreamItem, {
       </div>
     </div>
   );
+}
+
+function placeOf(agent: string, { worker, node, isMemory, isLater }: LineSubject): Place | null {
+  if (worker) return { screen: "entity", agent, worker };
+  if (node) return { screen: "board", agent, node };
+  if (isMemory) return { screen: "memory", agent, path: "" };
+  return isLater ? { screen: "triggers", agent } : null;
 }

@@ -104,6 +104,7 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
       {!isAtEnd && (
         <button
           type="button"
+          data-newest
           onClick={() => virtual.scrollToEnd()}
           className="absolute right-4 bottom-3 flex min-h-11 items-center gap-1.5 rounded-full border border-line bg-page px-3 text-xs font-semibold shadow-md hover:bg-hover md:min-h-8"
         >

@@ -1,12 +1,14 @@
 import { type FormEvent, useState } from "react";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
-import { filesIn, type MemoryHit, type Shelf, searchMemory } from "../live/api.ts";
-import { useAgent, useLoaded } from "../live/use-live.ts";
+import { type FileItem, filesIn, type MemoryHit, type Shelf, searchMemory } from "../live/api.ts";
+import { useAgent, useLoaded, usePaced } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { complain } from "../shell/overlay.ts";
 import { count } from "../text/figures.ts";
 import { FileTree } from "./file-tree.tsx";
+import { Insights } from "./insights.tsx";
+import { fileAt } from "./moment.ts";
 import { Preview } from "./preview.tsx";
 import { treeOf } from "./tree.ts";
 
@@ -14,14 +16,16 @@ import { treeOf } from "./tree.ts";
 export default function FilesView({ agent, shelf, path }: { agent: string; shelf: Shelf; path: string }) {
   const view = useAgent(agent);
   const { situation } = view;
-  // Files change with the work; a few facts at a time are enough to look again.
-  const tick = situation ? `${Math.floor(situation.seq / 20)} ${situation.agent.status}` : "";
+  // Files change with the work.
+  const tick = usePaced(situation ? `${view.newest} ${situation.agent.status}` : "", 1500);
   const files = useLoaded(`${agent} ${shelf} ${tick}`, () => filesIn(agent, shelf));
   const [found, setFound] = useState<MemoryHit[] | null>(null);
   if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
   const screen = shelf === "workspace" ? "files" : "memory";
-  const listed = files.state === "ready" ? files.value : [];
+  const isPast = view.standing === "replay";
+  const all = files.state === "ready" ? files.value : [];
+  const listed = isPast && shelf === "workspace" ? all.filter((each) => fileAt(each.path, situation) !== "later") : all;
   const isFile =
     path !== "" && (files.state !== "ready" || listed.some((each) => each.path === path && each.kind === "file"));
 
@@ -35,7 +39,7 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader
         title={shelf === "workspace" ? "Files" : "Memory"}
-        detail={`${situation.agent.created.name} · ${count(listed.filter(({ kind }) => kind === "file").length, "file")}${view.standing === "replay" ? " · files are shown as they are now" : ""}`}
+        detail={`${situation.agent.created.name} · ${count(filesAmong(listed), "file")}`}
       >
         {shelf === "memory" && (
           <search className="min-w-0">
@@ -51,6 +55,7 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
           </search>
         )}
       </ScreenHeader>
+      {isPast && <AsOfNow shelf={shelf} later={filesAmong(all) - filesAmong(listed)} />}
       <div className="flex min-h-0 flex-1">
         <div
           className={`min-h-0 w-full shrink-0 overflow-y-auto border-r border-line p-2 md:block md:w-72 ${path ? "hidden" : ""}`}
@@ -66,6 +71,7 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
               {shelf === "workspace" ? "Nothing is written yet." : "Nothing is remembered yet."}
             </p>
           )}
+          {shelf === "memory" && !found && <Insights agent={agent} insights={situation.insights} />}
           {found ? (
             <Found agent={agent} found={found} onDone={() => setFound(null)} />
           ) : (
@@ -77,7 +83,11 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
             <Preview key={path} view={view} situation={situation} shelf={shelf} path={path} tick={tick} />
           ) : (
             <Missing
-              what={path && files.state === "ready" ? `There is no file ${path}.` : "Choose a file to read it."}
+              what={
+                path && files.state === "ready"
+                  ? `There ${isPast ? "was" : "is"} no file ${path}${isPast ? " at this moment" : ""}.`
+                  : "Choose a file to read it."
+              }
             />
           )}
         </div>
@@ -86,12 +96,32 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
   );
 }
 
+function filesAmong(listed: readonly FileItem[]): number {
+  return listed.filter(({ kind }) => kind === "file").length;
+}
+
+/** In replay: which of what is in sight is as it was. */
+function AsOfNow({ shelf, later }: { shelf: Shelf; later: number }) {
+  return (
+    <p role="note" className="shrink-0 border-b border-line bg-wait-tint px-3 py-1.5 text-xs text-wait md:px-5">
+      {shelf === "memory" ? (
+        "The memory is shown as it is now: its files are not kept as they were."
+      ) : (
+        <>
+          Published files are exactly as they were at this moment; all others are shown as they are now.
+          {later > 0 && ` ${count(later, "file")} that came later ${later === 1 ? "is" : "are"} left out.`}
+        </>
+      )}
+    </p>
+  );
+}
+
 function Found({ agent, found, onDone }: { agent: string; found: readonly MemoryHit[]; onDone: () => void }) {
   return (
     <section aria-label="Found">
       <p className="flex items-center justify-between px-2 pb-2 text-xs text-dim">
         {count(found.length, "passage")}
-        <button type="button" onClick={onDone} className="min-h-8 font-semibold text-accent underline">
+        <button type="button" onClick={onDone} className="min-h-11 font-semibold text-accent underline md:min-h-8">
           All files
         </button>
       </p>

@@ -70,8 +70,8 @@ test("words are merged as they come and go when the reply is on record, also bef
 test("what the person says is shown at once and taken off when the log has it, once for each time it was said", () => {
   const { feed, socket } = opened();
   socket.say(snapshotAt(1));
-  feed.expect("alice", "Hi");
-  feed.expect("alice", "Hi");
+  feed.expect({ to: "alice", text: "Hi", isHint: false });
+  feed.expect({ to: "alice", text: "Hi", isHint: false });
   const sent = { from: "human", to: "alice", text: "Hi", file: "", hops: 1 };
   socket.say(numbered(2, { type: "message.sent", data: { message_id: "m1", ...sent } }));
   expect(feed.pending.map(({ text }) => text)).toEqual(["Hi"]);

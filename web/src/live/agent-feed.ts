@@ -67,8 +67,8 @@ export class AgentFeed implements AgentView {
   }
 
   /** Shown at once; taken off when the log has it. */
-  expect(to: string, text: string): Pending {
-    const pending = { key: `pending-${crypto.randomUUID()}`, to, text, problem: null };
+  expect(said: Pick<Pending, "to" | "text" | "isHint">): Pending {
+    const pending = { key: `pending-${crypto.randomUUID()}`, ...said, problem: null };
     this.pending = [...this.pending, pending];
     this.#changed();
     return pending;

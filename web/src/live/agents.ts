@@ -1,5 +1,13 @@
 import { AgentFeed } from "./agent-feed.ts";
-import { type AgentSummary, ApiError, type InboxItem, listAgents, listInbox } from "./api.ts";
+import {
+  type AgentSummary,
+  ApiError,
+  type InboxItem,
+  listAgents,
+  listInbox,
+  listMeshes,
+  type MeshProjectView,
+} from "./api.ts";
 import { coalesce } from "./frame.ts";
 import { LiveSocket } from "./socket.ts";
 
@@ -11,8 +19,15 @@ class Agents {
   version = 0;
   state: "loading" | "ready" | "locked" | "unreachable" = "loading";
   problem = "";
+  /** Whether what is shown may be old. */
+  isLost = false;
   list: AgentSummary[] = [];
+  /** Deleted, and to be had back. */
+  away: AgentSummary[] = [];
+  unreadable: { id: string; why: string }[] = [];
   inbox: InboxItem[] = [];
+  /** Whose record is an agent too, but none that thinks. */
+  meshes: MeshProjectView[] = [];
   readonly #feeds = new Map<string, AgentFeed>();
   readonly #listeners = new Set<() => void>();
   #isRefreshing = false;
@@ -27,8 +42,11 @@ class Agents {
       address: () => "/events",
       heard: () => this.#refreshSoon(),
       changed: (state) => {
+        this.isLost = state === "lost";
         if (state === "open" || this.state === "loading") void this.refresh();
-        if (state === "lost" && this.state === "ready") void this.refresh();
+        // Locked out, it says so.
+        if ((state === "lost" && this.state === "ready") || state === "refused") void this.refresh();
+        this.changed();
       },
     });
   }
@@ -55,7 +73,13 @@ class Agents {
     try {
       while (this.#isStale) {
         this.#isStale = false;
-        [this.list, this.inbox] = await Promise.all([listAgents(), listInbox()]);
+        const [all, inbox, meshes] = await Promise.all([listAgents(), listInbox(), listMeshes()]);
+        this.meshes = meshes;
+        const records = new Set(meshes.map(({ id }) => id));
+        this.list = all.agents.filter(({ id, archived }) => !archived && !records.has(id));
+        this.away = all.agents.filter(({ archived }) => archived);
+        this.unreadable = all.unreadable;
+        this.inbox = inbox;
         this.state = "ready";
       }
     } catch (error) {

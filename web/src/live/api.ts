@@ -1,10 +1,16 @@
 import type { z } from "zod";
 import type {
   agentSummarySchema,
+  agentsPageSchema,
   CreateAgent,
+  createTriggerSchema,
   inboxItemSchema,
   listedFileSchema,
+  MeshProjectView,
   memoryFoundSchema,
+  meshLetterSchema,
+  meshProjectsPageSchema,
+  meshQueuesSchema,
   modelsPageSchema,
   nodeDetailSchema,
 } from "../../../src/protocol/api.ts";
@@ -27,7 +33,14 @@ export type FileItem = z.infer<typeof listedFileSchema>;
 export type NodeDetail = z.infer<typeof nodeDetailSchema>;
 export type MemoryHit = z.infer<typeof memoryFoundSchema>["results"][number];
 
-export const listAgents = async () => (await get<{ agents: AgentSummary[] }>("/agents?limit=1000")).agents;
+export type { MeshProjectView, MeshView } from "../../../src/protocol/api.ts";
+export type MeshQueues = z.infer<typeof meshQueuesSchema>;
+export type MeshPlace = MeshQueues["places"][number];
+export type MeshQueueName = keyof MeshPlace["queues"];
+export type MeshLetter = z.infer<typeof meshLetterSchema>;
+
+/** All of them, also those that are put away. */
+export const listAgents = () => get<z.infer<typeof agentsPageSchema>>("/agents?limit=1000&archived=all");
 export const listInbox = async () => (await get<{ items: InboxItem[] }>("/inbox?limit=1000")).items;
 export const listModels = () => get<z.infer<typeof modelsPageSchema>>("/models?limit=1000");
 export const createAgent = (order: CreateAgent) => post<AgentSummary>("/agents", order);
@@ -40,7 +53,31 @@ export const send = (id: string, to: string, message: string) => post<unknown>(`
 export const nudge = (id: string, message: string) => post<unknown>(`/agents/${id}/nudge`, { message });
 export const respond = (id: string, question_id: string, response: string) =>
   post<unknown>(`/agents/${id}/respond`, { response, question_id });
+export const createTrigger = (id: string, order: z.input<typeof createTriggerSchema>) =>
+  post<unknown>(`/agents/${id}/triggers`, order);
+export const cancelTrigger = (id: string, trigger: string) =>
+  call<unknown>("DELETE", `/agents/${id}/triggers/${trigger}`);
 export const markSeen = (id: string) => post<unknown>(`/agents/${id}/seen`, {});
+
+/** Projects with meshes, those that are at work with all that is known of them. */
+export async function listMeshes(): Promise<MeshProjectView[]> {
+  const { projects } = await get<z.infer<typeof meshProjectsPageSchema>>("/meshes?limit=1000");
+  return Promise.all(projects.map(({ id }) => meshProject(id)));
+}
+
+export const meshProject = (id: string) => get<MeshProjectView>(`/meshes/${id}`);
+export const meshQueues = (id: string, mesh: string) => get<MeshQueues>(`/meshes/${id}/${mesh}/queues?limit=50`);
+export const meshLetter = (id: string, mesh: string, agent: string | null, queue: string, name: string) =>
+  get<MeshLetter>(
+    `/meshes/${id}/${mesh}/messages/${queue}/${encodeURIComponent(name)}${agent === null ? "" : `?agent=${agent}`}`,
+  );
+export const sendToMesh = (
+  id: string,
+  mesh: string,
+  order: { to: string | null; type: "task" | "ask"; text: string },
+) => post<{ name: string }>(`/meshes/${id}/${mesh}/messages`, order);
+export const steerMember = (id: string, mesh: string, agent: string, how: "spawn" | "kill") =>
+  post<unknown>(`/meshes/${id}/${mesh}/agents/${agent}/${how}`, {});
 
 export async function eventsAfter(id: string, after: number, limit: number): Promise<Fact[]> {
   const page = await get<{ events: Fact[] }>(`/agents/${id}/events?after=${after}&limit=${limit}`);

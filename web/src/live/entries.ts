@@ -24,6 +24,7 @@ export class EntryBook {
   #wanted = Number.POSITIVE_INFINITY;
   #latest = 0;
   #isReading = false;
+  #wishes = 0;
 
   constructor(agent: string, worker: string) {
     this.#agent = agent;
@@ -44,15 +45,21 @@ export class EntryBook {
   want(ts: number): void {
     this.#wanted = Math.min(this.#wanted, ts);
     this.#latest = Math.max(this.#latest, ts);
+    this.#wishes += 1;
     if (!this.#isReading) void this.#read();
   }
 
   async #read(): Promise<void> {
     this.#isReading = true;
     try {
-      if (!this.#newest || this.#newest.ts < this.#latest) await this.#readNewest();
-      while (this.#oldest && this.#oldest.ts >= this.#wanted && this.#oldest.seq > 1)
-        if (!(await this.#page(this.#oldest.seq))) break;
+      let granted: number;
+      do {
+        granted = this.#wishes;
+        if (!this.#newest || this.#newest.ts < this.#latest) await this.#readNewest();
+        while (this.#oldest && this.#oldest.ts >= this.#wanted && this.#oldest.seq > 1)
+          if ((await this.#page(this.#oldest.seq)).length === 0) break;
+        // What was wished for meanwhile may have been written after it was read.
+      } while (granted !== this.#wishes);
     } catch {
       // The stream shows what the facts tell; the next look tries again.
     } finally {

@@ -23,6 +23,7 @@ class WholeLog {
   /** At least up to this fact. */
   upTo(seq: number): Promise<void> {
     this.#reading = this.#reading.then(async () => {
+      this.catchUp();
       while (this.facts.length < seq) {
         const page = await eventsAfter(this.#id, this.facts.length, PAGE);
         if (page.length === 0) return;
@@ -32,6 +33,13 @@ class WholeLog {
     const reading = this.#reading;
     this.#reading = reading.catch(() => {});
     return reading;
+  }
+
+  /** What the live feed has at hand need not be asked for again. */
+  catchUp(): void {
+    const { facts } = agents.feed(this.#id);
+    const first = facts[0]?.seq ?? Number.POSITIVE_INFINITY;
+    if (first <= this.facts.length + 1) this.facts.push(...facts.slice(this.facts.length + 1 - first));
   }
 
   /** What was true at this fact. Every few hundred facts a copy is kept, so that a scrubber need not begin at the first. */

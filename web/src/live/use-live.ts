@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { useRoute } from "../shell/route.ts";
 import { agents } from "./agents.ts";
 import { replayAt } from "./replay.ts";
@@ -12,8 +12,7 @@ export function useAgents(): typeof agents {
 
 /** The agent as the address says: live, or at a moment. */
 export function useAgent(id: string): AgentView {
-  const { at } = useRoute();
-  const view = at === null ? agents.feed(id) : replayAt(id, at);
+  const view = useView(id);
   const subscribe = useCallback((listener: () => void) => view.subscribe(listener), [view]);
   useSyncExternalStore(subscribe, () => view.version);
   return view;
@@ -21,10 +20,32 @@ export function useAgent(id: string): AgentView {
 
 /** One thing about an agent, as something that can be compared: the component is drawn again when it is another. */
 export function useOfAgent<T extends string | number | boolean | null>(id: string, select: (view: AgentView) => T): T {
-  const { at } = useRoute();
-  const view = at === null ? agents.feed(id) : replayAt(id, at);
+  const view = useView(id);
   const subscribe = useCallback((listener: () => void) => view.subscribe(listener), [view]);
   return useSyncExternalStore(subscribe, () => select(view));
+}
+
+/** A moment is a moment of one agent: the others are shown as they are. */
+function useView(id: string): AgentView {
+  const route = useRoute();
+  const at = "agent" in route && route.agent === id ? route.at : null;
+  return at === null ? agents.feed(id) : replayAt(id, at);
+}
+
+/** The value, at most this often; the last one always comes. */
+export function usePaced<T>(value: T, ms: number): T {
+  const [shown, setShown] = useState(value);
+  const last = useRef(0);
+  useEffect(() => {
+    const wait = last.current + ms - performance.now();
+    const show = () => {
+      last.current = performance.now();
+      setShown(value);
+    };
+    const timer = setTimeout(show, Math.max(0, wait));
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return shown;
 }
 
 export type Loaded<T> = { state: "loading" } | { state: "ready"; value: T } | { state: "failed"; problem: string };

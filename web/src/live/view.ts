@@ -12,6 +12,7 @@ export interface Pending {
   key: string;
   to: string;
   text: string;
+  isHint: boolean;
   problem: string | null;
 }
 

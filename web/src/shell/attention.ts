@@ -1,12 +1,13 @@
 import { useEffect, useRef } from "react";
+import { agents } from "../live/agents.ts";
 import type { InboxItem } from "../live/api.ts";
 import { useAgents } from "../live/use-live.ts";
-import { toast } from "./overlay.ts";
+import { settleToasts, toast } from "./overlay.ts";
 import { go, routeNow, useRoute } from "./route.ts";
 
 /** Tells the person of new questions where they are: by a toast, in the title, by the browser when the tab is hidden. */
 export function useAttention(): void {
-  const { inbox, state } = useAgents();
+  const { list, inbox, state } = useAgents();
   const route = useRoute();
   const known = useRef<Set<string> | null>(null);
   const questions = inbox.filter(({ kind }) => kind === "question");
@@ -21,14 +22,29 @@ export function useAttention(): void {
     for (const item of asked) if (!before.has(keyOf(item))) announce(item);
   }, [inbox, state]);
 
+  // What was answered, here or elsewhere, needs no toast any more.
   useEffect(() => {
-    const where = route.screen === "home" ? "" : `${routeTitle(route.screen)} · `;
-    document.title = `${questions.length > 0 ? `(${questions.length}) ` : ""}${where}Agiraph`;
-  }, [questions.length, route.screen]);
+    const open = new Set(inbox.map(keyOf));
+    settleToasts((about) => open.has(about));
+  }, [inbox]);
+
+  // Neither does what one goes to.
+  useEffect(() => {
+    const here = agents.inbox.filter(isOfScreen).map(keyOf);
+    if (route.screen === "entity") settleToasts((about) => !here.includes(about));
+  }, [route]);
+
+  useEffect(() => {
+    const name = "agent" in route ? list.find(({ id }) => id === route.agent)?.name : undefined;
+    const isPlain = route.screen === "home" || route.screen === "entity";
+    const screen = isPlain ? [] : [route.screen === "mesh" ? route.mesh : titled(route.screen)];
+    const where = [...screen, ...(name ? [name] : []), "Agiraph"].join(" · ");
+    document.title = `${questions.length > 0 ? `(${questions.length}) ` : ""}${where}`;
+  }, [questions.length, route, list]);
 }
 
-function routeTitle(screen: string): string {
-  return screen === "entity" ? "Talk" : screen.charAt(0).toUpperCase() + screen.slice(1);
+function titled(screen: string): string {
+  return screen.charAt(0).toUpperCase() + screen.slice(1);
 }
 
 function announce(item: InboxItem): void {
@@ -40,12 +56,25 @@ function announce(item: InboxItem): void {
       openIt();
     };
   }
-  if (!isInSight(item)) toast("wait", `${item.from.name} asks: ${item.text}`, { label: "Answer", run: openIt });
+  if (isInSight(item)) return;
+  const answer = () => {
+    openIt();
+    // Whoever was there already had scrolled away from it; questions are asked at the end.
+    document.querySelector<HTMLElement>("[data-newest]")?.click();
+  };
+  toast("wait", `${item.from.name} asks: ${item.text}`, { label: "Answer", run: answer }, keyOf(item));
 }
 
-function isInSight({ agent, from }: InboxItem): boolean {
+/** Whether the card itself is before the person's eyes. */
+function isInSight(item: InboxItem): boolean {
+  if (document.hidden || !isOfScreen(item)) return false;
+  const box = document.querySelector(`[data-question="${CSS.escape(item.id)}"]`)?.getBoundingClientRect();
+  return box !== undefined && box.bottom > 0 && box.top < window.innerHeight;
+}
+
+function isOfScreen({ agent, from }: InboxItem): boolean {
   const route = routeNow();
-  return !document.hidden && route.screen === "entity" && route.agent === agent.id && route.worker === from.id;
+  return route.screen === "entity" && route.agent === agent.id && route.worker === from.id;
 }
 
 function keyOf({ agent, id }: InboxItem): string {

@@ -1,5 +1,6 @@
-import { Plus } from "lucide-react";
+import { ChevronRight, Plus } from "lucide-react";
 import { ScreenHeader } from "../entity/entity-header.tsx";
+import { restore } from "../entity/steering.ts";
 import type { AgentSummary } from "../live/api.ts";
 import { useAgents } from "../live/use-live.ts";
 import { NeedsYou } from "../sidebar/needs-you.tsx";
@@ -10,11 +11,15 @@ import { colourOf, labelOf, StatusDot, statusOfAgent } from "./status.tsx";
 
 /** All agents at a glance. */
 export function Home() {
-  const { list, inbox, state } = useAgents();
-  if (state === "ready" && list.length === 0) return <Welcome />;
+  const { list, away, unreadable, inbox, state } = useAgents();
+  if (state === "ready" && list.length + unreadable.length === 0) return <Welcome away={away} />;
+  const spent = money(list.reduce((sum, { cost_usd }) => sum + cost_usd, 0));
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <ScreenHeader title="Agents" detail={state === "ready" ? count(list.length, "agent") : "Loading…"} />
+      <ScreenHeader
+        title="Agents"
+        detail={state === "ready" ? `${count(list.length, "agent")} · ${spent} in total` : "Loading…"}
+      />
       <div className="min-h-0 flex-1 overflow-y-auto p-3 md:p-5">
         <div className="mx-auto max-w-4xl">
           <div className={inbox.length > 6 ? "" : "md:hidden"}>
@@ -27,9 +32,44 @@ export function Home() {
               </li>
             ))}
           </ul>
+          {unreadable.map(({ id, why }) => (
+            <p key={id} role="alert" className="mt-2 rounded-lg bg-bad-tint p-3 text-[13px] text-bad">
+              <span className="font-mono">{id}</span> cannot be read: {why}
+            </p>
+          ))}
+          <PutAway away={away} />
         </div>
       </div>
     </div>
+  );
+}
+
+/** Nothing is erased. */
+function PutAway({ away }: { away: readonly AgentSummary[] }) {
+  if (away.length === 0) return null;
+  return (
+    <details className="group mt-6 text-[13px]">
+      <summary className="flex min-h-11 items-center gap-1.5 rounded-md px-1 font-semibold text-dim hover:bg-hover md:min-h-8">
+        <ChevronRight className="size-3.5 transition-transform group-open:rotate-90" aria-hidden />
+        {count(away.length, "agent")} put away
+      </summary>
+      <ul className="mt-1">
+        {away.map(({ id, name, goal }) => (
+          <li key={id} className="flex items-center gap-3 px-1">
+            <span className="shrink-0 font-medium">{name}</span>
+            <span className="min-w-0 flex-1 truncate text-dim">{firstLine(goal)}</span>
+            <button
+              type="button"
+              onClick={() => restore(id)}
+              aria-label={`Bring back ${name}`}
+              className="min-h-11 shrink-0 rounded-md px-2 font-semibold text-accent hover:bg-hover md:min-h-8"
+            >
+              Bring back
+            </button>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
@@ -59,7 +99,7 @@ function AgentCard({ summary }: { summary: AgentSummary }) {
   );
 }
 
-function Welcome() {
+function Welcome({ away }: { away: readonly AgentSummary[] }) {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader title="Agiraph" />
@@ -81,6 +121,7 @@ function Welcome() {
           <p className="mt-5 text-[13px] text-dim">
             From a terminal: <code className="font-mono">agiraph run "your goal"</code>
           </p>
+          <PutAway away={away} />
         </div>
       </div>
     </div>

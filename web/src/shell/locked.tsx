@@ -1,6 +1,7 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { agents } from "../live/agents.ts";
 import { logIn } from "../live/api.ts";
+import { ACTION, FIELD, LABEL, Problem } from "./form.tsx";
 
 /** Nobody looks in without a key. */
 export function Locked() {
@@ -17,24 +18,16 @@ export function Locked() {
         another.
       </p>
       <form onSubmit={submit} className="mt-4">
-        <label className="block text-[13px] font-semibold">
+        <label className={LABEL}>
           Or paste the token; <Command>agiraph token</Command> prints it.
-          <input
-            name="token"
-            type="password"
-            required
-            autoComplete="off"
-            className="mt-1 min-h-11 w-full rounded-md border border-line bg-page px-2.5 font-mono font-normal"
-          />
+          <input name="token" type="password" required autoComplete="off" className={`${FIELD} font-mono`} />
         </label>
-        {problem && (
-          <p role="alert" className="mt-2 text-bad">
-            {problem}
-          </p>
-        )}
-        <button type="submit" className="mt-3 min-h-11 rounded-md bg-accent px-4 font-semibold text-on-accent">
-          Open
-        </button>
+        <div className="mt-3 space-y-3">
+          <Problem text={problem} />
+          <button type="submit" className={ACTION}>
+            Open
+          </button>
+        </div>
       </form>
     </Notice>
   );
@@ -47,11 +40,7 @@ export function Unreachable({ problem }: { problem: string }) {
       <p className="mt-2">
         Start it with <Command>agiraph serve</Command>; the page comes back by itself.
       </p>
-      <button
-        type="button"
-        onClick={() => void agents.refresh()}
-        className="mt-4 min-h-11 rounded-md bg-accent px-4 font-semibold text-on-accent"
-      >
+      <button type="button" onClick={() => void agents.refresh()} className={`mt-4 ${ACTION}`}>
         Try now
       </button>
     </Notice>

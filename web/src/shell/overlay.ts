@@ -1,12 +1,14 @@
 import { useSyncExternalStore } from "react";
 
 /** What lies over the page: one thing at a time, and toasts. */
-export type Overlay = "none" | "palette" | "shortcuts" | "new_agent" | "sidebar";
+export type Overlay = "none" | "palette" | "shortcuts" | "new_agent" | "more_money" | "sidebar";
 
 export interface Toast {
   key: number;
   tone: "plain" | "wait" | "bad";
   text: string;
+  /** What it is about: once that is over, so is the toast. */
+  about: string | null;
   action?: { label: string; run: () => void };
 }
 
@@ -24,10 +26,10 @@ export const close = (): void => open("none");
 
 const SHOWN_MS = 8000;
 
-export function toast(tone: Toast["tone"], text: string, action?: Toast["action"]): void {
+export function toast(tone: Toast["tone"], text: string, action?: Toast["action"], about: string | null = null): void {
   made += 1;
   const key = made;
-  toasts = [...toasts.slice(-3), { key, tone, text, ...(action && { action }) }];
+  toasts = [...toasts.slice(-3), { key, tone, text, about, ...(action && { action }) }];
   tell();
   // What needs an answer stays until it is looked at.
   if (tone !== "wait") setTimeout(() => dismiss(key), SHOWN_MS);
@@ -40,6 +42,14 @@ export function complain(error: unknown): void {
 
 export function dismiss(key: number): void {
   toasts = toasts.filter((each) => each.key !== key);
+  tell();
+}
+
+/** Takes away the toasts about what is over. */
+export function settleToasts(isOpen: (about: string) => boolean): void {
+  const left = toasts.filter(({ about }) => about === null || isOpen(about));
+  if (left.length === toasts.length) return;
+  toasts = left;
   tell();
 }
 

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { steering } from "../entity/steering.ts";
 import { agents } from "../live/agents.ts";
 import { useAgents } from "../live/use-live.ts";
 import { firstLine } from "../text/figures.ts";
@@ -105,6 +106,7 @@ function entries(): Entry[] {
         to("timeline", "screen", "Timeline", { screen: "timeline", agent: here }),
         to("files", "screen", "Files", { screen: "files", agent: here, path: "" }),
         to("memory", "screen", "Memory", { screen: "memory", agent: here, path: "" }),
+        to("triggers", "screen", "Triggers", { screen: "triggers", agent: here }),
       ]
     : [];
   const situation = here ? agents.feed(here).situation : null;
@@ -117,7 +119,14 @@ function entries(): Entry[] {
   const all = agents.list.map(({ id, name }) =>
     to(id, "agent", name, { screen: "entity", agent: id, worker: "coordinator" }),
   );
+  const steers = situation && route.at === null ? steering(situation.agent) : [];
   const actions: Entry[] = [
+    ...steers.map(({ label, run }) => ({
+      key: label,
+      kind: "action",
+      text: `${label} ${situation?.agent.created.name}`,
+      run,
+    })),
     { key: "new", kind: "action", text: "New agent", run: () => open("new_agent") },
     { key: "theme", kind: "action", text: "Light or dark", run: switchTheme },
     { key: "keys", kind: "action", text: "Keys", run: () => open("shortcuts") },

@@ -5,8 +5,10 @@ export type Route = { at: number | null } & (
   | { screen: "home" }
   | { screen: "entity"; agent: string; worker: string }
   | { screen: "board"; agent: string; node: string | null }
-  | { screen: "timeline"; agent: string }
+  | { screen: "timeline" | "triggers"; agent: string }
   | { screen: "files" | "memory"; agent: string; path: string }
+  /** A mesh of a project, by the agent that is the project's record; `member` is one of its agents. */
+  | { screen: "mesh"; project: string; mesh: string; member: string | null }
 );
 export type Place = Route extends infer R ? (R extends Route ? Omit<R, "at"> : never) : never;
 
@@ -20,11 +22,14 @@ export function routeOf(pathname: string, search: string): Route {
     .split("/")
     .filter((part) => part !== "")
     .map(decoded);
+  if (kind === "meshes" && agent && screen && [agent, screen].every((name) => /^[\w-]+$/.test(name)))
+    return { screen: "mesh", project: agent, mesh: screen, member: rest[0] ?? null, at: null };
   if (kind !== "agents" || !agent || !/^[\w-]+$/.test(agent)) return { screen: "home", at: null };
   switch (screen) {
     case "board":
       return { screen, agent, node: rest[0] ?? null, at };
     case "timeline":
+    case "triggers":
       return { screen, agent, at };
     case "files":
     case "memory":
@@ -43,6 +48,10 @@ export function addressOf(place: Place, at: number | null): string {
 
 function tailOf(place: Place): string {
   if (place.screen === "home") return "";
+  if (place.screen === "mesh") {
+    const mesh = `meshes/${place.project}/${place.mesh}`;
+    return place.member === null ? mesh : `${mesh}/${encodeURIComponent(place.member)}`;
+  }
   const agent = `agents/${place.agent}`;
   switch (place.screen) {
     case "entity":
@@ -50,7 +59,8 @@ function tailOf(place: Place): string {
     case "board":
       return place.node ? `${agent}/board/${place.node}` : `${agent}/board`;
     case "timeline":
-      return `${agent}/timeline`;
+    case "triggers":
+      return `${agent}/${place.screen}`;
     default:
       return `${agent}/${place.screen}${place.path ? `/${place.path.split("/").map(encodeURIComponent).join("/")}` : ""}`;
   }

@@ -8,15 +8,16 @@ export const SHORTCUTS: readonly { keys: string; does: string }[] = [
   { keys: "?", does: "this sheet" },
   { keys: "n", does: "new agent" },
   { keys: "1 – 9", does: "answer the question in sight" },
-  { keys: "/", does: "write" },
+  { keys: "/", does: "write; Alt Enter sends it as a hint" },
   { keys: "Alt ↑ ↓", does: "previous, next member of the team" },
   { keys: "c", does: "coordinator" },
   { keys: "b", does: "board; arrows follow its edges" },
   { keys: "t", does: "timeline" },
   { keys: "f", does: "files" },
   { keys: "m", does: "memory" },
+  { keys: "s", does: "triggers: what happens later" },
   { keys: "[ ]", does: "one fact back, one on: replay" },
-  { keys: "Esc", does: "close, leave the field, back to now" },
+  { keys: "Esc", does: "close, leave the field or the node, back to now" },
 ];
 
 /** Keys for everything. Letters count only where nobody is typing. */
@@ -60,6 +61,7 @@ function letter(key: string): boolean {
       t: { screen: "timeline", agent },
       f: { screen: "files", agent, path: "" },
       m: { screen: "memory", agent, path: "" },
+      s: { screen: "triggers", agent },
     };
     const place = places[key];
     if (place) go(place);
@@ -80,15 +82,20 @@ function choose(key: string): boolean {
 
 function leave(): void {
   if (isTyping(document.activeElement)) (document.activeElement as HTMLElement).blur();
-  else if (routeNow().at !== null) goTo(null);
+  else {
+    const route = routeNow();
+    if (route.screen === "board" && route.node !== null) go({ ...route, node: null });
+    else if (route.at !== null) goTo(null);
+  }
 }
 
 function neighbour(step: number): void {
-  const links = [...document.querySelectorAll<HTMLAnchorElement>("nav a[href]")].filter(
+  const members = [...document.querySelectorAll<HTMLAnchorElement>("nav [data-team] a")].filter(
     ({ offsetParent }) => offsetParent !== null,
   );
-  const here = links.findIndex((link) => link.getAttribute("aria-current") === "page");
-  links[(here + step + links.length) % links.length]?.click();
+  const here = members.findIndex((link) => link.getAttribute("aria-current") === "page");
+  const first = step > 0 ? 0 : members.length - 1;
+  members[here < 0 ? first : (here + step + members.length) % members.length]?.click();
 }
 
 function isTyping(target: EventTarget | null): boolean {

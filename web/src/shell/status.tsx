@@ -1,4 +1,5 @@
-import type { WorkerState } from "../../../src/projections/index.ts";
+import { isAsleep, type Situation, type WorkerState, wakes } from "../../../src/projections/index.ts";
+import { clockTime } from "../text/figures.ts";
 
 /** How somebody fares: told by shape as well as by colour. */
 export type Status =
@@ -6,6 +7,7 @@ export type Status =
   | "working"
   | "asking"
   | "waiting"
+  | "asleep"
   | "done"
   | "failed"
   | "paused"
@@ -18,6 +20,7 @@ const LOOKS: Record<Status, { colour: string; label: string }> = {
   done: { colour: "text-ok", label: "done" },
   working: { colour: "text-busy", label: "working" },
   waiting: { colour: "text-busy", label: "waiting for the team" },
+  asleep: { colour: "text-ok", label: "asleep" },
   asking: { colour: "text-wait", label: "waiting for you" },
   failed: { colour: "text-bad", label: "failed" },
   paused: { colour: "text-wait", label: "paused" },
@@ -73,6 +76,8 @@ function shapeOf(status: Status) {
           <circle cx="6" cy="6" r="1.6" fill="currentColor" />
         </>
       );
+    case "asleep":
+      return <path d="M7.6 1.2A5 5 0 1 0 10.8 8 4.3 4.3 0 0 1 7.6 1.2Z" fill="currentColor" />;
     case "asking":
       return <path d="M6 .8 11.2 6 6 11.2.8 6Z" fill="currentColor" />;
     case "failed":
@@ -119,6 +124,20 @@ export function statusOfAgent(status: string): Status {
     default:
       return "idle";
   }
+}
+
+/** Of an agent that is looked at: between its cycles it is asleep, not at work. */
+export function statusNow(now: Situation): Status {
+  return now.agent.status === "working" && isAsleep(now) ? "asleep" : statusOfAgent(now.agent.status);
+}
+
+/** `asleep until 14:05`, where the clock will wake it. */
+export function statusWords(now: Situation): string {
+  const status = statusNow(now);
+  const times = Object.values(now.triggers.open).flatMap((each) =>
+    wakes(each) && each.due !== null ? [each.due] : [],
+  );
+  return status === "asleep" && times.length > 0 ? `asleep until ${clockTime(Math.min(...times))}` : labelOf(status);
 }
 
 export function statusOfNode(status: string): Status {

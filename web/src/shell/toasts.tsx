@@ -20,7 +20,7 @@ export function Toasts() {
           {action && (
             <button
               type="button"
-              className="min-h-8 rounded-md px-2 font-semibold text-accent hover:bg-hover"
+              className="min-h-11 rounded-md px-2 font-semibold text-accent hover:bg-hover md:min-h-8"
               onClick={() => {
                 dismiss(key);
                 action.run();
@@ -31,7 +31,7 @@ export function Toasts() {
           )}
           <button
             type="button"
-            className="grid size-8 shrink-0 place-items-center rounded-md text-dim hover:bg-hover"
+            className="grid size-11 shrink-0 place-items-center rounded-md text-dim md:size-8 hover:bg-hover"
             onClick={() => dismiss(key)}
             aria-label="Dismiss"
           >

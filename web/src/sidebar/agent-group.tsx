@@ -1,4 +1,4 @@
-import { ChevronRight, Columns3, Files, History, NotebookText, Star } from "lucide-react";
+import { AlarmClock, ChevronRight, Columns3, Files, History, NotebookText, Star } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
@@ -7,21 +7,23 @@ import { useOfAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { keep, recall } from "../shell/memo.ts";
 import { type Place, useRoute } from "../shell/route.ts";
-import { type Status, StatusDot, statusOfAgent, statusOfWorker } from "../shell/status.tsx";
+import { type Status, StatusDot, statusNow, statusOfAgent, statusOfWorker } from "../shell/status.tsx";
 import { unreadByWorker } from "../shell/unread.ts";
+import { gist } from "../text/figures.ts";
 
 const ROW =
   "flex min-h-11 items-center gap-2 rounded-md pr-2 pl-7 text-[13px] hover:bg-hover md:min-h-7 aria-[current]:bg-tint aria-[current]:font-semibold";
 
-/** One agent: who is in its team, and its other screens. Folded unless it is looked at or at work. */
+/** One agent: who is in its team, and its other screens. Unfolded while it is looked at, unless one says otherwise. */
 export function AgentGroup({ summary }: { summary: AgentSummary }) {
   const route = useRoute();
   const isHere = "agent" in route && route.agent === summary.id;
-  const [isOpen, setOpen] = useState(() => recall(`open.${summary.id}`) === "yes");
-  const isUnfolded = isHere || isOpen;
+  const [wish, setWish] = useState(() => recall(`open.${summary.id}`));
+  const isUnfolded = wish === null ? isHere : wish === "yes";
   const toggle = () => {
-    keep(`open.${summary.id}`, isOpen ? null : "yes");
-    setOpen(!isOpen);
+    const next = isUnfolded ? "no" : "yes";
+    keep(`open.${summary.id}`, next);
+    setWish(next);
   };
   const waiting = summary.open_questions + summary.unread;
   return (
@@ -43,7 +45,7 @@ export function AgentGroup({ summary }: { summary: AgentSummary }) {
           <span className="truncate">{summary.name}</span>
           <span className="ml-auto flex items-center gap-1.5 pr-1">
             {!isUnfolded && <Badge count={waiting} isUrgent={summary.open_questions > 0} />}
-            <StatusDot status={statusOfAgent(summary.status)} />
+            {isHere ? <StatusHere id={summary.id} /> : <StatusDot status={statusOfAgent(summary.status)} />}
           </span>
         </Link>
       </div>
@@ -52,9 +54,17 @@ export function AgentGroup({ summary }: { summary: AgentSummary }) {
   );
 }
 
+/** Of the agent that is looked at: at the moment that is shown. */
+function StatusHere({ id }: { id: string }) {
+  const status = useOfAgent(id, ({ situation }) => (situation ? statusNow(situation) : "idle"));
+  return <StatusDot status={status} />;
+}
+
 interface Member {
   id: string;
   name: string;
+  /** Who they are, in a few words. */
+  identity: string;
   status: Status;
   asked: number;
   unread: number;
@@ -65,7 +75,7 @@ function Team({ id }: { id: string }) {
   const route = useRoute();
   const isAt = (screen: Place["screen"]) => "agent" in route && route.agent === id && route.screen === screen;
   const isWith = (worker: string) => isAt("entity") && "worker" in route && route.worker === worker;
-  const tab = (screen: "board" | "timeline" | "files" | "memory", icon: ReactNode, label: string) => (
+  const tab = (screen: Tab, icon: ReactNode, label: string) => (
     <Link to={placeOf(screen, id)} current={isAt(screen)} className={`${ROW} text-dim`}>
       {icon}
       {label}
@@ -73,33 +83,37 @@ function Team({ id }: { id: string }) {
   );
   return (
     <div className="mb-2">
-      <Link to={{ screen: "entity", agent: id, worker: COORDINATOR }} current={isWith(COORDINATOR)} className={ROW}>
-        <Star className="size-3 shrink-0 fill-current text-accent" aria-hidden />
-        <span className="truncate">Coordinator</span>
-        <span className="ml-auto flex items-center gap-1.5">
-          {coordinator && <MemberBadge {...coordinator} />}
-          <StatusDot status={coordinator?.status ?? "idle"} />
-        </span>
-      </Link>
-      {workers.map((member) => (
-        <Link
-          key={member.id}
-          to={{ screen: "entity", agent: id, worker: member.id }}
-          current={isWith(member.id)}
-          className={ROW}
-        >
-          <StatusDot status={member.status} />
-          <span className={`truncate ${member.status === "retired" ? "text-dim" : ""}`}>{member.name}</span>
-          <span className="ml-auto">
-            <MemberBadge {...member} />
+      <div data-team>
+        <Link to={{ screen: "entity", agent: id, worker: COORDINATOR }} current={isWith(COORDINATOR)} className={ROW}>
+          <Star className="size-3 shrink-0 fill-current text-accent" aria-hidden />
+          <span className="truncate">Coordinator</span>
+          <span className="ml-auto flex items-center gap-1.5">
+            {coordinator && <MemberBadge {...coordinator} />}
+            <StatusDot status={coordinator?.status ?? "idle"} />
           </span>
         </Link>
-      ))}
+        {workers.map((member) => (
+          <Link
+            key={member.id}
+            to={{ screen: "entity", agent: id, worker: member.id }}
+            current={isWith(member.id)}
+            className={ROW}
+          >
+            <StatusDot status={member.status} />
+            <span className={`shrink-0 ${member.status === "retired" ? "text-dim" : ""}`}>{member.name}</span>
+            <span className="min-w-0 truncate text-xs font-normal text-dim">{member.identity}</span>
+            <span className="ml-auto shrink-0">
+              <MemberBadge {...member} />
+            </span>
+          </Link>
+        ))}
+      </div>
       <div className="my-1 ml-7 border-t border-line" />
       {tab("board", <Columns3 className="size-3.5 shrink-0" aria-hidden />, "Board")}
       {tab("timeline", <History className="size-3.5 shrink-0" aria-hidden />, "Timeline")}
       {tab("files", <Files className="size-3.5 shrink-0" aria-hidden />, "Files")}
       {tab("memory", <NotebookText className="size-3.5 shrink-0" aria-hidden />, "Memory")}
+      {tab("triggers", <AlarmClock className="size-3.5 shrink-0" aria-hidden />, "Triggers")}
     </div>
   );
 }
@@ -115,13 +129,17 @@ function membersOf(now: Situation): Member[] {
   const unread = unreadByWorker(now);
   const asked = new Map<string, number>();
   for (const { worker_id } of Object.values(now.questions.open)) asked.set(worker_id, (asked.get(worker_id) ?? 0) + 1);
-  const members = Object.values(now.roster).map((worker) => ({
-    id: worker.id,
-    name: worker.spawned.name,
-    status: statusOfWorker(worker),
-    asked: asked.get(worker.id) ?? 0,
-    unread: unread.get(worker.id) ?? 0,
-  }));
+  const isAtRest = statusNow(now) === "asleep";
+  const members = Object.values(now.roster).map(
+    (worker): Member => ({
+      id: worker.id,
+      name: worker.spawned.name,
+      identity: gist(worker.spawned.identity ?? "").slice(0, 60),
+      status: worker.id === COORDINATOR && isAtRest ? "asleep" : statusOfWorker(worker),
+      asked: asked.get(worker.id) ?? 0,
+      unread: unread.get(worker.id) ?? 0,
+    }),
+  );
   const rank = ({ id, status }: Member) =>
     id === COORDINATOR ? 0 : status === "asking" ? 1 : status === "retired" ? 3 : 2;
   return members.sort((a, b) => rank(a) - rank(b));
@@ -143,7 +161,9 @@ function Badge({ count, isUrgent }: { count: number; isUrgent: boolean }) {
   );
 }
 
-export function placeOf(screen: "board" | "timeline" | "files" | "memory", agent: string): Place {
+type Tab = Exclude<Place["screen"], "home" | "entity" | "mesh">;
+
+function placeOf(screen: Tab, agent: string): Place {
   if (screen === "board") return { screen, agent, node: null };
-  return screen === "timeline" ? { screen, agent } : { screen, agent, path: "" };
+  return screen === "timeline" || screen === "triggers" ? { screen, agent } : { screen, agent, path: "" };
 }

@@ -3,12 +3,11 @@ import { agents } from "../live/agents.ts";
 import { createAgent, type ListedModel, listModels } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { Dialog } from "../shell/dialog.tsx";
+import { ACTION, FIELD, LABEL, Problem } from "../shell/form.tsx";
+import { keep, recall } from "../shell/memo.ts";
 import { close } from "../shell/overlay.ts";
 import { go } from "../shell/route.ts";
 import { amount } from "../text/figures.ts";
-
-const FIELD = "mt-1 w-full rounded-md border border-line bg-page px-2.5 min-h-11 md:min-h-9";
-const LABEL = "block text-[13px] font-semibold";
 
 export function NewAgent() {
   const models = useLoaded("models", listModels);
@@ -33,7 +32,9 @@ export function NewAgent() {
         ...(text("model") && { model: text("model") }),
         ...(text("worker_model") && { worker_model: text("worker_model") }),
         ...(text("budget") && { budget_usd: Number(text("budget")) }),
+        ...(text("project") && { project: text("project") }),
       });
+      keep("project", text("project") || null);
       close();
       go({ screen: "entity", agent: made.id, worker: "coordinator" }, { at: null });
       await agents.refresh();
@@ -54,10 +55,20 @@ export function NewAgent() {
             rows={4}
             data-first
             placeholder="What should be true when it is done? Say it as you would to a colleague."
-            className={`${FIELD} py-2 font-normal`}
+            className={`${FIELD} py-2`}
             onKeyDown={(event) => {
               if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit();
             }}
+          />
+        </label>
+        <label className={LABEL}>
+          Folder it may read
+          <input
+            name="project"
+            defaultValue={recall("project") ?? ""}
+            placeholder="/home/you/project, or none"
+            spellCheck={false}
+            className={FIELD}
           />
         </label>
         <div className="grid gap-4 sm:grid-cols-2">
@@ -65,7 +76,7 @@ export function NewAgent() {
             <label className={LABEL} htmlFor="model">
               Model
             </label>
-            <ModelSelect name="model" models={listed} standard={standard} onChoose={setModel} />
+            <ModelSelect name="model" models={listed} standard={standard || "chosen for you"} onChoose={setModel} />
           </div>
           <div>
             <label className={LABEL} htmlFor="worker_model">
@@ -80,39 +91,24 @@ export function NewAgent() {
         <div className="grid gap-4 sm:grid-cols-3">
           <label className={LABEL}>
             Name
-            <input name="name" maxLength={80} placeholder="from the goal" className={`${FIELD} font-normal`} />
+            <input name="name" maxLength={80} placeholder="from the goal" className={FIELD} />
           </label>
           <label className={LABEL}>
             Budget in USD
-            <input
-              name="budget"
-              type="number"
-              min="0.01"
-              step="0.01"
-              placeholder="no limit"
-              className={`${FIELD} font-normal`}
-            />
+            <input name="budget" type="number" min="0.01" step="0.01" placeholder="no limit" className={FIELD} />
           </label>
           <label className={LABEL}>
             Mode
-            <select name="mode" className={`${FIELD} font-normal`}>
+            <select name="mode" className={FIELD}>
               <option value="finite">until it is done</option>
               <option value="infinite">goes on, cycle by cycle</option>
             </select>
           </label>
         </div>
-        {problem && (
-          <p role="alert" className="rounded-md bg-bad-tint px-3 py-2 text-bad">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
         <div className="flex items-center justify-end gap-3">
           <span className="mr-auto hidden text-xs text-dim sm:inline">Ctrl+Enter begins</span>
-          <button
-            type="submit"
-            disabled={isBusy}
-            className="min-h-11 rounded-md bg-accent px-4 font-semibold text-on-accent disabled:opacity-60 md:min-h-9"
-          >
+          <button type="submit" disabled={isBusy} className={ACTION}>
             {isBusy ? "Beginning…" : "Begin"}
           </button>
         </div>
@@ -129,18 +125,13 @@ function ModelSelect({
 }: {
   name: string;
   models: readonly ListedModel[];
+  /** What it is when nothing is chosen. */
   standard: string;
   onChoose: (id: string) => void;
 }) {
   return (
-    <select
-      id={name}
-      name={name}
-      defaultValue=""
-      onChange={(event) => onChoose(event.target.value)}
-      className={`${FIELD} font-normal`}
-    >
-      <option value="">{standard ? `${standard} (chosen)` : "chosen for you"}</option>
+    <select id={name} name={name} defaultValue="" onChange={(event) => onChoose(event.target.value)} className={FIELD}>
+      <option value="">{standard}</option>
       {models.map(({ id, usable, price_usd_per_million: price }) => (
         <option key={id} value={id} disabled={!usable}>
           {id}
@@ -158,7 +149,7 @@ function ModelNote({ model, why }: { model: ListedModel; why: string }) {
     price ? `$${price.input} in and $${price.output} out for a million tokens` : "price unknown",
     `${amount(context_window)} tokens of context`,
     ...(missing ? [`needs ${missing}`] : []),
-    ...(model.id.startsWith("demo/") ? ["a rule-driven stand-in, no language model"] : []),
+    ...(model.id.startsWith("demo/") ? ["rules, no language model: give it a folder to survey"] : []),
   ];
   return (
     <p className="rounded-md bg-raised px-3 py-2 text-[13px] text-dim">

@@ -5,15 +5,16 @@ import { Link } from "../shell/link.tsx";
 import { open } from "../shell/overlay.ts";
 import { switchTheme } from "../shell/theme.ts";
 import { AgentGroup } from "./agent-group.tsx";
+import { MeshList } from "./mesh-list.tsx";
 import { NeedsYou } from "./needs-you.tsx";
 
 const ICON = "grid size-11 place-items-center rounded-md text-dim hover:bg-hover hover:text-ink md:size-8";
 
 export function Sidebar() {
-  const { list, inbox, state } = useAgents();
+  const { list, inbox, state, meshes } = useAgents();
   return (
     <nav aria-label="Agents" className="flex h-full min-h-0 flex-col bg-panel">
-      <div className="flex h-12 shrink-0 items-center gap-1 border-b border-line pr-2 pl-3">
+      <div className="flex h-14 shrink-0 items-center gap-1 border-b border-line pr-2 pl-3">
         <Link
           to={{ screen: "home" }}
           className="mr-auto flex items-center gap-2 rounded-md py-1 font-semibold tracking-tight"
@@ -44,6 +45,7 @@ export function Sidebar() {
         {state === "ready" && list.length === 0 && (
           <p className="px-2 py-3 text-dim">No agents yet. Give one a goal, and its team appears here.</p>
         )}
+        <MeshList projects={meshes} />
       </div>
       <div className="shrink-0 border-t border-line p-2">
         <button

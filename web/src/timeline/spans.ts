@@ -94,6 +94,27 @@ export function axisOf(spans: readonly Span[]): Axis {
   };
 }
 
+/** Narrower than this, as a share of the whole, one cannot tell two stretches apart. */
+const NARROW = 0.002;
+
+/** What is drawn: of each worker narrow stretches of one kind, side by side, are one. A long log stays a small picture. */
+export function drawnOf(spans: readonly Span[], { place }: Axis): Span[] {
+  const drawn: Span[] = [];
+  const last = new Map<string, Span>();
+  for (const span of spans.toSorted((a, b) => a.seq - b.seq)) {
+    const key = `${span.worker} ${span.kind}`;
+    const before = last.get(key);
+    if (before && place(span.to) - place(before.from) < NARROW) {
+      before.to = span.to;
+      continue;
+    }
+    const next = { ...span };
+    last.set(key, next);
+    drawn.push(next);
+  }
+  return drawn;
+}
+
 function merged(spans: readonly Span[]): { from: number; to: number }[] {
   const out: { from: number; to: number }[] = [];
   for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {

@@ -1,27 +1,29 @@
-import { useEffect, useState } from "react";
+import { memo, useEffect, useMemo, useState } from "react";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Nowhere } from "../entity/entity-view.tsx";
 import { nameOf } from "../entity/speech.tsx";
 import { agents } from "../live/agents.ts";
 import { wholeLog } from "../live/replay.ts";
-import { useAgent } from "../live/use-live.ts";
+import { useAgent, usePaced } from "../live/use-live.ts";
 import { goTo, useRoute } from "../shell/route.ts";
 import { age, clockTime, count, exactTime } from "../text/figures.ts";
 import { factWords } from "./fact-words.ts";
-import { axisOf, type Span, spansOf } from "./spans.ts";
+import { axisOf, drawnOf, type Span, spansOf } from "./spans.ts";
 
 /** A bar for each worker, and every fact: a click goes to that moment, on this and on every other screen. */
 export default function TimelineView({ agent }: { agent: string }) {
   const view = useAgent(agent);
   const { at } = useRoute();
-  const newest = agents.feed(agent).newest;
+  // A busy log is drawn in steps, not fact by fact.
+  const newest = usePaced(agents.feed(agent).newest, 400);
   const facts = useWholeLog(agent, newest);
+  const length = facts?.length ?? 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the log only grows; its length says that it did
+  const spans = useMemo(() => (facts ? spansOf(facts, facts.at(-1)?.ts ?? 0) : []), [facts, length]);
   const { situation } = view;
   if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation || !facts) return <Loading />;
-  const last = facts.at(-1)?.ts ?? 0;
-  const spans = spansOf(facts, last);
   const moment = at === null ? undefined : facts[at - 1];
   return (
     <div className="flex h-full min-h-0 flex-col">
@@ -30,29 +32,28 @@ export default function TimelineView({ agent }: { agent: string }) {
       {at === null && <Scrubber newest={Math.max(newest, facts.length)} />}
       <div className="min-h-0 flex-1 overflow-y-auto">
         <Bars agent={agent} spans={spans} moment={moment} />
-        <FactList facts={facts} at={at ?? facts.length} />
+        <FactList agent={agent} facts={facts} at={at ?? length} />
       </div>
     </div>
   );
 }
 
-/** Read once; what comes later is added. */
+/** Read once; what comes later the live feed brings. Null until there is some of it. */
 function useWholeLog(agent: string, newest: number): readonly Fact[] | null {
-  const [length, setLength] = useState(0);
-  // A busy log is read on in steps, not fact by fact.
-  const wanted = newest - (newest % 10) || newest;
-  const goal = agents.feed(agent).situation && newest - length < 10 ? wanted : newest;
+  const log = wholeLog(agent);
+  const [, setRead] = useState(0);
+  if (log.facts.length < newest) log.catchUp();
+  const isBehind = log.facts.length < newest;
   useEffect(() => {
+    if (!isBehind) return;
     let isWanted = true;
-    void wholeLog(agent)
-      .upTo(goal)
-      .then(() => isWanted && setLength(wholeLog(agent).facts.length))
-      .catch(() => {});
+    const look = () => isWanted && setRead(wholeLog(agent).facts.length);
+    wholeLog(agent).upTo(newest).then(look, look);
     return () => {
       isWanted = false;
     };
-  }, [agent, goal]);
-  return length === 0 ? null : wholeLog(agent).facts;
+  }, [agent, isBehind, newest]);
+  return log.facts.length === 0 ? null : log.facts;
 }
 
 /** Moving it begins the replay. */
@@ -83,9 +84,19 @@ const WORDS: Record<Span["kind"], string> = {
   asking: "waiting for you",
 };
 
-function Bars({ agent, spans, moment }: { agent: string; spans: readonly Span[]; moment: Fact | undefined }) {
+const Bars = memo(function Bars({
+  agent,
+  spans,
+  moment,
+}: {
+  agent: string;
+  spans: readonly Span[];
+  moment: Fact | undefined;
+}) {
   const axis = axisOf(spans);
-  const workers = [...new Set(spans.map(({ worker }) => worker))];
+  const drawn = Map.groupBy(drawnOf(spans, axis), ({ worker }) => worker);
+  // In the order they began, not in the order they ended.
+  const workers = [...new Set(spans.toSorted((a, b) => a.seq - b.seq).map(({ worker }) => worker))];
   if (workers.length === 0) return <p className="p-5 text-dim">Nobody has worked yet.</p>;
   const percent = (ts: number) => axis.place(ts) * 100;
   return (
@@ -103,22 +114,20 @@ function Bars({ agent, spans, moment }: { agent: string; spans: readonly Span[];
                   style={{ left: `${at * 100}%` }}
                 />
               ))}
-              {spans
-                .filter((span) => span.worker === worker)
-                .map((span) => (
-                  <button
-                    type="button"
-                    key={span.seq}
-                    onClick={() => goTo(span.seq)}
-                    aria-label={`${nameOf(agent, worker)} ${WORDS[span.kind]}${span.node ? ` on ${span.node}` : ""} from ${clockTime(span.from)}`}
-                    title={`${WORDS[span.kind]}${span.node ? ` · ${span.node}` : ""} · ${exactTime(span.from)}`}
-                    className={`absolute top-1.5 h-4 min-w-[3px] rounded-sm hover:opacity-80 ${COLOURS[span.kind]}`}
-                    style={{
-                      left: `${percent(span.from)}%`,
-                      width: `${Math.max(0, percent(span.to) - percent(span.from))}%`,
-                    }}
-                  />
-                ))}
+              {drawn.get(worker)?.map((span) => (
+                <button
+                  type="button"
+                  key={span.seq}
+                  onClick={() => goTo(span.seq)}
+                  aria-label={`${nameOf(agent, worker)} ${WORDS[span.kind]}${span.node ? ` on ${span.node}` : ""} from ${clockTime(span.from)}`}
+                  title={`${WORDS[span.kind]}${span.node ? ` · ${span.node}` : ""} · ${exactTime(span.from)}`}
+                  className={`absolute top-1.5 h-4 min-w-[3px] rounded-sm hover:opacity-80 ${COLOURS[span.kind]}`}
+                  style={{
+                    left: `min(${percent(span.from)}%, 100% - 3px)`,
+                    width: `${Math.max(0, percent(span.to) - percent(span.from))}%`,
+                  }}
+                />
+              ))}
               {moment && (
                 <span
                   className="pointer-events-none absolute inset-y-0 w-0.5 bg-accent"
@@ -140,12 +149,12 @@ function Bars({ agent, spans, moment }: { agent: string; spans: readonly Span[];
       </p>
     </section>
   );
-}
+});
 
 const AROUND = 100;
 
 /** The facts up to the moment, newest first. */
-function FactList({ facts, at }: { facts: readonly Fact[]; at: number }) {
+const FactList = memo(function FactList({ agent, facts, at }: { agent: string; facts: readonly Fact[]; at: number }) {
   const shown = facts.slice(Math.max(0, at - AROUND), at).reverse();
   return (
     <ol className="px-3 py-2 md:px-5" aria-label="Facts">
@@ -154,14 +163,17 @@ function FactList({ facts, at }: { facts: readonly Fact[]; at: number }) {
           <button
             type="button"
             onClick={() => goTo(fact.seq)}
-            className={`flex min-h-11 w-full items-baseline gap-3 rounded-md px-2 py-1 text-left text-xs hover:bg-hover md:min-h-0 ${fact.seq === at ? "font-semibold" : ""}`}
+            className={`flex min-h-11 w-full items-center gap-3 rounded-md px-2 py-1 text-left text-xs hover:bg-hover md:min-h-0 ${fact.seq === at ? "font-semibold" : ""}`}
           >
             <span className="w-10 shrink-0 text-right font-mono text-dim tabular-nums">{fact.seq}</span>
             <time className="hidden shrink-0 text-dim tabular-nums sm:inline">{clockTime(fact.ts)}</time>
-            <span className="line-clamp-1 min-w-0 [overflow-wrap:anywhere]">{factWords(fact)}</span>
+            <span className="hidden w-36 shrink-0 truncate font-mono text-dim lg:inline">{fact.type}</span>
+            <span className="line-clamp-2 min-w-0 [overflow-wrap:anywhere] md:line-clamp-1">
+              {factWords(fact, (id) => nameOf(agent, id)) || fact.type}
+            </span>
           </button>
         </li>
       ))}
     </ol>
   );
-}
+});

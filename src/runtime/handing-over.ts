@@ -1,0 +1,102 @@
+import type { NodeState, Situation, WorkerState } from "../projections/index.ts";
+import {
+  COORDINATOR,
+  callsOf,
+  HUMAN,
+  type NewFact,
+  type ResultEntry,
+  type StoredEntry,
+  textOf,
+  type WorkerId,
+} from "../protocol/index.ts";
+import { conversationFile } from "../store/paths.ts";
+import { workerScope } from "../store/scope.ts";
+import type { Batch } from "../store/store.ts";
+import { gist } from "../workers/carry-out.ts";
+import { lastNodeIn, wordsOn } from "../workers/past.ts";
+import { givenUpWith } from "./more-money.ts";
+import { isTaken } from "./node-run.ts";
+import type { TeamPorts } from "./team-ports.ts";
+
+type Begun = Extract<NodeState, { worker_id: WorkerId }>;
+
+/** Why this node cannot go to this worker, or nothing. */
+export function problemAssigning(node: NodeState, worker: WorkerState, { board }: Situation): string | undefined {
+  if (node.status === "completed") return `${node.id} is completed. Create a new node for what is still to be done.`;
+  if (node.status === "publishing") return `${node.id} is being published; wait for its end.`;
+  if (isTaken(node) && node.worker_id === worker.id) return `${node.id} is ${worker.spawned.name}'s already.`;
+  const lost = node.spec.dependencies.find((id) => board.nodes[id]?.status === "failed");
+  return node.status === "failed" && lost !== undefined
+    ? `${node.id} builds on ${lost}, which failed. Have that one done first.`
+    : undefined;
+}
+
+/**
+ * The node waits again, for its next worker, with what the last one left: the folder as it is, and a few words. Whoever
+ * had it is free, and what was given up because it had failed waits again too.
+ */
+export async function handingOver(
+  node: NodeState,
+  to: WorkerId,
+  by: WorkerId,
+  { run, log, soon }: TeamPorts,
+): Promise<{ facts: NewFact[] } & Omit<Batch, "facts">> {
+  if (!("worker_id" in node)) return { facts: [] };
+  const from = node.worker_id;
+  const file = conversationFile(node.spec.run_id, from);
+  const stored = from === COORDINATOR ? [] : await log.conversation(file);
+  const did = leftBy(node, wordsOn(stored, node.id), log.dir, soon());
+  const cutOff = lastNodeIn(stored) === node.id ? unansweredIn(wordsOn(stored, node.id)) : [];
+  const again = givenUpWith(soon().board, run, [node.id]);
+  const idle: NewFact[] = isTaken(node) ? [{ type: "worker.idle", data: { worker_id: from } }] : [];
+  const facts: NewFact[] = [
+    ...cutOff.map(({ call_id, tool, ok, content }): NewFact => {
+      const result = { call_id, tool, ok, ms: 0, gist: gist(content) };
+      return { type: "tool.result", data: { worker_id: from, node_id: node.id, ...result } };
+    }),
+    { type: "node.reopened", data: { node_id: node.id, reserved_for: to, why: "reassigned", from, did, by } },
+    ...again.map((id): NewFact => {
+      const reserved_for = soon().board.nodes[id]?.reserved_for ?? null;
+      return { type: "node.reopened", data: { node_id: id, reserved_for } };
+    }),
+    ...idle,
+  ];
+  return cutOff.length > 0 ? { facts, entries: { file, entries: cutOff } } : { facts };
+}
+
+/** Nobody will answer what they had begun when they were stopped; whoever gets the node back knows it. */
+function unansweredIn(entries: readonly StoredEntry[]): ResultEntry[] {
+  const answered = new Set(entries.flatMap((entry) => (entry.role === "tool" ? entry.call_id : [])));
+  const content = "Outcome unknown: the work was given to somebody else while this ran.";
+  return entries
+    .flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : []))
+    .filter(({ id }) => !answered.has(id))
+    .map(({ id, name }) => ({ role: "tool", call_id: id, tool: name, ok: false, content }));
+}
+
+const MOST_FILES = 20;
+const LONGEST_WORDS = 600;
+
+function leftBy(node: Begun, entries: readonly StoredEntry[], dir: string, { agent }: Situation): string {
+  const last = entries.findLast((entry) => entry.role === "assistant" && textOf(entry).trim() !== "");
+  const words = last?.role === "assistant" ? textOf(last).trim() : "";
+  const files = filesOf(node, dir, agent.created.project);
+  const named = files.length > 0 ? `Files: ${files.slice(0, MOST_FILES).join(", ")}.` : "There are no files yet.";
+  const failed = node.status === "failed" && "error" in node.outcome ? [`It failed: ${cut(node.outcome.error)}`] : [];
+  return [named, ...failed, ...(words ? [`Last words: ${cut(words)}`] : [])].join("\n");
+}
+
+function filesOf(node: Begun, agentDir: string, project: string | null): string[] {
+  if ("files" in node && node.files.length > 0) return node.files.map(({ path }) => path);
+  const place = { agentDir, runId: node.spec.run_id, nodeId: node.id, workerId: HUMAN, project };
+  try {
+    const { entries } = workerScope(place).list("scratch", { recursive: true, limit: MOST_FILES });
+    return entries.filter(({ kind }) => kind === "file").map(({ path }) => path.replace(/^scratch\//, ""));
+  } catch {
+    return []; // its folder was never made
+  }
+}
+
+function cut(text: string): string {
+  return text.length > LONGEST_WORDS ? `${text.slice(0, LONGEST_WORDS - 1)}…` : text;
+}

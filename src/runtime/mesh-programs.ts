@@ -1,0 +1,83 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Layout } from "../mesh/layout.ts";
+import { nearest } from "../models/nearest.ts";
+import type { Clock } from "../protocol/clock.ts";
+import { type AgentId, meshConfigSchema, type ProgramProfile } from "../protocol/index.ts";
+import type { ListedProgram, OutsidePlace } from "../workers/outside/place.ts";
+import { programOf } from "../workers/outside/programs.ts";
+
+interface MeshProgramsPorts {
+  agent: AgentId;
+  /** The folder it may read; its meshes are declared there. */
+  project: string | null;
+  hostMeshes(project: string): Promise<void>;
+  clock: Clock;
+}
+
+/** The programs of the house, and the meshes of an agent's project as programs beside them, called `mesh/NAME`. */
+export function withMeshes(
+  outside: OutsidePlace,
+  { agent, project, hostMeshes, clock }: MeshProgramsPorts,
+): OutsidePlace {
+  if (project === null) return outside;
+  const layout = new Layout(project);
+  const host = () => hostMeshes(project);
+  return {
+    ...outside,
+    list: () => [...outside.list(), ...declared(layout).map((mesh) => listed(layout, mesh))],
+    program(name) {
+      const profile = name.startsWith(PREFIX) ? profileOf(name.slice(PREFIX.length)) : outside.program(name);
+      const [mesh = ""] = profile.command;
+      if (profile.kind === "mesh" && !declared(layout).includes(mesh)) throw new Error(unknown(mesh, declared(layout)));
+      return profile.kind === "mesh" ? { ...profileOf(mesh), ...profile } : profile;
+    },
+    async adapter(kind) {
+      if (kind !== "mesh") return outside.adapter(kind);
+      // With the first of them: nobody else pays for it.
+      const { meshAdapter } = await import("./mesh-worker.ts");
+      return meshAdapter({ agent, layout, host, clock });
+    },
+    async ended(worker, node) {
+      if (worker.kind !== "mesh") return outside.ended?.(worker, node);
+      const { takeEnds } = await import("./mesh-worker.ts");
+      const [mesh = ""] = this.program(programOf(worker)).command;
+      await takeEnds(layout, mesh, agent, node);
+    },
+  };
+}
+
+const PREFIX = "mesh/";
+
+/** A mesh may be at work for days, and be silent meanwhile: what it does is in its own record. */
+const SILENCE_SECONDS = 23 * 86_400;
+
+function profileOf(mesh: string): ProgramProfile {
+  return { kind: "mesh", command: [mesh], silence_seconds: SILENCE_SECONDS };
+}
+
+function declared({ configs }: Layout): string[] {
+  const names = existsSync(configs) ? readdirSync(configs) : [];
+  return names.flatMap((name) => /^([a-z0-9][a-z0-9_-]*)\.json$/.exec(name)?.[1] ?? []).toSorted();
+}
+
+function listed({ configs }: Layout, mesh: string): ListedProgram {
+  const config = configIn(join(configs, `${mesh}.json`));
+  const about = `A team of this project with a way of working of its own. ${config?.description ?? ""}`.trim();
+  const missing = config ? null : `meshes/mesh-configs/${mesh}.json cannot be taken; \`tx status\` says why.`;
+  return { name: `${PREFIX}${mesh}`, about, missing };
+}
+
+function configIn(path: string) {
+  try {
+    return meshConfigSchema.safeParse(JSON.parse(readFileSync(path, "utf8"))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function unknown(mesh: string, names: readonly string[]): string {
+  if (names.length === 0) return "The project declares no meshes (meshes/mesh-configs/*.json).";
+  const [near] = nearest(mesh, names, 1);
+  return `There is no mesh "${mesh}".${near ? ` Did you mean ${PREFIX}${near}?` : ""} There are: ${names.map((name) => `${PREFIX}${name}`).join(", ")}.`;
+}

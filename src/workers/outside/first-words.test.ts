@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { type Entry, NO_USAGE, type Part, type ReplyEntry, type ResultEntry } from "../../protocol/index.ts";
+import { defineTool } from "../../tools/tool.ts";
+import { Toolbox } from "../../tools/toolbox.ts";
+import { settlePast, TAKEN_UP, wordsAgain } from "./first-words.ts";
+import type { Minutes } from "./minutes.ts";
+
+const { signal } = new AbortController();
+const shape = { description: "", guidance: "", parameters: z.object({}) };
+const publish = defineTool({
+  ...shape,
+  name: "publish",
+  repeatable: true,
+  run: async () => ({ content: "Published.", ending: { kind: "published", summary: "done" } as const }),
+});
+const send = defineTool({ ...shape, name: "send_message", repeatable: false, run: async () => "Sent." });
+const tools = new Toolbox([publish, send]);
+
+function reply(...names: string[]): Entry {
+  const content: Part[] = names.map((name) => ({ type: "call", id: name, name, args: {} }));
+  return { role: "assistant", content, model: "m", usage: NO_USAGE, cost_usd: 0, finish: "tool-calls" };
+}
+
+async function settled(...history: Entry[]) {
+  const results: ResultEntry[] = [];
+  const minutes = { result: async (result: ResultEntry) => void results.push(result) } as unknown as Minutes;
+  const { ending, told } = await settlePast(history, tools, minutes, signal);
+  return { ending, told, results: results.map(({ tool, ok }) => [tool, ok]) };
+}
+
+test("a publish that was cut off is done, and ends the work", async () => {
+  expect(await settled(reply("publish"))).toEqual({
+    ending: { kind: "published", summary: "done" },
+    told: ["Your call of publish: Published."],
+    results: [["publish", true]],
+  });
+});
+
+test("what must not be done twice is not, and it is told so; its own calls are closed", async () => {
+  expect(await settled(reply("send_message", "Bash"))).toEqual({
+    ending: undefined,
+    told: [expect.stringContaining("Your call of send_message: Outcome unknown")],
+    results: [
+      ["send_message", false],
+      ["Bash", false],
+    ],
+  });
+});
+
+test("an ending that nobody saw is seen; one of the try before is not", async () => {
+  const ended: Entry = {
+    role: "tool",
+    call_id: "publish",
+    tool: "publish",
+    ok: true,
+    content: "",
+    ending: { kind: "published", summary: "done" },
+  };
+  const again: Entry = { role: "user", from: "agiraph", content: "Once more.", again: true };
+  expect((await settled(reply("publish"), ended)).ending).toEqual({ kind: "published", summary: "done" });
+  expect((await settled(reply("publish"), ended, again)).ending).toBeUndefined();
+});
+
+test("what may not have been heard is said again: one reply after it is no proof, two are", () => {
+  const said = (content: string): Entry => ({ role: "user", from: "human", content });
+  const thought: Entry = { ...(reply("Bash") as ReplyEntry), usage: { ...NO_USAGE, output: 1 } };
+  const again = (...history: Entry[]) => wordsAgain(history, []).includes("Hurry.");
+  expect([
+    again(thought, said("Hurry.")),
+    again(thought, said("Hurry."), thought),
+    again(thought, said("Hurry."), thought, reply("publish")),
+    again(thought, said("Hurry."), thought, thought),
+  ]).toEqual([true, true, true, false]);
+  // Its own words about the interruption are not said again and again.
+  expect(wordsAgain([said("Hurry."), said(TAKEN_UP), said(TAKEN_UP)], []).split(TAKEN_UP)).toHaveLength(2);
+});

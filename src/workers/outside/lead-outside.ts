@@ -1,0 +1,175 @@
+import { join } from "node:path";
+import { Mailbox } from "../../mail/mailbox.ts";
+import { COORDINATOR, NO_USAGE, type Outcome, type RunId } from "../../protocol/index.ts";
+import { runDir } from "../../store/paths.ts";
+import { coordinatorScope, type Scope } from "../../store/scope.ts";
+import type { Tool } from "../../tools/tool.ts";
+import type { Tools } from "../../tools/toolbox.ts";
+import { outcomeOf } from "../carry-out.ts";
+import {
+  beginRun,
+  CONVERSATION,
+  endOrAsk,
+  isEndless,
+  LEAD,
+  leadToolbox,
+  leadTools,
+  reflectionOn,
+  type TeamPort,
+  withoutGivingUp,
+} from "../coordinator.ts";
+import { nextCycle } from "../cycles.ts";
+import { type Past, pastOf } from "../past.ts";
+import { coordinatorStanding } from "../restate.ts";
+import type { Workplace } from "../workplace.ts";
+import { checkMessagesTool, type DoorPorts } from "./door-tools.ts";
+import { TAKEN_UP } from "./first-words.ts";
+import { programOf, sessionKey } from "./programs.ts";
+import type { Seat } from "./seat.ts";
+import { Sitting } from "./sitting.ts";
+
+/**
+ * A program that thinks for itself leads a run: the coordinator's tools are at its door, what happens is said to it, and
+ * its session goes on through all runs of its agent, as a conversation does.
+ */
+export async function coordinateOutside(
+  run: { id: RunId; goal: string },
+  team: TeamPort,
+  place: Workplace,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { log, now } = place;
+  const spawned = now().roster[COORDINATOR]?.spawned;
+  if (!spawned) throw new Error("A run has a coordinator.");
+  const profile = place.outside.program(programOf(spawned));
+  const begun = begunIn(await log.conversation(CONVERSATION), run.id);
+  // What was said since the run began is its first news.
+  const cursor = begun?.cursor ?? now().agent.run?.started_seq ?? now().seq;
+  const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
+  const over = new AbortController();
+  let sitting: Sitting | undefined;
+  try {
+    const seat = await leadSeat(run, spawned, begun, cursor, mailbox, team, place);
+    sitting = new Sitting(seat, profile, place, AbortSignal.any([signal, over.signal]));
+    return await sitting.work();
+  } catch (error) {
+    return outcomeOf(error, signal);
+  } finally {
+    await sitting?.end(signal.aborted ? "at once" : "gently");
+    over.abort(new Error("the run has ended"));
+    mailbox.close();
+  }
+}
+
+/** What was said in this run: of the runs before it the program remembers what it does. */
+function begunIn(stored: Awaited<ReturnType<Workplace["log"]["conversation"]>>, run: RunId): Past | undefined {
+  const past = pastOf(stored, "assignment", (entry) => entry.role === "user" && entry.run_id === run);
+  return past && { ...past, history: past.history.map(withoutGivingUp) };
+}
+
+async function leadSeat(
+  run: { id: RunId; goal: string },
+  spawned: Seat["spawned"],
+  begun: Past | undefined,
+  cursor: number,
+  mailbox: Mailbox,
+  team: TeamPort,
+  place: Workplace,
+): Promise<Seat> {
+  const { log, now, soon, clock, timeZone } = place;
+  const { project } = now().agent.created;
+  const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project });
+  const session = now().outside.sessions[sessionKey(LEAD)];
+  const reflection = reflectionOn(run.id, begun, place);
+  let slept = 0;
+  const before = (begun?.turn ?? 1) - 1;
+  const toolsFor = await toolsBy(run, team, scope, mailbox, reflection, place);
+  return {
+    actor: LEAD,
+    // One home for all runs, as there is one conversation.
+    run_id: "run-1",
+    spawned,
+    mailbox,
+    begun,
+    resume: session?.session_id ?? null,
+    assigned: 0,
+    // The same in every run: programs know their sessions by the folder they work in.
+    cwd: log.dir,
+    binds: () => scope.binds(),
+    context: { run_id: run.id, goal: run.goal },
+    tools: toolsFor,
+    async begin(tools) {
+      const rules = await place.prompts("outside-lead");
+      const said = { files: leadFiles(run.id, log.dir, project), rules };
+      const { system } = await beginRun(run, scope, tools, [], cursor, place, said);
+      return { system, words: run.goal };
+    },
+    async anew(told) {
+      const sections = await coordinatorStanding(run, scope, now(), mailbox.untoldFrom);
+      const stand = sections
+        .filter(({ text }) => text.trim() !== "")
+        .map(({ title, text }) => `## ${title}\n\n${text}`);
+      const lost = "The session in which you began this is lost. This is how things stand, from the record:";
+      return [TAKEN_UP, lost, ...stand, ...told, "Go on from here."].join("\n\n");
+    },
+    hasEnded: () => false,
+    news: () => mailbox.take(),
+    // Each cycle of an infinite agent has turns of its own; taken up again, it may take as many turns again.
+    mostTurns: () => before + place.maxTurns * (1 + slept),
+    async waitsFor() {
+      if (team.unfinished() !== null) return "news";
+      if (!isEndless(place)) return null;
+      const facts = nextCycle(soon(), clock.now(), timeZone);
+      if (facts.length > 0) await log.append({ facts }).durable;
+      slept += 1;
+      return "news";
+    },
+    async onSilence(text, inARow) {
+      const details = { model: spawned.model, usage: NO_USAGE, cost_usd: 0, finish: "stop" };
+      return endOrAsk(
+        run.id,
+        { reply: { role: "assistant", content: [{ type: "text", text }], ...details }, inARow },
+        place,
+      );
+    },
+    // Nobody would try it again, and a whole team waits for it.
+    lives: 2,
+    endsBy: "finishing",
+  };
+}
+
+/** Its own tools are its hands: of ours it gets those that reach beyond its folder. */
+async function toolsBy(
+  run: { id: RunId; goal: string },
+  team: TeamPort,
+  scope: Scope,
+  mailbox: Mailbox,
+  reflection: ReturnType<typeof reflectionOn>,
+  place: Workplace,
+): Promise<(ports: DoorPorts) => Tools> {
+  const hands = place.tools(scope, LEAD, { searchesWeb: true }, place).filter(isMemory);
+  const mail = { waiting: () => mailbox.waiting, arrived: async () => {} };
+  const endCycle = async () =>
+    "Recorded. End your turn now: you sleep until the next cycle, or until somebody needs you.";
+  const box = await leadToolbox(place);
+  return ({ human, waits }) => {
+    const tools = leadTools(run, team, { hands, mail, human, endCycle }, reflection, place);
+    return box(tools.map((tool) => (tool.spec.name === "check_messages" ? checkMessagesTool(waits) : tool)));
+  };
+}
+
+function isMemory({ spec }: Tool): boolean {
+  return /^(memory|insight)_|_insights?$/.test(spec.name);
+}
+
+/** Where things are for a program, which knows no short names: by their paths. */
+function leadFiles(run: RunId, dir: string, project: string | null): string {
+  const lines = [
+    `- Your current folder, ${dir}, holds everything of this agent; you may read it. Its memory you write with memory_write.`,
+    `- ${runDir(dir, run)}: this run, and the only place for files of your own, e.g. notes/findings.md or the result your human wants.`,
+    `- ${join(runDir(dir, run), "nodes", "NODE", "published")}: what a node has made.`,
+    ...(project === null ? [] : [`- To read: the user's own files, ${project}.`]),
+    "- Everything else is out of reach.",
+  ];
+  return `# Your files\n\n${lines.join("\n")}`;
+}

@@ -1,0 +1,147 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../../src/testing/index.ts";
+import { CHOICES, chipTeam, GOAL, QUESTION } from "./chip-team.ts";
+import { type House, hasChromium, openHouse } from "./house.ts";
+
+const call = (name: string, args: unknown) => ({ name, args });
+
+/** A page that is hidden and may notify: what it would show is kept, and a click on it can be made. */
+const HIDDEN = `
+  window.notes = [];
+  window.Notification = class {
+    static permission = "granted";
+    constructor(title, options) { Object.assign(this, { title, ...options }); window.notes.push(this); }
+  };
+  Object.defineProperty(Document.prototype, "hidden", { get: () => window.isAway !== false });
+`;
+
+describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => {
+  let house: House;
+  beforeAll(async () => {
+    house = await openHouse({
+      turns: {
+        ...chipTeam.turns,
+        "Spend it all": [
+          { usage: { input: 200_000, output: 1000 }, calls: [call("write_file", { path: "a.md", content: "a" })] },
+          { calls: [call("finish", { summary: "Spent well." })] },
+        ],
+        "Talk a lot, then ask": [
+          ...Array.from({ length: 30 }, (_, index) => ({
+            ...(index === 29 && { gate: "ask" }),
+            text: `This is thought number ${index + 1}.`,
+            calls: [call("write_file", { path: `thought-${index + 1}.md`, content: "x" })],
+          })),
+          { calls: [call("ask_human", { question: "Was that too much?" })] },
+        ],
+      },
+      respond: chipTeam.respond ?? (() => undefined),
+    });
+  });
+  afterAll(async () => {
+    await house[Symbol.asyncDispose]();
+  });
+
+  test("while the tab is hidden the browser tells of a question, and a click on that leads to it", async () => {
+    const page = await house.page();
+    await page.addInitScript(HIDDEN);
+    await page.reload();
+    await page.getByRole("navigation", { name: "Agents" }).waitFor();
+    await house.create({ goal: GOAL, name: "From afar" });
+    await page.waitForFunction(() => (globalThis as unknown as { notes: unknown[] }).notes.length > 0);
+    expect(await page.evaluate("window.notes.map(({ title, body }) => [title, body])")).toEqual([
+      ["Bob asks", QUESTION],
+    ]);
+    await page.evaluate("window.isAway = false; document.dispatchEvent(new Event('visibilitychange'))");
+    await page.evaluate("window.notes[0].onclick()");
+    await page.getByRole("region", { name: "Question" }).getByText(QUESTION).waitFor();
+    await page.context().close();
+  });
+
+  test("a toast goes when its question is answered elsewhere, and when one goes to it", async () => {
+    const page = await house.page();
+    const toast = page.getByText(`Bob asks: ${QUESTION}`);
+    const first = await house.create({ goal: GOAL, name: "Answered elsewhere" });
+    await toast.waitFor();
+    await first.respond(CHOICES[0] ?? "");
+    await toast.waitFor({ state: "detached" });
+    const second = await house.create({ goal: GOAL, name: "Gone to" });
+    await toast.waitFor();
+    await page.getByRole("region", { name: "Needs you" }).getByRole("link", { name: "Bob · Gone to" }).click();
+    await toast.waitFor({ state: "detached" });
+    expect(page.url()).toContain(`${second.log.id}/workers/bob`);
+    await page.context().close();
+  });
+
+  test("whoever has scrolled away from a question in the same stream is told of it", async () => {
+    const agent = await house.create({ goal: "Talk a lot, then ask" });
+    await house.provider.reached("ask");
+    const page = await house.page(`/ui/agents/${agent.log.id}`, { viewport: { width: 1440, height: 400 } });
+    await page.getByText("This is thought number 29.").waitFor();
+    await page.mouse.move(800, 200);
+    await page.mouse.wheel(0, -600);
+    await page.getByRole("button", { name: "Newest" }).waitFor();
+    house.provider.release("ask");
+    await page.getByText("Coordinator asks: Was that too much?").waitFor();
+    await page.getByRole("button", { name: "Answer" }).last().click();
+    await page.getByLabel("Your answer").fill("No.");
+    await page.keyboard.press("Enter");
+    await page.getByText("You answered: No.").waitFor();
+    await page.context().close();
+  });
+
+  test("what ran out of money goes on with more of it, and too little is refused with both figures", async () => {
+    const agent = await house.create({ goal: "Spend it all", budget_usd: 0.05 });
+    await until(agent, (now) => now.agent.status === "failed");
+    const page = await house.page(`/ui/agents/${agent.log.id}`);
+    await page.getByRole("button", { name: "Resume" }).click();
+    const dialog = page.getByRole("dialog", { name: "The budget is spent" });
+    const field = dialog.getByLabel("Budget in USD");
+    expect(Number(await field.inputValue())).toBeGreaterThan(0.6);
+    await field.fill("0.10");
+    await dialog.getByRole("button", { name: "Go on" }).click();
+    await dialog.getByRole("alert").getByText("$0.1 is too little: $0.6150 is spent already").waitFor();
+    await field.fill("5");
+    await dialog.getByRole("button", { name: "Go on" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("log").getByText("Spent well.").waitFor();
+    expect(agent.now.agent.created.budget_usd).toBe(5);
+    await page.context().close();
+  });
+
+  test("by the palette an agent is paused and resumed; put away, it is brought back from the list", async () => {
+    const agent = await house.create({ goal: GOAL, name: "Steered" });
+    await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);
+    const page = await house.page(`/ui/agents/${agent.log.id}`);
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+    await choose(page, "pause steered");
+    await page.getByRole("button", { name: "Resume" }).waitFor();
+    await choose(page, "resume steered");
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+    await choose(page, "delete steered");
+    await page.getByText("Steered was stopped and put away.").waitFor();
+    await page.getByRole("button", { name: "Dismiss" }).last().click();
+    await page.getByText("put away", { exact: false }).first().click();
+    await page.getByRole("button", { name: "Bring back Steered" }).click();
+    await page.getByRole("navigation").getByRole("region", { name: "Steered" }).waitFor();
+    await page.context().close();
+  });
+
+  test("a lost connection is said on every screen, and goes by itself", async () => {
+    const page = await house.page();
+    await page.getByRole("heading", { name: "Agents" }).waitFor();
+    const line = page.getByText("The connection is lost");
+    await page.context().setOffline(true);
+    house.dropSockets();
+    await line.waitFor();
+    await page.context().setOffline(false);
+    await line.waitFor({ state: "detached" });
+    await page.context().close();
+  });
+});
+
+async function choose(page: Page, words: string): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill(words);
+  await page.keyboard.press("Enter");
+}

@@ -1,0 +1,137 @@
+import { expect, test } from "vitest";
+import { NO_USAGE } from "../../src/protocol/index.ts";
+import { call, manualClock, script, startTeam, type TeamPlan } from "../../src/testing/index.ts";
+import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
+
+const begun = { kind: "begun", session_id: "s-1" } as const;
+const done = { kind: "rested", how: "done", words: "" } as const;
+
+function led(...plays: Play[]): TeamPlan & { outside: ReturnType<typeof scriptedPrograms> } {
+  return { goal: "g", coordinator: script(), model: "claude-code/sonnet", outside: scriptedPrograms(...plays) };
+}
+
+const finishes: Play = async (program) => {
+  program.emit(begun);
+  await program.use("finish", { summary: "done", learned: "" });
+};
+
+test("a program that leads has the coordinator's tools, and none of ours for files and commands", async () => {
+  const plan = led(finishes);
+  await using team = await startTeam(plan);
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(plan.outside.started[0]?.tools?.specs.map(({ name }) => name)).toEqual([
+    ...["memory_write", "memory_read", "memory_search", "accept_insight", "decline_insight"],
+    ...["create_work_node", "send_message", "check_messages", "ask_human"],
+    ...["spawn_worker", "assign_worker", "check_board", "reconvene", "launch_roles", "check_stage_status"],
+    ...["finish", "conclude", "schedule", "list_triggers", "cancel_trigger", "checkpoint"],
+  ]);
+});
+
+test("it is told the news as it comes, its human's words and what they answer, and is heard by them", async () => {
+  const plan = led(async (program) => {
+    program.emit(begun);
+    expect(await program.hear()).toBe("[Message from your human]: How is it going?");
+    program.emit({ kind: "said", text: "Well." }, { kind: "used", model: "m", usage: NO_USAGE, cost_usd: 0 });
+    const asked = await program.use("ask_human", { question: "Blue or red?" });
+    expect(asked).toMatchObject({ ok: true, content: expect.stringContaining("End your turn") });
+    program.emit(done);
+    expect(await program.hear()).toBe("You asked: Blue or red?\nYour human answers: blue");
+    await program.use("create_work_node", { task: "Paint it.", deliverables: ["a.md"] });
+    program.emit(done);
+    expect(await program.hear()).toContain("node-1 completed");
+    await program.use("finish", { summary: "It is blue.", learned: "" });
+  });
+  const ann = script(
+    call("write_file", { path: "scratch/a.md", content: "blue" }),
+    call("publish", { summary: "Painted." }),
+  );
+  await using team = await startTeam({ ...plan, workers: { Alice: ann } });
+  await team.until(({ outside }) => outside.sessions.coordinator !== undefined);
+  await team.agent.send("How is it going?");
+  await team.until(({ questions }) => questions.asked === 1);
+  await team.until(({ roster }) => roster.coordinator?.status === "waiting");
+  await team.agent.respond("blue");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "It is blue." });
+  expect(team.agent.now.thread.map(({ from, text }) => [from, text])).toContainEqual(["coordinator", "Well."]);
+});
+
+test("stopped it is ended at once; resumed, and in the next run, its session goes on", async () => {
+  const plan = led(
+    async (program) => {
+      program.emit(begun);
+      await program.hear();
+    },
+    finishes,
+    finishes,
+  );
+  await using team = await startTeam(plan);
+  await team.until(({ outside }) => outside.sessions.coordinator !== undefined);
+  await team.agent.stop("human");
+  expect(team.agent.now.roster.coordinator?.status).toBe("stopped");
+  await team.agent.start("resumed");
+  await team.outcome();
+  await team.agent.send("Now another one.");
+  await team.agent.idle();
+  const heard = plan.outside.started.map(({ job, isClosed }) => [job.resume, job.words.split("\n")[0], isClosed]);
+  expect(heard).toEqual([
+    [null, "g", true],
+    ["s-1", "You were interrupted and are now taken up again. Your files are as you left them.", true],
+    ["s-1", "Now another one.", true],
+  ]);
+  expect(team.agent.now.agent.run).toMatchObject({ id: "run-2", finished: { kind: "finished", summary: "done" } });
+});
+
+test("one that dies in the middle is taken up twice in a row, with how things stand if its session is lost", async () => {
+  const dies: Play = async (program) => {
+    program.emit(begun, { kind: "called", call_id: "c1", tool: "Bash", args: { command: "sleep 9" } });
+    await program.followed();
+  };
+  const plan = led(dies, dies, async () => {}, finishes);
+  await using team = await startTeam(plan);
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(plan.outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", "s-1", null]);
+  expect(plan.outside.started[3]?.job.words).toContain("## Your goal (run-1)\n\ng");
+  const entries = await team.conversation();
+  expect(entries.filter((entry) => entry.role === "tool" && entry.tool === "Bash")).toMatchObject([
+    { ok: false, content: "Outcome unknown: the program was ended while this ran." },
+    { ok: false, content: "Outcome unknown: the program was ended while this ran." },
+  ]);
+});
+
+test("one that dies again and again ends the run, with the reason", async () => {
+  const dies: Play = async (program) => {
+    program.emit(begun);
+    await program.followed();
+    throw new Error("no disk");
+  };
+  const plan = led(dies, dies, dies);
+  await using team = await startTeam(plan);
+  const error = "The program ended (exit code 70) without finishing. It said: no disk\nno disk\nno disk";
+  expect(await team.outcome()).toEqual({ kind: "failed", error });
+});
+
+test("what it spends counts, and ends the run when the money has", async () => {
+  const plan = led(async (program) => {
+    program.emit(begun, { kind: "used", model: "m", usage: NO_USAGE, cost_usd: 2 });
+    await program.interruption();
+  });
+  await using team = await startTeam({ ...plan, budget_usd: 1 });
+  expect(await team.outcome()).toEqual({ kind: "budget_exhausted", spent_usd: 2 });
+});
+
+test("an infinite agent sleeps when its turn is over, and is woken for the next cycle", async () => {
+  const clock = manualClock();
+  const plan = led(async (program) => {
+    program.emit(begun);
+    const slept = await program.use("checkpoint", { summary: "One cycle." });
+    expect(slept.content).toContain("End your turn now");
+    program.emit(done);
+    expect(await program.hear()).toContain("The next cycle begins.");
+    await program.use("finish", { summary: "enough", learned: "" });
+  });
+  await using team = await startTeam({ ...plan, clock, mode: "infinite", cycle_seconds: 60 });
+  await team.until(({ roster }) => roster.coordinator?.status === "waiting");
+  await clock.advance(61_000);
+  await team.until(({ agent }) => agent.run?.finished !== null);
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "enough" });
+});

@@ -1,0 +1,34 @@
+import type { Config } from "../../src/protocol/config.ts";
+import type { ProgramProfile } from "../../src/protocol/index.ts";
+import type { ProviderRequest, ProviderTurn } from "../../src/testing/index.ts";
+import { installed, whenInstalled } from "./installed.ts";
+
+/** The real Claude Code, in the real sandbox, with a scripted model behind it. */
+export const CLAUDE = installed("claude", ".bin/claude");
+export const withClaude = whenInstalled("claude", ".bin/claude");
+
+export function claudeProfile(url: string, more: Partial<ProgramProfile> = {}): ProgramProfile {
+  const set = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "sk-ant-test-0000000000000000" };
+  return { kind: "claude_code", command: [CLAUDE], set, ...more };
+}
+
+export function claudeHouse(url: string, config: Config = {}) {
+  return {
+    config: { programs: { "claude-code": claudeProfile(url) }, ...config },
+    env: { PATH: process.env.PATH },
+  };
+}
+
+/** A call of one of our tools, as Claude Code's model makes it. */
+export const ours = (name: string, args: unknown): ProviderTurn => ({
+  calls: [{ name: `mcp__agiraph__${name}`, args }],
+});
+
+export const shell = (command: string): ProviderTurn => ({
+  calls: [{ name: "Bash", args: { command, description: "Do it" } }],
+});
+
+export const wordsOf = (request: ProviderRequest) => request.messages.map((message) => message.text).join("\n");
+
+/** Whether the model is asked for the work itself, and not one of the program's little side questions. */
+export const isWork = ({ body }: ProviderRequest) => Array.isArray(body.tools) && body.tools.length > 0;

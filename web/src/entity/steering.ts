@@ -1,0 +1,50 @@
+import type { AgentState } from "../../../src/projections/index.ts";
+import { agents } from "../live/agents.ts";
+import { removeAgent, restoreAgent, resume, steer } from "../live/api.ts";
+import { complain, open, toast } from "../shell/overlay.ts";
+import { go } from "../shell/route.ts";
+
+export interface Steer {
+  label: "Pause" | "Stop" | "Resume" | "Delete";
+  run: () => void;
+}
+
+/** What one may have an agent do now: in its header, and in the palette. */
+export function steering(agent: AgentState): Steer[] {
+  const { id, status, created } = agent;
+  const isAtWork = status === "working" || status === "waiting_for_human";
+  const mayGoOn = status === "paused" || status === "stopped" || status === "failed";
+  const act = (how: "pause" | "stop") => () => void steer(id, how).then(() => agents.refresh(), complain);
+  return [
+    ...(isAtWork
+      ? ([
+          { label: "Pause", run: act("pause") },
+          { label: "Stop", run: act("stop") },
+        ] as const)
+      : []),
+    ...(mayGoOn ? ([{ label: "Resume", run: () => goOn(agent) }] as const) : []),
+    { label: "Delete", run: () => void remove(id, created.name) },
+  ];
+}
+
+/** What ran out of money goes on only with more of it. */
+function goOn({ id, outcome }: AgentState): void {
+  if (outcome?.kind === "budget_exhausted" && outcome.spent_tokens === undefined) open("more_money");
+  else resume(id).then(() => agents.refresh(), complain);
+}
+
+/** It is only put away, so it can come back. */
+async function remove(agent: string, name: string): Promise<void> {
+  try {
+    await removeAgent(agent);
+    go({ screen: "home" });
+    await agents.refresh();
+    toast("plain", `${name} was stopped and put away.`, { label: "Undo", run: () => restore(agent) });
+  } catch (error) {
+    complain(error);
+  }
+}
+
+export function restore(agent: string): void {
+  restoreAgent(agent).then(() => agents.refresh(), complain);
+}

@@ -1,0 +1,20 @@
+import type { Situation } from "../../../src/projections/index.ts";
+import type { NodeId } from "../../../src/protocol/index.ts";
+
+/**
+ * Files are kept as they are, not as they were. What a file of the workspace was at a moment, as far as the record tells:
+ * `same` is published and therefore never changed, `later` cannot have been there yet, of the rest one cannot tell.
+ */
+export function fileAt(path: string, { agent, board, roster }: Situation): "same" | "later" | "unknown" {
+  const [, run, kind, id, ...rest] = /^runs\/run-(\d+)(?:\/(nodes|workers)\/([^/]+)(?:\/(.*))?)?/.exec(path) ?? [];
+  if (run === undefined) return "unknown";
+  if (Number(run) > agent.runs) return "later";
+  if (kind === "workers" && id !== undefined) return Object.hasOwn(roster, id) ? "unknown" : "later";
+  if (kind !== "nodes" || id === undefined) return "unknown";
+  const node = Object.hasOwn(board.nodes, id) ? board.nodes[id as NodeId] : undefined;
+  if (!node) return "later";
+  const published = /^published\/(.+)$/.exec(rest[0] ?? "")?.[1];
+  if (published === undefined) return "unknown";
+  const hasEnded = node.status === "completed" || node.status === "failed";
+  return hasEnded && node.files.some((file) => file.path === published) ? "same" : "later";
+}

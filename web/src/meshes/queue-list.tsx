@@ -1,0 +1,104 @@
+import { ChevronRight } from "lucide-react";
+import { useState } from "react";
+import { type MeshPlace, type MeshQueueName, meshLetter } from "../live/api.ts";
+import { useLoaded } from "../live/use-live.ts";
+import { clockTime, exactTime, gist } from "../text/figures.ts";
+import { Markdown } from "../text/markdown.tsx";
+import { IN_SIGHT, QUEUE_WORDS } from "./standing.ts";
+
+type Message = MeshPlace["queues"][MeshQueueName]["messages"][number];
+
+interface Where {
+  project: string;
+  mesh: string;
+  place: MeshPlace;
+}
+
+/** Everything that lies somewhere, queue by queue; what is over, the newest first. */
+export function QueueList({ project, mesh, place }: Where) {
+  const filled = IN_SIGHT.filter((queue) => (place.queues[queue]?.count ?? 0) > 0);
+  if (filled.length === 0) return <p className="text-dim">Nothing has come here yet.</p>;
+  return (
+    <>
+      {filled.map((queue) => {
+        const { count, messages } = place.queues[queue];
+        const isOver = queue === "complete" || queue === "archive" || queue === "quarantine";
+        const shown = isOver ? messages.toReversed() : messages;
+        return (
+          <section key={queue} className="mb-5" aria-label={QUEUE_WORDS[queue]}>
+            <h2 className="mb-1 text-xs font-semibold text-dim">
+              {QUEUE_WORDS[queue]} <span className="font-normal">{count}</span>
+            </h2>
+            <ul className="divide-y divide-line rounded-lg border border-line">
+              {shown.map((message) => (
+                <li key={message.name}>
+                  <MessageRow {...{ project, mesh, place, queue, message }} />
+                </li>
+              ))}
+            </ul>
+            {count > messages.length && (
+              <p className="mt-1 text-xs text-dim">
+                {count - messages.length} more are in {queue}/.
+              </p>
+            )}
+          </section>
+        );
+      })}
+    </>
+  );
+}
+
+function MessageRow({ queue, message, ...where }: Where & { queue: MeshQueueName; message: Message }) {
+  const [isOpen, setOpen] = useState(false);
+  const { name, from, type, title, at, problem } = message;
+  return (
+    <>
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+        className="flex min-h-11 w-full items-center gap-2 rounded-lg px-3 py-1.5 text-left hover:bg-hover"
+      >
+        <ChevronRight
+          className={`size-3.5 shrink-0 text-dim transition-transform ${isOpen ? "rotate-90" : ""}`}
+          aria-hidden
+        />
+        <span className="min-w-0 flex-1">
+          <span className="block truncate">{problem === null ? gist(title) : name}</span>
+          <span className={`block truncate text-xs ${problem === null ? "text-dim" : "text-bad"}`}>
+            {problem ?? `${type} from ${from}`}
+          </span>
+        </span>
+        <time className="shrink-0 text-xs text-dim" title={exactTime(at)}>
+          {clockTime(at)}
+        </time>
+      </button>
+      {isOpen && <Letter {...{ ...where, queue, name }} />}
+    </>
+  );
+}
+
+/** The file itself, with its header in small print. */
+function Letter({ project, mesh, place, queue, name }: Where & { queue: MeshQueueName; name: string }) {
+  // A message does not change while it lies there; where it went on to, it is another row.
+  const key = [project, mesh, place.agent, queue, name].join(" ");
+  const loaded = useLoaded(key, () => meshLetter(project, mesh, place.agent, queue, name));
+  if (loaded.state === "loading") return <p className="px-9 pb-3 text-dim">Loading…</p>;
+  if (loaded.state === "failed") return <p className="px-9 pb-3 text-dim">It is not there any more.</p>;
+  const { header, body } = partsOf(loaded.value.text);
+  return (
+    <div className="px-3 pt-2 pb-3 md:px-9">
+      <p className="mb-2 font-mono text-xs text-dim [overflow-wrap:anywhere]">
+        {name}
+        {header && ` · ${header}`}
+      </p>
+      <Markdown text={body} />
+    </div>
+  );
+}
+
+function partsOf(text: string): { header: string; body: string } {
+  const [, header, body] = /^\uFEFF?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)(.*)$/s.exec(text) ?? [];
+  if (header === undefined || body === undefined) return { header: "", body: text };
+  return { header: header.split(/\r?\n/).join(" · "), body };
+}

@@ -1,0 +1,76 @@
+import type { MeshQueueName, MeshView } from "../live/api.ts";
+import type { Status } from "../shell/status.tsx";
+
+type Member = MeshView["agents"][number];
+
+export function statusOfMesh({ status, agents }: Pick<MeshView, "status" | "agents">): Status {
+  if (agents.some(({ state }) => state === "dialog")) return "asking";
+  if (agents.some(({ state, active }) => state === "dead" && active !== null)) return "failed";
+  return status === "processing"
+    ? "working"
+    : status === "active"
+      ? "waiting"
+      : status === "complete"
+        ? "done"
+        : "idle";
+}
+
+export function statusOfMember({ state, active }: Pick<Member, "state" | "active">): Status {
+  switch (state) {
+    case "starting":
+    case "busy":
+      return "working";
+    case "dialog":
+      return "asking";
+    case "dead":
+      return "failed";
+    case "ready":
+    case "idle":
+      return active === null ? "idle" : "waiting";
+    case "gone":
+    case null:
+      return active === null ? "pending" : "waiting";
+  }
+}
+
+/** In words, what a session is doing. */
+export function stateWords({ state, active }: Pick<Member, "state" | "active">): string {
+  switch (state) {
+    case "starting":
+      return "is starting";
+    case "busy":
+      return "works";
+    case "dialog":
+      return "has a dialog open: attach, and answer it";
+    case "dead":
+      return "has died; the next message begins it again";
+    case "ready":
+    case "idle":
+      return active === null ? "waits for a task" : "is quiet, with a task before it";
+    case "gone":
+      return "is not running";
+    case null:
+      return "has not begun";
+  }
+}
+
+/** What is under way first, then what waits, then what is over. */
+export const IN_SIGHT: readonly MeshQueueName[] = [
+  "active",
+  "next",
+  "inbox",
+  "outbox",
+  "quarantine",
+  "complete",
+  "archive",
+];
+
+export const QUEUE_WORDS: Readonly<Record<MeshQueueName, string>> = {
+  active: "Active",
+  next: "Next",
+  inbox: "Inbox",
+  outbox: "Outbox",
+  quarantine: "Quarantine",
+  complete: "Complete",
+  archive: "Archive",
+};

@@ -1,0 +1,15 @@
+/** How fields look, wherever somebody fills one in. */
+export const LABEL = "block text-[13px] font-semibold";
+export const FIELD = "mt-1 w-full rounded-md border border-line bg-page px-2.5 text-sm font-normal min-h-11 md:min-h-9";
+export const ACTION =
+  "min-h-11 rounded-md bg-accent px-4 font-semibold text-on-accent hover:opacity-90 disabled:opacity-60 md:min-h-9";
+
+/** What the server, or the page, has against it. */
+export function Problem({ text }: { text: string }) {
+  if (text === "") return null;
+  return (
+    <p role="alert" className="rounded-md bg-bad-tint px-3 py-2 text-[13px] text-bad [overflow-wrap:anywhere]">
+      {text}
+    </p>
+  );
+}

@@ -1,0 +1,46 @@
+import type { MeshProjectView } from "../live/api.ts";
+import { statusOfMesh } from "../meshes/standing.ts";
+import { Link } from "../shell/link.tsx";
+import { useRoute } from "../shell/route.ts";
+import { StatusDot } from "../shell/status.tsx";
+
+/** Declared teams, by the project that declares them. */
+export function MeshList({ projects }: { projects: readonly MeshProjectView[] }) {
+  const route = useRoute();
+  if (projects.length === 0) return null;
+  return (
+    <section aria-label="Meshes" className="mt-3 border-t border-line pt-2">
+      <h2 className="px-2 text-xs font-semibold text-dim">Meshes</h2>
+      {projects.map(({ id, project, status, meshes, problems }) => (
+        <div key={id} className="mt-1 mb-2">
+          <p className="truncate px-2 py-1 font-semibold" title={project}>
+            {project.split("/").at(-1) || project}
+          </p>
+          {meshes.map((mesh) => (
+            <Link
+              key={mesh.mesh}
+              to={{ screen: "mesh", project: id, mesh: mesh.mesh, member: null }}
+              current={route.screen === "mesh" && route.project === id && route.mesh === mesh.mesh}
+              className="flex min-h-11 items-center gap-2 rounded-md pr-2 pl-4 text-[13px] hover:bg-hover md:min-h-7 aria-[current]:bg-tint aria-[current]:font-semibold"
+            >
+              <span className="truncate">{mesh.mesh}</span>
+              <span className="ml-auto shrink-0">
+                <StatusDot status={statusOfMesh(mesh)} />
+              </span>
+            </Link>
+          ))}
+          {meshes.length === 0 && (
+            <p className="px-4 py-1 text-xs text-dim">
+              {status === "working" ? "None is declared." : "Stopped. Start them there: tx start"}
+            </p>
+          )}
+          {problems.map(({ file, problem }) => (
+            <p key={file} className="px-4 py-1 text-xs text-bad [overflow-wrap:anywhere]">
+              {problem}
+            </p>
+          ))}
+        </div>
+      ))}
+    </section>
+  );
+}

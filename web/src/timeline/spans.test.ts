@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import type { Fact, NewFact } from "../../../src/protocol/index.ts";
+import { axisOf, drawnOf, spansOf } from "./spans.ts";
+
+const alice = { worker_id: "alice", node_id: "node-1" } as const;
+const bob = { worker_id: "bob", node_id: "node-2" } as const;
+
+test("whoever works, waits and asks has a stretch for each, and what has not ended lasts to the end", () => {
+  const facts = at(
+    [0, { type: "worker.busy", data: alice }],
+    [4, { type: "worker.waiting", data: { ...alice, for: "human" } }],
+    [5, { type: "worker.busy", data: bob }],
+    [6, { type: "worker.waiting", data: { ...bob, for: "children" } }],
+    [8, { type: "worker.idle", data: { worker_id: "alice" } }],
+  );
+  expect(spansOf(facts, 10).map(({ worker, kind, from, to }) => [worker, kind, from, to])).toEqual([
+    ["alice", "busy", 0, 4],
+    ["bob", "busy", 5, 6],
+    ["alice", "asking", 4, 8],
+    ["bob", "waiting", 6, 10],
+  ]);
+});
+
+test("a night in which nobody worked is a narrow gap, and time goes on to its right", () => {
+  const facts = at(
+    [0, { type: "worker.busy", data: alice }],
+    [50, { type: "worker.idle", data: { worker_id: "alice" } }],
+    [36_000, { type: "worker.busy", data: bob }],
+    [36_050, { type: "worker.idle", data: { worker_id: "bob" } }],
+  );
+  const axis = axisOf(spansOf(facts, 36_050));
+  const place = (ts: number) => Math.round(axis.place(ts) * 100);
+  expect([0, 50, 18_000, 36_000, 36_050].map(place)).toEqual([0, 49, 50, 51, 100]);
+  expect(axis.folds).toEqual([{ at: 0.5, seconds: 35_950 }]);
+});
+
+test("a thousand short turns are drawn as the few stretches one can see", () => {
+  const turns = Array.from({ length: 1000 }, (_, n): [number, NewFact][] => [
+    [n * 2, { type: "worker.busy", data: alice }],
+    [n * 2 + 1, { type: "worker.idle", data: { worker_id: "alice" } }],
+  ]).flat();
+  const spans = spansOf(at(...turns), 2000);
+  const drawn = drawnOf(spans, axisOf(spans));
+  expect([spans.length, drawn.length < 510, drawn[0]?.from, drawn.at(-1)?.to]).toEqual([1000, true, 0, 1999]);
+});
+
+function at(...facts: [ts: number, fact: NewFact][]): Fact[] {
+  return facts.map(([ts, fact], index) => ({ ...fact, seq: index + 1, ts, agent_id: "agent-test" }) as Fact);
+}

@@ -1,0 +1,122 @@
+import { type FormEvent, useState } from "react";
+import type { ConditionType } from "../../../src/protocol/index.ts";
+import { createTrigger } from "../live/api.ts";
+import { Dialog } from "../shell/dialog.tsx";
+import { ACTION, FIELD, LABEL, Problem } from "../shell/form.tsx";
+
+interface Field {
+  says: string;
+  name: string;
+  type: "number" | "datetime-local" | "text";
+  placeholder: string;
+  /** What is sent for what was typed. */
+  value: (typed: string) => string | number;
+}
+
+const minutes = (says: string, name: string): Field => ({
+  says,
+  name,
+  type: "number",
+  placeholder: "30",
+  value: (typed) => Number(typed) * 60,
+});
+const text = (says: string, name: string, placeholder: string): Field => ({
+  says,
+  name,
+  type: "text",
+  placeholder,
+  value: (typed) => typed,
+});
+
+/** What each type of condition is called here, and the one thing it wants to know. */
+const CONDITIONS: Record<ConditionType, { says: string; field: Field }> = {
+  delayed: { says: "once, after a while", field: minutes("Minutes from now", "delay_seconds") },
+  at_time: {
+    says: "once, at a time",
+    field: { says: "When", name: "at", type: "datetime-local", placeholder: "", value: (typed) => typed },
+  },
+  scheduled: {
+    says: "again and again, by calendar",
+    field: text("Cron: minute hour day month weekday", "cron", "0 9 * * MON"),
+  },
+  heartbeat: {
+    says: "again and again, if anything is new",
+    field: minutes("Every so many minutes", "interval_seconds"),
+  },
+  on_event: { says: "when something happens", field: text("Which fact", "event_pattern", "node.completed") },
+  on_idle: { says: "when nothing happens", field: minutes("For so many minutes", "idle_seconds") },
+};
+const TYPES = Object.keys(CONDITIONS) as ConditionType[];
+
+export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => void }) {
+  const [type, setType] = useState<ConditionType>("delayed");
+  const [problem, setProblem] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const { field } = CONDITIONS[type];
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const said = new FormData(event.currentTarget);
+    const config = { [field.name]: field.value(String(said.get("value") ?? "").trim()) };
+    setBusy(true);
+    createTrigger(agent, {
+      type,
+      config,
+      action: String(said.get("action") ?? ""),
+      time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    }).then(onClose, (error: unknown) => {
+      setProblem(error instanceof Error ? error.message : String(error));
+      setBusy(false);
+    });
+  };
+  return (
+    <Dialog title="Later" onClose={onClose}>
+      <form onSubmit={submit} className="space-y-4">
+        <label className={LABEL}>
+          What it is to do then
+          <textarea
+            name="action"
+            required
+            rows={3}
+            data-first
+            placeholder="Survey the docs again; say what changed."
+            className={`${FIELD} py-2`}
+          />
+        </label>
+        <div className="grid gap-4 sm:grid-cols-2">
+          <label className={LABEL}>
+            When
+            <select
+              value={type}
+              onChange={(event) => setType(TYPES.find((each) => each === event.target.value) ?? "delayed")}
+              className={FIELD}
+            >
+              {TYPES.map((each) => (
+                <option key={each} value={each}>
+                  {CONDITIONS[each].says}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label className={LABEL}>
+            {field.says}
+            <input
+              key={type}
+              name="value"
+              required
+              type={field.type}
+              placeholder={field.placeholder}
+              {...(field.type === "number" && { min: "0.1", step: "any" })}
+              className={FIELD}
+            />
+          </label>
+        </div>
+        <Problem text={problem} />
+        <div className="flex justify-end">
+          <button type="submit" disabled={isBusy} className={ACTION}>
+            Set it
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
