@@ -182,6 +182,28 @@ test("a memory is indexed and searched, and every search finds something", async
   });
 });
 
+test("a mesh is told its messages, one by one and in bursts", async () => {
+  const job = {
+    contestant: "agiraph",
+    scenario: "mesh",
+    home: join(home, "mesh"),
+    agents: 3,
+    latencies: 5,
+    messages: 1_000,
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, [here("./contestant.mjs"), JSON.stringify(job)]);
+  const amount = expect.any(Number);
+  expect(JSON.parse(stdout)).toEqual({
+    told_p50_ms: amount,
+    told_p99_ms: amount,
+    one_cpu_ms: amount,
+    messages_a_second: amount,
+    more_rss_mb: amount,
+    kept_mb: amount,
+    rss_mb: amount,
+  });
+});
+
 async function seen(run) {
   return (await fetch(`${url}/${run}`)).json();
 }

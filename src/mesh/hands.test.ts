@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { MeshFact } from "../protocol/index.ts";
@@ -103,7 +104,14 @@ test("Q4: a step that somebody has done again ends with its new words, not with 
     complete: ["t.0.md", "t.0.result.md"],
     archive: ["t.0.result~2.md"],
   });
-  expect(readFileSync(join(project.layout.queue(own, "complete"), "t.0.result.md"), "utf8")).toContain("second");
+  const result = () => readFileSync(join(project.layout.queue(own, "complete"), "t.0.result.md"), "utf8");
+  expect(result()).toContain("second");
+
+  words = "third";
+  const third = project.next(isEnd("m", "a", "t.0.md"));
+  project.move(own, "t.0.md", "complete", "active");
+  await third;
+  expect(result()).toContain("third");
 });
 
 test("deleted folders are made again, and what comes later goes through", async () => {
@@ -120,6 +128,25 @@ test("deleted folders are made again, and what comes later goes through", async 
     await project.until(isEnd("m", null, name));
   }
   expect(project.facts.filter(({ type }) => type === "mesh.stalled")).toEqual([]);
+});
+
+test("E4: a link, a fifo, a folder and a file that is no UTF-8 are no messages: each goes to quarantine with its reason", async () => {
+  const project = await open({ configs: [{ ...pair, agents: ["x/a"] }] });
+  const inbox = project.layout.queue({ mesh: "m", agent: null }, "inbox");
+  symlinkSync("/etc/hostname", join(inbox, "link.md"));
+  execFileSync("mkfifo", [join(inbox, "fifo.md")]);
+  mkdirSync(join(inbox, "folder.md"));
+  writeFileSync(join(inbox, "bytes.md"), Buffer.from([0xff, 0xfe]));
+  const isAside = (name: string) => (fact: MeshFact) => fact.type === "mesh.quarantined" && fact.data.name === name;
+  const facts = await Promise.all(
+    ["link.md", "fifo.md", "folder.md", "bytes.md"].map((name) => project.until(isAside(name))),
+  );
+  expect(facts.map(({ data }) => "why" in data && data.why)).toEqual([
+    "It is a link.",
+    "It is no plain file.",
+    "It is no plain file.",
+    "It is not UTF-8.",
+  ]);
 });
 
 test("E5: what cannot be written now is said once, tried again, and done when it can", async () => {
@@ -260,6 +287,9 @@ test("X4: at a start nothing moves before all are there: what waits for a mesh t
     "end.md",
     "---\nfrom: z-last/helper\nto: mesh\ntype: task-complete\n---\nHere.\n",
   );
+  // Not so young that it might still be written.
+  utimesSync(join(project.layout.queue({ mesh: "a-first", agent: "asker" }, "outbox"), "more.md"), 1, 1);
+  utimesSync(join(project.layout.queue({ mesh: "z-last", agent: "helper" }, "outbox"), "end.md"), 1, 1);
   await project.reopen();
   await project.until(isEnd("a-first"));
   expect(project.facts.filter(({ type }) => type === "mesh.quarantined")).toEqual([]);

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { MeshFact } from "../protocol/index.ts";
+import { format, MAX_MESSAGE } from "./message-file.ts";
 import { isEnd, type Script, type ScriptedOptions, ScriptedProject } from "./testing/scripted-project.ts";
 
 const opened: ScriptedProject[] = [];
@@ -318,18 +319,38 @@ test("whatever a person calls a file: long, foreign, with spaces and signs, like
 });
 
 test("a letter as large as a message may be is handed on, cut where a message ends", async () => {
-  const huge = `# T\n${"words ".repeat(170_000)}`;
   const project = await open({
     configs: [{ mesh: "m", type: "persistent", agents: ["x/a", "x/b"], workflow: ["a", "b"] }],
     agents: { a: does("more ".repeat(200_000)), b: does("Done.") },
   });
-  project.send("m", "t.md", huge);
+  const header = format({ from: "human", to: "m", type: "task", status: "pending" }, "");
+  project.send("m", "t.md", "x".repeat(MAX_MESSAGE - header.length));
   await project.until(isEnd("m"));
-  const [first = "", second = ""] = project.heard.map(({ letter }) => letter.body);
-  expect([first === huge, second.length > 900_000, second.includes("(cut: it was too long for a message)")]).toEqual([
-    true,
-    true,
-    true,
+  const cut = "(cut: it was too long for a message)\n";
+  expect(project.heard.map(({ letter: { body } }) => [body.length > 900_000, body.includes(cut)])).toEqual([
+    [true, true],
+    [true, true],
+  ]);
+});
+
+test("two who are given messages of one name at one time both answer", async () => {
+  const project = await open({
+    configs: [{ mesh: "m", type: "persistent", agents: ["x/lead", "x/c1", "x/c2"] }],
+    agents: { c1: () => {}, c2: () => {} },
+  });
+  const header = { from: "m/lead", type: "task", status: "pending" } as const;
+  for (const agent of ["c1", "c2"]) {
+    project.put({ mesh: "m", agent }, "inbox", "part.md", format({ ...header, to: agent }, `# For ${agent}\n`));
+    await project.until(({ type, data }) => type === "mesh.told" && data.agent === agent);
+  }
+  for (const agent of ["c1", "c2"]) {
+    const end = { from: agent, to: "mesh", type: "task-complete", status: "pending" } as const;
+    project.put({ mesh: "m", agent }, "outbox", "end.md", format(end, "Done.\n"));
+    await project.until(({ type, data }) => type === "mesh.told" && data.agent === "lead" && data.name.includes(agent));
+  }
+  expect(project.told.slice(2)).toEqual([
+    "lead: task-complete part.m.c1.done.md",
+    "lead: task-complete part.m.c2.done.md",
   ]);
 });
 

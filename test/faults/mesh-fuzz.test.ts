@@ -323,7 +323,7 @@ function configText(dice: Dice): string {
     case 1:
       return `${'{"sequential":['.repeat(dice.int(3_000))}"a"`;
     case 2:
-      return `{"mesh":"m","type":"task","agents":["x/a"],"workflow":${"[".repeat(dice.int(3_000))}`;
+      return deepConfig(dice.pick([2, 20, 200, 20_000]));
     default: {
       const config: Record<string, unknown> = {
         mesh: "m",
@@ -350,6 +350,11 @@ function configText(dice: Dice): string {
       return JSON.stringify(config);
     }
   }
+}
+
+function deepConfig(depth: number): string {
+  const workflow = `${'[{"sequential":'.repeat(depth)}["a"]${"}]".repeat(depth)}`;
+  return `{"mesh":"m","type":"task","agents":["x/a"],"workflow":${workflow}}`;
 }
 
 function value(dice: Dice, depth: number): unknown {
