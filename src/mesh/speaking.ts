@@ -1,4 +1,4 @@
-import { existsSync, watch } from "node:fs";
+import { existsSync, readdirSync, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Layout, Place } from "./layout.ts";
@@ -18,11 +18,22 @@ export async function sayFrom(
   at: Date,
   message: Omit<Outgoing, "from">,
 ): Promise<Said> {
-  const name = putMessage(layout, place, "outbox", at, { ...message, from: `${place.mesh}/${place.agent}` });
+  const isEnd = message.type === "task-complete" || message.type === "error";
+  // An end names its task: whoever was told twice and says it twice ends nothing else.
+  const ended = isEnd && message.to === "mesh" ? activeOf(layout, place) : undefined;
+  const said = { ...(ended !== undefined && { answers: ended }), ...message };
+  const name = putMessage(layout, place, "outbox", at, { ...said, from: `${place.mesh}/${place.agent}` });
   if (!(await leaves(layout.queue(place, "outbox"), name))) return { kind: "waiting", name };
   const reason = join(layout.queue(place, "quarantine"), name.replace(/\.md$/, ".reason.md"));
   if (!existsSync(join(layout.queue(place, "quarantine"), name))) return { kind: "taken", name };
   return { kind: "refused", reason: (await readFile(reason, "utf8").catch(() => "It was not understood.")).trim() };
+}
+
+/** The task that it works on, by which an end names it. */
+function activeOf(layout: Layout, place: Place): string | undefined {
+  const dir = layout.queue(place, "active");
+  const [name] = existsSync(dir) ? readdirSync(dir).filter((one) => one.endsWith(".md") && !one.startsWith(".")) : [];
+  return name?.replace(/\.md$/, "");
 }
 
 const PATIENCE_MS = 3_000;

@@ -14,7 +14,7 @@ export interface TerminalKind {
   folded: RegExp | null;
   /** What may stand in an empty input: advice that nobody typed. */
   hint: RegExp | null;
-  /** What empties the input: bytes as they would be typed. */
+  /** What empties a line of the input and goes to the one before: bytes as they would be typed. */
   clear: string;
   /** It takes what is typed while it works, and reads it when it can. */
   hearsWhileBusy: boolean;
@@ -47,13 +47,16 @@ export const TERMINAL_KINDS = {
     aboveInput: /^─{20}/u,
     folded: /\[Pasted text #\d+/,
     hint: /^(Try ".*"|Press up to edit queued messages.*)$/,
+    clear: "\x15\x7f",
     hearsWhileBusy: true,
   },
   codex: {
     ...plain,
-    dialog: [/Press enter to (confirm|continue)/i, /^\s*› 1\. /, /Allow command\?/],
+    dialog: [/Press enter to (confirm|continue)/i, /^\s*› \d\. /, /Allow command\?/],
     busy: [/esc to interrupt/i],
-    input: /^[›▌](?:\s(.*))?$/u,
+    busyTitle: /^[\u2800-\u28ff]/u,
+    input: /^›(?!\s\d\. )(?:\s(.*))?$/u,
+    clear: "\x15\x7f",
     folded: /\[Pasted Content \d+/,
     hint: /^(Ask Codex to do anything|Explain this codebase|Summarize recent commits|Implement \{feature\}|Write tests for @filename|Find and fix a bug in @filename|Improve documentation in @filename|Run \/review on my current changes|Use \/skills to list available skills).*$/,
     hearsWhileBusy: true,
@@ -64,7 +67,9 @@ export const TERMINAL_KINDS = {
     busy: [/esc to cancel/i],
     busyTitle: /^(✦|⏲)/u,
     idleTitle: /^◇/u,
-    input: /^\s*(?:│\s*)?>\s(.*?)\s*│?$/u,
+    input: /^\s*>\s(.*)$/u,
+    aboveInput: /^▄{20}/u,
+    clear: "\x15\x7f",
     folded: /\[Pasted Text: \d+ lines/,
     hint: /^Type your message or @path.*$/,
     hearsWhileBusy: false,
@@ -90,9 +95,10 @@ export type TerminalState = "dialog" | "busy" | "idle";
 /** What is seen, as far as it can be seen: null where neither title nor screen says. */
 export function seenState(kind: TerminalKind, { screen, title }: View): TerminalState | null {
   const shows = (patterns: readonly RegExp[]) => screen.some((line) => patterns.some((pattern) => pattern.test(line)));
-  const input = inputOf(kind, screen);
-  // Where one could type, nothing is asked: the words of a dialog are in what somebody said.
-  if (input === null && shows(kind.dialog)) return "dialog";
+  const input = inputIn(kind, screen);
+  // A dialog stands below all else. Where one could type, its words are in what somebody said.
+  const below = screen.slice(input === null ? 0 : input.at + 1);
+  if (below.some((line) => kind.dialog.some((pattern) => pattern.test(line)))) return "dialog";
   if (kind.busyTitle?.test(title) || shows(kind.busy)) return "busy";
   if (kind.idleTitle?.test(title)) return "idle";
   return input !== null ? "idle" : null;
@@ -100,12 +106,16 @@ export function seenState(kind: TerminalKind, { screen, title }: View): Terminal
 
 /** What is typed and not yet sent; null where no input can be seen. */
 export function inputOf(kind: TerminalKind, screen: readonly string[]): string | null {
+  return inputIn(kind, screen)?.typed ?? null;
+}
+
+function inputIn(kind: TerminalKind, screen: readonly string[]): { typed: string; at: number } | null {
   if (kind.input === null) return null;
   for (let at = screen.length - 1; at >= 0; at--) {
     const match = kind.input.exec(screen[at] ?? "");
     if (!match || (kind.aboveInput && !kind.aboveInput.test(screen[at - 1] ?? ""))) continue;
     const typed = (match[1] ?? "").trim();
-    return kind.hint?.test(typed) ? "" : typed;
+    return { typed: kind.hint?.test(typed) ? "" : typed, at };
   }
   return null;
 }

@@ -135,7 +135,7 @@ export class TmuxSession {
       });
       if (echo === "shown" && (await this.#send(mark, signal))) return;
       // Whatever of it came, or comes late, goes before it is pasted again.
-      if (this.isAlive && echo !== "dialog") await this.#paste(this.plan.kind.clear);
+      if (this.isAlive && echo !== "dialog") await this.#clear(text.split("\n").length);
     }
     throw new Undelivered(`${this.plan.name} did not take what was typed, ${MOST_TRIES} times. Look: tx attach.`);
   }
@@ -189,8 +189,13 @@ export class TmuxSession {
   async #isSomebodyTyping({ screen, isWatched }: Look): Promise<boolean> {
     const typed = inputOf(this.plan.kind, screen) ?? "";
     if (typed === "") return false;
-    if (!isWatched) await this.#paste(this.plan.kind.clear);
+    if (!isWatched) await this.#clear(screen.length);
     return true;
+  }
+
+  /** So many lines, and one more. */
+  #clear(lines: number): Promise<void> {
+    return this.#paste(this.plan.kind.clear.repeat(lines + 1));
   }
 
   async #until<T>(ms: number, find: (look: Look) => T | undefined): Promise<T | undefined> {

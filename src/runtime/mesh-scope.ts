@@ -1,5 +1,4 @@
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import type { Layout } from "../mesh/layout.ts";
 import { AccessTable } from "../store/access.ts";
 import { FileScope } from "../store/file-scope.ts";
@@ -10,7 +9,7 @@ export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent
   const root = layout.mesh(mesh);
   const output = layout.output(mesh);
   const shared = layout.shared(mesh);
-  const workspace = join(layout.agent(mesh, agent), "workspace");
+  const workspace = layout.workspace(mesh, agent);
   for (const dir of [output, workspace]) mkdirSync(dir, { recursive: true });
   const own = `agents/${agent}`;
   return new FileScope({

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DeclaredAgent, DeclaredMesh } from "../mesh/config.ts";
 import type { Layout } from "../mesh/layout.ts";
-import { fileNameOf } from "../mesh/message-file.ts";
+import { stampOf } from "../mesh/message-file.ts";
 import { buildPrompt, promptText } from "../mesh/prompt.ts";
 import { wordsFor } from "../mesh/telling.ts";
 import { hooksOf, prepareHome } from "../mesh/terminal-home.ts";
@@ -110,8 +110,7 @@ export async function keepPrompt(
   prompt: string,
   now: number,
 ): Promise<void> {
-  const dir = join(layout.agent(mesh, agent), "prompts");
+  const dir = layout.prompts(mesh, agent);
   await mkdir(dir, { recursive: true });
-  const stamp = fileNameOf(new Date(now), 1, "prompt").slice(0, "YYMMDDHHMM".length);
-  await writeFile(join(dir, `${stamp}-prompt.md`), prompt);
+  await writeFile(join(dir, `${stampOf(new Date(now))}-prompt.md`), prompt);
 }

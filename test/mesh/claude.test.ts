@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { tmuxSocket } from "../../src/mesh/tmux-server.ts";
 import type { Config } from "../../src/protocol/config.ts";
 import { type ProviderRequest, type ProviderTurn, startProviderServer } from "../../src/testing/index.ts";
@@ -96,11 +96,16 @@ withClaude("nothing is typed into a dialog: what comes waits until a person has 
   const answer = () => execFileSync("tmux", ["-S", socket, "send-keys", "-t", "=code-coder:", "1"]);
   const screen = () =>
     execFileSync("tmux", ["-S", socket, "capture-pane", "-p", "-t", "=code-coder:"], { encoding: "utf8" });
-  // A fresh dialog swallows keys.
-  for (let tries = 0; tries < 20 && screen().includes("Do you want to"); tries++) {
-    answer();
-    await new Promise((resolve) => setTimeout(resolve, 250));
-  }
+  // The hook tells of it before the screen shows it; and a fresh dialog swallows keys.
+  await vi.waitFor(() => expect(screen()).toContain("Do you want to"), { timeout: 10_000 });
+  await vi.waitFor(
+    () => {
+      const shown = screen();
+      if (shown.includes("Do you want to")) answer();
+      expect(shown).not.toContain("Do you want to");
+    },
+    { timeout: 20_000, interval: 300 },
+  );
   await house.completed("code");
   const prompts = readFileSync(
     join(

@@ -1,0 +1,156 @@
+import { spawn } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { withTmux } from "./terminals.ts";
+
+const TX = join(import.meta.dirname, "../../src/cli/tx.ts");
+/** An agent as simple as can be: it ends whatever task it is given. */
+const OBEDIENT = 'while read -r line; do case "$line" in *"[tx] Task"*) tx done "I am $TX_AGENT." ;; esac; done';
+
+interface Said {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A project of two such agents in a row, and `tx` in a process of its own for every word. */
+class Project implements AsyncDisposable {
+  readonly dir = realpathSync(mkdtempSync(join(tmpdir(), "tx-")));
+  readonly project = join(this.dir, "project");
+  readonly home = join(this.dir, "home");
+
+  constructor() {
+    mkdirSync(join(this.project, "meshes/mesh-configs"), { recursive: true });
+    mkdirSync(join(this.project, "deep/below"), { recursive: true });
+    const config = {
+      mesh: "relay",
+      type: "persistent",
+      agents: ["x/first", "x/second"],
+      workflow: ["first", "second"],
+    };
+    writeFileSync(join(this.project, "meshes/mesh-configs/relay.json"), JSON.stringify(config));
+    for (const name of ["first", "second"]) {
+      mkdirSync(join(this.project, "meshes/agents/x", name), { recursive: true });
+      const agent = { name, options: { program: "obedient", runs: "tmux" } };
+      writeFileSync(join(this.project, "meshes/agents/x", name, "config.json"), JSON.stringify(agent));
+      writeFileSync(join(this.project, "meshes/agents/x", name, "prompt.md"), "You are {{agent}} of {{mesh}}.\n");
+    }
+    mkdirSync(this.home);
+    const programs = { obedient: { kind: "autonomous", command: ["sh", "-c", OBEDIENT] } };
+    writeFileSync(join(this.home, "config.json"), JSON.stringify({ programs, server: { port: 0 } }));
+  }
+
+  tx(words: readonly string[], { cwd = this.project, env = {}, stdin = "" } = {}): Promise<Said> {
+    const child = spawn(process.execPath, [TX, ...words], {
+      cwd,
+      env: { PATH: process.env.PATH, HOME: this.dir, AGIRAPH_HOME: this.home, ...env },
+    });
+    child.stdin.end(stdin);
+    const said = { code: null as number | null, stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (said.stdout += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (said.stderr += text));
+    return new Promise((resolve) => child.once("close", (code) => resolve({ ...said, code })));
+  }
+
+  async json(...words: string[]): Promise<unknown> {
+    return JSON.parse((await this.tx([...words, "--json"])).stdout);
+  }
+
+  messages(place: string, queue: string): string[] {
+    const dir = join(this.project, ".ai/tx/mesh", place, "msgs", queue);
+    return existsSync(dir) ? readdirSync(dir).toSorted() : [];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.tx(["kill", "relay"]);
+    const holder = join(this.home, "home.lock.json");
+    if (existsSync(holder)) {
+      const { pid } = JSON.parse(readFileSync(holder, "utf8")) as { pid: number };
+      process.kill(pid, "SIGTERM");
+      await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow(), { timeout: 15_000, interval: 50 });
+    }
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+withTmux(
+  "start, spawn with a task, status, stop: a whole life by tx, through a server that it starts itself",
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    await using project = new Project();
+    const started = await project.tx(["start"], { cwd: join(project.project, "deep/below") });
+    expect([started.code, started.stdout.split("\n")[0]]).toEqual([0, "relay (sequential, persistent, idle, 0 done)"]);
+    expect((await project.tx(["spawn", "relay", "--init", "# Carry it\n\nfar"])).code).toBe(0);
+    await vi.waitFor(() => expect(project.messages("relay", "complete")).toHaveLength(1), { timeout: 30_000 });
+    expect(await project.json("status", "relay")).toMatchObject({
+      project: project.project,
+      status: "working",
+      meshes: [{ mesh: "relay", tasks_completed: 1, agents: [{ name: "first", runs: "tmux" }, { name: "second" }] }],
+    });
+    const [handed] = project.messages("relay/agents/second", "complete").filter((name) => name.endsWith(".1.md"));
+    expect(
+      readFileSync(join(project.project, ".ai/tx/mesh/relay/agents/second/msgs/complete", handed ?? ""), "utf8"),
+    ).toContain("# Handoff from first to second\n\n## Previous Work\n\nI am first.\n");
+    const attach = (await project.json("attach", "relay", "first")) as { command: string[] };
+    expect(attach.command.slice(-2)).toEqual(["-t", "=relay-first"]);
+    expect(await project.tx(["attach", "relay", "first"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no terminal here"),
+    });
+    expect(await project.tx(["stop"])).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("tx kill relay first"),
+    });
+    expect(await project.tx(["spawn", "relay"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("Start them: tx start"),
+    });
+    expect(await project.json("kill", "relay", "first")).toEqual({ mesh: "relay", killed: ["first"] });
+  },
+);
+
+test("what needs no server: prompt, send, next, done and ask by files, and what is wrong is said with what to do", async () => {
+  await using project = new Project();
+  const prompt = (await project.json("prompt", "relay", "second")) as { sections: { title: string }[]; prompt: string };
+  expect(prompt.sections.map(({ title }) => title)).toEqual(["Preamble", "Agent Prompt", "Workflow"]);
+  expect(prompt.prompt).toContain("You are second of relay.");
+  expect(await project.tx(["send", "relay/first", "-"], { stdin: "# By stdin\n" })).toMatchObject({ code: 0 });
+  expect(project.messages("relay/agents/first", "inbox").map((name) => name.slice(10))).toEqual(["-0001-by-stdin.md"]);
+  const inSession = { env: { TX_MESH: "relay", TX_AGENT: "first", TX_PROJECT: project.project }, cwd: project.dir };
+  expect(await project.tx(["next"], inSession)).toMatchObject({ code: 0, stderr: expect.stringContaining("1 wait") });
+  expect(await project.tx(["ask", "second", "How?"], inSession)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("tx start"),
+  });
+  expect(project.messages("relay/agents/first", "outbox")).toHaveLength(1);
+  const wrong = await Promise.all([
+    project.tx(["send", "relai", "x"]),
+    project.tx(["prompt", "relay", "frist"]),
+    project.tx(["done", "x"]),
+    project.tx(["status"], { cwd: project.dir }),
+    project.tx(["send", "relay"]),
+    project.tx(["status", "--project", "/nowhere"]),
+  ]);
+  expect(wrong.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2, 2]);
+  expect(wrong.map(({ stderr }) => stderr.split("\n")[0])).toEqual([
+    '✗ There is no mesh "relai". Did you mean relay? There are: relay.',
+    '✗ There is no agent of relay "frist". Did you mean first? There are: first, second.',
+    "✗ This is said by an agent in its session. Elsewhere say who speaks: --as mesh/agent",
+    expect.stringContaining("There are no meshes here"),
+    "✗ missing required argument 'text'",
+    "✗ There are no meshes in /nowhere: it has no meshes/mesh-configs/.",
+  ]);
+});
