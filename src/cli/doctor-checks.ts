@@ -1,6 +1,5 @@
-import { execFile } from "node:child_process";
 import { access, constants, statfs } from "node:fs/promises";
-import { delimiter, dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { keyState } from "../models/key.ts";
 import { channelsOf } from "../runtime/channels.ts";
 import type { Settings } from "../runtime/settings.ts";
@@ -121,24 +120,6 @@ export async function checkOllama(env: Environment, capMs: number): Promise<Chec
   }
 }
 
-const PROGRAMS = [
-  { name: "claude", flag: "--version", costs: "no claude-code models and workers" },
-  { name: "codex", flag: "--version", costs: "no Codex workers" },
-  { name: "gemini", flag: "--version", costs: "no Gemini CLI workers" },
-  { name: "opencode", flag: "--version", costs: "no opencode workers" },
-  { name: "tmux", flag: "-V", costs: "no meshes of terminal agents" },
-];
-
-export function checkPrograms(env: Environment, capMs: number): Promise<Check[]> {
-  return Promise.all(
-    PROGRAMS.map(async ({ name, flag, costs }): Promise<Check> => {
-      const path = await onPath(name, env);
-      if (!path) return { name, state: "missing", detail: "not on PATH", costs };
-      return { name, state: "ok", detail: `${await versionSaidBy(path, flag, env, capMs)} (${path})` };
-    }),
-  );
-}
-
 export async function checkSandbox(unsafe: boolean): Promise<Check> {
   const name = "sandbox";
   const sandbox = await openSandbox({ unsafe });
@@ -155,32 +136,4 @@ async function nearestFolder(path: string): Promise<string> {
     () => false,
   );
   return there || dirname(path) === path ? path : nearestFolder(dirname(path));
-}
-
-async function onPath(name: string, env: Environment): Promise<string | undefined> {
-  for (const folder of (env.PATH ?? "").split(delimiter).filter(Boolean)) {
-    const path = join(folder, name);
-    const runs = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (runs) return path;
-  }
-  return undefined;
-}
-
-function versionSaidBy(path: string, flag: string, env: Environment, capMs: number): Promise<string> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      path,
-      [flag],
-      { env, timeout: capMs, killSignal: "SIGKILL", maxBuffer: 64 * 1024 },
-      (error, stdout) => {
-        const first = plain(stdout.split("\n", 1)[0] ?? "");
-        resolve(error || first === "" ? "does not tell its version" : first);
-      },
-    );
-    // A program that would rather ask something must not wait for an answer.
-    child.stdin?.end();
-  });
 }

@@ -7,9 +7,9 @@ import {
   checkKeys,
   checkMcpServers,
   checkOllama,
-  checkPrograms,
   checkSandbox,
 } from "../doctor-checks.ts";
+import { checkPrograms } from "../doctor-programs.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
