@@ -49,6 +49,8 @@ export class Sitting {
   #approvals: Approvals | undefined;
   readonly #over = Promise.withResolvers<Outcome>();
   readonly #quiet = Promise.withResolvers<void>();
+  /** It is let go, or there is an outcome. */
+  readonly #ending = Promise.withResolvers<void>();
   #session: OutsideSession | undefined;
   #state: "busy" | "resting" | "gone" = "resting";
   #isOver = false;
@@ -116,6 +118,7 @@ export class Sitting {
   /** Its files are about to be published: from here on nobody writes them. */
   async letGo(): Promise<void> {
     this.#state = "gone";
+    this.#ending.resolve();
     await this.#session?.close();
   }
 
@@ -276,8 +279,11 @@ export class Sitting {
     const id = `${sessionKey(actor)}-${assigned}-${wish ?? this.#place.soon().seq}`;
     // Wished for again after a crash: it was dealt with, then or when its past was settled.
     if (this.#seat.begun?.history.some((entry) => entry.role === "assistant" && hasCall(entry, id))) return;
-    const result = await this.#tools.run({ type: "call", id, name: tool, args }, this.#signal);
-    if (result.ok) return;
+    const running = this.#tools.run({ type: "call", id, name: tool, args }, this.#signal);
+    running.catch((error: unknown) => this.#fail(error));
+    // One that ends the work is never answered, and how the program ends is still to be heard.
+    const result = await Promise.race([running, this.#ending.promise]);
+    if (!result || result.ok) return;
     this.#notes.push(result.content);
     await this.#say([{ role: "user", from: "agiraph", content: result.content }], []);
   }
@@ -466,11 +472,13 @@ export class Sitting {
 
   #resolve(outcome: Outcome): void {
     this.#isOver = true;
+    this.#ending.resolve();
     this.#over.resolve(outcome);
   }
 
   #fail(error: unknown): void {
     this.#isOver = true;
+    this.#ending.resolve();
     this.#over.promise.catch(() => {});
     this.#over.reject(error);
   }
