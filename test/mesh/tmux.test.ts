@@ -41,7 +41,8 @@ withTmux("who is so slow that it is said again gets it once all the same", { tim
   await using terminals = new Terminals();
   const { session, taken } = await terminals.reader("mesh-slow", { slowMs: 6000 });
   await session.say("one\nafter the other", "one", never);
-  expect(taken()).toEqual(["one\nafter the other"]);
+  await session.say("then this", "then", never);
+  expect(taken()).toEqual(["one\nafter the other", "then this"]);
 });
 
 withTmux("nothing in a text is a key", { timeout: 30_000 }, async () => {
