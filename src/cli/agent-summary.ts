@@ -1,5 +1,4 @@
-import type { Situation } from "../projections/index.ts";
-import type { Standing } from "./look.ts";
+import type { Situation, Standing } from "../projections/index.ts";
 
 /** An agent in a few fields, as `--json` gives it to programs. */
 export function agentSummary({ agent, board, spending, questions }: Situation, status: Standing) {

@@ -1,8 +1,8 @@
-import type { Situation } from "../projections/index.ts";
+import type { Situation, Standing } from "../projections/index.ts";
 import { COORDINATOR } from "../protocol/index.ts";
 import type { Activity } from "./activity.ts";
 import { LiveRegion } from "./live-region.ts";
-import { type Standing, standingWords } from "./look.ts";
+import { standingWords } from "./look.ts";
 import type { StoryLine } from "./story.ts";
 import { storyText } from "./story-text.ts";
 import type { Terminal } from "./terminal.ts";

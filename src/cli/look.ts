@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import type { Situation } from "../projections/index.ts";
+import type { Situation, Standing } from "../projections/index.ts";
 import { findAgent } from "../runtime/inspect.ts";
 import { loadSettings, type Settings } from "../runtime/settings.ts";
 import { type HomeHolder, readHolder } from "../store/home.ts";
@@ -44,21 +44,12 @@ export async function settingsOf(
   return unsafeNoSandbox ? { ...settings, config: { ...settings.config, sandbox: { unsafe: true } } } : settings;
 }
 
-export type Standing = Situation["agent"]["status"] | "interrupted";
-
 /** An agent that counts as working while nobody works on it was interrupted: its process was killed, or the machine stopped. */
 export function standingOf({ agent }: Situation, holder: HomeHolder | undefined): Standing {
   if (agent.status !== "working") return agent.status;
   // Only the holder writes; an agent without a fact since the holder came is none of those it works on.
   const isHeld = holder !== undefined && agent.updated_ts >= holder.started_ts;
   return isHeld ? "working" : "interrupted";
-}
-
-/** Somebody in the middle of something, seen from outside: while the agent rests, so do they. */
-export function whileWorking(status: string, standing: Standing): string {
-  // Whatever ended the agent ended their work with it, and they go on when it does.
-  if (standing === "working" || standing === "waiting_for_human") return status;
-  return standing === "failed" || standing === "idle" ? "stopped" : standing;
 }
 
 /** A status as people read it, at a time in seconds. */

@@ -1,4 +1,4 @@
-import type { Standing } from "./look.ts";
+import type { Standing } from "../projections/index.ts";
 import type { Paint } from "./paint.ts";
 
 /** How a status looks: colour says the same as the word. */

@@ -1,4 +1,4 @@
-import type { NodeState, Situation } from "../projections/index.ts";
+import { isUnderWay, type NodeState, type Situation } from "../projections/index.ts";
 import { COORDINATOR } from "../protocol/ids.ts";
 import type { NodeId } from "../protocol/index.ts";
 import type { Activity } from "./activity.ts";
@@ -7,7 +7,7 @@ import { nameOf } from "./names.ts";
 import type { Paint } from "./paint.ts";
 import { isTold, stageTitle } from "./stage-words.ts";
 import { cut, headline, pad, plain, widthOf } from "./width.ts";
-import { type Branch, isUnderWay, whyWaiting, workTree } from "./work-tree.ts";
+import { type Branch, whyWaiting, workTree } from "./work-tree.ts";
 
 export interface TreeView {
   now: Situation;

@@ -167,8 +167,9 @@ export class TalkLine {
 
 const AS_EXPECTED = /^(Sent to \S+\.|Answered\.|The coordinator hears it before its next turn\.)$/;
 
-function enterHint({ choices, default: fallback }: Question): string {
-  const number = choices ? "a number or your own words" : "your answer";
+function enterHint({ choices, only_choices, default: fallback }: Question): string {
+  const words = only_choices ? "the choice's words" : "your own words";
+  const number = choices ? `a number or ${words}` : "your answer";
   return fallback === undefined ? number : `${number}; Enter alone: ${plain(fallback)}`;
 }
 

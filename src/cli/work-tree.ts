@@ -42,9 +42,3 @@ export function whyWaiting(node: NodeState, isDone: (id: NodeId) => boolean, nam
   ];
   return reasons.join("; ");
 }
-
-type UnderWay = Extract<NodeState, { status: "assigned" | "running" | "publishing" }>;
-
-export function isUnderWay(node: NodeState): node is UnderWay {
-  return node.status === "assigned" || node.status === "running" || node.status === "publishing";
-}

@@ -203,6 +203,8 @@ export const factData = {
     call_id: z.string(),
     text: z.string(),
     choices: z.array(z.string()).optional(),
+    /** Other words than the choices are no answer: what they mean would be guessed. */
+    only_choices: z.boolean().optional(),
     /** The channel it was meant for; it can be answered by any. */
     channel: z.string().optional(),
     deadline_ts: z.number().optional(),

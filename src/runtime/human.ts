@@ -71,7 +71,9 @@ function namedQuestion({ questions }: Situation, id: string): Question {
 }
 
 /** The number of a choice stands for it. One that none has is a slip, unless numbers are what was asked for. */
-function chosen({ id, choices }: Question, text: string): string {
+function chosen(question: Question, text: string): string {
+  const { id, choices, only_choices } = question;
+  if (choices && only_choices) return oneOf(choices, id, text);
   if (!choices || !/^\d$/.test(text.trim())) return text;
   const choice = choices[Number(text) - 1];
   if (choice !== undefined || choices.some((each) => /\d/.test(each))) return choice ?? text;
@@ -79,6 +81,35 @@ function chosen({ id, choices }: Question, text: string): string {
     "conflict",
     `${id} has no choice ${text.trim()}: give 1 to ${choices.length}, or your own words.`,
   );
+}
+
+/** What people say for a choice that begins like this. */
+const MEANT: Readonly<Record<string, string>> = {
+  allow: "allow",
+  yes: "allow",
+  y: "allow",
+  always: "always",
+  deny: "deny",
+  no: "deny",
+  n: "deny",
+};
+const REASONED_NO = /^(?:deny|no)\s*[,:;]\s*\S/iu;
+
+/** By number, by its words or by what clearly means it. A denial may say why; whatever else is said decides nothing. */
+function oneOf(choices: readonly string[], id: string, text: string): string {
+  const said = text
+    .trim()
+    .replace(/[.!]+$/u, "")
+    .toLowerCase();
+  const numbered = /^\d$/u.test(said) ? choices[Number(said) - 1] : undefined;
+  const named = numbered ?? choices.find((each) => each.toLowerCase() === said);
+  if (named !== undefined) return named;
+  const meant = Object.hasOwn(MEANT, said) ? MEANT[said] : undefined;
+  const [alike, other] = choices.filter((each) => each.split(" ", 1)[0] === meant);
+  if (alike !== undefined && other === undefined) return alike;
+  if (choices.includes("deny") && REASONED_NO.test(text.trim())) return text.trim();
+  const list = choices.map((each, at) => `${at + 1} ${each}`).join(", ");
+  throw new HumanRefusal("conflict", `${id} is answered by one of its choices: ${list}. It stays open.`);
 }
 
 function firstLine(text: string): string {

@@ -82,7 +82,8 @@ export class MeshRecord {
     const { promise, resolve } = Promise.withResolvers<string>();
     this.#leave.set(`question-${number}`, resolve);
     const text = `May I use ${tool}? ${gist}`;
-    const asked = { worker_id, node_id: null, call_id: `${LEAVE}${number}`, text, choices: ["allow", "deny"] };
+    const offered = { choices: ["allow", "deny"], only_choices: true };
+    const asked = { worker_id, node_id: null, call_id: `${LEAVE}${number}`, text, ...offered };
     this.record({ type: "human.question", data: { question_id: `question-${number}`, ...asked } });
     return /^(allow|yes|1)\b/i.test((await promise).trim());
   }

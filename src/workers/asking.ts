@@ -30,9 +30,12 @@ export function asking(actor: Actor, place: Asking): HumanPort {
   };
 }
 
+/** What an agent asks may be answered in any words; leave for something is given or not. */
+type Order = NewQuestion & { only_choices?: boolean };
+
 export interface Questioning {
   /** Puts the question, once for each call, with facts that hold while it waits; resolves with its id. */
-  put(order: NewQuestion, call: Pick<CallPart, "id">, meanwhile: NewFact[]): Promise<string>;
+  put(order: Order, call: Pick<CallPart, "id">, meanwhile: NewFact[]): Promise<string>;
   /** Resolves with the question when it is answered, or nobody waits for it any more. */
   answerTo(id: string, signal: AbortSignal): Promise<Question | undefined>;
 }
@@ -40,7 +43,7 @@ export interface Questioning {
 export function questioning({ worker_id, node_id }: Actor, { log, now, soon, clock }: Asking): Questioning {
   const who = { worker_id, node_id };
 
-  async function put(order: NewQuestion, call: Pick<CallPart, "id">, meanwhile: NewFact[]): Promise<string> {
+  async function put(order: Order, call: Pick<CallPart, "id">, meanwhile: NewFact[]): Promise<string> {
     const before = questionOf(soon().questions, worker_id, call.id);
     const id = before?.id ?? `question-${soon().questions.asked + 1}`;
     if (!before) await log.append({ facts: [asked(id, order, call), ...meanwhile] }).durable;
@@ -48,8 +51,8 @@ export function questioning({ worker_id, node_id }: Actor, { log, now, soon, clo
     return id;
   }
 
-  function asked(question_id: string, order: NewQuestion, call: Pick<CallPart, "id">): NewFact {
-    const { question: text, choices, channel, deadline_seconds: seconds } = order;
+  function asked(question_id: string, order: Order, call: Pick<CallPart, "id">): NewFact {
+    const { question: text, choices, only_choices, channel, deadline_seconds: seconds } = order;
     return {
       type: "human.question",
       data: {
@@ -58,6 +61,7 @@ export function questioning({ worker_id, node_id }: Actor, { log, now, soon, clo
         call_id: call.id,
         text,
         ...(choices && { choices }),
+        ...(only_choices && { only_choices }),
         ...(channel && { channel }),
         ...(seconds !== undefined && { deadline_ts: clock.now() / 1000 + seconds }),
         ...(order.default !== undefined && { default: order.default }),

@@ -32,6 +32,20 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
         }),
       );
 
+  test("the board says of each node what the terminal says: whom it needs, and that it is stopped", async () => {
+    const halted = await house.create({ goal: GOAL, name: "Halted" });
+    await until(halted, ({ questions }) => Object.keys(questions.open).length === 1);
+    await page.goto(`/ui/agents/${halted.log.id}/board/node-1`);
+    const card = (id: string) => board().locator(`[data-node="${id}"]`);
+    await card("node-1").getByText("running").waitFor();
+    await card("node-2").getByText("needs you").waitFor();
+    await halted.stop("human");
+    await card("node-1").getByText("stopped").waitFor();
+    await page.getByRole("complementary", { name: "node-1" }).getByText("stopped", { exact: true }).waitFor();
+    expect(await card("node-1").locator(".spin").count()).toBe(0);
+    await page.goto(at("board"));
+  });
+
   test("the board grows and changes while one watches, and nothing that is there moves", async () => {
     await board().locator('[data-node="node-3"]').waitFor();
     const before = await places();

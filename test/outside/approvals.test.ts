@@ -59,13 +59,48 @@ test("a person is asked each time, by the tool and what it is for", async () => 
     choices: ["allow once", "always allow Bash", "deny"],
   });
   expect(team.agent.now.roster.clara).toMatchObject({ status: "waiting", for: "human" });
-  await answered(team, "1", "3", "Only after lunch.");
+  await answered(team, "1", "3", "No, only after lunch.");
   await team.outcome();
   expect(decisions).toEqual([
     { allow: true },
     { allow: false, why: "Your human does not allow it." },
-    { allow: false, why: "Your human answers: Only after lunch." },
+    { allow: false, why: "Your human answers: No, only after lunch." },
   ]);
+});
+
+test("words that are none of the choices decide nothing: the choices are told, and the question stays open", async () => {
+  const decisions: Decision[] = [];
+  await using team = await startTeam({
+    goal: "g",
+    coordinator: hiring(),
+    outside: asking("ask", wanting(1, decisions)),
+  });
+  await until(team.agent, ({ questions }) => questions.open["question-1"] !== undefined);
+  const refusal =
+    "question-1 is answered by one of its choices: 1 allow once, 2 always allow Bash, 3 deny. It stays open.";
+  for (const words of ["maybe", "4", "no problem", "allow everything", "toString"])
+    await expect(team.agent.respond(words)).rejects.toMatchObject({
+      name: "HumanRefusal",
+      code: "conflict",
+      message: refusal,
+    });
+  await expect(team.agent.send("maybe", "Clara")).rejects.toThrow(refusal);
+  expect([decisions, Object.keys(team.agent.now.questions.open)]).toEqual([[], ["question-1"]]);
+  await team.agent.respond("allow once");
+  await team.outcome();
+  expect(decisions).toEqual([{ allow: true }]);
+});
+
+test("a choice is meant by its number, by its words or by what clearly means it", async () => {
+  const decisions: Decision[] = [];
+  const said = ["Yes.", "allow", "ALLOW ONCE", "no", "Deny!", "always"];
+  const outside = asking("ask", wanting(said.length, decisions));
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await answered(team, ...said);
+  await team.outcome();
+  const denied = { allow: false, why: "Your human does not allow it." };
+  expect(decisions).toEqual([{ allow: true }, { allow: true }, { allow: true }, denied, denied, { allow: true }]);
+  expect(team.agent.now.outside.permitted).toEqual({ clara: ["Bash"] });
 });
 
 test("who says always is not asked again", async () => {

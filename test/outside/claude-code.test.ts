@@ -116,6 +116,9 @@ withClaude("what it asks leave for is answered by the API, and the same call goe
       choices: ["allow once", "always allow Bash", "deny"],
     },
   ]);
+  expect(await server.post(`/agents/${id}/respond`, { question_id: "question-1", response: "maybe" })).toMatchObject({
+    status: 409,
+  });
   expect(await server.post(`/agents/${id}/respond`, { question_id: "question-1", response: "1" })).toMatchObject({
     status: 200,
   });

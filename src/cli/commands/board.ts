@@ -1,16 +1,24 @@
-import type { NodeState, Situation, Stage } from "../../projections/index.ts";
+import {
+  isUnderWay,
+  type NodeState,
+  nodeStanding,
+  type Situation,
+  type Stage,
+  type Standing,
+  whileWorking,
+} from "../../projections/index.ts";
 import type { NodeId } from "../../protocol/index.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { outcomeWords } from "../fact-line.ts";
 import type { Invocation } from "../invocation.ts";
-import { lookAtAgent, type Standing, standingOf, whileWorking } from "../look.ts";
+import { lookAtAgent, standingOf } from "../look.ts";
 import { nameOf } from "../names.ts";
 import type { Paint } from "../paint.ts";
 import { openQuestions } from "../question-text.ts";
 import { isTold, POLICY, stageTitle } from "../stage-words.ts";
 import { type Cell, table } from "../table.ts";
 import { headline } from "../width.ts";
-import { type Branch, isUnderWay, workTree } from "../work-tree.ts";
+import { type Branch, workTree } from "../work-tree.ts";
 
 export async function board(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;
@@ -53,7 +61,7 @@ function rowOf(
     "worker_id" in node ? nameOf(roster, node.worker_id) : node.reserved_for && nameOf(roster, node.reserved_for);
   return [
     { text: `${stem}${node.id}`, paint: paint.bold },
-    question ? { text: "needs you", paint: paint.yellow } : statusCell(node, standing, paint),
+    { text: nodeStanding(node, now, standing), paint: question ? paint.yellow : colourOf(node, standing, paint) },
     { text: who || "" },
     ...(withDependencies ? [{ text: node.spec.dependencies.join(", "), paint: paint.dim }] : []),
     { text: headline(node.spec.task) + (question ? ` — asks: ${headline(question.text)}` : detailOf(node)) },
@@ -96,11 +104,7 @@ function detailOf(node: NodeState): string {
   }
 }
 
-function statusCell(node: NodeState, standing: Standing, paint: Paint): Cell {
-  return isUnderWay(node)
-    ? {
-        text: whileWorking(node.status, standing),
-        paint: whileWorking("", standing) === "" ? paint.blue : paint.yellow,
-      }
-    : { text: node.status, paint: COLOURS[node.status](paint) };
+function colourOf(node: NodeState, standing: Standing, paint: Paint): (text: string) => string {
+  if (!isUnderWay(node)) return COLOURS[node.status](paint);
+  return whileWorking("", standing) === "" ? paint.blue : paint.yellow;
 }

@@ -1,10 +1,10 @@
-import { type Situation, triggerRecords } from "../../projections/index.ts";
+import { type Situation, type Standing, triggerRecords } from "../../projections/index.ts";
 import { runDir } from "../../store/paths.ts";
 import { agentSummary } from "../agent-summary.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { amount, costOf, count, money, timestamp } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { type Look, lookAtAgent, type Standing, standingOf, standingWords } from "../look.ts";
+import { type Look, lookAtAgent, standingOf, standingWords } from "../look.ts";
 import { waitingLines } from "../question-text.ts";
 import { raisingWords } from "../raising.ts";
 import { resultFiles } from "../result.ts";

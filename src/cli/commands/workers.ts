@@ -1,11 +1,11 @@
-import type { Situation, WorkerState } from "../../projections/index.ts";
+import { type Situation, type Standing, type WorkerState, whileWorking } from "../../projections/index.ts";
 import { COORDINATOR } from "../../protocol/index.ts";
 import { waitingWords } from "../activity.ts";
 import { asleepWords } from "../asleep.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { amount, costOf } from "../format.ts";
 import type { Invocation } from "../invocation.ts";
-import { lookAtAgent, type Standing, standingOf, whileWorking } from "../look.ts";
+import { lookAtAgent, standingOf } from "../look.ts";
 import { nameOf } from "../names.ts";
 import type { Paint } from "../paint.ts";
 import { openQuestions } from "../question-text.ts";

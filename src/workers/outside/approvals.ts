@@ -52,7 +52,8 @@ export class Approvals {
     const waiting: NewFact = { type: "worker.waiting", data: { worker_id, node_id, for: "human" } };
     this.#waiting.add(wish.id);
     try {
-      const id = await put({ question, choices: [ONCE, always, NEVER] }, { id: keyOf(wish) }, [waiting]);
+      const order = { question, choices: [ONCE, always, NEVER], only_choices: true };
+      const id = await put(order, { id: keyOf(wish) }, [waiting]);
       const answer = (await answerTo(id, signal))?.answer?.text ?? NEVER;
       this.#granted.set(wish.call_id ?? wish.id, wish);
       const facts: NewFact[] = [{ type: "worker.busy", data: { worker_id, node_id } }];

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
-import type { NodeState } from "../../../src/projections/index.ts";
+import { type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
 import type { RunId } from "../../../src/protocol/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
@@ -56,7 +56,7 @@ export default function BoardView({ agent, node }: { agent: string; node: string
             }
           />
         ) : (
-          <Lanes agent={agent} layout={layoutOf(situation, run)} selected={node} names={situation.roster} />
+          <Lanes agent={agent} layout={layoutOf(situation, run)} selected={node} situation={situation} />
         )}
         {selected && <NodePanel key={selected.id} view={view} situation={situation} node={selected} />}
       </div>
@@ -87,12 +87,12 @@ function Lanes({
   agent,
   layout,
   selected,
-  names,
+  situation,
 }: {
   agent: string;
   layout: Layout;
   selected: string | null;
-  names: Names;
+  situation: Situation;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
   const [sight, setSight] = useState({ top: 0, bottom: 1200 });
@@ -172,10 +172,11 @@ function Lanes({
               key={node.id}
               agent={agent}
               node={node}
+              standing={nodeStanding(node, situation, situation.agent.status)}
               x={x}
               y={y}
               isSelected={node.id === selected}
-              who={whoHas(node, names)}
+              who={whoHas(node, situation.roster)}
             />
           ))}
       </div>

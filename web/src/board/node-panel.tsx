@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
-import type { NodeState, Situation } from "../../../src/projections/index.ts";
+import { type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { nameOf } from "../entity/speech.tsx";
 import { type FileItem, nodeDetail } from "../live/api.ts";
@@ -19,7 +19,8 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
   // What is in its folder changes with its work.
   const tick = usePaced(`${node.status} ${node.facts}`, 1000);
   const detail = useLoaded(`${view.id} ${node.id} ${tick}`, () => nodeDetail(view.id, node.id));
-  const status = statusOfNode(node.status);
+  const standing = nodeStanding(node, situation, situation.agent.status);
+  const status = statusOfNode(standing);
   const worker = "worker_id" in node ? node.worker_id : node.reserved_for;
   const loaded = detail.state === "ready" ? detail.value : null;
   const log = (loaded?.log.events ?? []).filter(({ seq }) => at === null || seq <= at) as Fact[];
@@ -33,7 +34,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
       <div className="flex min-h-12 shrink-0 items-center gap-2 border-b border-line pr-2 pl-4">
         <StatusDot status={status} isBeside />
         <h2 className="font-mono text-[13px] font-semibold">{node.id}</h2>
-        <span className={`text-xs font-medium ${colourOf(status)}`}>{node.status}</span>
+        <span className={`text-xs font-medium ${colourOf(status)}`}>{standing}</span>
         <Link
           to={{ screen: "board", agent: view.id, node: null }}
           label="Close"

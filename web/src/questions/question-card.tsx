@@ -8,7 +8,7 @@ import { useRoute } from "../shell/route.ts";
 import { clockTime } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 
-/** Somebody wants to know something: the choices have keys 1–9, and free words always do. */
+/** Somebody wants to know something: the choices have keys 1–9, and free words do unless only a choice counts. */
 export function QuestionCard({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "question" }> }) {
   const { question, answer, isOver } = item;
   const { at } = useRoute();
@@ -67,7 +67,7 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
                 name="answer"
                 autoComplete="off"
                 aria-label="Your answer"
-                placeholder={choices.length > 0 ? "or in your own words" : "Your answer"}
+                placeholder={hintFor(question)}
                 className="min-h-11 min-w-0 flex-1 rounded-md border border-line bg-page px-2.5 md:min-h-9"
               />
               <button
@@ -98,6 +98,17 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
       </section>
     </Speech>
   );
+}
+
+function hintFor({
+  choices = [],
+  only_choices = false,
+}: {
+  choices?: string[] | undefined;
+  only_choices?: boolean | undefined;
+}): string {
+  if (choices.length === 0) return "Your answer";
+  return only_choices ? "or “no, because …”" : "or in your own words";
 }
 
 function deadlineWords({

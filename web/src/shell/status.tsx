@@ -140,8 +140,15 @@ export function statusWords(now: Situation): string {
   return status === "asleep" && times.length > 0 ? `asleep until ${clockTime(Math.min(...times))}` : labelOf(status);
 }
 
-export function statusOfNode(status: string): Status {
-  switch (status) {
+/** By the words of `nodeStanding`. */
+export function statusOfNode(standing: string): Status {
+  switch (standing) {
+    case "needs you":
+      return "asking";
+    case "paused":
+      return "paused";
+    case "stopped":
+      return "stopped";
     case "completed":
       return "done";
     case "failed":

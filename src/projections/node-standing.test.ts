@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import type { NodeState } from "./board.ts";
+import { nodeStanding, type Standing } from "./node-standing.ts";
+import { emptyQuestions, type Question } from "./questions.ts";
+
+const QUIET = { questions: emptyQuestions() };
+
+test.for([
+  ["working", ["pending", "assigned", "running", "publishing", "completed", "failed"]],
+  ["waiting_for_human", ["pending", "assigned", "running", "publishing", "completed", "failed"]],
+  ["paused", ["pending", "paused", "paused", "paused", "completed", "failed"]],
+  ["stopped", ["pending", "stopped", "stopped", "stopped", "completed", "failed"]],
+  ["failed", ["pending", "stopped", "stopped", "stopped", "completed", "failed"]],
+  ["interrupted", ["pending", "interrupted", "interrupted", "interrupted", "completed", "failed"]],
+] as const)("while the agent is %s, whatever is under way rests with it", ([standing, words]) => {
+  const all = ["pending", "assigned", "running", "publishing", "completed", "failed"] as const;
+  expect(all.map((status) => nodeStanding(node(status), QUIET, standing satisfies Standing))).toEqual(words);
+});
+
+test("a node whose worker asks needs you, and no other", () => {
+  const asked: Question = {
+    id: "question-1",
+    worker_id: "ann",
+    node_id: "node-1",
+    call_id: "call-1",
+    text: "Which?",
+    asked_ts: 1,
+    answer: null,
+  };
+  const now = { questions: { ...emptyQuestions(), open: { "question-1": asked } } };
+  expect([nodeStanding(node("running"), now, "working"), nodeStanding(node("running", 2), now, "working")]).toEqual([
+    "needs you",
+    "running",
+  ]);
+});
+
+function node(status: NodeState["status"], number = 1): NodeState {
+  return { id: `node-${number}`, status } as NodeState;
+}

@@ -1,0 +1,25 @@
+import type { AgentStatus } from "./agent.ts";
+import type { NodeState } from "./board.ts";
+import type { Situation } from "./situation.ts";
+
+/** How an agent fares, seen from outside: one that counts as working while nobody works on it was interrupted. */
+export type Standing = AgentStatus | "interrupted";
+
+type UnderWay = Extract<NodeState, { status: "assigned" | "running" | "publishing" }>;
+
+export function isUnderWay(node: NodeState): node is UnderWay {
+  return node.status === "assigned" || node.status === "running" || node.status === "publishing";
+}
+
+/** Somebody in the middle of something, seen from outside: while the agent rests, so do they. */
+export function whileWorking(status: string, standing: Standing): string {
+  // Whatever ended the agent ended their work with it, and they go on when it does.
+  if (standing === "working" || standing === "waiting_for_human") return status;
+  return standing === "failed" || standing === "idle" ? "stopped" : standing;
+}
+
+/** How a node fares, in the words that every board shows. */
+export function nodeStanding(node: NodeState, { questions }: Pick<Situation, "questions">, standing: Standing): string {
+  if (Object.values(questions.open).some(({ node_id }) => node_id === node.id)) return "needs you";
+  return isUnderWay(node) ? whileWorking(node.status, standing) : node.status;
+}
