@@ -8,6 +8,7 @@ import type { AgentLog } from "../store/store.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { Refusal } from "./exit-code.ts";
 import { liveHolder } from "./look.ts";
+import { ServedWords } from "./served-words.ts";
 import { sayElsewhere } from "./speaker.ts";
 import type { Watched } from "./watch-team.ts";
 
@@ -23,6 +24,7 @@ export class ServedAgent implements Watched {
   readonly log: Watched["log"];
   readonly #home: string;
   readonly #server: ApiClient;
+  readonly #words: ServedWords;
   readonly #listeners = new Set<(fact: Fact) => void>();
   readonly #leaving = new AbortController();
   readonly #following: Promise<void>;
@@ -32,14 +34,19 @@ export class ServedAgent implements Watched {
     this.#home = home;
     this.#server = server;
     this.now = now;
-    const { dir, read } = log;
+    const { dir } = log;
     const self = this;
+    this.#words = new ServedWords(log, () => this.now.roster);
     this.log = {
       dir,
       get seq() {
         return self.now.seq;
       },
-      read: read.bind(log),
+      read: async (range) => {
+        const facts = await log.read(range);
+        for (const fact of facts) await this.#words.prepare(fact);
+        return facts;
+      },
       subscribe: (listener) => {
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);
@@ -57,7 +64,12 @@ export class ServedAgent implements Watched {
   }
 
   onDelta(listener: (delta: Delta) => void): () => void {
-    return this.#server.onDelta(this.now.agent.id, this.now.seq, listener);
+    this.#words.listener = listener;
+    return this.#server.onDelta(this.now.agent.id, this.now.seq, (delta, after) => this.#words.hear(delta, after));
+  }
+
+  meet(fact: Fact): void {
+    this.#words.meet(fact);
   }
 
   send(text: string, to?: string): Promise<string> {
@@ -121,6 +133,7 @@ export class ServedAgent implements Watched {
 
   async #follow(log: AgentLog): Promise<void> {
     for await (const fact of log.follow(this.now.seq, this.#leaving.signal)) {
+      await this.#words.prepare(fact);
       apply(this.now, fact);
       for (const listener of this.#listeners) listener(fact);
     }

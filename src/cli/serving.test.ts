@@ -53,6 +53,32 @@ test("where a server holds the home, every command goes through it, and the serv
   expect((await server.ended).code).toBe(0);
 });
 
+test("what the team says is heard through a server as it is without: all of it, once, each turn on its own lines", {
+  timeout: 60_000,
+}, async () => {
+  const turns = [
+    { text: "I look at the wall.", calls: [{ name: "list_files", args: { path: "." } }] },
+    { text: "It is bare.\nI take a brush.", calls: [{ name: "list_files", args: { path: "." } }] },
+    { text: "One coat is enough.", ...finish("The house is blue.") },
+  ];
+  const provider = await scripted([...turns, ...turns]);
+  const words = async () => (await run()).stderr.split("\n").filter((line) => line.includes(" │ "));
+  const alone = await words();
+  const server = await serving();
+  expect([alone, await words()]).toEqual([
+    [
+      "coordinator │ I look at the wall.",
+      "coordinator │ It is bare.",
+      "coordinator │ I take a brush.",
+      "coordinator │ One coat is enough.",
+    ],
+    alone,
+  ]);
+  provider.assertDone();
+  server.signal("SIGTERM");
+  await server.ended;
+});
+
 test("who looks on at a server that is killed is told so, and how to go on", async () => {
   await scripted([{ text: "I think.", gate: "thought", calls: [] }]);
   const server = await serving();

@@ -28,6 +28,8 @@ export type Stay = "to_the_end" | "for_triggers";
 /** An agent that is watched and talked to, in this process or in the server's. */
 export type Watched = Pick<Agent, "now" | "onDelta" | "send" | "respond" | "nudge" | "stop" | "seen" | "idle"> & {
   log: Pick<Agent["log"], "seq" | "dir" | "read" | "subscribe">;
+  /** Just before a fact is shown: whatever was said until then is heard first. */
+  meet?(fact: Fact): void;
 };
 
 /** Shows an agent's team at work until it ends, stops it when asked to, and tells what came out of it. */
@@ -46,6 +48,7 @@ export async function watchTeam(
   for (const remark of remarks) void remark.then((words) => words && view.note(words));
   const unhear = agent.onDelta((delta) => view.delta(delta));
   const unwatch = await watchFacts(agent.log, after, (fact) => {
+    agent.meet?.(fact);
     view.fact(fact);
     talk?.look();
     if (attended && isForHuman(fact)) void agent.seen().catch(() => {});

@@ -159,18 +159,21 @@ export class ApiClient {
   }
 
   /** Streamed words from now on, for as long as the connection holds. Returns what ends it. */
-  onDelta(id: string, after: number, listener: (delta: DeltaFrame) => void): () => void {
+  onDelta(id: string, after: number, listener: (delta: DeltaFrame, after: number) => void): () => void {
     // A page that has logged in is known by its cookie.
     const key = this.#token === undefined ? [] : [`bearer.${this.#token}`];
     const socket = new WebSocket(`${this.url.replace(/^http/, "ws")}${at(id)}/events?after=${after}`, [
       "agiraph",
       ...key,
     ]);
+    let seq = after;
     socket.addEventListener("message", ({ data }) => {
-      // Most frames are facts, which are had elsewhere.
-      if (typeof data !== "string" || !data.startsWith('{"type":"delta"')) return;
+      if (typeof data !== "string") return;
+      // Most frames are facts, which are had elsewhere: of them only the number is needed.
+      seq = Number(/^\{"seq":(\d+),/.exec(data)?.[1] ?? seq);
+      if (!data.startsWith('{"type":"delta"')) return;
       const frame = deltaFrameSchema.safeParse(JSON.parse(data));
-      if (frame.success) listener(frame.data);
+      if (frame.success) listener(frame.data, seq);
     });
     // Without them only the streaming is missing.
     socket.addEventListener("error", () => {});
