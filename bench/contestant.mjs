@@ -16,7 +16,7 @@ const sockets = [];
 if (job.scenario === "growth") subscribe("net.client.socket", ({ socket }) => sockets.push(socket));
 const { open } = await import(`./contestants/${job.contestant}.mjs`);
 
-const figures = await { turn, team, growth, cold, board, memory, restart, server, human, answer, outside, mesh }[
+const figures = await { turn, team, growth, cold, board, memory, mesh, restart, server, human, answer, outside }[
   job.scenario
 ]();
 process.stdout.write(`${JSON.stringify({ ...figures, rss_mb: process.resourceUsage().maxRSS / 1024 })}\n`, () =>

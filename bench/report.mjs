@@ -86,7 +86,7 @@ const tables = [
     ["server.turn_kb", "KB of heap a turn", 1],
     ["server.said_kb", "KB of conversation a turn", 1],
     ["server.quiet_heap", "heap after a time without work, to before", 2],
-    ["server.stopped_heap", "heap once all were stopped, to that before their turns", 2],
+    ["server.stopped_heap", "heap of stopped agents, to that after their first turns", 2],
   ],
   [
     ["outside.resident_mib", "MiB of ours beside a silent program", 1],

@@ -134,7 +134,10 @@ function readOptions() {
   try {
     const { values } = parseArgs({
       options: {
-        only: { type: "string", default: "turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside" },
+        only: {
+          type: "string",
+          default: "turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside",
+        },
         contestants: { type: "string" },
         quick: { type: "boolean", default: false },
         peers: { type: "boolean", default: true },

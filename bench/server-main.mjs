@@ -8,7 +8,8 @@ import { buildServer } from "../src/server/server.ts";
 
 /**
  * The real server, and agents whose model looks at its folders again and again, without end. Told by lines: `work` sets
- * them to it, `rest` stops them, `look` only looks; each is answered with what is held then, after a collection.
+ * them to it, the first time or again, `rest` stops them, `look` only looks; each is answered with what is held then,
+ * after a collection.
  */
 const job = JSON.parse(process.argv[2]);
 const MODEL = "bench/steady";
@@ -41,8 +42,10 @@ process.once("SIGTERM", () => process.exit(0));
 
 /** Until everybody is well under way: what is made once, at the beginning, is no growth. */
 async function work() {
-  for (let i = 0; i < job.working; i++) agents.push(await runtime.create({ goal: `Work ${i}`, model: MODEL }));
-  while (turns < 3 * job.working) await setTimeout(job.turnMs);
+  const until = turns + 3 * job.working;
+  if (agents.length > 0) await Promise.all(agents.map((agent) => agent.start("resumed")));
+  else for (let i = 0; i < job.working; i++) agents.push(await runtime.create({ goal: `Work ${i}`, model: MODEL }));
+  while (turns < until) await setTimeout(job.turnMs);
 }
 
 async function rest() {

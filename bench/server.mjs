@@ -14,8 +14,9 @@ import { restHome } from "./restart.mjs";
  *     milliseconds, so a figure may be half of one too low or too high.
  * V3. Everybody works from the beginning to the end, or there are no figures.
  * V4. Memory is the heap after a collection. While the same clients look on and nobody works it stays as it is. While
- *     somebody works it grows by the conversation, which is held then: what a turn adds is told beside the bytes that it
- *     adds to the file. When they are stopped it is as it was before their turns.
+ *     somebody works it grows: by the conversation, which the next request needs, and up to 2,000 of its newest facts.
+ *     What a turn adds is told beside the bytes that it adds to the conversation's file. When they are stopped the heap
+ *     is as it was when they were stopped after their first turns.
  */
 export async function serverCost(home, job) {
   await restHome(home, job.idle, job.facts);
@@ -27,6 +28,8 @@ export async function serverCost(home, job) {
     const quiet = await server.tell("look");
     await lookOn(server.idle, job.seconds / 4);
     const stillQuiet = await server.tell("look");
+    await server.tell("work");
+    const atRest = await server.tell("rest");
     const begun = await server.tell("work");
     const seen = await lookOn(begun.working, job.seconds);
     const after = await server.tell("look");
@@ -40,7 +43,7 @@ export async function serverCost(home, job) {
       turn_kb: (after.heap - begun.heap) / turns / 1024,
       said_kb: (after.said - begun.said) / turns / 1024,
       quiet_heap: stillQuiet.heap / quiet.heap,
-      stopped_heap: stopped.heap / begun.heap,
+      stopped_heap: stopped.heap / atRest.heap,
     };
   } finally {
     server.child.kill("SIGTERM");

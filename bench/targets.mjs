@@ -46,7 +46,7 @@ export function judge(table) {
     target("GET /agents/{id} under load, 99th of 100", figure(OURS, "server.get_p99_ms"), 50, " ms"),
     target("fact to client under load, 99th of 100", figure(OURS, "server.fact_p99_ms"), 50, " ms"),
     target("heap while clients look on and nobody works, to before", figure(OURS, "server.quiet_heap"), 1.05),
-    target("heap once all were stopped, to that before their turns", figure(OURS, "server.stopped_heap"), 1.05),
+    target("heap of stopped agents, to that after their first turns", figure(OURS, "server.stopped_heap"), 1.05),
     target("a human's word to the coordinator's next request, p99", figure(OURS, "human.p99_ms"), 20, " ms"),
     target("a human's answer to the worker's next request, p99", figure(OURS, "answer.p99_ms"), 20, " ms"),
     target("memory of ours beside a silent program", figure(OURS, "outside.resident_mib"), 15, " MiB"),

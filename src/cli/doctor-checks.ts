@@ -121,22 +121,11 @@ export async function checkOllama(env: Environment, capMs: number): Promise<Chec
   }
 }
 
-const PROGRAMS = [
-  { name: "claude", flag: "--version", costs: "no claude-code models and workers" },
-  { name: "codex", flag: "--version", costs: "no Codex workers" },
-  { name: "gemini", flag: "--version", costs: "no Gemini CLI workers" },
-  { name: "opencode", flag: "--version", costs: "no opencode workers" },
-  { name: "tmux", flag: "-V", costs: "no meshes of terminal agents" },
-];
-
-export function checkPrograms(env: Environment, capMs: number): Promise<Check[]> {
-  return Promise.all(
-    PROGRAMS.map(async ({ name, flag, costs }): Promise<Check> => {
-      const path = await onPath(name, env);
-      if (!path) return { name, state: "missing", detail: "not on PATH", costs };
-      return { name, state: "ok", detail: `${await versionSaidBy(path, flag, env, capMs)} (${path})` };
-    }),
-  );
+export async function checkTmux(env: Environment, capMs: number): Promise<Check> {
+  const name = "tmux";
+  const path = await onPath(name, env);
+  if (!path) return { name, state: "missing", detail: "not on PATH", costs: "no meshes of terminal agents" };
+  return { name, state: "ok", detail: `${await versionSaidBy(path, "-V", env, capMs)} (${path})` };
 }
 
 export async function checkSandbox(unsafe: boolean): Promise<Check> {

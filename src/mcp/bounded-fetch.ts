@@ -1,7 +1,7 @@
 const MAX_BYTES = 10 * 1024 ** 2;
 
 /**
- * A fetch whose answers end: one that is whole may have so many bytes, and of a stream of events each line. A server
+ * A fetch whose answers end: one that is whole may have so many bytes, and of a stream of events each event. A server
  * that floods is cut off, and cannot fill our memory.
  */
 export async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
@@ -15,14 +15,24 @@ export async function boundedFetch(url: string | URL, init?: RequestInit): Promi
   return same;
 }
 
-const NEWLINE = 0x0a;
+const [NEWLINE, RETURN] = [0x0a, 0x0d];
 
-function bounded(byLine: boolean): TransformStream<Uint8Array, Uint8Array> {
+function bounded(byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
+  let isLineEmpty = true;
+  const add = (chunk: Uint8Array) => {
+    bytes += chunk.length;
+    if (!byEvent) return;
+    // An event may have any number of lines: it is over with an empty one, and not before.
+    for (let at = 0; at < chunk.length; at++) {
+      if (chunk[at] === RETURN) continue;
+      if (chunk[at] === NEWLINE && isLineEmpty) bytes = chunk.length - at - 1;
+      isLineEmpty = chunk[at] === NEWLINE;
+    }
+  };
   return new TransformStream({
     transform(chunk, controller) {
-      const line = byLine ? chunk.lastIndexOf(NEWLINE) : -1;
-      bytes = line < 0 ? bytes + chunk.length : chunk.length - line - 1;
+      add(chunk);
       if (bytes > MAX_BYTES)
         controller.error(new Error(`It sent a message of more than ${MAX_BYTES / 1024 ** 2} MiB.`));
       else controller.enqueue(chunk);

@@ -7,6 +7,7 @@ import { Server } from "@modelcontextprotocol/server";
 import { expect, onTestFinished, test } from "vitest";
 import type { McpServerConfig } from "../protocol/config.ts";
 import { Toolbox } from "../tools/toolbox.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
 import { McpServers } from "./client.ts";
 
 test("a server that was begun anew and has forgotten us is greeted again, and the call runs once", async () => {
@@ -48,6 +49,19 @@ test("an answer without an end is cut off", async () => {
   });
   const { broken } = await opened({ web: { url } });
   expect(broken).toEqual([{ server: "web", why: expect.stringContaining("more than 10 MiB") }]);
+});
+
+test("of a stream each event may be so long and no longer, however short its lines; the stream itself has no end", async () => {
+  const pouring = (line: string) =>
+    listening((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(line.repeat(Math.ceil(12e6 / line.length)));
+    });
+  const line = `data: ${"x".repeat(1000)}\n`;
+  const read = async (url: string) => (await boundedFetch(url)).text();
+  expect((await read(await pouring(`${line}\n`))).length).toBeGreaterThan(12e6 - 1);
+  expect((await read(await pouring(`${line.trimEnd()}\r\n\r\n`))).length).toBeGreaterThan(12e6 - 1);
+  await expect(read(await pouring(line))).rejects.toThrow("more than 10 MiB");
 });
 
 /** One that keeps sessions, as servers of 2025 do. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Hit, SectionIndex } from "./section-index.ts";
+import type { Hit } from "./ranking.ts";
+import type { SectionIndex } from "./section-index.ts";
 
 /** Turns texts into vectors whose nearness is nearness in meaning. A provider's, and only when somebody chose one. */
 export interface Embedder {

@@ -2,7 +2,8 @@ import { withDerivedDatabase } from "../store/derived-database.ts";
 import type { MemoryFiles } from "../store/memory-files.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import { type Embedder, fused, ranksByMeaning } from "./meaning.ts";
-import { type Hit, SCHEMA, SectionIndex } from "./section-index.ts";
+import type { Hit } from "./ranking.ts";
+import { SCHEMA, SectionIndex } from "./section-index.ts";
 import { wordsToFind } from "./words.ts";
 
 /**

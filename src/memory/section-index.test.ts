@@ -16,9 +16,13 @@ test("in a very large memory the rarest words decide, and those that are everywh
   );
   const files = Object.keys(texts).map((path) => ({ path, bytes: 1, stamp: "1" }));
   await index.refresh(files, async (path) => texts[path]);
-  const found = index.search(["tea", "oolong", "sencha"], 0).map(({ id }) => index.place(id)?.path);
-  expect(found).toEqual(["1.md", "2.md", "3.md", "4.md"]);
-  expect(index.search(["tea"], 0).length).toBe(100);
+  const found = index.search(["tea", "oolong", "sencha"]).map(({ id }) => index.place(id)?.path);
+  // What follows them are the sections beside.
+  expect([found.slice(0, 4), new Set(found)]).toEqual([
+    ["1.md", "2.md", "3.md", "4.md"],
+    new Set(["1.md", "2.md", "3.md", "4.md"]),
+  ]);
+  expect(index.search(["tea"]).length).toBeGreaterThanOrEqual(100);
 });
 
 test("words count four times as much as meaning", () => {

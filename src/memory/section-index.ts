@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { StampedFile } from "../store/memory-files.ts";
 import { dateWords } from "./dates.ts";
+import { type Hit, ranked, rarity, type Weights } from "./ranking.ts";
 import { sectionsOf } from "./sections.ts";
 import { matchOf, wordsToKeep } from "./words.ts";
 
@@ -18,11 +19,6 @@ export const SCHEMA = `/* which words: raised when other words are taken in, so 
   create table vector (model text not null, hash text not null, value blob not null, primary key (model, hash)) without rowid;
   create virtual table words using fts5 (body, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2')`;
 
-export interface Hit {
-  id: number;
-  score: number;
-}
-
 export interface Place {
   path: string;
   headings: string[];
@@ -30,9 +26,6 @@ export interface Place {
   to: number;
 }
 
-/** A neighbour's score counts this much: in a dialogue the answer often stands beside the words of the question. */
-const OF_A_NEIGHBOUR = 0.2;
-const CANDIDATES = 100;
 /** So many sections are weighed by one search. In a memory that large, the rarest words decide and the others are left out. */
 const WEIGHED = 8_000;
 
@@ -75,21 +68,12 @@ export class SectionIndex {
     return { changed, gone: [...known.keys()].filter((path) => !there.has(path)), known: known.size };
   }
 
-  /** Best first. `neighbours` is how much of the score of the section before and after counts. */
-  search(words: readonly string[], neighbours = OF_A_NEIGHBOUR): Hit[] {
-    const match = matchOf(this.#rarest(words));
-    const rows = this.#all(
-      "select rowid as id, rank from words where words match ? order by rank limit ?",
-      match,
-      CANDIDATES,
-    );
-    const scores = new Map(rows.map((row) => [Number(row.id), -Number(row.rank)]));
-    if (neighbours === 0) return hitsOf(scores);
-    const boosted = new Map(scores);
-    for (const [id, score] of scores) {
-      for (const beside of this.#beside(id)) boosted.set(beside, (boosted.get(beside) ?? 0) + neighbours * score);
-    }
-    return hitsOf(boosted);
+  /** Best first. */
+  search(words: readonly string[]): Hit[] {
+    const sections = this.#size();
+    const telling = sections <= WEIGHED ? words : this.#rarest(words);
+    const weights = telling.map((word) => this.#weights(word, sections));
+    return ranked(weights, (ids) => this.#filesOf(ids));
   }
 
   place(id: number): Place | undefined {
@@ -118,7 +102,6 @@ export class SectionIndex {
   }
 
   #rarest(words: readonly string[]): readonly string[] {
-    if (this.#size() <= WEIGHED) return words;
     const counted = words.map((word) => ({ word, sections: this.#sectionsWith(word) }));
     counted.sort((a, b) => a.sections - b.sections);
     let weighed = 0;
@@ -127,6 +110,12 @@ export class SectionIndex {
       return weighed <= WEIGHED || at === 0;
     });
     return rare.map(({ word }) => word);
+  }
+
+  #weights(word: string, sections: number): Weights {
+    const rows = this.#all("select rowid as id, rank from words where words match ?", matchOf([word]));
+    const { theirs, ours } = rarity(sections, rows.length);
+    return new Map(rows.map((row) => [Number(row.id), (-Number(row.rank) / theirs) * ours]));
   }
 
   #size(): number {
@@ -138,13 +127,12 @@ export class SectionIndex {
     return Number(this.#all(counted, matchOf([word]), WEIGHED + 1)[0]?.sections);
   }
 
-  #beside(id: number): number[] {
-    return this.#all(
-      "select id from section where id in (? - 1, ? + 1) and file = (select file from section where id = ?)",
-      id,
-      id,
-      id,
-    ).map((row) => Number(row.id));
+  #filesOf(ids: readonly number[]): ReadonlyMap<number, number> {
+    const rows = this.#all(
+      "select id, file from section where id in (select value from json_each(?))",
+      JSON.stringify(ids),
+    );
+    return new Map(rows.map((row) => [Number(row.id), Number(row.file)]));
   }
 
   #add(path: string, stamp: string, text: string): void {
@@ -192,7 +180,3 @@ export class SectionIndex {
 }
 
 type SqlValue = string | number | bigint | null | Uint8Array;
-
-function hitsOf(scores: ReadonlyMap<number, number>): Hit[] {
-  return [...scores].map(([id, score]) => ({ id, score })).sort((a, b) => b.score - a.score || a.id - b.id);
-}

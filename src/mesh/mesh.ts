@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import type { MeshFact } from "../protocol/index.ts";
+import type { MeshFact, MeshState } from "../protocol/index.ts";
 import type { DeclaredMesh } from "./config.ts";
 import { Desk, isEnd } from "./desk.ts";
 import type { Layout, QueueName } from "./layout.ts";
@@ -7,7 +7,7 @@ import type { Letter } from "./letter.ts";
 import { gist, isTakenByHouse, Office, wordsOfError } from "./office.ts";
 import { type Look, QUIET_MS, Queues } from "./queue.ts";
 import type { Directory } from "./route.ts";
-import { StateFile } from "./state.ts";
+import { type Standing, StateFile } from "./state.ts";
 import { Tasks } from "./tasks.ts";
 
 /** What a mesh needs of the world around it. */
@@ -235,15 +235,24 @@ export class Mesh {
     }, QUIET_MS);
   }
 
+  /** As it is now; the file of it may be a moment behind. */
+  get state(): MeshState {
+    return this.#state.of(this.#standing());
+  }
+
   #keepState(): void {
-    this.#state.keep(() => ({
+    this.#state.keep(() => this.#standing());
+  }
+
+  #standing(): Standing {
+    return {
       declared: this.#declared,
       progress: this.#tasks.progress(),
       isActive: this.queues.count("active") > 0,
       isWaiting: this.queues.count("inbox") + this.queues.count("next") > 0,
       tasksCompleted: this.#tasks.completed,
       now: this.#office.ports.now(),
-    }));
+    };
   }
 }
 

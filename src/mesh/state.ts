@@ -33,6 +33,10 @@ export class StateFile {
     this.#startedAt = startedAt;
   }
 
+  of(standing: Standing): MeshState {
+    return stateOf(standing, this.#startedAt);
+  }
+
   keep(standing: () => Standing): void {
     this.#standing = standing;
     if (this.#timer !== undefined) return;
@@ -51,7 +55,7 @@ export class StateFile {
     this.#at = performance.now();
     try {
       if (!this.#standing) return;
-      const state = stateOf(this.#standing(), this.#startedAt);
+      const state = this.of(this.#standing());
       this.#standing = undefined;
       const key = JSON.stringify({ ...state, updated_at: "" });
       if (this.#written === key) return;

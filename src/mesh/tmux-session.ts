@@ -146,6 +146,8 @@ export class TmuxSession {
     for (let presses = 1; presses <= MOST_TRIES; presses++) {
       signal.throwIfAborted();
       await this.#hooks?.read();
+      // Where only the cursor tells that it was taken, it has to stand still before.
+      if (kind.input === null) await this.#untilQuiet();
       const before = await this.#look();
       // One that has opened just now would take the Enter for its answer: W2.
       if (seenState(kind, before) === "dialog") await this.#untilItHears(signal, { typed: true });
@@ -191,6 +193,12 @@ export class TmuxSession {
     if (typed === "") return false;
     if (!isWatched) await this.#clear(screen.length);
     return true;
+  }
+
+  async #untilQuiet(): Promise<void> {
+    const began = performance.now();
+    const isLoud = () => performance.now() - this.#lastOutput < STILL_MS && performance.now() - began < ECHO_MS;
+    while (isLoud() && this.isAlive) await this.#change(STILL_MS);
   }
 
   /** So many lines, and one more. */
@@ -362,6 +370,7 @@ const HOOK_MS = 1_000;
 const LOOK_MS = 250;
 const FOLLOW_MS = 150;
 const QUIET_MS = 300;
+const STILL_MS = 80;
 /** A program that shows nothing at first is taken to be there after so long. */
 const SILENT_START_MS = 2_000;
 const TALKATIVE_MS = 10_000;

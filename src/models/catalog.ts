@@ -11,6 +11,7 @@ import {
   missingFor,
   missingKey,
   noteOn,
+  OUTSIDE,
   outsideOnly,
   type Place,
   placeOf,
@@ -54,7 +55,7 @@ export interface ListedModel {
   contextWindow: number;
   searchesWeb: boolean;
   price: Price | null;
-  /** Whether it can be used as things are; else what is missing. */
+  /** Whether it can be used as things are; else what is missing: a variable, or a program. */
   missing: string | null;
   /** The variable whose key could not be sent as it is. */
   malformed: string | null;
@@ -136,7 +137,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
   }
 
   async function list(): Promise<ListedModel[]> {
-    const ids = new Set([...KNOWN_MODELS.map(({ id }) => id), ...Object.keys(config.models ?? {}), DEMO_MODEL]);
+    const programs = options.outsideAgents ? OUTSIDE : [];
+    const isInstalled = programs.length > 0 && ((await options.hasCommand?.(CLAUDE)) ?? false);
+    const known = KNOWN_MODELS.map(({ id }) => id);
+    const ids = new Set([...known, ...Object.keys(config.models ?? {}), ...programs, DEMO_MODEL]);
     return Promise.all(
       [...ids].map(async (id) => {
         const at = placeOf(id, config);
@@ -145,7 +149,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
           contextWindow: windowOf(at, config),
           searchesWeb: searchesAt(at),
           price: await prices.priceOf(id),
-          missing: missingKey(at, env),
+          missing: at.kind === "outside" && !isInstalled ? CLAUDE : missingKey(at, env),
           malformed: malformedKey(at, env),
         };
       }),
@@ -206,6 +210,7 @@ async function ollamaModels(env: CatalogOptions["env"], fetch: typeof globalThis
   }
 }
 
+const CLAUDE = "claude";
 const LOCAL_ANSWER_MS = 500;
 const DEFAULT_SEARCHES = 5;
 

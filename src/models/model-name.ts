@@ -15,7 +15,8 @@ export type Place =
 type Env = Readonly<Record<string, string | undefined>>;
 
 const OTHERS = ["openai-compatible", "claude-code", "demo"];
-const OUTSIDE = ["claude-code/opus", "claude-code/sonnet", "claude-code/haiku"];
+/** Programs that can stand where a model does. */
+export const OUTSIDE = ["claude-code/opus", "claude-code/sonnet", "claude-code/haiku"];
 
 /** Throws for a name that leads nowhere, and says which names come near. */
 export function placeOf(written: string, config: ModelConfig): Place {

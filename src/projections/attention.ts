@@ -4,7 +4,8 @@ import { COORDINATOR, type Fact, isMadeByTrigger } from "../protocol/index.ts";
  * What a sleeping agent has not looked at yet, and since when nobody did anything: what a heartbeat and an idle trigger
  * are decided by, so that no model is asked.
  *
- * V1. What a trigger causes by itself (its facts, the messages it sends) is neither news nor activity.
+ * V1. What a trigger causes by itself (its facts, the messages it sends) is neither news nor activity; nor is what the
+ *     house sees to, as a message that is tried again by a channel.
  * V2. What happened before the coordinator last rested is no news: it was told all of it before its last turn. So the
  *     work that a heartbeat itself set off does not set off the next one.
  */
@@ -41,7 +42,7 @@ export function applyToAttention(attention: Attention, fact: Fact): void {
   const { seq, ts } = fact;
   if (fact.type === "message.received" && fact.data.by === COORDINATOR) delete attention.unread[fact.data.message_id];
   if (fact.type === "message.expired") delete attention.unread[fact.data.message_id];
-  if (isOfTriggers(fact) || fact.type === "log.repaired") return;
+  if (isOfTriggers(fact) || isOfTheHouse(fact)) return;
   attention.active = { seq, ts };
   if (NEWS.has(fact.type)) attention.news = { seq, ts };
   if (isForCoordinator(fact)) attention.unread[fact.data.message_id] = { seq, ts };
@@ -58,6 +59,10 @@ export function unseenNews({ news, rested_seq, unread }: Attention, since: numbe
 /** Whether a trigger caused this fact by itself; nothing may follow from that, or triggers would drive each other. */
 export function isOfTriggers(fact: Fact): boolean {
   return fact.type.startsWith("trigger.") || ("message_id" in fact.data && isMadeByTrigger(fact.data.message_id));
+}
+
+function isOfTheHouse({ type }: Fact): boolean {
+  return type === "log.repaired" || type.startsWith("channel.");
 }
 
 function isForCoordinator(fact: Fact): fact is Extract<Fact, { type: "message.sent" }> {

@@ -20,9 +20,9 @@ import { type Settings, SettingsError } from "./settings.ts";
 
 export interface Equipment {
   tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb">, record: Recorder): Tool[];
-  /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
   /** The one sandbox of the house, opened by whoever needs it first. */
   sandbox(): Promise<Sandbox>;
+  /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
   check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
   /** What other people's servers give to this actor. One that is not there is on record, once until it was there. */
   foreignTools(actor: Actor, record: Recorder): Promise<() => readonly Tool[]>;

@@ -1,8 +1,19 @@
 import type { NodeState, Situation, WorkerState } from "../projections/index.ts";
-import { COORDINATOR, HUMAN, type NewFact, textOf, type WorkerId } from "../protocol/index.ts";
+import {
+  COORDINATOR,
+  callsOf,
+  HUMAN,
+  type NewFact,
+  type ResultEntry,
+  type StoredEntry,
+  textOf,
+  type WorkerId,
+} from "../protocol/index.ts";
 import { conversationFile } from "../store/paths.ts";
 import { workerScope } from "../store/scope.ts";
-import { wordsOn } from "../workers/past.ts";
+import type { Batch } from "../store/store.ts";
+import { gist } from "../workers/carry-out.ts";
+import { lastNodeIn, wordsOn } from "../workers/past.ts";
 import { givenUpWith } from "./more-money.ts";
 import { isTaken } from "./node-run.ts";
 import type { TeamPorts } from "./team-ports.ts";
@@ -29,13 +40,20 @@ export async function handingOver(
   to: WorkerId,
   by: WorkerId,
   { run, log, soon }: TeamPorts,
-): Promise<NewFact[]> {
-  if (!("worker_id" in node)) return [];
+): Promise<{ facts: NewFact[] } & Omit<Batch, "facts">> {
+  if (!("worker_id" in node)) return { facts: [] };
   const from = node.worker_id;
-  const did = await leftBy(node, log, soon());
+  const file = conversationFile(node.spec.run_id, from);
+  const stored = from === COORDINATOR ? [] : await log.conversation(file);
+  const did = leftBy(node, wordsOn(stored, node.id), log.dir, soon());
+  const cutOff = lastNodeIn(stored) === node.id ? unansweredIn(wordsOn(stored, node.id)) : [];
   const again = givenUpWith(soon().board, run, [node.id]);
   const idle: NewFact[] = isTaken(node) ? [{ type: "worker.idle", data: { worker_id: from } }] : [];
-  return [
+  const facts: NewFact[] = [
+    ...cutOff.map(({ call_id, tool, ok, content }): NewFact => {
+      const result = { call_id, tool, ok, ms: 0, gist: gist(content) };
+      return { type: "tool.result", data: { worker_id: from, node_id: node.id, ...result } };
+    }),
     { type: "node.reopened", data: { node_id: node.id, reserved_for: to, why: "reassigned", from, did, by } },
     ...again.map((id): NewFact => {
       const reserved_for = soon().board.nodes[id]?.reserved_for ?? null;
@@ -43,18 +61,26 @@ export async function handingOver(
     }),
     ...idle,
   ];
+  return cutOff.length > 0 ? { facts, entries: { file, entries: cutOff } } : { facts };
+}
+
+/** Nobody will answer what they had begun when they were stopped; whoever gets the node back knows it. */
+function unansweredIn(entries: readonly StoredEntry[]): ResultEntry[] {
+  const answered = new Set(entries.flatMap((entry) => (entry.role === "tool" ? entry.call_id : [])));
+  const content = "Outcome unknown: the work was given to somebody else while this ran.";
+  return entries
+    .flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : []))
+    .filter(({ id }) => !answered.has(id))
+    .map(({ id, name }) => ({ role: "tool", call_id: id, tool: name, ok: false, content }));
 }
 
 const MOST_FILES = 20;
 const LONGEST_WORDS = 600;
 
-async function leftBy(node: Begun, log: TeamPorts["log"], { agent }: Situation): Promise<string> {
-  const { run_id } = node.spec;
-  const from = node.worker_id;
-  const entries = from === COORDINATOR ? [] : wordsOn(await log.conversation(conversationFile(run_id, from)), node.id);
+function leftBy(node: Begun, entries: readonly StoredEntry[], dir: string, { agent }: Situation): string {
   const last = entries.findLast((entry) => entry.role === "assistant" && textOf(entry).trim() !== "");
   const words = last?.role === "assistant" ? textOf(last).trim() : "";
-  const files = filesOf(node, log.dir, agent.created.project);
+  const files = filesOf(node, dir, agent.created.project);
   const named = files.length > 0 ? `Files: ${files.slice(0, MOST_FILES).join(", ")}.` : "There are no files yet.";
   const failed = node.status === "failed" && "error" in node.outcome ? [`It failed: ${cut(node.outcome.error)}`] : [];
   return [named, ...failed, ...(words ? [`Last words: ${cut(words)}`] : [])].join("\n");

@@ -77,6 +77,7 @@ export class HeadlessMember implements Member {
       words,
       resume: null,
       model,
+      assigned: 0,
       cwd,
       home,
       start: (launch) =>

@@ -3,25 +3,24 @@ import { type Place, QUEUES, type QueueName } from "../mesh/layout.ts";
 import { type Letter, readLetter } from "../mesh/letter.ts";
 import { format, titleOf } from "../mesh/message-file.ts";
 import { Queues } from "../mesh/queue.ts";
-import { readState } from "../mesh/state.ts";
 import { leaves } from "../mesh/topology.ts";
 import type { HostedMeshes } from "./mesh-project.ts";
 
-/** What there is to be seen of meshes: read from the files when somebody looks. */
+/** What there is to be seen of meshes, when somebody looks. */
 export function meshView(hosted: HostedMeshes, name: string) {
   const mesh = hosted.meshes.meshes.get(name);
   if (!mesh) return undefined;
   const { config, lifetime, topology, plan, agents } = mesh.declared;
-  const state = readState(hosted.layout, name);
+  const { status, current_agent, tasks_completed } = mesh.state;
   return {
     mesh: name,
     description: config.description ?? null,
     lifetime,
     topology,
     workflow: leaves(plan).map(({ agent }) => agent),
-    status: state?.status ?? ("idle" as const),
-    current_agent: state?.current_agent ?? null,
-    tasks_completed: state?.tasks_completed ?? 0,
+    status,
+    current_agent,
+    tasks_completed,
     ...standing(mesh.queues),
     agents: [...agents.values()].map((agent) => ({
       name: agent.name,

@@ -1,6 +1,6 @@
 import type { Situation } from "../projections/index.ts";
 import type { NewFact, NodeId, RunId } from "../protocol/index.ts";
-import type { AgentLog } from "../store/store.ts";
+import type { AgentLog, Batch } from "../store/store.ts";
 import type { OutsidePlace } from "../workers/outside/place.ts";
 import type { TeamLimits } from "./team-limits.ts";
 
@@ -23,8 +23,12 @@ export interface TeamPorts {
 }
 
 /** A decision becomes facts in one append; nothing is decided any more for a run that has ended. */
-export function record({ run, log, soon }: TeamPorts, facts: NewFact[]): Promise<void> {
+export function record(
+  { run, log, soon }: TeamPorts,
+  facts: NewFact[],
+  said: Omit<Batch, "facts"> = {},
+): Promise<void> {
   const current = soon().agent.run;
   if (current?.id !== run || current.finished) throw new Error("the run has ended.");
-  return log.append({ facts }).durable;
+  return log.append({ facts, ...said }).durable;
 }

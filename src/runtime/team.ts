@@ -110,11 +110,15 @@ export class Team {
     const left = this.#ports.soon().board.nodes[node.id] ?? node;
     if (left.status === "completed") return refusal(`${node.id} was completed just now: ${left.summary}`);
     const released: NewFact[] = node.held ? [{ type: "node.released", data: { node_id: node.id } }] : [];
-    const given: NewFact[] =
-      left.status === "pending"
-        ? [...released, { type: "node.reserved", data: { node_id: node.id, worker_id: worker.id } }]
-        : [...(await handingOver(left, worker.id, by, this.#ports)), ...released];
-    await record(this.#ports, given);
+    if (left.status === "pending") {
+      await record(this.#ports, [
+        ...released,
+        { type: "node.reserved", data: { node_id: node.id, worker_id: worker.id } },
+      ]);
+    } else {
+      const { facts, ...said } = await handingOver(left, worker.id, by, this.#ports);
+      await record(this.#ports, [...facts, ...released], said);
+    }
     const { board } = this.#ports.soon();
     const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
     const when =

@@ -15,12 +15,17 @@ export function workerBinds(workerDir: string): { write: string[]; read: string[
   return record.every(isFile) ? { write: [workerDir], read: record } : { write: [], read: [workerDir] };
 }
 
-/** `published/` of every node but one, whose whole folder is bound anyway. */
+/**
+ * `published/` of every node but one, whose whole folder is bound anyway. An empty one is none yet: the rename that
+ * publishes takes its place, and a mount of what is gone by then would fail.
+ */
 export function publishedFolders(runDir: string, butOf: string): string[] {
   const nodes = join(runDir, "nodes");
   if (!isFolder(nodes)) return [];
   const names = readdirSync(nodes).filter((name) => name !== butOf);
-  return names.map((name) => join(nodes, name, "published")).filter(isFolder);
+  return names
+    .map((name) => join(nodes, name, "published"))
+    .filter((folder) => isFolder(folder) && readdirSync(folder).length > 0);
 }
 
 const MAX_FOLDERS = 2000;

@@ -59,7 +59,7 @@ test.skipIf(skipped)(
     for (; kills < KILLS; kills++) {
       const server = await serve(home.path);
       agent ??= await create(server.url, home.path);
-      await setTimeout(someLife(random));
+      await someLife(random, () => processesNaming(marker).length > 0);
       await killed(server.child);
       // P1, each time.
       await vi.waitFor(() => expect(processesNaming(marker)).toEqual([]), { timeout: 5000, interval: 5 });
@@ -92,9 +92,11 @@ test.skipIf(skipped)(
   },
 );
 
-/** While it takes everybody up (a quarter), and far into their work. */
-function someLife(random: () => number): number {
-  return random() < 0.25 ? random() * 300 : 300 + random() * 1200;
+/** While it takes everybody up (a quarter), and once somebody is at work, for however long that takes here. */
+async function someLife(random: () => number, isAtWork: () => boolean): Promise<void> {
+  const isShort = random() < 0.25;
+  if (!isShort) await vi.waitFor(() => expect(isAtWork()).toBe(true), { timeout: 20_000, interval: 10 });
+  await setTimeout(random() * (isShort ? 300 : 900));
 }
 
 interface Serving {

@@ -35,7 +35,7 @@ describe("recall@10 of long dialogues, however they are written down", () => {
     const notBetter = Object.entries(forms).filter(([, each]) => (each.ours ?? 0) < (each.line ?? 1) + 0.01);
     expect({ worse, notBetter }).toEqual({ worse: [], notBetter: [] });
     expect(line?.all).toBeGreaterThan(grep?.all ?? 1);
-  });
+  }, 120_000);
 });
 
 describe("dialogues in which who answers does not name the place", () => {
@@ -51,7 +51,7 @@ describe("dialogues in which who answers does not name the place", () => {
     const figures = { grep: recall(rankedGrep(files)), line: recall(theLine(files)), ours: recall(await ours(files)) };
     process.stdout.write(`${JSON.stringify(figures)}\n`);
     // The floor is there to notice a loss: how hard the sample is was our choice.
-    expect(figures.ours).toBeGreaterThanOrEqual(0.785);
+    expect(figures.ours).toBeGreaterThanOrEqual(0.81);
     expect(figures.ours).toBeGreaterThan(figures.line);
     expect(figures.line).toBeGreaterThan(figures.grep);
   });

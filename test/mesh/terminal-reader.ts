@@ -2,9 +2,10 @@ import { appendFileSync } from "node:fs";
 
 /**
  * A program as people have them in terminals: it shows what is typed and takes it with Enter, and writes down what it
- * took. `terminal-reader.ts FILE [deafEvery]`: after every so many it hears nothing for a while, as a fresh dialog does.
+ * took. `terminal-reader.ts FILE [deafEvery] [slowMs]`: after every so many it hears nothing for a while, as a fresh dialog
+ * does; what is typed at first it reads only after so long.
  */
-const [, , file = "", every = "0"] = process.argv;
+const [, , file = "", every = "0", slowMs = "0"] = process.argv;
 const deafEvery = Number(every);
 let input = "";
 let taken = 0;
@@ -19,6 +20,11 @@ process.stdin.on("data", (typed: string) => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: keys are control characters.
   for (const part of typed.split(/(\x1b\[20[01]~|[\r\x15\x03])/)) take(part);
 });
+
+if (Number(slowMs) > 0) {
+  process.stdin.pause();
+  setTimeout(() => process.stdin.resume(), Number(slowMs));
+}
 
 function take(part: string): void {
   if (part === "\x1b[200~") isPasting = true;

@@ -29,12 +29,21 @@ export class Terminals implements AsyncDisposable {
   #waiting: { isSo: () => boolean; resolve: () => void }[] = [];
 
   /** A program that writes down what it takes. */
-  async reader(name: string, deafEvery = 0): Promise<{ session: TmuxSession; taken: () => string[] }> {
+  async reader(
+    name: string,
+    { deafEvery = 0, slowMs = 0 } = {},
+  ): Promise<{ session: TmuxSession; taken: () => string[] }> {
     const dir = join(this.dir, name);
     mkdirSync(dir);
     const file = join(dir, "taken");
     await this.server.start(name, {
-      argv: [process.execPath, join(import.meta.dirname, "terminal-reader.ts"), file, String(deafEvery)],
+      argv: [
+        process.execPath,
+        join(import.meta.dirname, "terminal-reader.ts"),
+        file,
+        String(deafEvery),
+        String(slowMs),
+      ],
       env: { PATH: process.env.PATH ?? "", LANG: "C.UTF-8", TERM: "xterm-256color" },
       cwd: dir,
     });

@@ -32,9 +32,17 @@ withTmux(
 
 withTmux("what is swallowed is said again, and still arrives once", { timeout: 60_000 }, async () => {
   await using terminals = new Terminals();
-  const { session, taken } = await terminals.reader("mesh-deaf", 1);
+  const { session, taken } = await terminals.reader("mesh-deaf", { deafEvery: 1 });
   for (const text of ["one", "two\nlines", "three"]) await session.say(text, text, never);
   expect(taken()).toEqual(["one", "two\nlines", "three"]);
+});
+
+withTmux("who is so slow that it is said again gets it once all the same", { timeout: 60_000 }, async () => {
+  await using terminals = new Terminals();
+  const { session, taken } = await terminals.reader("mesh-slow", { slowMs: 6000 });
+  await session.say("one\nafter the other", "one", never);
+  await session.say("then this", "then", never);
+  expect(taken()).toEqual(["one\nafter the other", "then this"]);
 });
 
 withTmux("nothing in a text is a key", { timeout: 30_000 }, async () => {

@@ -18,6 +18,7 @@ export async function aJob(folder: string, profile: ProgramProfile, more: Partia
     words: "Do it.",
     resume: null,
     model: null,
+    assigned: 1,
     start: (launch) => startPlainly(launch(door), cwd, home),
     ...rest,
   };

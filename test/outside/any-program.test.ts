@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { call, script, startTeam, until } from "../../src/testing/index.ts";
 import { skipped } from "../try-sandbox.ts";
+import { processesNaming } from "./house.ts";
 
 /** Any command as a member of the team, in the real sandbox, by nothing but files. */
 const plain = (command: string) => ({
@@ -43,6 +44,20 @@ describe.skipIf(skipped)(`a program that knows nothing of us ${skipped}`, () => 
     await team.outcome();
     const inbox = join(team.agent.log.dir, "runs/run-1/nodes/node-1/protocol/_inbox.md");
     expect(await readFile(inbox, "utf8")).toContain("[Message from your human]: Faster!");
+  });
+
+  test("whose work goes on behind its result is ended with all of it, and its end is on record", async () => {
+    const marker = `behind-${process.pid}`;
+    const command = `(setsid bash -c 'trap "" TERM; while :; do date >> count.md; sleep 0.01; done' ${marker} >/dev/null 2>&1 &)
+      until [ -s count.md ]; do sleep 0.01; done; echo 'Done so far.' > _result.md; exec sleep 600`;
+    await using team = await startTeam({ ...plain(command), coordinator: hiring() });
+    await team.until(({ roster }) => roster.paul?.status === "busy");
+    await expect.poll(() => processesNaming(marker).length).toBeGreaterThan(0);
+    await team.outcome();
+    expect(processesNaming(marker)).toEqual([]);
+    expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "Done so far." });
+    const exits = (await team.facts()).filter(({ type }) => type === "process.exited");
+    expect(exits.map(({ data }) => data)).toMatchObject([{ worker_id: "paul", node_id: "node-1" }]);
   });
 
   test("that ends without a result has failed, twice, with what it said", async () => {

@@ -1,7 +1,6 @@
 import { delimiter, dirname } from "node:path";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { agiraph } from "../../src/cli/testing/cli-process.ts";
-import type { Config } from "../../src/protocol/config.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import {
@@ -11,15 +10,12 @@ import {
   temporaryHome,
   until,
 } from "../../src/testing/index.ts";
-import { installed, whenInstalled } from "./installed.ts";
+import { configure } from "../faults/killing.ts";
+import { processesNaming, startHouse } from "./house.ts";
+import { CLAUDE, claudeHouse, ours, shell, withClaude, wordsOf } from "./real-claude.ts";
 
 /** The real Claude Code leads, in the real sandbox, with a scripted model behind it and behind everybody else. */
-const CLAUDE = installed("claude", ".bin/claude");
-const withClaude = whenInstalled("claude", ".bin/claude");
 const LONG = { timeout: 90_000 };
-
-const ours = (name: string, args: unknown): ProviderTurn => ({ calls: [{ name: `mcp__agiraph__${name}`, args }] });
-const wordsOf = (request: ProviderRequest) => request.messages.map((message) => message.text).join("\n");
 
 /** Who asks is known by the tools that are offered. */
 function minds(lead: (request: ProviderRequest) => ProviderTurn | undefined) {
@@ -38,14 +34,8 @@ function minds(lead: (request: ProviderRequest) => ProviderTurn | undefined) {
   };
 }
 
-async function startLed(url: string, home: string, config: Config = {}) {
-  const set = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "sk-ant-test-0000000000000000" };
-  const whole: Config = {
-    programs: { "claude-code": { kind: "claude_code", command: [CLAUDE], set } },
-    providers: { local: { base_url: url } },
-    ...config,
-  };
-  return openRuntime({ home, env: { PATH: process.env.PATH }, config: whole });
+function houseOf(url: string) {
+  return claudeHouse(url, { providers: { local: { base_url: url } } });
 }
 
 function hasEnded(agent: Agent): Promise<void> {
@@ -74,7 +64,7 @@ withClaude("Claude Code leads: it hires, assigns, waits, reads what was publishe
     }),
   });
   await using home = await temporaryHome();
-  const runtime = await startLed(provider.url, home.path);
+  const runtime = await openRuntime({ home: home.path, ...houseOf(provider.url) });
   const agent = await runtime.create({ goal: "Two colours.", model: "claude-code/sonnet" });
   await hasEnded(agent);
   await agent.idle();
@@ -112,4 +102,30 @@ withClaude("with no key set, agiraph run takes Claude Code when it is installed,
   const ended = await agiraph(["run", "Do nothing.", "--home", home.path], { folder: home.path, env });
   expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("Nothing to do.") });
   expect(ended.stderr).toContain("Model: claude-code/sonnet (no key is set, and claude is installed)");
+});
+
+withClaude("killed with SIGKILL it leaves no process, and goes on leading in the same session", LONG, async () => {
+  const waits = shell("until [ -e go ]; do sleep 0.05; done");
+  await using provider = await startProviderServer({
+    respond: minds((request) =>
+      wordsOf(request).includes("You were interrupted and are now taken up again")
+        ? ours("finish", { summary: `I remember: ${/Remember \w+/.exec(wordsOf(request))?.[0]}.`, learned: "" })
+        : waits,
+    ),
+  });
+  await using home = await temporaryHome();
+  const { config } = houseOf(provider.url);
+  await configure(home.path, provider.url, { ...config, model: "claude-code/sonnet" });
+  const first = await startHouse(home.path, "Remember Rome.");
+  const { data } = await first.fact("worker.session");
+  await first.fact("tool.called", ({ tool }) => tool === "Bash");
+  first.child.kill("SIGKILL");
+  await first.over;
+  await vi.waitFor(() => expect(processesNaming(data.session_id)).toEqual([]), { timeout: 5000 });
+
+  const second = await startHouse(home.path);
+  const { data: end } = await second.fact("run.finished");
+  expect(end.outcome).toEqual({ kind: "finished", summary: "I remember: Remember Rome." });
+  expect(await second.over).toBe(0);
+  expect(second.facts.filter((fact) => fact.type === "worker.session")).toEqual([]);
 });

@@ -2,9 +2,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Fact } from "../../src/protocol/index.ts";
-import { both, call, say, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, say, script, startProviderServer, startTeam, type Team } from "../../src/testing/index.ts";
 import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import { startServer } from "../../src/testing/start-server.ts";
+import { skipped } from "../try-sandbox.ts";
+import { processesNaming } from "./house.ts";
+import { claudeHouse, isWork, shell, withClaude } from "./real-claude.ts";
 
 const begun = { kind: "begun", session_id: "s-1" } as const;
 
@@ -195,5 +198,72 @@ test("what cannot change hands is refused with the reason", async () => {
   expect(answers.slice(1)).toEqual([
     'There is nobody named "Bob". There are: Ann, coordinator.',
     "node-1 is completed. Create a new node for what is still to be done.",
+  ]);
+});
+
+withClaude(
+  "Claude Code at work is stopped within 5 s when a model gets its node, and leaves no process",
+  { timeout: 60_000 },
+  async () => {
+    const waits = shell("echo half > a.md; until [ -e go ]; do sleep 0.05; done");
+    await using provider = await startProviderServer({
+      respond: (request) => (isWork(request) ? waits : { text: "ok" }),
+    });
+    const coordinator = script(
+      call("spawn_worker", { name: "Clara", program: "claude-code" }),
+      call("spawn_worker", { name: "Ann" }),
+      call("create_work_node", { task: "Write a.md.", deliverables: ["a.md"], worker: "Clara" }),
+      say("I wait."),
+      call("assign_worker", { node_id: "node-1", worker_id: "Ann" }).after("give it to Ann"),
+      say("I wait."),
+      call("finish", { summary: "done" }).after("node-1 completed"),
+    );
+    const ann = script(
+      call("read_file", { path: "scratch/a.md" }).after("You take over node-1, which Clara had", "Files: a.md"),
+      call("publish", { summary: "It was there." }).after("half"),
+    );
+    await using team = await startTeam({ goal: "g", coordinator, workers: { Ann: ann }, ...claudeHouse(provider.url) });
+    await expect
+      .poll(() => readFile(join(folder(team), "scratch/a.md"), "utf8").catch(() => ""), { timeout: 20_000 })
+      .toBe("half\n");
+    const session = team.agent.now.outside.sessions["node-1"]?.session_id ?? "none";
+    expect(processesNaming(session)).not.toEqual([]);
+    const [began] = await Promise.all([Date.now(), team.agent.send("Please give it to Ann.")]);
+    await team.until(({ board }) => board.nodes["node-1"]?.handed !== undefined);
+    expect(Date.now() - began).toBeLessThan(5000);
+    expect(processesNaming(session)).toEqual([]);
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+    expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", worker_id: "ann" });
+  },
+);
+test.skipIf(skipped)(`what one program left to another is not its own when it comes back ${skipped}`, async () => {
+  const speaking = (name: string) => ({
+    kind: "autonomous" as const,
+    command: [
+      "bash",
+      "-c",
+      `if [ -e ${name} ]; then echo 'Mine.' > _result.md; exit; fi; touch ${name}
+      printf 'TO: coordinator\\nI am ${name}.\\n---\\n' >> _outbox.md; ${name === "Quinn" ? "echo Theirs. > _result.md;" : ""} sleep 600`,
+    ],
+  });
+  const give = (worker: string) => call("assign_worker", { node_id: "node-1", worker_id: worker });
+  const coordinator = script(
+    both(
+      call("spawn_worker", { name: "Pia", program: "pia" }),
+      call("spawn_worker", { name: "Quinn", program: "quinn" }),
+    ),
+    call("create_work_node", { task: "Say who you are.", deliverables: ["Pia", "Quinn", "third"], worker: "Pia" }),
+    give("Quinn").after("I am Pia."),
+    give("Pia").after("I am Quinn."),
+    call("finish", { summary: "done" }).after("node-1 failed"),
+  );
+  const config = { programs: { pia: speaking("Pia"), quinn: speaking("Quinn") } };
+  await using team = await startTeam({ goal: "g", coordinator, config, env: { PATH: process.env.PATH } });
+  await team.outcome();
+  const facts = await team.facts();
+  const sent = facts.flatMap((fact) => (fact.type === "message.sent" ? [[fact.data.from, fact.data.text]] : []));
+  expect(sent).toEqual([
+    ["pia", "I am Pia."],
+    ["quinn", "I am Quinn."],
   ]);
 });

@@ -20,6 +20,8 @@ test("killed at any entry of a compaction, it is taken up there: the same end, n
     const searched = before.flatMap((entry) => (entry.role === "tool" && entry.tool === "web_search" ? entry : []));
     expect([at, searched.length, after.queries]).toEqual([at, searched.length, COMPANIES.slice(searched.length)]);
     expect(after.analysis).toBe(whole.analysis);
+    const end = whole.conversation.findIndex(({ role }, place) => place >= at && role === "summary") + 1;
+    expect(after.conversation.slice(0, end).map(roleOf)).toEqual(whole.conversation.slice(0, end).map(roleOf));
     // When the next one is due may differ by a turn: what is restated tells the sizes of files, and those of a home taken
     // up here are not all the same. What is done does not differ, and what was begun is ended once.
     expect(callsIn(after.conversation)).toEqual(callsIn(whole.conversation));
@@ -84,6 +86,10 @@ function filesOf(conversation: readonly Entry[]): Record<string, string> {
 function isInCompaction(conversation: readonly Entry[], at: number): boolean {
   const flush = conversation.slice(0, at + 1).findLastIndex((entry) => entry.role === "user" && entry.flush);
   return flush >= 0 && !conversation.slice(flush, at).some(({ role }) => role === "summary");
+}
+
+function roleOf(entry: Entry): string {
+  return entry.role === "assistant" ? `assistant ${callsOf(entry).map(({ name }) => name)}` : entry.role;
 }
 
 /** What was done, in its order, apart from what a compaction does. */

@@ -1,7 +1,10 @@
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Config } from "../../src/protocol/config.ts";
-import { call, script, startTeam } from "../../src/testing/index.ts";
+import { call, script, startProviderServer, startTeam } from "../../src/testing/index.ts";
+import { scriptedPrograms } from "../../src/testing/scripted-program.ts";
+import { claudeHouse, isWork, ours, shell, withClaude, wordsOf } from "../outside/real-claude.ts";
 
 const program = join(import.meta.dirname, "../../src/mcp/testing/odd-server.ts");
 const odd = { command: [process.execPath, program, "well"] };
@@ -69,4 +72,50 @@ test("mcp__SERVER stands for all tools of a server", async () => {
   const tools = ["mcp__odd"];
   await using team = await startTeam({ goal: "Say hello", coordinator, tools, config: { mcp_servers: { odd } }, env });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+});
+
+test("a program finds the tools that were chosen for it at its own door", async () => {
+  const outside = scriptedPrograms(async (played) => {
+    played.emit({ kind: "begun", session_id: "s-1" });
+    expect(await played.use("mcp__odd__echo", { text: "hello" })).toMatchObject({
+      ok: true,
+      content: expect.stringContaining("hello"),
+    });
+    await writeFile(join(played.job.cwd, "said.md"), "hello");
+    await played.use("publish", { summary: "said it" });
+  });
+  const coordinator = script(
+    call("spawn_worker", { name: "Clara", program: "scripted" }),
+    call("create_work_node", { task: "Say it", worker: "Clara" }),
+    call("finish", { summary: "said" }).after("node-1 completed"),
+  );
+  const mcp_servers = { odd: { ...odd, workers: ["Clara"], tools: ["echo"] } };
+  await using team = await startTeam({ goal: "Say hello", coordinator, config: { mcp_servers }, env, outside });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "said" });
+  const called = (await team.facts()).filter((fact) => fact.type === "tool.called" && fact.data.worker_id === "clara");
+  expect(called.map(({ data }) => "tool" in data && data.tool)).toEqual(["mcp__odd__echo", "publish"]);
+});
+
+withClaude("the real Claude Code calls one of them", { timeout: 60_000 }, async () => {
+  const echoes = ours("mcp__odd__echo", { text: "hello" });
+  await using provider = await startProviderServer({
+    respond: (request) => {
+      if (!isWork(request)) return { text: "ok" };
+      const hasHeard = wordsOf(request).includes('text from the MCP server "odd"');
+      const steps = [
+        echoes,
+        hasHeard ? shell("echo hello > said.md") : { text: "?" },
+        ours("publish", { summary: "said" }),
+      ];
+      return steps[request.turn] ?? { text: "I have nothing more to do." };
+    },
+  });
+  const coordinator = script(
+    call("spawn_worker", { name: "Clara", program: "claude-code" }),
+    call("create_work_node", { task: "Say it", worker: "Clara", deliverables: ["said.md"] }),
+    call("finish", { summary: "said" }).after("node-1 completed"),
+  );
+  const house = claudeHouse(provider.url, { mcp_servers: { odd: { ...odd, workers: ["Clara"] } } });
+  await using team = await startTeam({ goal: "Say hello", coordinator, ...house });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "said" });
 });

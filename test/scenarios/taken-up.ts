@@ -107,7 +107,7 @@ export function changed(log: AgentLog, change: Partial<AgentLog>): AgentLog {
     },
     append: (batch) => log.append(batch),
     follow: (after, signal) => log.follow(after, signal),
-    subscribe: (listener) => log.subscribe(listener),
+    subscribe: (listener, of) => log.subscribe(listener, of),
     read: (range) => log.read(range),
     conversation: (file) => log.conversation(file),
     entriesBefore: (file, limit, before) => log.entriesBefore(file, limit, before),

@@ -94,8 +94,8 @@ export const mutants: Mutant[] = [
   mutant(
     "decisions are made by what is on disk, not by what was decided",
     "runtime/workforce.ts",
-    "new Team(run, { log, now, soon, limits",
-    "new Team(run, { log, now, soon: now, limits",
+    "new Team(run, { log, now, soon, stopWork",
+    "new Team(run, { log, now, soon: now, stopWork",
   ),
   mutant(
     "a call that must not be repeated is run again after a crash",

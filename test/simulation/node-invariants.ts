@@ -25,6 +25,8 @@ const MOVES: Partial<Record<Fact["type"], { from: Status[]; to: Status }>> = {
   "node.failed": { from: ["pending", "assigned", "running", "publishing"], to: "failed" },
   "node.reopened": { from: ["failed", "publishing"], to: "pending" },
 };
+/** One that somebody has may change hands. */
+const HANDED: { from: Status[]; to: Status } = { from: ["failed", "assigned", "running"], to: "pending" };
 
 /** I2 and I3, by an account of our own. */
 export function nodeProblems(history: History): string[] {
@@ -78,7 +80,8 @@ class Account {
   }
 
   #move(fact: Fact): void {
-    const move = MOVES[fact.type];
+    const isHanded = fact.type === "node.reopened" && fact.data.why === "reassigned";
+    const move = isHanded ? HANDED : MOVES[fact.type];
     if (!move || !("node_id" in fact.data) || !fact.data.node_id) return;
     const node = this.#nodes.get(fact.data.node_id);
     const where = `fact ${fact.seq}, ${fact.type} of ${fact.data.node_id}`;
@@ -93,6 +96,9 @@ class Account {
     if (fact.type === "node.reserved") node.reservedFor = worker;
     else if (fact.type === "node.reopened") {
       node.reservedFor = fact.data.reserved_for ?? undefined;
+      const had = this.#workers.get(node.worker);
+      if (isHanded && had?.on === node.id) had.on = undefined;
+      if (isHanded) node.retries = 0;
       node.worker = "";
     } else if (fact.type === "node.assigned") this.#assign(node, worker, where);
     else if (node.worker && worker !== node.worker)

@@ -49,7 +49,7 @@ function nudgeProblems({ seq, data: { text } }: FactOf<"human.nudge">, { facts, 
 
 /**
  * A call asks once; its first answer counts, and is the result of that call. Only the end of its node takes a question
- * back: reopened, the call asks again.
+ * back, or that somebody else gets it: reopened, the call asks again.
  */
 function questionProblems({ seq, data }: FactOf<"human.question">, { facts, conversations }: History): string[] {
   const { question_id, worker_id, call_id, node_id } = data;
@@ -70,6 +70,11 @@ function questionProblems({ seq, data }: FactOf<"human.question">, { facts, conv
     .flatMap(({ entries }) => entries.filter((entry) => entry.role === "tool" && entry.call_id === call_id))
     .map((entry) => (entry.role === "tool" ? entry.content : ""))[0];
   if (result === undefined) return [];
+  // It was taken from whoever asked, and the question with it.
+  const isHanded = factsOf(facts.slice(seq), "node.reopened").some(
+    (each) => each.data.node_id === node_id && each.data.why === "reassigned" && each.data.from === worker_id,
+  );
+  if (isHanded && result.startsWith("Outcome unknown: the work was given to somebody else")) return [];
   const [answer] = answers;
   if (answer === undefined) return [`${where} was never answered and went on with "${result}"`];
   const { text, channel } = answer.data;

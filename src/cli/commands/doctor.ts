@@ -1,4 +1,5 @@
 import type { Settings } from "../../runtime/settings.ts";
+import { checkAgents } from "../doctor-agents.ts";
 import {
   type Check,
   checkChannels,
@@ -7,8 +8,8 @@ import {
   checkKeys,
   checkMcpServers,
   checkOllama,
-  checkPrograms,
   checkSandbox,
+  checkTmux,
 } from "../doctor-checks.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
@@ -16,7 +17,7 @@ import { settingsOf } from "../look.ts";
 import type { Paint } from "../paint.ts";
 
 const SERVER_CAP_MS = 300;
-const PROGRAM_CAP_MS = 3000;
+const PROGRAM_CAP_MS = 5000;
 
 export async function doctor(call: Invocation): Promise<ExitCode> {
   const { terminal, json } = call;
@@ -49,7 +50,8 @@ async function examineWith(settings: Settings): Promise<Check[]> {
     checkKeys(env),
     checkChannels(settings),
     checkOllama(env, SERVER_CAP_MS),
-    checkPrograms(env, PROGRAM_CAP_MS),
+    checkAgents(settings, PROGRAM_CAP_MS),
+    checkTmux(env, PROGRAM_CAP_MS),
     checkMcpServers(settings),
     checkSandbox(config.sandbox?.unsafe ?? false),
   ]);

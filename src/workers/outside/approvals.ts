@@ -10,12 +10,15 @@ type Wish = Extract<OutsideEvent, { kind: "wants" }>;
 
 const ONCE = "allow once";
 const NEVER = "deny";
+/** Of one worker: more than that nobody reads. */
+const MOST_WAITING = 20;
 
 /**
  * What a program asks leave for: decided by its profile, or by a person.
  *
  * A1. The same wish (tool and arguments) is one question, also after a restart, until its call has a result.
  * A2. Whoever says "always" is not asked about that tool again, for this worker.
+ * A3. A program that asks without end fills nobody's inbox: while many wishes wait, the next is denied.
  */
 export class Approvals {
   readonly #policy: NonNullable<ProgramProfile["permissions"]>;
@@ -41,6 +44,7 @@ export class Approvals {
   async decide(wish: Wish, signal: AbortSignal): Promise<Decision> {
     if (this.#policy !== "ask") return decisionOf(this.#policy === "allow");
     if (this.#permitted(this.#place.soon()).includes(wish.tool)) return decisionOf(true);
+    if (this.#waiting.size >= MOST_WAITING) return { allow: false, why: TOO_MANY };
     const { worker_id, node_id } = this.#actor;
     const always = `always allow ${wish.tool}`;
     const { put, answerTo } = questioning(this.#actor, this.#place);
@@ -83,6 +87,8 @@ export class Approvals {
     return outside.permitted[this.#actor.worker_id] ?? [];
   }
 }
+
+const TOO_MANY = `${MOST_WAITING} of your wishes wait for an answer. Ask again when they have theirs.`;
 
 function decisionOf(allow: boolean): Decision {
   return allow ? { allow } : { allow, why: "This is not allowed here. Do without it." };

@@ -31,9 +31,11 @@ export function autonomousAdapter(clock: Clock): Adapter {
   return async (job) => {
     await mkdir(job.home, { recursive: true, mode: 0o700 });
     const record = new ProgramRecord(job.home, job.cwd, recordSchema);
-    const kept = await record.read();
+    const found = await record.read();
+    const kept = found?.assigned === job.assigned ? found : undefined;
+    const nothing: Kept = { assigned: job.assigned, ...NOTHING_TAKEN };
     await layOut(job, kept === undefined);
-    if (!kept) await record.write(NOTHING_TAKEN);
+    if (!kept) await record.write(nothing);
     // Before it is started: what it writes first must not be missed.
     const watcher = watch(job.cwd);
     try {
@@ -41,7 +43,7 @@ export function autonomousAdapter(clock: Clock): Adapter {
       const running = hasEnded
         ? endedWell()
         : await job.start(() => ({ argv: argvOf(job), env: job.profile.set ?? {} }));
-      return new AutonomousSession({ job, clock, record, watcher, running, kept: kept ?? NOTHING_TAKEN });
+      return new AutonomousSession({ job, clock, record, watcher, running, kept: kept ?? nothing });
     } catch (error) {
       watcher.close();
       throw error;
@@ -50,15 +52,16 @@ export function autonomousAdapter(clock: Clock): Adapter {
 }
 
 const recordSchema = z.object({
+  assigned: z.int().nonnegative(),
   outbox: outboxStateSchema,
   /** Stamps of what was taken. */
   checkpoint: z.string().nullable(),
   result: z.string().nullable(),
 });
 type Kept = z.infer<typeof recordSchema>;
-const NOTHING_TAKEN: Kept = { outbox: EMPTY_OUTBOX, checkpoint: null, result: null };
+const NOTHING_TAKEN = { outbox: EMPTY_OUTBOX, checkpoint: null, result: null } satisfies Omit<Kept, "assigned">;
 
-/** What another worker left here says nothing of this one; what this one wrote before a restart does. */
+/** What another worker left here says nothing of this one, also where it had the work before; what it wrote before a restart does. */
 async function layOut({ cwd, system, words, context }: OutsideJob, isNew: boolean): Promise<void> {
   await putFile(cwd, "_task.md", `${words.trim()}\n\n${HOW}\n\n${system.trim()}\n`);
   await putFile(cwd, "_context.json", `${JSON.stringify(context ?? {}, null, 2)}\n`);

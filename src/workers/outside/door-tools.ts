@@ -17,6 +17,9 @@ export interface DoorPorts {
   waits(): void;
 }
 
+/** What other people's servers give to this worker, asked again whenever the program looks. */
+export type ForeignTools = () => readonly Tool[];
+
 /** Our tools as a program gets them: the same as everybody's, but none keeps it waiting. */
 export function doorToolbox(
   node: NodeState,
@@ -25,12 +28,13 @@ export function doorToolbox(
   { human, waits }: DoorPorts,
   team: Colleagues,
   place: Workplace,
+  foreign: ForeignTools = () => [],
 ): Tools {
   const mail = { waiting: () => desk.mailbox.waiting, arrived: async () => {} };
   const all = nodeTools(node, desk, mail, human, team, place).map((tool) =>
     tool.spec.name === "check_messages" ? checkMessagesTool(waits) : tool,
   );
-  return noticingRepeats(new Toolbox(allowedOnNode(all, worker, place)));
+  return noticingRepeats(new Toolbox(allowedOnNode(all, worker, place), () => allowedOnNode(foreign(), worker, place)));
 }
 
 const toCheck = z.object({ wait: z.boolean().default(false) });
@@ -85,7 +89,9 @@ export function guarded(tools: Tools, keeper: Doorkeeper): Tools {
     }
   };
   return {
-    specs: tools.specs,
+    get specs() {
+      return tools.specs;
+    },
     async run(call) {
       if (keeper.isOver()) return notRun(call, "the work has ended");
       await keeper.minutes.calls(call);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { NodeState, WorkerState } from "../../projections/index.ts";
+import type { NodeState } from "../../projections/index.ts";
 import {
   type CallPart,
   callsOf,
@@ -95,10 +95,4 @@ export function filesInWords(node: NodeState, { actor, scope }: Desk, { log, now
     "- Everything else is out of reach.",
   ];
   return `# Your files\n\n${lines.join("\n")}`;
-}
-
-/** What is known about the work, for a program that reads files. */
-export function contextOf({ id, spec }: NodeState, { spawned }: WorkerState): Record<string, unknown> {
-  const { run_id, task, deliverables, refs, role } = spec;
-  return { run_id, node_id: id, worker: spawned.name, ...(role !== undefined && { role }), task, deliverables, refs };
 }

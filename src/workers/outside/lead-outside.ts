@@ -92,6 +92,7 @@ async function leadSeat(
     mailbox,
     begun,
     resume: session?.session_id ?? null,
+    assigned: 0,
     // The same in every run: programs know their sessions by the folder they work in.
     cwd: log.dir,
     binds: () => scope.binds(),

@@ -14,6 +14,9 @@ import { type Actor, gist, gistOfCall, isFromHuman, type Recorder, wordsAloud } 
 
 /** More of one answer or call than this is in the program's own session, if anywhere. */
 const MOST_KEPT = 64 * 1024;
+/** What is said without end is written down when it is so much, or in so many parts: it waits on disk, not in memory. */
+const LARGEST_REPLY = 1024 * 1024;
+const MOST_PARTS = 200;
 
 export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
 
@@ -21,6 +24,7 @@ export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
  * The record of what a program says and does, in the same words as everybody else's.
  *
  * K1. What it said and called since its last word is one reply; it is on disk before any result of it is.
+ *     One that has no end is several.
  * K2. A model call is counted once, in a fact, with the reply it made if it made one.
  */
 export class Minutes {
@@ -28,6 +32,7 @@ export class Minutes {
   readonly #record: Recorder;
   #model: string;
   #parts: Part[] = [];
+  #size = 0;
   readonly #before: number;
   #replies = 0;
   #modelCalls = 0;
@@ -43,9 +48,9 @@ export class Minutes {
     this.#before = turn;
   }
 
-  /** The number of the next turn: of its model calls, where it tells of them, else of its replies. */
+  /** The number of the next turn: of its model calls or of its replies, since not everybody tells of every call. */
   get turn(): number {
-    return this.#before + (this.#modelCalls || this.#replies);
+    return this.#before + Math.max(this.#modelCalls, this.#replies);
   }
 
   get #who() {
@@ -63,14 +68,21 @@ export class Minutes {
     );
   }
 
-  said(text: string): void {
+  async said(text: string): Promise<void> {
     this.thinks();
-    if (text !== "") this.#parts.push({ type: "text", text: cut(text) });
+    if (text !== "") await this.#add({ type: "text", text: cut(text) }, text.length);
   }
 
-  called(id: string, name: string, args: unknown): void {
+  async called(id: string, name: string, args: unknown): Promise<void> {
     this.thinks();
-    this.#parts.push({ type: "call", id, name, args: cutArgs(args) });
+    const text = JSON.stringify(args) ?? "null";
+    await this.#add({ type: "call", id, name, args: text.length > MOST_KEPT ? cut(text) : args }, text.length);
+  }
+
+  async #add(part: Part, size: number): Promise<void> {
+    this.#parts.push(part);
+    this.#size += size;
+    if (this.#size >= LARGEST_REPLY || this.#parts.length >= MOST_PARTS) await this.flush();
   }
 
   /** One model call is over: what it took, with the reply that it made. */
@@ -138,6 +150,7 @@ export class Minutes {
   async #reply(spent: { usage: Usage; cost_usd: number | null } | undefined): Promise<void> {
     const parts = this.#parts;
     this.#parts = [];
+    this.#size = 0;
     const { usage, cost_usd } = spent ?? { usage: NO_USAGE, cost_usd: 0 };
     const calls = parts.filter((part) => part.type === "call");
     const finish = calls.length > 0 ? "tool-calls" : "stop";
@@ -172,9 +185,4 @@ export class Minutes {
 
 function cut(text: string): string {
   return text.length > MOST_KEPT ? `${text.slice(0, MOST_KEPT)}\n… (${text.length} characters in all)` : text;
-}
-
-function cutArgs(args: unknown): unknown {
-  const text = JSON.stringify(args) ?? "null";
-  return text.length > MOST_KEPT ? cut(text) : args;
 }

@@ -18,6 +18,8 @@ export interface Seat {
   readonly begun: Past | undefined;
   /** The session to take up, or null for a new one. */
   readonly resume: string | null;
+  /** Which assignment this is, by its fact: between two of them somebody else may have had the work. */
+  readonly assigned: number;
   /** Where it works. */
   readonly cwd: string;
   binds(): Binds;

@@ -74,6 +74,8 @@ export interface OutsideJob {
   model: string | null;
   /** What is known about the work, for a program that reads files. */
   context?: Record<string, unknown>;
+  /** Which assignment this is: what is in the folder from between two of them is somebody else's. */
+  assigned: number;
   /** Where it works: the node's scratch folder. */
   cwd: string;
   /** The program's own home: kept over restarts, seen by nobody else. */

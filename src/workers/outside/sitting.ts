@@ -1,4 +1,12 @@
-import type { NewFact, Outcome, ProgramProfile, UserEntry } from "../../protocol/index.ts";
+import {
+  callsOf,
+  type NewFact,
+  type Outcome,
+  type ProgramProfile,
+  type ReplyEntry,
+  type UserEntry,
+} from "../../protocol/index.ts";
+import { SandboxFailure } from "../../sandbox/sandbox.ts";
 import { programHome } from "../../store/paths.ts";
 import type { Workplace } from "../workplace.ts";
 import { Allowance } from "./allowance.ts";
@@ -6,6 +14,7 @@ import { Approvals } from "./approvals.ts";
 import { guarded } from "./door-tools.ts";
 import { settlePast, TAKEN_UP, wordsAgain } from "./first-words.ts";
 import { Minutes } from "./minutes.ts";
+import type { Housed } from "./place.ts";
 import { modelFor, sessionKey } from "./programs.ts";
 import { LaterAnswers } from "./questions.ts";
 import type { Seat } from "./seat.ts";
@@ -18,6 +27,7 @@ type Exited = Extract<OutsideEvent, { kind: "exited" }>;
 const GRACE_MS = 2000;
 const SILENCE_SECONDS = 900;
 const MOST_NOTES = 100;
+const MOST_STARTS = 3;
 
 /**
  * A program that thinks for itself, at work on what it was given, until there is an outcome.
@@ -39,6 +49,8 @@ export class Sitting {
   #approvals: Approvals | undefined;
   readonly #over = Promise.withResolvers<Outcome>();
   readonly #quiet = Promise.withResolvers<void>();
+  /** It is let go, or there is an outcome. */
+  readonly #ending = Promise.withResolvers<void>();
   #session: OutsideSession | undefined;
   #state: "busy" | "resting" | "gone" = "resting";
   #isOver = false;
@@ -89,6 +101,7 @@ export class Sitting {
     const { begun } = this.#seat;
     const { ending, told } = await settlePast(begun?.history ?? [], this.#tools, this.#minutes, this.#signal);
     if (ending) return ending;
+    this.#notes.push(...told);
     if (this.#isOutOfTurns()) return { kind: "exhausted", turns: this.#place.maxTurns };
     const { system, words } = await this.#firstWords(told);
     await this.#allowance.begin();
@@ -105,6 +118,7 @@ export class Sitting {
   /** Its files are about to be published: from here on nobody writes them. */
   async letGo(): Promise<void> {
     this.#state = "gone";
+    this.#ending.resolve();
     await this.#session?.close();
   }
 
@@ -126,12 +140,13 @@ export class Sitting {
   }
 
   #jobFor(system: string): Omit<OutsideJob, "words" | "resume"> {
-    const { spawned, context, cwd } = this.#seat;
+    const { spawned, context, assigned, cwd } = this.#seat;
     return {
       profile: this.#profile,
       system,
       model: modelFor(spawned),
       context,
+      assigned,
       cwd,
       home: this.#home,
       named: (session_id) => this.#named(session_id),
@@ -140,18 +155,8 @@ export class Sitting {
   }
 
   async #start(launch: Parameters<OutsideJob["start"]>[0]) {
-    const { actor, cwd } = this.#seat;
-    const binds = this.#seat.binds();
-    const stay = {
-      profile: this.#profile,
-      tools: this.#tools,
-      binds,
-      cwd,
-      home: this.#home,
-      launch,
-      signal: this.#signal,
-    };
-    const running = await this.#place.outside.start(stay);
+    const { actor } = this.#seat;
+    const running = await this.#confined(launch);
     this.#pid = running.pid;
     const usual = running.sandbox === "unsafe" ? "ask" : "allow";
     const policy = this.#profile.permissions ?? usual;
@@ -161,6 +166,25 @@ export class Sitting {
     const started = { worker_id, node_id, pid: running.pid, command, sandbox: running.sandbox };
     await this.#minutes.note({ type: "process.started", data: started });
     return running;
+  }
+
+  /** What it may see is looked up anew each time: a colleague may publish, by a rename, while it is being bound. */
+  async #confined(launch: Parameters<OutsideJob["start"]>[0]): Promise<Housed> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#place.outside.start({
+          profile: this.#profile,
+          tools: this.#tools,
+          binds: this.#seat.binds(),
+          cwd: this.#seat.cwd,
+          home: this.#home,
+          launch,
+          signal: this.#signal,
+        });
+      } catch (error) {
+        if (!(error instanceof SandboxFailure) || tries === MOST_STARTS || this.#signal.aborted) throw error;
+      }
+    }
   }
 
   async #begin(job: OutsideJob): Promise<void> {
@@ -202,6 +226,7 @@ export class Sitting {
       if (session !== this.#session) return;
       this.#alive();
       await this.#take(event);
+      this.#countTurns();
     }
   }
 
@@ -250,11 +275,15 @@ export class Sitting {
 
   /** It has none of our tools at hand, and asked for one by a file. */
   async #grant({ tool, args, id: wish }: Extract<OutsideEvent, { kind: "wishes" }>): Promise<void> {
-    const id = `${sessionKey(this.#seat.actor)}-${wish ?? this.#place.soon().seq}`;
-    // Wished for again after a crash: it was dealt with.
-    if (this.#seat.begun?.history.some((entry) => entry.role === "tool" && entry.call_id === id)) return;
-    const result = await this.#tools.run({ type: "call", id, name: tool, args }, this.#signal);
-    if (result.ok) return;
+    const { actor, assigned } = this.#seat;
+    const id = `${sessionKey(actor)}-${assigned}-${wish ?? this.#place.soon().seq}`;
+    // Wished for again after a crash: it was dealt with, then or when its past was settled.
+    if (this.#seat.begun?.history.some((entry) => entry.role === "assistant" && hasCall(entry, id))) return;
+    const running = this.#tools.run({ type: "call", id, name: tool, args }, this.#signal);
+    running.catch((error: unknown) => this.#fail(error));
+    // One that ends the work is never answered, and how the program ends is still to be heard.
+    const result = await Promise.race([running, this.#ending.promise]);
+    if (!result || result.ok) return;
     this.#notes.push(result.content);
     await this.#say([{ role: "user", from: "agiraph", content: result.content }], []);
   }
@@ -265,7 +294,11 @@ export class Sitting {
     this.#revivals = 0;
     await this.#minutes.used(model, usage, usd);
     this.#allowance.spent({ usd, tokens: usage.input + usage.output });
-    if (this.#isOutOfTurns()) this.#resolve({ kind: "exhausted", turns: this.#place.maxTurns });
+  }
+
+  /** Whatever it does, and however little it tells of it. */
+  #countTurns(): void {
+    if (!this.#isOver && this.#isOutOfTurns()) this.#resolve({ kind: "exhausted", turns: this.#place.maxTurns });
   }
 
   /** The contract bounds all tries together, but a try that nobody could begin would be none. */
@@ -414,6 +447,7 @@ export class Sitting {
     return () => {
       this.#underWay -= 1;
       this.#alive();
+      this.#countTurns();
     };
   }
 
@@ -438,12 +472,18 @@ export class Sitting {
 
   #resolve(outcome: Outcome): void {
     this.#isOver = true;
+    this.#ending.resolve();
     this.#over.resolve(outcome);
   }
 
   #fail(error: unknown): void {
     this.#isOver = true;
+    this.#ending.resolve();
     this.#over.promise.catch(() => {});
     this.#over.reject(error);
   }
+}
+
+function hasCall(reply: ReplyEntry, id: string): boolean {
+  return callsOf(reply).some((call) => call.id === id);
 }

@@ -6,7 +6,7 @@ import { publishAnswer } from "../publishing.ts";
 import { type Desk, takeUp } from "../taking-up.ts";
 import { newsOn } from "../waiting.ts";
 import type { Colleagues, Workplace } from "../workplace.ts";
-import { doorToolbox } from "./door-tools.ts";
+import { doorToolbox, type ForeignTools } from "./door-tools.ts";
 import { filesInWords, wordsAnew } from "./first-words.ts";
 import { programOf } from "./programs.ts";
 import type { Seat } from "./seat.ts";
@@ -27,7 +27,10 @@ export async function workOutside(
   const desk = await takeUp(node, worker, place, signal, async () => sitting?.letGo());
   try {
     const profile = place.outside.program(programOf(worker.spawned));
-    const seat = seatAt(node, worker, desk, team, place);
+    // Who is spoken to by files has no door to find them at.
+    const hasDoor = profile.kind !== "autonomous" && node.spec.inference !== "single";
+    const foreign = hasDoor ? await place.foreignTools(desk.actor, place) : () => [];
+    const seat = seatAt(node, worker, desk, team, place, foreign);
     sitting = new Sitting(seat, profile, place, AbortSignal.any([signal, over.signal]));
     return await sitting.work();
   } catch (error) {
@@ -39,7 +42,14 @@ export async function workOutside(
   }
 }
 
-function seatAt(node: NodeState, worker: WorkerState, desk: Desk, team: Colleagues, place: Workplace): Seat {
+function seatAt(
+  node: NodeState,
+  worker: WorkerState,
+  desk: Desk,
+  team: Colleagues,
+  place: Workplace,
+  foreign: ForeignTools,
+): Seat {
   const { actor, scope, mailbox, begun, cursor, port } = desk;
   const { spawned } = worker;
   const { run_id, task, deliverables, refs, role } = node.spec;
@@ -52,10 +62,11 @@ function seatAt(node: NodeState, worker: WorkerState, desk: Desk, team: Colleagu
     mailbox,
     begun,
     resume: begun && session?.worker_id === worker.id ? session.session_id : null,
+    assigned: "assigned_seq" in node ? node.assigned_seq : 0,
     cwd: scope.cwd,
     binds: () => scope.binds(),
     context: { ...about, task, deliverables, refs },
-    tools: (ports) => doorToolbox(node, worker, desk, ports, team, place),
+    tools: (ports) => doorToolbox(node, worker, desk, ports, team, place, foreign),
     async begin(tools) {
       const how = { rules: "outside-rules", files: filesInWords(node, desk, place) } as const;
       const { system } = await beginAssignment(node, worker, scope, tools, actor, cursor, place, how);

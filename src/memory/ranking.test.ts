@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { ranked, rarity, type Weights } from "./ranking.ts";
+
+/** Sections 1 to 9 are of one file, those from 10 on of another. */
+const filesOf = (ids: readonly number[]) => new Map(ids.filter((id) => id >= 1).map((id) => [id, id < 10 ? 1 : 2]));
+
+function ids(...words: Weights[]): number[] {
+  return ranked(words, filesOf).map(({ id }) => id);
+}
+
+test("a section that has both words comes before one that has one of them, and those before the ones beside", () => {
+  const violin = new Map([
+    [2, 1],
+    [6, 1],
+  ]);
+  expect(ids(violin, new Map([[6, 1]]))).toEqual([6, 2, 5, 7, 1, 3]);
+});
+
+test("a word that is only beside makes up for one that is missing, in part", () => {
+  const [violin, lesson] = [
+    new Map([
+      [2, 1],
+      [8, 1],
+    ]),
+    new Map([[9, 1]]),
+  ];
+  expect(ranked([violin, lesson], filesOf).slice(0, 3)).toEqual([
+    { id: 8, score: 1.3 },
+    { id: 9, score: 1.3 },
+    { id: 2, score: 1 },
+  ]);
+});
+
+test("what stands beside in another file does not count", () => {
+  expect(ranked([new Map([[10, 1]])], filesOf)).toEqual([
+    { id: 10, score: 1 },
+    { id: 11, score: 0.3 },
+  ]);
+});
+
+test("the same word beside decides only between sections that are alike", () => {
+  const violin = new Map([
+    [1, 1],
+    [4, 1],
+    [5, 1],
+    [8, 1.1],
+  ]);
+  expect(ids(violin).slice(0, 4)).toEqual([8, 4, 5, 1]);
+});
+
+test("a word that most sections have still counts, and a rarer one counts more", () => {
+  const [everywhere, common, rare] = [100, 60, 2].map((having) => rarity(100, having));
+  expect([everywhere?.theirs, common?.theirs]).toEqual([1e-6, 1e-6]);
+  expect(everywhere?.ours).toBeGreaterThan(0);
+  expect(common?.ours).toBeGreaterThan(10 * (everywhere?.ours ?? 1));
+  expect(rare?.ours).toBeGreaterThan(4 * (common?.ours ?? 1));
+});
+
+test("a hundred are weighed, and what stands beside those", () => {
+  const tea = new Map(Array.from({ length: 300 }, (_, at) => [20 + at * 10, 1]));
+  expect(ids(tea).length).toBe(300);
+});
