@@ -95,7 +95,7 @@ test("every fact is one readable line", () => {
 });
 
 test("a fact of a kind that this version does not know is shown as it is", () => {
-  const later = { seq: 1, agent_id: "agent-test", ts: 0, type: "mesh.opened", data: { name: "m" } } as unknown as Fact;
+  const later = { seq: 1, agent_id: "agent-test", ts: 0, type: "dream.dreamt", data: { name: "m" } } as unknown as Fact;
   expect(factLine(later)).toBe('{"name":"m"}');
 });
 
