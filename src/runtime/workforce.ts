@@ -54,16 +54,8 @@ export class Workforce {
       const { log, now, soon, house, tasks } = this.#ports;
       const stopWork = (id: NodeId) => tasks.end(id, new Error("somebody else is to have it"));
       const { limits, checkModel, checkPrices } = house;
-      const team = new Team(run, {
-        log,
-        now,
-        soon,
-        stopWork,
-        limits,
-        outside: this.#outside(),
-        checkModel,
-        checkPrices,
-      });
+      const outside = this.#outside();
+      const team = new Team(run, { log, now, soon, stopWork, limits, outside, checkModel, checkPrices });
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;
