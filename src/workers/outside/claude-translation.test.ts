@@ -23,7 +23,7 @@ const withoutDeltas = (events: readonly OutsideEvent[]) => events.filter(({ kind
 const usage = { input: expect.any(Number), output: expect.any(Number), cache_read: 0, cache_write: 0, reasoning: 0 };
 const used = { kind: "used", model: "claude-sonnet-5-5", usage, cost_usd: null };
 const bash = { command: "sleep 3; echo hello > a.md" };
-const write = { file_path: "/work/cwd/b.md", content: "b" };
+const write = { file_path: "/desk/cwd/b.md", content: "b" };
 
 test("a turn with words, calls, leave and results", () => {
   const events = played(recorded.ok);
@@ -37,7 +37,7 @@ test("a turn with words, calls, leave and results", () => {
     { kind: "said", text: "Done one." },
     { kind: "called", call_id: "toolu_2_1", tool: "Write", args: write },
     used,
-    expect.objectContaining({ kind: "wants", tool: "Write", gist: "/work/cwd/b.md" }),
+    expect.objectContaining({ kind: "wants", tool: "Write", gist: "/desk/cwd/b.md" }),
     expect.objectContaining({ kind: "answered", call_id: "toolu_2_1", ok: true }),
     { kind: "said", text: "All done." },
     used,
