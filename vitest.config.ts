@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -6,6 +7,8 @@ export default defineConfig({
     exclude: ["test/soak/**"],
     globalSetup: ["test/global-setup.ts"],
     reporters: ["default", "./test/closing-line.ts"],
+    // By itself Vitest leaves a core free: on two that is one file at a time, and most of them wait rather than compute.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 30_000,
   },
 });

@@ -194,6 +194,13 @@ class World {
     const stems = (names: string[]) => names.map((name) => name.slice(0, -3));
     const parts = stems(complete("plan", "coder").filter((name) => !name.includes(".result")));
     const checks = stems(complete("review", null));
+    const owed = [
+      ...parts.map((stem) => `${stem}.plan.coder.done.md`),
+      ...checks.map((stem) => `${stem}.review.done.md`),
+    ];
+    // Put back by a hand between its answer and its end: it was answered, and its like with a number is what was completed.
+    const wasPutBack = (name: string) =>
+      !owed.includes(name) && owed.some((other) => other.replace(/~\d+/, "") === name && other !== name);
     return {
       tasks: complete("plan", null)
         .map((name) => this.#titleOf("plan", "complete", name))
@@ -201,12 +208,9 @@ class World {
       parts: [...new Set(parts.map((stem) => stem.replace(/~\d+$/, "")))].toSorted(),
       checks: [...new Set(checks.map((stem) => stem.replace(/~\d+$/, "")))].toSorted(),
       answers: complete("plan", "lead")
-        .filter((name) => name.includes(".done"))
+        .filter((name) => name.includes(".done") && !wasPutBack(name))
         .toSorted(),
-      owed: [
-        ...parts.map((stem) => `${stem}.plan.coder.done.md`),
-        ...checks.map((stem) => `${stem}.review.done.md`),
-      ].toSorted(),
+      owed: owed.toSorted(),
     };
   }
 
