@@ -191,9 +191,9 @@ export class MeshMembers {
 
   #harnessed(mesh: DeclaredMesh, agent: DeclaredAgent): Member {
     const place = placeOf(mesh, agent);
-    const { log, now, clock, live } = this.#recordPorts;
+    const { log, now, soon, clock, live } = this.#recordPorts;
     const { tools, maxTurns, model } = this.#ports;
-    const recorder: Recorder = { log, now, clock, live, purse: this.#purse };
+    const recorder: Recorder = { log, now, soon, clock, live, purse: this.#purse };
     const scope = meshScope(this.#layout, place);
     return new HarnessedMember({
       ...this.#speaking(mesh, agent),

@@ -251,6 +251,7 @@ function deskOf(
   const record = {
     log: { append } as AgentLog,
     now: () => now,
+    soon: () => now,
     clock,
     live: (delta: Delta) => void deltas.push(delta),
     purse: new Purse(() => now),

@@ -36,6 +36,8 @@ export interface Delta {
 export interface Recorder {
   log: AgentLog;
   now(): Situation;
+  /** With what is appended and not yet on disk: decisions are made by it. */
+  soon(): Situation;
   clock: Clock;
   /** Streamed words, for whoever looks on. */
   live(delta: Delta): void;
@@ -175,11 +177,12 @@ function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () =
 export async function enterPurse(
   model: string,
   { worker_id, node_id }: Actor,
-  { log, now, purse }: Recorder,
+  { log, soon, purse }: Recorder,
   signal: AbortSignal,
 ): Promise<(cost: Cost | undefined) => void> {
   const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
-  warnOfBudget(now(), note);
+  // By what is about to be on disk, as the purse decides: nobody is told of the end before the warning.
+  warnOfBudget(soon(), note);
   let waited = false;
   try {
     return await purse.enter(model, node_id, signal, () => {

@@ -1,5 +1,4 @@
 import type { Model } from "../models/model.ts";
-import type { Situation } from "../projections/index.ts";
 import type { WorkerId } from "../protocol/index.ts";
 import type { Scope } from "../store/scope.ts";
 import type { SchedulePort } from "../tools/schedule.ts";
@@ -11,8 +10,6 @@ import type { Prompts } from "./prompt.ts";
 
 /** What every kind of worker is given by the runtime. */
 export interface Workplace extends Recorder {
-  /** With what is appended and not yet on disk: decisions are made by it. */
-  soon(): Situation;
   prompts: Prompts;
   today(): string;
   model(id: string): Promise<Model>;
