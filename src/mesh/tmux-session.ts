@@ -119,6 +119,7 @@ export class TmuxSession {
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#looking);
+    clearTimeout(this.#later);
     this.#hooks?.close();
     this.#client.close();
     this.#wake();
@@ -301,6 +302,7 @@ export class TmuxSession {
   async #follow(): Promise<void> {
     const look = await this.#look();
     if (this.#isClosed || !this.isAlive) return;
+    this.#lookLater();
     if (look.isDead) {
       this.#enter("dead", look.status === "" ? "it ended" : `it ended with ${look.status}`);
       return;
@@ -310,6 +312,15 @@ export class TmuxSession {
     if (state !== "starting") this.#enter(state);
     // Quiet is told by nobody.
     if (this.plan.kind.input === null && (state === "busy" || state === "starting")) this.#changed();
+  }
+
+  #later: NodeJS.Timeout | undefined;
+
+  /** tmux 3.3a does not always tell its clients of a death; whoever looks every now and then knows it within 5 s. */
+  #lookLater(): void {
+    clearTimeout(this.#later);
+    this.#later = setTimeout(() => this.#changed(), GLANCE_MS);
+    this.#later.unref();
   }
 
   /** Hooks first, then the title, then the screen. */
@@ -369,6 +380,7 @@ const SWALLOWED_MS = 1_500;
 const HOOK_MS = 1_000;
 const LOOK_MS = 250;
 const FOLLOW_MS = 150;
+const GLANCE_MS = 2_000;
 const QUIET_MS = 300;
 const STILL_MS = 80;
 /** A program that shows nothing at first is taken to be there after so long. */

@@ -80,25 +80,6 @@ withTmux(
     const gone = terminals.until("mesh-closed", "gone").then(() => performance.now() - begun);
     await terminals.server.kill("mesh-closed");
     execFileSync("tmux", ["-S", terminals.server.socket, "send-keys", "-t", "=mesh-ended:", "C-c"]);
-    setTimeout(
-      () =>
-        console.log(
-          JSON.stringify(terminals.states),
-          execFileSync(
-            "tmux",
-            [
-              "-S",
-              terminals.server.socket,
-              "list-panes",
-              "-a",
-              "-F",
-              "#{session_name} #{pane_dead} #{pane_dead_status}",
-            ],
-            { encoding: "utf8" },
-          ),
-        ),
-      4000,
-    );
     const within = (await Promise.all([dead, gone])).map((ms) => ms < 5000);
     expect(within).toEqual([true, true]);
     await expect(ended.session.say("x", "x", never)).rejects.toThrow("mesh-ended has ended.");
