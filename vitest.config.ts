@@ -10,5 +10,9 @@ export default defineConfig({
     // By itself Vitest leaves a core free: on two that is one file at a time, and most of them wait rather than compute.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 30_000,
+    hookTimeout: 60_000,
+    // A test that fails is asked once more, and the end of the run names it with its first failure (docs/decisions/tests.md).
+    retry: 1,
+    expect: { poll: { timeout: 20_000 } },
   },
 });
