@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import Fastify, { type FastifyInstance } from "fastify";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Fact } from "../protocol/index.ts";
 import { call, hang, say, script, startTeam, type Team } from "../testing/index.ts";
 import { EVENT_LIMITS, type EventLimits, type EventSockets, registerEvents } from "./event-socket.ts";
@@ -107,13 +107,22 @@ test("there is room for so many on one agent and so many in all", async () => {
 });
 
 test("who neither answers nor takes anything is let go; who answers stays; who talks is told where to", async () => {
-  const { url, sockets } = await served({ pingMs: 30 });
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { url, sockets } = await served();
   const dead = watch(url, { autoPong: false });
   const living = watch(url);
-  await living.until((frames) => frames.length > 0);
+  for (const client of [dead, living]) await client.until((frames) => frames.length > 0);
+  for (let round = 1; round <= 3; round++) {
+    const asked = once(living.socket, "ping");
+    vi.advanceTimersByTime(EVENT_LIMITS.pingMs);
+    await asked;
+    // Frames are taken in their order: when this is answered, the server has had the answer to its own.
+    living.socket.ping();
+    await once(living.socket, "pong");
+  }
   expect((await dead.closed).code).toBe(1006);
-  await once(living.socket, "ping");
-  expect(sockets.clients).toBe(1);
+  await expect.poll(() => sockets.clients).toBe(1);
   living.socket.send("hello");
   expect(await living.closed).toEqual({ code: 1008, reason: "Nothing is taken here. Use the API." });
 });
