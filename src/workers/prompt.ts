@@ -3,13 +3,15 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ToolSpec } from "../models/model.ts";
 
-export type PromptName =
-  | "soul"
-  | "operating-rules"
-  | "worker-rules"
-  | "outside-rules"
-  | "outside-lead"
-  | "memory-flush";
+export const PROMPT_NAMES = [
+  "soul",
+  "operating-rules",
+  "worker-rules",
+  "outside-rules",
+  "outside-lead",
+  "memory-flush",
+] as const;
+export type PromptName = (typeof PROMPT_NAMES)[number];
 /** A prompt's text by name. A file `prompts/NAME.md` in the home stands before the built-in one. */
 export type Prompts = (name: PromptName) => Promise<string>;
 

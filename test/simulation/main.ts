@@ -5,6 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { History } from "./simulate.ts";
 
+// Texts of the program are read once for all lives in this process, and no crash may come in between.
+const { PROMPT_NAMES, promptsOf } = await import("../../src/workers/prompt.ts");
+await Promise.all(PROMPT_NAMES.map(promptsOf("/nobody")));
 const { simulate } = await import("./simulate.ts");
 const { problemsOf } = await import("./invariants.ts");
 
