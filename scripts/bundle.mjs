@@ -1,7 +1,7 @@
 // Few files load faster than many: what people start is bundled, with the parts of zod that we use (all of zod is
 // 95 files). `tsc` gives the types. What code finds by its path lies flat beside the bundles: what opens ports in a
 // sandbox, the thread that reads web pages, the prompts.
-import { cpSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, readFileSync, rmSync } from "node:fs";
 import { rolldown } from "rolldown";
 
 const INLINED = new Set(["zod", "croner"]);
@@ -24,3 +24,5 @@ const bundle = await rolldown({
 });
 await bundle.write({ dir: "dist/bundle", format: "esm", chunkFileNames: "[name]-[hash].js" });
 cpSync("src/workers/prompts", "dist/bundle/prompts", { recursive: true });
+// `npm link` sets this only once, and the next build would take it away.
+for (const program of ["main", "tx"]) chmodSync(`dist/bundle/${program}.js`, 0o755);

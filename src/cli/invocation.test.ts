@@ -1,7 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { projectFolder } from "./commands/run.ts";
-import { commandLine } from "./invocation.ts";
+import { commandLine, whereAsked } from "./invocation.ts";
 import { paintFor } from "./paint.ts";
 import { Terminal } from "./terminal.ts";
 
@@ -27,9 +26,9 @@ test("the command to copy is the one that works: the same program, on the same h
 test("the project is where the person stood, also when npm went elsewhere", () => {
   const cwd = "/package";
   expect([
-    projectFolder({ cwd, env: {} }),
-    projectFolder({ cwd, env: { INIT_CWD: "/home/me/project", npm_lifecycle_event: "start" } }),
-    projectFolder({ cwd, env: { INIT_CWD: "/left/over" } }),
+    whereAsked({}, cwd),
+    whereAsked({ INIT_CWD: "/home/me/project", npm_lifecycle_event: "start" }, cwd),
+    whereAsked({ INIT_CWD: "/left/over" }, cwd),
   ]).toEqual(["/package", "/home/me/project", "/package"]);
 });
 

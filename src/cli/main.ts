@@ -1,12 +1,10 @@
 #!/usr/bin/env node
-// Only dynamic imports here: an older Node must get as far as this sentence before it meets what it cannot read.
+// Only dynamic imports here: an older Node must get as far as this before it meets what it cannot read.
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 if (major < 22 || (major === 22 && minor < 18)) {
-  console.error(
-    `Agiraph needs Node 22.18 or newer; this is ${process.versions.node} (${process.execPath}). Install a newer one: https://nodejs.org`,
-  );
-  process.exitCode = 1;
+  const [{ handOver }, { fileURLToPath }] = await Promise.all([import("./right-node.ts"), import("node:url")]);
+  handOver("Agiraph", fileURLToPath(import.meta.url));
 } else {
   // Compiled code is kept between starts: loading takes about 30 ms less from the second one on.
   const [{ enableCompileCache }, { homedir }, { join }] = await Promise.all([

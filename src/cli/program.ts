@@ -1,14 +1,14 @@
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
-import type { Invocation } from "./invocation.ts";
+import { type Invocation, whereAsked } from "./invocation.ts";
 import { PLAIN_PASTE, SHOW_CURSOR } from "./live-region.ts";
 import { baseProgram, packageRoot } from "./program-base.ts";
 import { Terminal } from "./terminal.ts";
 
 /** Runs one command line to its end and leaves with its exit code, once everything that was written is out. */
 export async function runProgram(process: NodeJS.Process, create: typeof createProgram = createProgram): Promise<void> {
-  const terminal = new Terminal(process, process.env, process.cwd());
+  const terminal = new Terminal(process, process.env, whereAsked(process.env, process.cwd()));
   const words = process.argv.slice(2);
   const fail = async (error: unknown) => {
     if (process.stderr.isTTY) process.stderr.write(SHOW_CURSOR + PLAIN_PASTE);

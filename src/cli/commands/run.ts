@@ -11,7 +11,7 @@ import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
 import { openHome } from "../open-home.ts";
 import { runningServer } from "../running-server.ts";
-import type { Environment, Terminal } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 import { type Remark, watchTeam } from "../watch-team.ts";
 import { plain, wrap } from "../width.ts";
 
@@ -89,14 +89,14 @@ function orderFor(
   chosen: { model: string; worker: string | undefined },
   options: RunOptions,
   { config }: Settings,
-  place: { env: Environment; cwd: string },
+  { cwd }: Terminal,
 ): NewAgent {
   const budget_usd = options.budget ?? config.budget_usd;
   const cycle_seconds = options.mode === "infinite" ? (options.every ?? config.cycle_seconds) : undefined;
   return {
     goal,
     model: chosen.model,
-    project: projectFolder(place),
+    project: cwd,
     ...(options.mode && { mode: options.mode }),
     ...(cycle_seconds && { cycle_seconds }),
     ...(chosen.worker && { worker_model: chosen.worker }),
@@ -106,20 +106,15 @@ function orderFor(
 }
 
 /** What was not chosen here is chosen by the server, by the home's config and its own keys. */
-function servedOrder(goal: string, options: RunOptions, place: { env: Environment; cwd: string }): CreateAgent {
+function servedOrder(goal: string, options: RunOptions, { cwd }: Terminal): CreateAgent {
   return {
     goal,
-    project: projectFolder(place),
+    project: cwd,
     ...(options.model && { model: options.model }),
     ...(options.workerModel && { worker_model: options.workerModel }),
     ...(options.mode && { mode: options.mode }),
     ...(options.budget && { budget_usd: options.budget }),
   };
-}
-
-/** Where the person stood: npm runs its scripts in the package's folder and says where it was called. */
-export function projectFolder({ env, cwd }: { env: Environment; cwd: string }): string {
-  return env.npm_lifecycle_event && env.INIT_CWD ? env.INIT_CWD : cwd;
 }
 
 /** Prose, broken at spaces; commands are better left to the terminal, where they can be copied whole. */
