@@ -1,6 +1,7 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { copyReady } from "../../src/mesh/index.ts";
 import { call, say, script } from "../../src/testing/index.ts";
 import { MeshHouse } from "./house.ts";
 
@@ -66,6 +67,24 @@ test("a sequence of models in our loop: files, handoff, a gate that sends back o
   ]);
   writer.assertDone();
   critic.assertDone();
+});
+
+test("the tour works with the demo alone: one counts, one reads what was counted, each time", async () => {
+  await using house = await new MeshHouse({ meshes: [] }).open();
+  await copyReady(house.layout, ["tour"]);
+  await house.start();
+  for (const bytes of [10, 1234]) {
+    writeFileSync(join(house.project, "notes.txt"), "x".repeat(bytes));
+    const { name } = await house.api.sendToMesh(house.id, "tour", { text: `Count ${bytes}` });
+    const stem = name.replace(".md", "");
+    await house.until(({ type, data }) => type === "mesh.completed" && data.agent === null && data.name === name);
+    expect(house.read("tour", "counter", "complete", `${stem}.0.result.md`)).toContain("I counted the project's files");
+    expect(house.read("tour", "reader", "complete", `${stem}.1.result.md`)).toMatch(
+      /I read .+ It says: Counted by demo/,
+    );
+    const table = readFileSync(join(house.layout.output("tour"), "files.md"), "utf8");
+    expect(table).toContain(`| \`.txt\` | 1 | ${bytes === 10 ? "10 bytes" : "1.2 kB"} |`);
+  }
 });
 
 test("a question to the human waits in the inbox, over a restart; its answer comes to the asker, once", async () => {

@@ -57,6 +57,7 @@ test("the meshes that come with us are valid, and every name in them is a file",
     ["plan-build-test", "hierarchical", "planner"],
     ["research", "map-reduce", "searcher-broad"],
     ["review", "sequential", "reviewer"],
+    ["tour", "sequential", "counter"],
   ]);
   for (const mesh of meshes.values()) {
     for (const agent of mesh.agents.values()) {
@@ -106,7 +107,7 @@ test("tx init puts those that are named into a folder, and says which there are"
   const refused = await tx("init", "reserch");
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain(
-    'There is no ready mesh "reserch". Did you mean research? There are: plan-build-test, research, review.',
+    'There is no ready mesh "reserch". Did you mean research? There are: plan-build-test, research, review, tour.',
   );
 });
 

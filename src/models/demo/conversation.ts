@@ -41,13 +41,18 @@ export function readConversation({ history, system }: Pick<ModelRequest, "histor
   return {
     // A summary may hide the first words; the prompt still has them.
     task: first?.role === "user" ? first.content : taskInPrompt(system),
-    label: (first?.role === "user" ? (first.node_id ?? first.run_id) : undefined) ?? "later",
+    label: (first?.role === "user" ? (first.node_id ?? first.run_id) : undefined) ?? letterIn(heard) ?? "later",
     exchanges: exchangesIn(since),
     calls: replies.flatMap(callsOf).length,
     replies,
     heard,
     news: heard.filter(({ at }) => at > lastReply),
   };
+}
+
+/** In a mesh an assignment has the name of its letter. */
+function letterIn([first]: readonly Heard[]): string | undefined {
+  return /^\[tx\] \w+ (\S+?)(?:\.md)? /.exec(first?.content ?? "")?.[1];
 }
 
 /** The calls of one tool, with their results. */

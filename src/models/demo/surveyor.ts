@@ -3,6 +3,7 @@ import type { Model, ModelRequest } from "../model.ts";
 import { type Conversation, readConversation } from "./conversation.ts";
 import { coordinatorMove, HOW_TO_GET_A_MODEL } from "./coordinator.ts";
 import { cut, plain } from "./markdown.ts";
+import { meshMove } from "./mesh-member.ts";
 import { type Move, say } from "./move.ts";
 import { SURVEYOR } from "./survey.ts";
 import { messagesIn } from "./tool-text.ts";
@@ -40,6 +41,7 @@ function moveFor({ tools }: ModelRequest, conversation: Conversation): Move {
   const names = new Set(tools.map(({ name }) => name));
   if (names.has("publish")) return workerMove(conversation);
   if (names.has("finish") || names.has("create_work_node")) return coordinatorMove(conversation, names);
+  if (names.has("tx_done")) return meshMove(conversation);
   return say(`Without tools there is nothing that I could do: I survey files, and cannot think. ${HOW_TO_GET_A_MODEL}`);
 }
 
