@@ -68,6 +68,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .addOption(new Option("--mode <mode>", "finite ends with its goal, infinite stays").choices(["finite", "infinite"]))
     .option("--every <duration>", "how long an infinite agent sleeps between its cycles: 30s, 10m, 2h, 1d", duration)
     .option("--budget <usd>", "stop calling models when so much is spent", positive)
+    .option("--project <dir>", "the folder that the team may read, instead of the one you stand in")
     .option("--detach", "leave it working in the background")
     .option("--unsafe-no-sandbox", UNSAFE)
     .action(

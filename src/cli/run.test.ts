@@ -261,6 +261,22 @@ test("with --json every fact stands on stdout as it comes, whole and in order; t
   expect(stderr).toMatch(/^Model: demo\/surveyor \(no key is set/);
 });
 
+test("--project gives the team another folder than the one you stand in, and one that is not there is said", async () => {
+  await mkdir(join(folder.path, "elsewhere"), { recursive: true });
+  await writeFile(join(folder.path, "elsewhere/a.md"), "# Dogs\n");
+  const options = { folder: folder.path, env: { AGIRAPH_HOME: join(folder.path, "demo-elsewhere") } };
+  const { code, stdout } = await agiraph(["run", "Survey", "--project", "elsewhere", "--json"], options);
+  expect([code, lines(stdout)[0]?.data]).toEqual([
+    0,
+    expect.objectContaining({ project: join(folder.path, "elsewhere") }),
+  ]);
+  const refused = await agiraph(["run", "Survey", "--project", "nowhere"], options);
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining(`--project: there is no folder ${join(folder.path, "nowhere")}.`),
+  ]);
+});
+
 test("a key that is missing is named before anything is made", async () => {
   const options = { folder: folder.path, env: { AGIRAPH_HOME: join(folder.path, "keyless") } };
   const { code, stdout, stderr } = await agiraph(["run", "Think", "--model", "openai/gpt-5", "--json"], options);

@@ -2,6 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { z } from "zod";
 import { type MeshAgentConfig, type MeshConfig, meshAgentConfigSchema, meshConfigSchema } from "../protocol/index.ts";
+import { issueWords } from "./issue-words.ts";
 import type { Layout } from "./layout.ts";
 import { readPlainFile } from "./letter.ts";
 import { HOUSE } from "./route.ts";
@@ -125,6 +126,7 @@ async function readAgent(
   const category = member.includes("/") ? member.slice(0, member.indexOf("/")) : await categoryOf(layout, name, wrong);
   const dir = join(layout.agents, category, name);
   const path = join(dir, "config.json");
+  if (!(await stat(path).catch(() => undefined))) throw wrong(`there is no ${relative(layout.project, path)}`);
   const config = readJson(path, relative(layout.project, path), meshAgentConfigSchema);
   if (config.name !== name)
     throw new MeshConfigError(
@@ -174,9 +176,7 @@ function readJson<T>(path: string, file: string, schema: z.ZodType<T>): T {
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const field = issue && issue.path.length > 0 ? `"${issue.path.join(".")}": ` : "";
-  throw new MeshConfigError(file, `${field}${issue?.message ?? "not as it should be"}`);
+  throw new MeshConfigError(file, issueWords(parsed.error, value, schema));
 }
 
 const MAX_CONFIG = 1024 * 1024;

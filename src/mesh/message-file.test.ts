@@ -81,7 +81,10 @@ test.each([
   [START, 'Its header is never closed by a second "---".'],
   [`${START}${"#".repeat(MAX_HEADER)}\n---\n`, "Its header has more than 65536 characters."],
   [`${START}to: c\n---\n`, 'Its header has "to" twice.'],
-  [`${START}extra: 1\n---\n`, 'Its header is wrong: Unrecognized key: "extra".'],
+  [
+    `${START}extra: 1\n---\n`,
+    "Its header is wrong: there is no field extra. There are: from, to, type, status, msg-id, timestamp, task, step, in-reply-to.",
+  ],
   [
     "---\nfrom: &x a\nto: b\ntype: task\n---\n",
     'Its header has no plain value for "from"; anchors, aliases, tags, blocks, lists and maps are not taken.',
@@ -90,7 +93,7 @@ test.each([
   ["---\n---\n", "Its header holds no fields."],
   [
     "---\nfrom: a\nto: b\ntype: rumour\n---\n",
-    'Its header is wrong: "type": Invalid option: expected one of "task"|"ask"|"ask-response"|"task-complete"|"error".',
+    'Its header is wrong: "type": there is no rumour. There are: task, ask, ask-response, task-complete, error.',
   ],
   [`${START}---\n\0`, "It holds a NUL character, so it is no text."],
 ])("M2: no message, and why: %#", (text, reason) => {

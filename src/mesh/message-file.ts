@@ -1,5 +1,6 @@
 import { isMap, parseDocument } from "yaml";
 import { type MessageHeader, messageHeaderSchema } from "../protocol/index.ts";
+import { issueWords } from "./issue-words.ts";
 
 /**
  * A message is a markdown file with a header.
@@ -23,11 +24,8 @@ export function parse(text: string): ParsedMessage {
   const fields = fieldsOf(rest.slice(0, end.index).replace(/\r(?=\n|$)/g, ""));
   if (!fields.ok) return fields;
   const header = messageHeaderSchema.safeParse(fields.value);
-  if (!header.success) {
-    const [issue] = header.error.issues;
-    const where = issue && issue.path.length > 0 ? `"${issue.path.join(".")}": ` : "";
-    return bad(`Its header is wrong: ${where}${issue?.message ?? "not as it should be"}.`);
-  }
+  if (!header.success)
+    return bad(`Its header is wrong: ${issueWords(header.error, fields.value, messageHeaderSchema)}.`);
   return { ok: true, header: header.data, body: text.slice(begin + end.index + end[0].length) };
 }
 

@@ -168,7 +168,7 @@ withTmux(
     writeFileSync(broken, JSON.stringify({ mesh: "broken", type: "persistent", agents: ["x/nobody"] }));
     const started = await project.tx(["start"]);
     expect([started.code, started.stdout.split("\n")[0]]).toEqual([1, "relay (sequential, persistent, idle, 0 done)"]);
-    expect(started.stderr).toContain("meshes/agents/x/nobody/config.json: it is not there");
+    expect(started.stderr).toContain("there is no meshes/agents/x/nobody/config.json");
     expect(started.stderr).toContain("1 problem, see above. The others are started.");
     const before = readFileSync(join(project.home, "config.json"), "utf8");
     writeFileSync(join(project.home, "config.json"), '{"programs": 3}');

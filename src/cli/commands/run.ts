@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import type { CreateAgent } from "../../protocol/api.ts";
 import { allSituations } from "../../runtime/inspect.ts";
@@ -22,6 +23,7 @@ export interface RunOptions {
   /** Seconds. */
   every?: number;
   budget?: number;
+  project?: string;
   detach?: boolean;
   unsafeNoSandbox?: boolean;
 }
@@ -33,17 +35,19 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   if (goal === "") throw new UsageError('The goal is empty. Say what is to be achieved: agiraph run "your goal"');
   if (options.every !== undefined && options.mode !== "infinite")
     throw new UsageError("--every says how long an infinite agent sleeps between its cycles: add --mode infinite.");
+  const project = projectOf(terminal, options);
   if (options.detach && !isDetached(terminal.env)) {
     const { model, workerModel, mode, budget, unsafeNoSandbox } = options;
     const every = options.every === undefined ? undefined : `${options.every}s`;
-    const given = { model, "worker-model": workerModel, mode, every, budget, "unsafe-no-sandbox": unsafeNoSandbox };
+    const flagged = { model, "worker-model": workerModel, mode, every, budget, "unsafe-no-sandbox": unsafeNoSandbox };
+    const given = { ...flagged, project: options.project && project };
     return detach(call, ["run", "-", ...flags(given)], goal);
   }
   const settings = await settingsOf(call, options);
   const server = options.unsafeNoSandbox ? undefined : await runningServer(settings);
   if (server) {
     const { runServed } = await import("../run-served.ts");
-    return runServed(call, server, settings, servedOrder(goal, options, terminal));
+    return runServed(call, server, settings, servedOrder(goal, options, project));
   }
   const runtime = await openHome(call, settings);
   try {
@@ -52,7 +56,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
     sayWrapped(terminal, terminal.errPaint.dim, `Model: ${chosen.model} (${chosen.why})`);
     const listening = listenForOthers(runtime);
     if (chosen.note) sayWrapped(terminal, String, chosen.note);
-    const agent = await runtime.create(orderFor(goal, chosen, options, settings, terminal));
+    const agent = await runtime.create(orderFor(goal, chosen, options, settings, project));
     const { id, created } = agent.now.agent;
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id})`));
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
@@ -89,14 +93,14 @@ function orderFor(
   chosen: { model: string; worker: string | undefined },
   options: RunOptions,
   { config }: Settings,
-  { cwd }: Terminal,
+  project: string,
 ): NewAgent {
   const budget_usd = options.budget ?? config.budget_usd;
   const cycle_seconds = options.mode === "infinite" ? (options.every ?? config.cycle_seconds) : undefined;
   return {
     goal,
     model: chosen.model,
-    project: cwd,
+    project,
     ...(options.mode && { mode: options.mode }),
     ...(cycle_seconds && { cycle_seconds }),
     ...(chosen.worker && { worker_model: chosen.worker }),
@@ -106,15 +110,22 @@ function orderFor(
 }
 
 /** What was not chosen here is chosen by the server, by the home's config and its own keys. */
-function servedOrder(goal: string, options: RunOptions, { cwd }: Terminal): CreateAgent {
+function servedOrder(goal: string, options: RunOptions, project: string): CreateAgent {
   return {
     goal,
-    project: cwd,
+    project,
     ...(options.model && { model: options.model }),
     ...(options.workerModel && { worker_model: options.workerModel }),
     ...(options.mode && { mode: options.mode }),
     ...(options.budget && { budget_usd: options.budget }),
   };
+}
+
+function projectOf({ cwd }: Terminal, { project }: RunOptions): string {
+  const folder = resolve(cwd, project ?? ".");
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new UsageError(`--project: there is no folder ${folder}.`);
+  return folder;
 }
 
 /** Prose, broken at spaces; commands are better left to the terminal, where they can be copied whole. */
