@@ -138,7 +138,7 @@ test("what needs you is seen everywhere one looks, and the inbox has it over all
     "",
   ]);
   expect(pages[4]?.stderr).toBe(
-    "2 unread messages · show them: agiraph inbox --unread · mark them read: agiraph inbox --mark-read\n",
+    "2 unread messages · show: agiraph inbox --unread · mark read: agiraph inbox --mark-read\n",
   );
   const items = (await call("inbox", "--json")).stdout
     .split("\n")
@@ -160,7 +160,7 @@ test("a remark does not wait for anybody: the inbox says that it is unread, show
   expect((await run()).code).toBe(0);
   const seen = await call("inbox", "--unread");
   expect(seen.stdout).toContain("  I begin.\n");
-  expect(seen.stderr).toBe("1 unread message · mark them read: agiraph inbox --mark-read\n");
+  expect(seen.stderr).toBe("1 unread message · mark read: agiraph inbox --mark-read\n");
   expect((await call("inbox", "--mark-read")).stderr).toBe("1 message read.\n");
   expect((await call("inbox")).stderr).toBe("Nothing waits for you.\n");
 });

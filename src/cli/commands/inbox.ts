@@ -43,8 +43,8 @@ function isInSight({ agent }: Situation): boolean {
 }
 
 function unreadWords(call: Invocation, unread: number, options: InboxOptions): string {
-  const show = options.unread ? [] : [`show them: ${commandLine(call, "inbox", "--unread")}`];
-  const mark = `mark them read: ${commandLine(call, "inbox", "--mark-read")}`;
+  const show = options.unread ? [] : [`show: ${commandLine(call, "inbox", "--unread")}`];
+  const mark = `mark read: ${commandLine(call, "inbox", "--mark-read")}`;
   return [count(unread, "unread message"), ...show, mark].join(" · ");
 }
 
