@@ -37,6 +37,7 @@ export function FieldProblem({ fields, of }: { fields: Fields; of: string }) {
 export function Field(props: { label: string; name: string; fields: Fields; children: ReactNode }) {
   return (
     <div>
+      {/* biome-ignore lint/a11y/noLabelWithoutControl: the control is what is put into it */}
       <label className={LABEL}>
         {props.label}
         {props.children}
