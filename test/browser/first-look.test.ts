@@ -142,7 +142,7 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
       [import.meta.filename, "first-look.test.ts is a file. Name the folder that it is in."],
     ] as const) {
       await folder.fill(path);
-      await dialog.getByRole("button", { name: "Begin" }).click();
+      await folder.press("Control+Enter");
       await dialog.getByRole("alert").getByText(problem).waitFor();
       expect(await folder.getAttribute("aria-invalid")).toBe("true");
       expect(await folder.getAttribute("aria-describedby")).toBe(await dialog.getByRole("alert").getAttribute("id"));
@@ -151,7 +151,17 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
     await folder.fill(import.meta.dirname);
     await dialog.getByRole("button", { name: "Begin" }).click();
     await dialog.waitFor({ state: "detached" });
-    await page.getByRole("log").getByText("Survey the files").first().waitFor();
+    // The result leads to what was published.
+    const stream = page.getByRole("log");
+    await stream.getByText("Finished", { exact: true }).waitFor();
+    await stream
+      .getByRole("link", { name: /node-\d\/report\.md/ })
+      .first()
+      .click();
+    await page
+      .getByRole("heading", { name: /^Survey of/ })
+      .first()
+      .waitFor();
     await page.context().close();
   });
 });

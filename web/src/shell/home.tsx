@@ -19,7 +19,16 @@ export function Home() {
       <ScreenHeader
         title="Agents"
         detail={state === "ready" ? `${count(list.length, "agent")} · ${spent} in total` : "Loading…"}
-      />
+      >
+        {/* Elsewhere it stands in the sidebar. */}
+        <button
+          type="button"
+          onClick={() => open("new_agent")}
+          className="flex min-h-11 shrink-0 items-center gap-1.5 rounded-md bg-accent px-3 font-semibold text-on-accent md:hidden"
+        >
+          <Plus className="size-4" aria-hidden /> New agent
+        </button>
+      </ScreenHeader>
       <div className="min-h-0 flex-1 overflow-y-auto p-3 md:p-5">
         <div className="mx-auto max-w-4xl">
           <div className={inbox.filter(needsPerson).length > 6 ? "" : "md:hidden"}>

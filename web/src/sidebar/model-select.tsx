@@ -32,15 +32,20 @@ export function ModelSelect({
 
 export function ModelNote({ model, why }: { model: ListedModel; why: string }) {
   const { price_usd_per_million: price, context_window, missing } = model;
+  if (model.id.startsWith("demo/"))
+    return <Note id={model.id} facts={["rules, no language model: give it a folder to survey"]} why={why} />;
   const facts = [
     price ? `$${price.input} in and $${price.output} out for a million tokens` : "price unknown",
     `${amount(context_window)} tokens of context`,
     ...(missing ? [needs(missing)] : []),
-    ...(model.id.startsWith("demo/") ? ["rules, no language model: give it a folder to survey"] : []),
   ];
+  return <Note id={model.id} facts={facts} why={why} />;
+}
+
+function Note({ id, facts, why }: { id: string; facts: readonly string[]; why: string }) {
   return (
     <p className="rounded-md bg-raised px-3 py-2 text-[13px] text-dim">
-      <span className="font-semibold text-ink">{model.id}</span> · {facts.join(" · ")}
+      <span className="font-semibold text-ink">{id}</span> · {facts.join(" · ")}
       {why && <> · chosen because {why}</>}
     </p>
   );

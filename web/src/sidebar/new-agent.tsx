@@ -55,7 +55,13 @@ export function NewAgent() {
 
   return (
     <Dialog title="New agent" onClose={close}>
-      <form onSubmit={create} className="space-y-4">
+      <form
+        onSubmit={create}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+        }}
+        className="space-y-4"
+      >
         <Field label="Goal" name="goal" fields={fields}>
           <textarea
             name="goal"
@@ -65,9 +71,6 @@ export function NewAgent() {
             placeholder="What should be true when it is done? Say it as you would to a colleague."
             className={`${FIELD} py-2`}
             {...wrong(fields, "goal")}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit();
-            }}
           />
         </Field>
         <Field label="Folder it may read" name="project" fields={fields}>
