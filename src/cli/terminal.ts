@@ -51,7 +51,7 @@ export class Terminal {
 
   /** How wide a line may be that stands for one thing among many: in a file or a pipe, too, it is a line and no page. */
   get lineColumns(): number {
-    return Math.min(this.columns, Number(this.env.COLUMNS) || LONGEST_LINE);
+    return this.stdout.isTTY ? this.columns : Number(this.env.COLUMNS) || LONGEST_LINE;
   }
 
   /** A result. Wait for it where there is much of it, so that a slow reader costs no memory. */
