@@ -55,10 +55,9 @@ export class CliProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Resolves as soon as the words stand so often on stdout or stderr; rejects when the process ends without them. */
-  async saw(words: string, times = 1): Promise<void> {
-    const isIn = (text: string) => text.split(words).length > times;
-    while (!isIn(this.#stdout) && !isIn(this.#stderr)) {
+  /** Resolves as soon as the words stand on stdout or stderr; rejects when the process ends without them. */
+  async saw(words: string): Promise<void> {
+    while (!this.#stdout.includes(words) && !this.#stderr.includes(words)) {
       if (!this.isRunning) throw new Error(`It ended without "${words}":\n${this.#stdout}\n${this.#stderr}`);
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
