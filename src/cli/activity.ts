@@ -1,3 +1,4 @@
+import { troubleWords } from "../projections/trouble.ts";
 import type { Fact, FactOf, WorkerId } from "../protocol/index.ts";
 import { milliseconds, timestamp } from "./format.ts";
 import { plain } from "./width.ts";
@@ -13,7 +14,7 @@ export function applyToActivity(activity: Activity, fact: Fact): void {
     case "model.failed":
       activity.set(
         fact.data.worker_id,
-        fact.data.retry_in_ms === null ? "gave up" : `tries again in ${milliseconds(fact.data.retry_in_ms)}`,
+        `${troubleWords(fact.data)}, ${fact.data.retry_in_ms === null ? "gave up" : `tries again in ${milliseconds(fact.data.retry_in_ms)}`}`,
       );
       return;
     case "tool.called":

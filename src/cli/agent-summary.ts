@@ -1,14 +1,14 @@
-import type { Situation, Standing } from "../projections/index.ts";
+import { goalOf, type Situation, type Standing, troublesOf } from "../projections/index.ts";
 
 /** An agent in a few fields, as `--json` gives it to programs. */
-export function agentSummary({ agent, board, spending, questions }: Situation, status: Standing) {
+export function agentSummary({ agent, board, spending, questions, troubles }: Situation, status: Standing) {
   const nodes = Object.values(board.nodes);
   const having = (wanted: string) => nodes.filter((node) => node.status === wanted).length;
   return {
     id: agent.id,
     name: agent.created.name,
     status,
-    goal: agent.created.goal,
+    goal: goalOf(agent),
     mode: agent.created.mode,
     model: agent.created.model,
     worker_model: agent.created.worker_model,
@@ -17,6 +17,7 @@ export function agentSummary({ agent, board, spending, questions }: Situation, s
     run_id: agent.run?.id ?? null,
     nodes: { total: nodes.length, completed: having("completed"), failed: having("failed") },
     open_questions: Object.keys(questions.open).length,
+    troubles: troublesOf(troubles),
     cost_usd: spending.total.cost_usd,
     unpriced_calls: spending.total.unpriced_calls,
     budget_usd: agent.created.budget_usd,

@@ -74,7 +74,7 @@ test("a stopped agent goes on in the chat when it is spoken to; what it says alo
       "",
     ],
   });
-  expect((await call("inbox")).stdout).toContain("Hello, I am here.");
+  expect((await call("inbox", "--unread")).stdout).toContain("Hello, I am here.");
 });
 
 test("chat beside the process that works: it hears what is said there, and is heard", async () => {

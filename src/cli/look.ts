@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import type { Situation, Standing } from "../projections/index.ts";
+import { type Situation, type Standing, troublesOf, troubleWords } from "../projections/index.ts";
 import { findAgent } from "../runtime/inspect.ts";
 import { loadSettings, type Settings } from "../runtime/settings.ts";
 import { type HomeHolder, readHolder } from "../store/home.ts";
@@ -54,7 +54,8 @@ export function standingOf({ agent }: Situation, holder: HomeHolder | undefined)
 
 /** A status as people read it, at a time in seconds. */
 export function standingWords(status: Standing, now: Situation, at: number): string {
-  if (status === "working") return asleepWords(now, at) ?? status;
+  const [trouble] = troublesOf(now.troubles);
+  if (status === "working") return trouble ? troubleWords(trouble) : (asleepWords(now, at) ?? status);
   if (status !== "waiting_for_human") return status;
   const open = Object.keys(now.questions.open).length;
   return open > 1 ? `needs you (${open} questions)` : "needs you";

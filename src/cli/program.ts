@@ -107,8 +107,10 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
 
   program
     .command("inbox")
-    .description("what waits for you: questions and messages of all agents")
-    .action(does(async (call) => (await import("./commands/inbox.ts")).inbox(call)));
+    .description("what waits for you over all agents: questions, approvals, failures; and whether messages are unread")
+    .option("--unread", "the unread messages too")
+    .option("--mark-read", "mark all messages as read")
+    .action(does(async (call, options: object) => (await import("./commands/inbox.ts")).inbox(call, options)));
 
   const looks = [
     ["show", "everything about an agent on one page", async () => (await import("./commands/show.ts")).show],

@@ -1,8 +1,13 @@
-import type { Standing } from "../projections/index.ts";
+import { type Situation, type Standing, troublesOf } from "../projections/index.ts";
 import type { Paint } from "./paint.ts";
 
 /** How a status looks: colour says the same as the word. */
-export function standingPaint(status: Standing, paint: Paint): (text: string) => string {
+export function standingPaint(
+  status: Standing,
+  { troubles }: Pick<Situation, "troubles">,
+  paint: Paint,
+): (text: string) => string {
+  if (status === "working" && troublesOf(troubles).length > 0) return paint.red;
   switch (status) {
     case "completed":
       return paint.green;

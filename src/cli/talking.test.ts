@@ -129,14 +129,7 @@ test("what needs you is seen everywhere one looks, and the inbox has it over all
   expect(board).toContain("node-1  needs you  Alice   Paint the door — asks: Which colour?\n");
   expect(workers).toMatch(/^Alice +needs you \(question-1\) /m);
   expect(logs).toMatch(/human\.question +question-1 alice: Which colour\? \(Blue \| Red\)\n/);
-  expect(
-    inbox
-      ?.replace(/\d+s ago/g, "Ns ago")
-      .split("\n")
-      .slice(-8),
-  ).toEqual([
-    "  I begin.",
-    "  agiraph send ID 'your words' --to alice",
+  expect(inbox?.replace(/\d+s ago/g, "Ns ago").split("\n")).toEqual([
     "? paint-house · Alice · question-1 · Ns ago",
     "  Which colour?",
     "    1  Blue",
@@ -144,6 +137,9 @@ test("what needs you is seen everywhere one looks, and the inbox has it over all
     "  agiraph answer ID 'your answer' --question question-1",
     "",
   ]);
+  expect(pages[4]?.stderr).toBe(
+    "2 unread messages · show: agiraph inbox --unread · mark read: agiraph inbox --mark-read\n",
+  );
   const items = (await call("inbox", "--json")).stdout
     .split("\n")
     .filter(Boolean)
@@ -154,6 +150,19 @@ test("what needs you is seen everywhere one looks, and the inbox has it over all
       { kind: "question", from: "Alice", choices: ["Blue", "Red"] },
     ]),
   );
+});
+
+test("a remark does not wait for anybody: the inbox says that it is unread, shows it when asked to, and marks it read", async () => {
+  await scripted([
+    { calls: [{ name: "send_message", args: { to: "human", content: "I begin." } }] },
+    { calls: [{ name: "finish", args: { summary: "Done." } }] },
+  ]);
+  expect((await run()).code).toBe(0);
+  const seen = await call("inbox", "--unread");
+  expect(seen.stdout).toContain("  I begin.\n");
+  expect(seen.stderr).toBe("1 unread message · mark read: agiraph inbox --mark-read\n");
+  expect((await call("inbox", "--mark-read")).stderr).toBe("1 message read.\n");
+  expect((await call("inbox")).stderr).toBe("Nothing waits for you.\n");
 });
 
 test("another terminal talks to the process that works: messages, hints and answers arrive there", async () => {

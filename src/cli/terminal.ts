@@ -8,6 +8,8 @@ type Stream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 /** A keyboard, if it is one: then single keys can be had. */
 export type Input = Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
 
+const LONGEST_LINE = 200;
+
 /**
  * Where the program was started: its streams, its surroundings and its signals.
  *
@@ -42,9 +44,14 @@ export class Terminal {
     this.stderr.on("error", () => {});
   }
 
-  /** How wide lines for people may be; what goes to a file or a pipe is not cut. */
+  /** How wide lines for people may be; what goes to a file or a pipe is not broken. A terminal may not know its width. */
   get columns(): number {
-    return this.stdout.isTTY ? (this.stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
+    return this.stdout.isTTY ? this.stdout.columns || 80 : Number.POSITIVE_INFINITY;
+  }
+
+  /** How wide a line may be that stands for one thing among many: in a file or a pipe, too, it is a line and no page. */
+  get lineColumns(): number {
+    return this.stdout.isTTY ? this.columns : Number(this.env.COLUMNS) || LONGEST_LINE;
   }
 
   /** A result. Wait for it where there is much of it, so that a slow reader costs no memory. */

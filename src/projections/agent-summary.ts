@@ -1,7 +1,8 @@
 import { type AgentId, HUMAN, type RunId } from "../protocol/index.ts";
-import type { AgentStatus } from "./agent.ts";
+import { type AgentStatus, goalOf, needsDecision } from "./agent.ts";
 import type { Situation } from "./situation.ts";
 import { currentStage } from "./stages.ts";
+import { type Trouble, troublesOf } from "./trouble.ts";
 
 /** An agent in a few fields: what a list of agents shows, and what is kept in memory of an agent that rests. */
 export interface AgentSummaryData {
@@ -9,6 +10,7 @@ export interface AgentSummaryData {
   seq: number;
   id: AgentId;
   name: string;
+  /** Of the run that is under way or was the last. */
   goal: string;
   mode: "finite" | "infinite";
   status: AgentStatus;
@@ -24,8 +26,12 @@ export interface AgentSummaryData {
   /** Those who have not retired. */
   worker_count: number;
   open_questions: number;
+  /** It failed, or waits for the human's approval. */
+  needs_decision: boolean;
   /** Messages to the human that they have not seen. */
   unread: number;
+  /** Somebody's model does not answer: whose is told, and how many there are. */
+  trouble: (Trouble & { worker_name: string; workers: number }) | null;
   cost_usd: number;
   unpriced_calls: number;
   budget_usd: number | null;
@@ -38,17 +44,17 @@ export interface AgentSummaryData {
 }
 
 /** Raise it when the shape or the meaning changes: what was kept before is then made again. */
-export const AGENT_SUMMARY_VERSION = 3;
+export const AGENT_SUMMARY_VERSION = 4;
 
 export function summarise(now: Situation): AgentSummaryData {
   const { agent, board, roster, questions, letters, spending, triggers, outbox, stages } = now;
-  const { name, goal, mode, model, worker_model, budget_usd, meshes, project } = agent.created;
+  const { name, mode, model, worker_model, budget_usd, meshes, project } = agent.created;
   const run_id = agent.run?.id ?? null;
   return {
     seq: now.seq,
     id: agent.id,
     name,
-    goal,
+    goal: goalOf(agent),
     mode,
     status: agent.status,
     archived: agent.archived_ts !== null,
@@ -61,7 +67,9 @@ export function summarise(now: Situation): AgentSummaryData {
     nodes: countNodes(board),
     worker_count: Object.values(roster).filter(({ status }) => status !== "retired").length,
     open_questions: Object.keys(questions.open).length,
+    needs_decision: needsDecision(agent),
     unread: Object.values(letters.queued).filter(({ reader }) => reader === HUMAN).length,
+    trouble: firstTrouble(now),
     cost_usd: spending.total.cost_usd,
     unpriced_calls: spending.total.unpriced_calls,
     budget_usd,
@@ -70,6 +78,13 @@ export function summarise(now: Situation): AgentSummaryData {
     keeps_time: isNotEmpty(triggers.open) || isNotEmpty(triggers.undone) || outbox.waiting.length > 0,
     meshes_of: meshes ? project : null,
   };
+}
+
+function firstTrouble({ troubles, roster }: Situation): AgentSummaryData["trouble"] {
+  const all = troublesOf(troubles);
+  const [first] = all;
+  if (!first) return null;
+  return { ...first, worker_name: roster[first.worker_id]?.spawned.name ?? first.worker_id, workers: all.length };
 }
 
 function countNodes({ nodes }: Situation["board"]): AgentSummaryData["nodes"] {

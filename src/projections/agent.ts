@@ -1,4 +1,12 @@
-import { type AgentId, COORDINATOR, type Fact, type FactOf, type Outcome, type RunId } from "../protocol/index.ts";
+import {
+  type AgentId,
+  COORDINATOR,
+  type Fact,
+  type FactOf,
+  HUMAN,
+  type Outcome,
+  type RunId,
+} from "../protocol/index.ts";
 
 export type AgentStatus = "idle" | "working" | "waiting_for_human" | "paused" | "stopped" | "completed" | "failed";
 
@@ -26,6 +34,8 @@ export interface AgentState {
   error: string | null;
   /** How it ended last, if it has. */
   outcome: Outcome | null;
+  /** Paused or failed: why, in words, and since when. Of a person who paused it, why is `human`. */
+  halted: { why: string; ts: number } | null;
   /** Since when it is out of sight. */
   archived_ts: number | null;
 }
@@ -43,6 +53,7 @@ export function bornFrom(fact: FactOf<"agent.created">): AgentState {
     error: null,
     outcome: null,
     checkpoint: null,
+    halted: null,
     archived_ts: null,
   };
 }
@@ -55,9 +66,11 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       agent.status = "working";
       agent.error = null;
       agent.outcome = null;
+      agent.halted = null;
       return;
     case "agent.paused":
       agent.status = "paused";
+      agent.halted = { why: fact.data.why ?? HUMAN, ts: fact.ts };
       return;
     case "agent.stopped":
       agent.status = "stopped";
@@ -71,6 +84,7 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       agent.status = "failed";
       agent.error = fact.data.error;
       agent.outcome = fact.data.outcome ?? { kind: "failed", error: fact.data.error };
+      agent.halted = { why: fact.data.error, ts: fact.ts };
       return;
     case "agent.archived":
       agent.archived_ts = fact.ts;
@@ -103,4 +117,14 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       if (agent.run?.id === fact.data.run_id) agent.run.finished = fact.data.outcome;
       return;
   }
+}
+
+/** What it works on now, or did last: the goal that it was made with is not the last for ever. */
+export function goalOf({ run, created }: AgentState): string {
+  return run?.goal ?? created.goal;
+}
+
+/** Nothing goes on before a person decides: it failed, or a stage wants their approval. */
+export function needsDecision({ status, halted }: AgentState): boolean {
+  return status === "failed" || (status === "paused" && halted !== null && halted.why !== HUMAN);
 }

@@ -19,4 +19,5 @@ export * from "./stages.ts";
 export * from "./thread.ts";
 export * from "./trigger-record.ts";
 export * from "./triggers.ts";
+export * from "./trouble.ts";
 export { numberOf, type WaitingWork, waitingWork } from "./waiting-work.ts";

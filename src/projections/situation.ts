@@ -12,6 +12,7 @@ import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
 import { applyToStages, type Stage } from "./stages.ts";
 import { applyToThread, type Thread } from "./thread.ts";
 import { applyToTriggers, noTriggers, type Triggers } from "./triggers.ts";
+import { applyToTroubles, type Troubles } from "./trouble.ts";
 
 /**
  * Everything that is true of one agent now: a pure fold over its facts, plain JSON, the same on disk, in the server and
@@ -34,9 +35,11 @@ export interface Situation {
   triggers: Triggers;
   /** Programs that think for themselves. */
   outside: Outside;
+  /** Whose model does not answer. */
+  troubles: Troubles;
 }
 
-export const SITUATION_VERSION = 15;
+export const SITUATION_VERSION = 16;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -56,6 +59,7 @@ export function begin(first: Fact): Situation {
     attention: bornAwake(first),
     triggers: noTriggers(),
     outside: noneOutside(),
+    troubles: {},
   };
 }
 
@@ -76,11 +80,12 @@ export function apply(now: Situation, fact: Fact): void {
   applyToAttention(now.attention, fact);
   applyToTriggers(now.triggers, fact, now.agent.run?.trigger ?? null);
   applyToOutside(now.outside, fact);
+  applyToTroubles(now.troubles, fact);
   if (isAtWork(now.agent.status)) now.agent.status = isAsking(now.questions) ? "waiting_for_human" : "working";
 }
 
 /** An agent that asks its human something works on as far as it can. */
-export function isAtWork(status: AgentStatus): boolean {
+export function isAtWork(status: AgentStatus | "interrupted"): boolean {
   return status === "working" || status === "waiting_for_human";
 }
 

@@ -76,9 +76,23 @@ export const createAgentSchema = z.strictObject({
 });
 export type CreateAgent = z.input<typeof createAgentSchema>;
 
+/** Somebody's model does not answer, though they look busy. */
+export const troubleSchema = z.object({
+  worker_id: z.string(),
+  model: z.string(),
+  /** `connection`, `rate_limited`, `server`, `stalled` … */
+  reason: z.string(),
+  message: z.string(),
+  /** Since the first try that failed, and how many have in a row. */
+  since: z.number(),
+  tries: z.int(),
+  retry_at: z.number().nullable(),
+});
+
 export const agentSummarySchema = z.object({
   id: z.string(),
   name: z.string(),
+  /** Of the run that is under way or was the last. */
   goal: z.string(),
   mode: z.enum(["finite", "infinite"]),
   status: agentStatusSchema,
@@ -92,8 +106,12 @@ export const agentSummarySchema = z.object({
   nodes_failed: z.int(),
   worker_count: z.int(),
   open_questions: z.int(),
+  /** It failed, or waits for the human's approval: nothing goes on before it is resumed. */
+  needs_decision: z.boolean(),
   /** Messages to the human that they have not seen. */
   unread: z.int(),
+  /** The longest trouble of its team, and how many are in one. */
+  trouble: troubleSchema.extend({ worker_name: z.string(), workers: z.int() }).nullable(),
   cost_usd: z.number(),
   unpriced_calls: z.int(),
   budget_usd: z.number().nullable(),
@@ -123,6 +141,8 @@ export const resumeSchema = z
 export const sendSchema = z.strictObject({ message: words, to: z.string().min(1).max(80).optional() });
 export const nudgeSchema = z.strictObject({ message: words });
 export const respondSchema = z.strictObject({ response: words, question_id: z.string().min(1).max(80).optional() });
+/** Only what this one said; everything if left out. */
+export const seenSchema = z.strictObject({ from: z.string().min(1).max(80).optional() }).nullish();
 export const assignSchema = z.strictObject({ worker: z.string().min(1).max(80) });
 /** What was done, in a few words. */
 export const publishSchema = z.strictObject({ summary: words.optional() }).nullish();
@@ -259,6 +279,7 @@ export const workerViewSchema = z.object({
   status: z.enum(["idle", "busy", "waiting", "stopped", "retired"]),
   node_id: z.string().nullable(),
   waiting_for: z.string().nullable(),
+  trouble: troubleSchema.nullable(),
   identity: z.string().nullable(),
   calls: z.int(),
   tokens: z.int(),
@@ -332,7 +353,8 @@ export const triggersPageSchema = z.object({
 
 const named = z.object({ id: z.string(), name: z.string() });
 export const inboxItemSchema = z.object({
-  kind: z.enum(["question", "message"]),
+  /** All but messages wait for the human: nothing goes on without them. A message is only unread. */
+  kind: z.enum(["question", "approval", "failure", "message"]),
   id: z.string(),
   agent: named,
   from: named,

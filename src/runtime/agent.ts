@@ -221,9 +221,9 @@ export class Agent {
     return this.#work.publish(node, summary, channel);
   }
 
-  /** The human has seen everything that was said to them. */
-  seen(): Promise<void> {
-    return this.#voice.seen();
+  /** The human has seen what was said to them: by one of the team, or everything. */
+  seen(from?: string): Promise<void> {
+    return this.#voice.seen(from);
   }
 
   /**

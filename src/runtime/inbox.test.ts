@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { apply, begin, type Situation } from "../projections/index.ts";
 import type { AgentId, Fact, NewFact } from "../protocol/index.ts";
-import { inboxOf } from "./inbox.ts";
+import { inboxOf, needsPerson } from "./inbox.ts";
 
 test("the human's inbox holds what waits for them over all agents, oldest first", () => {
   const first = situation("agent-aaaa", "first", [
@@ -40,6 +40,38 @@ test("the human's inbox holds what waits for them over all agents, oldest first"
       since_ts: 12,
     },
   ]);
+});
+
+test("what failed and what wants an approval waits for a person; a pause of their own does not", () => {
+  const failed = situation("agent-aaaa", "first", [
+    [10, { type: "run.started", data: { run_id: "run-1", goal: "G" } }],
+    [11, { type: "agent.failed", data: { error: "No key." } }],
+    [12, { type: "message.received", data: { message_id: "msg-9", by: "human" } }],
+  ]);
+  const approving = situation("agent-bbbb", "second", [
+    [5, { type: "run.started", data: { run_id: "run-1", goal: "G" } }],
+    [6, { type: "agent.paused", data: { why: "Stage 1 wants your approval." } }],
+  ]);
+  const paused = situation("agent-cccc", "third", [[7, { type: "agent.paused", data: { why: "human" } }]]);
+  const item = { choices: [], deadline_ts: null, default: null, id: "run-1" };
+  const from = { id: "coordinator", name: "coordinator" };
+  const items = inboxOf([failed, approving, paused]);
+  expect(items).toEqual([
+    {
+      ...item,
+      kind: "approval",
+      agent: { id: "agent-bbbb", name: "second" },
+      from,
+      text: "Stage 1 wants your approval.",
+      since_ts: 6,
+    },
+    { ...item, kind: "failure", agent: { id: "agent-aaaa", name: "first" }, from, text: "No key.", since_ts: 11 },
+  ]);
+  expect(items.every(needsPerson)).toBe(true);
+  expect(needsPerson({ kind: "message" })).toBe(false);
+  apply(failed, { seq: 99, ts: 13, agent_id: "agent-aaaa", type: "agent.started", data: { why: "resumed", pid: 1 } });
+  apply(approving, { seq: 99, ts: 13, agent_id: "agent-bbbb", type: "agent.resumed", data: {} });
+  expect(inboxOf([failed, approving])).toEqual([]);
 });
 
 test("what was answered, withdrawn or read waits no longer", () => {

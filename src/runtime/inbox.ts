@@ -1,9 +1,12 @@
-import type { Situation } from "../projections/index.ts";
-import { type AgentId, HUMAN } from "../protocol/index.ts";
+import { needsDecision, type Situation } from "../projections/index.ts";
+import { type AgentId, COORDINATOR, HUMAN } from "../protocol/index.ts";
 
-/** Something that waits for the human: a question until it is answered, a message until it is read. */
+/**
+ * Something for the human. What waits for them, because nothing goes on without them: a question until it is answered,
+ * what wants their approval and a run that failed until they resume it or put it away. And a message, until it is read.
+ */
 export interface InboxItem {
-  kind: "question" | "message";
+  kind: "question" | "approval" | "failure" | "message";
   id: string;
   agent: { id: AgentId; name: string };
   from: { id: string; name: string };
@@ -16,6 +19,11 @@ export interface InboxItem {
   default: string | null;
 }
 
+/** Whether something goes on only when a person has done their part. */
+export function needsPerson({ kind }: Pick<InboxItem, "kind">): boolean {
+  return kind !== "message";
+}
+
 /** The human's inbox over all agents, oldest first. */
 export function inboxOf(situations: Iterable<Situation>): InboxItem[] {
   return [...situations].flatMap(itemsOf).sort((a, b) => a.since_ts - b.since_ts);
@@ -24,6 +32,21 @@ export function inboxOf(situations: Iterable<Situation>): InboxItem[] {
 function itemsOf({ agent, roster, questions, letters }: Situation): InboxItem[] {
   const whose = { id: agent.id, name: agent.created.name };
   const named = (id: string) => ({ id, name: roster[id]?.spawned.name ?? id });
+  const plain = { choices: [], deadline_ts: null, default: null };
+  const halt = needsDecision(agent) ? agent.halted : null;
+  const halted = halt
+    ? [
+        {
+          ...plain,
+          kind: agent.status === "failed" ? ("failure" as const) : ("approval" as const),
+          id: agent.run?.id ?? agent.id,
+          agent: whose,
+          from: named(COORDINATOR),
+          text: halt.why,
+          since_ts: halt.ts,
+        },
+      ]
+    : [];
   const asked = Object.values(questions.open).map(
     ({ id, worker_id, text, asked_ts, choices = [], deadline_ts = null, default: fallback = null }): InboxItem => ({
       kind: "question",
@@ -41,16 +64,14 @@ function itemsOf({ agent, roster, questions, letters }: Situation): InboxItem[] 
     .filter(({ reader }) => reader === HUMAN)
     .map(
       ({ id, from, text, sent_ts }): InboxItem => ({
+        ...plain,
         kind: "message",
         id,
         agent: whose,
         from: named(from),
         text,
         since_ts: sent_ts,
-        choices: [],
-        deadline_ts: null,
-        default: null,
       }),
     );
-  return [...asked, ...unread];
+  return [...asked, ...halted, ...unread];
 }

@@ -72,9 +72,11 @@ export class Voice {
     return `The coordinator hears it before its next turn.${await this.#ports.goOn()}`;
   }
 
-  /** The human has seen everything that was said to them. */
-  async seen(): Promise<void> {
-    const unseen = Object.values(this.#ports.soon().letters.queued).filter(({ reader }) => reader === HUMAN);
+  /** The human has seen what was said to them: by one of the team, or everything. */
+  async seen(by?: string): Promise<void> {
+    const unseen = Object.values(this.#ports.soon().letters.queued).filter(
+      ({ reader, from }) => reader === HUMAN && (by === undefined || from === by),
+    );
     await this.#append(
       ...unseen.map(({ id }): NewFact => ({ type: "message.received", data: { message_id: id, by: HUMAN } })),
     );

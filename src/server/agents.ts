@@ -1,4 +1,4 @@
-import { type AgentSummaryData, isAtWork, type Situation, summarise } from "../projections/index.ts";
+import { type AgentSummaryData, isAtWork, type Situation, summarise, type Trouble } from "../projections/index.ts";
 import type { AgentSummary } from "../protocol/api.ts";
 import type { AgentId } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
@@ -81,8 +81,8 @@ export class Agents {
   /** What waits for the human, oldest first. */
   async inbox(): Promise<InboxItem[]> {
     const all: InboxItem[] = [];
-    for (const { id, seq, archived, open_questions, unread } of await this.#runtime.summaries()) {
-      if (archived || open_questions + unread === 0) continue;
+    for (const { id, seq, archived, open_questions, needs_decision, unread } of await this.#runtime.summaries()) {
+      if (archived || (open_questions + unread === 0 && !needs_decision)) continue;
       const known = this.#waiting.get(id);
       const items = known?.seq === seq ? known.items : inboxOf([await this.situation(id)]);
       this.#waiting.set(id, { seq, items });
@@ -112,7 +112,12 @@ export function summaryOf(now: Situation): AgentSummary {
 }
 
 export function asSummary(summary: AgentSummaryData): AgentSummary {
-  const { nodes, created_ts, updated_ts, keeps_time: _, meshes_of: __, ...same } = summary;
+  const { nodes, created_ts, updated_ts, trouble, keeps_time: _, meshes_of: __, ...same } = summary;
   const { total: node_count, completed: nodes_completed, failed: nodes_failed } = nodes;
-  return { ...same, node_count, nodes_completed, nodes_failed, created_at: created_ts, updated_at: updated_ts };
+  const times = { created_at: created_ts, updated_at: updated_ts };
+  return { ...same, node_count, nodes_completed, nodes_failed, trouble: trouble && asTroubleView(trouble), ...times };
+}
+
+export function asTroubleView<T extends Trouble>({ since_ts, retry_ts, ...same }: T) {
+  return { ...same, since: since_ts, retry_at: retry_ts };
 }

@@ -119,8 +119,9 @@ export class ApiClient {
     return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/publish`, deliveredSchema, {}, body);
   }
 
-  seen(id: string) {
-    return this.#ask("POST", `${at(id)}/seen`, deliveredSchema);
+  /** What was said to the human is seen: by one of the team, or everything. */
+  seen(id: string, from?: string) {
+    return this.#ask("POST", `${at(id)}/seen`, deliveredSchema, {}, from === undefined ? {} : { from });
   }
 
   questions(id: string, query: Query = {}) {

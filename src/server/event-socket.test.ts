@@ -145,6 +145,27 @@ test("all agents at a glance: a summary of each, then the facts that change one"
   ]);
 });
 
+test("all agents at a glance: that a model fails is told, and that it answers only of an agent whose model failed", async () => {
+  const { team, origin } = await served();
+  const list = watch(`${origin}/events`);
+  await list.until((frames) => frames.length > 0);
+  const call = { worker_id: "coordinator", node_id: null, model: "m", turn: 1 } as const;
+  const usage = { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 };
+  const responded = { ...call, usage, cost_usd: 0, finish: "stop", ms: 1 };
+  const failed = { ...call, reason: "connection", message: "No answer.", retry_in_ms: 60_000 };
+  for (const fact of [
+    { type: "model.responded", data: responded },
+    { type: "model.failed", data: failed },
+    { type: "model.responded", data: responded },
+  ] as const)
+    await team.agent.log.append({ facts: [fact] }).durable;
+  await list.until((frames) => frames.length > 2);
+  expect(list.frames.slice(1)).toEqual([
+    expect.objectContaining({ type: "model.failed", data: failed }),
+    expect.objectContaining({ type: "model.responded", data: responded }),
+  ]);
+});
+
 test("the plain GET of the same path stays what it is", async () => {
   const { app, team, origin } = await served();
   expect(app.hasRoute({ method: "GET", url: "/agents/:id/events", constraints: { upgrade: "websocket" } })).toBe(true);

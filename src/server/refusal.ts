@@ -11,13 +11,27 @@ export class Refused extends Error {
   readonly status: number;
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Which fields of the body are wrong, and why. */
+  readonly details: ErrorBody["error"]["details"];
 
-  constructor(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+    details?: ErrorBody["error"]["details"],
+  ) {
     super(message);
     this.status = status;
     this.code = code;
     this.headers = headers;
+    this.details = details;
   }
+}
+
+/** A field of the body that only looking can find wrong. */
+export function wrongField(field: string, problem: string, code = "bad_request"): Refused {
+  return new Refused(400, code, `${field}: ${problem}`, {}, [{ field, problem }]);
 }
 
 export function notFound(message: string): Refused {
@@ -40,7 +54,7 @@ interface Answer {
 }
 
 function refusalFor(error: unknown): Answer {
-  if (error instanceof Refused) return answer(error.status, error.code, error.message, error.headers);
+  if (error instanceof Refused) return answer(error.status, error.code, error.message, error.headers, error.details);
   if (hasZodFastifySchemaValidationErrors(error)) return invalid(error);
   if (error instanceof ScopeRefusal) return answer(scopeStatus(error), "outside_scope", error.message);
   if (isOutOfFiles(error))
@@ -106,6 +120,12 @@ function internal(): Answer {
   return answer(500, "internal", "Something went wrong inside. The server's log says what.");
 }
 
-function answer(status: number, code: string, message: string, headers: Answer["headers"] = {}): Answer {
-  return { status, body: { error: { code, message } }, headers };
+function answer(
+  status: number,
+  code: string,
+  message: string,
+  headers: Answer["headers"] = {},
+  details?: ErrorBody["error"]["details"],
+): Answer {
+  return { status, body: { error: { code, message, ...(details && { details }) } }, headers };
 }

@@ -1,5 +1,5 @@
 import type { WebSocket } from "ws";
-import { type Fact, HUMAN } from "../protocol/index.ts";
+import { type AgentId, type Fact, HUMAN } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { asSummary } from "./agents.ts";
 import type { FeedLimits } from "./event-feed.ts";
@@ -16,6 +16,8 @@ export function followAll(
   const client = { alive: true };
   let mode: "summing" | "live" | "behind" = "summing";
   let meanwhile: Fact[] = [];
+  /** Agents with somebody whose model did not answer: that it answers again is told of these alone. */
+  const troubled = new Set<AgentId>();
 
   const send = (frame: unknown) =>
     socket.send(JSON.stringify(frame), (error) => {
@@ -30,6 +32,7 @@ export function followAll(
       (agents) => {
         if (socket.readyState !== socket.OPEN) return;
         const known = new Map(agents.map(({ id, seq }) => [id, seq]));
+        for (const { id, trouble } of agents) if (trouble) troubled.add(id);
         send({ type: "summaries", agents: agents.map(asSummary) });
         mode = "live";
         for (const fact of meanwhile.splice(0)) if (fact.seq > (known.get(fact.agent_id) ?? 0)) tell(fact);
@@ -45,7 +48,8 @@ export function followAll(
   };
 
   const unhear = runtime.subscribe((fact) => {
-    if (changesASummary(fact)) tell(fact);
+    if (fact.type === "model.failed") troubled.add(fact.agent_id);
+    if (changesASummary(fact) || (troubled.has(fact.agent_id) && mayEndTrouble(fact))) tell(fact);
   });
   socket.once("close", () => {
     unhear();
@@ -59,5 +63,9 @@ function changesASummary(fact: Fact): boolean {
   if (fact.type === "worker.waiting") return fact.data.for === "human";
   if (fact.type === "message.sent") return (fact.data.reader ?? fact.data.to) === HUMAN;
   if (fact.type === "message.received") return fact.data.by === HUMAN;
-  return /^(?:agent|run|stage|human)\./.test(fact.type);
+  return fact.type === "model.failed" || /^(?:agent|run|stage|human)\./.test(fact.type);
+}
+
+function mayEndTrouble({ type }: Fact): boolean {
+  return type === "model.responded" || type === "worker.idle" || type === "worker.stopped" || type === "worker.retired";
 }

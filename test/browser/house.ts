@@ -46,10 +46,18 @@ export interface House extends AsyncDisposable {
   dropSockets(): void;
 }
 
-export async function openHouse(script: ProviderServerOptions): Promise<House> {
+/** `surroundings` stand in place of the providers' addresses and keys. */
+export async function openHouse(
+  script: ProviderServerOptions,
+  surroundings?: Readonly<Record<string, string>>,
+): Promise<House> {
   const home = await temporaryHome();
   const provider = await startProviderServer(script);
-  const settings = { home: home.path, env: { ...provider.env, PATH: process.env.PATH ?? "" }, config: {} };
+  const settings = {
+    home: home.path,
+    env: surroundings ?? { ...provider.env, PATH: process.env.PATH ?? "" },
+    config: {},
+  };
   const runtime = await openRuntime(settings);
   const token = "token-of-the-house-for-tests-only-0123456789";
   const app = await buildServer({ runtime, settings, token, webDir: resolve(ROOT, "dist/web") });

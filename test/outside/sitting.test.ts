@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import { troublesOf } from "../../src/projections/index.ts";
 import { NO_USAGE } from "../../src/protocol/index.ts";
 import { call, say, script, startTeam, type TeamPlan, until } from "../../src/testing/index.ts";
 import { type Play, type ScriptedProgram, scriptedPrograms } from "../../src/testing/scripted-program.ts";
@@ -362,4 +363,23 @@ test("what the program says of a whole turn corrects what we thought its calls c
   await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
   await team.outcome();
   expect(team.agent.now.spending.by_worker.clara).toMatchObject({ cost_usd: 1.5, unpriced_calls: 0 });
+});
+
+test("a program that asks its model again and again is seen to be in trouble, until the model answers", async () => {
+  const retry = { reason: "connection", in_ms: 500 };
+  const answers = Promise.withResolvers<void>();
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun);
+    for (const attempt of [1, 2]) program.emit({ kind: "noted", text: `No answer, ${attempt} of 10.`, retry });
+    await answers.promise;
+    await writesAndPublishes(program);
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await until(team.agent, ({ troubles }) => troublesOf(troubles).length > 0);
+  expect(troublesOf(team.agent.now.troubles)).toEqual([
+    expect.objectContaining({ worker_id: "clara", reason: "connection", message: "No answer, 2 of 10.", tries: 2 }),
+  ]);
+  answers.resolve();
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(team.agent.now.troubles).toEqual({});
 });

@@ -26,7 +26,7 @@ export async function board(call: Invocation, word: string): Promise<ExitCode> {
   const nodes = Object.values(now.board.nodes);
   if (json) for (const node of nodes) await terminal.printJson(node);
   else if (nodes.length === 0) terminal.say("The board is empty.");
-  else await terminal.printLines(boardTable(now, standingOf(now, holder), terminal.columns, terminal.paint));
+  else await terminal.printLines(boardTable(now, standingOf(now, holder), terminal.lineColumns, terminal.paint));
   return EXIT.done;
 }
 

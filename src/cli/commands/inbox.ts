@@ -1,47 +1,123 @@
-import { type InboxItem, inboxOf } from "../../runtime/inbox.ts";
+import type { Situation } from "../../projections/index.ts";
+import type { AgentId } from "../../protocol/index.ts";
+import { askControl } from "../../runtime/control.ts";
+import { controlPath } from "../../runtime/control-path.ts";
+import { type InboxItem, inboxOf, needsPerson } from "../../runtime/inbox.ts";
 import { allSituations } from "../../runtime/inspect.ts";
-import { EXIT, type ExitCode } from "../exit-code.ts";
-import { age } from "../format.ts";
+import type { Settings } from "../../runtime/settings.ts";
+import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
+import { age, count } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { lookAt, noHomeYet } from "../look.ts";
 import { questionText } from "../question-text.ts";
+import { whileHandsChange } from "../speaker.ts";
 import { plain, plainLines } from "../width.ts";
 
-/** What waits for the person, over all agents, with the command that answers each. */
-export async function inbox(call: Invocation): Promise<ExitCode> {
+export interface InboxOptions {
+  /** The messages too, in full. */
+  unread?: boolean;
+  markRead?: boolean;
+}
+
+/** What waits for the person, over all agents, with the command that answers each; of messages, that they are there. */
+export async function inbox(call: Invocation, options: InboxOptions = {}): Promise<ExitCode> {
   const { terminal, json } = call;
   const look = await lookAt(call).catch(noHomeYet);
   const { situations } = look ? await allSituations(look.store) : { situations: [] };
-  const items = inboxOf(situations.filter(({ agent }) => agent.archived_ts === null));
-  if (json) for (const item of items) await terminal.printJson({ ...item, command: commandFor(call, item) });
-  else if (items.length === 0) terminal.say("Nothing waits for you.");
-  else await terminal.printLines(items.flatMap((item) => linesFor(call, item)));
+  const items = inboxOf(situations.filter(isInSight));
+  if (options.markRead) return markRead(call, look?.settings, items);
+  if (json) {
+    for (const item of items) await terminal.printJson({ ...item, command: commandFor(call, item) });
+    return EXIT.done;
+  }
+  const waiting = items.filter((item) => options.unread || needsPerson(item));
+  const unread = items.length - items.filter(needsPerson).length;
+  if (waiting.length === 0) terminal.say("Nothing waits for you.");
+  else await terminal.printLines(waiting.flatMap((item) => linesFor(call, item)));
+  if (unread > 0) terminal.say(unreadWords(call, unread, options));
   return EXIT.done;
+}
+
+function isInSight({ agent }: Situation): boolean {
+  return agent.archived_ts === null;
+}
+
+function unreadWords(call: Invocation, unread: number, options: InboxOptions): string {
+  const show = options.unread ? [] : [`show: ${commandLine(call, "inbox", "--unread")}`];
+  const mark = `mark read: ${commandLine(call, "inbox", "--mark-read")}`;
+  return [count(unread, "unread message"), ...show, mark].join(" · ");
+}
+
+/** They are facts, and so whoever works on an agent records them; where nobody does, it is done here. */
+async function markRead(call: Invocation, settings: Settings | undefined, items: InboxItem[]): Promise<ExitCode> {
+  const messages = items.filter((item) => !needsPerson(item));
+  const whose = [...new Set(messages.map(({ agent }) => agent.id))];
+  if (settings && whose.length > 0)
+    await whileHandsChange(async () => {
+      for (const id of whose) if (!(await markElsewhere(settings, id))) return markHere(settings, whose);
+    });
+  if (call.json) await call.terminal.printJson({ marked_read: messages.length });
+  else
+    call.terminal.say(messages.length === 0 ? "No message is unread." : `${count(messages.length, "message")} read.`);
+  return EXIT.done;
+}
+
+/** False when no process holds the home. */
+async function markElsewhere({ home }: Settings, agent: AgentId): Promise<boolean> {
+  const answer = await askControl(controlPath(home), { do: "seen", agent });
+  if (answer?.code === "elsewhere")
+    throw new Refusal(`Another agent is at work in ${home}, and one process works there at a time. Try again later.`);
+  if (answer && !answer.ok) throw new Refusal(answer.message);
+  return answer !== undefined;
+}
+
+async function markHere(settings: Settings, whose: readonly AgentId[]): Promise<void> {
+  // Heavy, and not needed where another process listens.
+  const { openRuntime } = await import("../../runtime/open-runtime.ts");
+  const runtime = await openRuntime(settings);
+  try {
+    for (const id of whose) await (await runtime.agent(id)).seen();
+  } finally {
+    await runtime.close();
+  }
 }
 
 function linesFor(call: Invocation, item: InboxItem): string[] {
   const { paint } = call.terminal;
   const since = age(Date.now() / 1000 - item.since_ts);
-  const mark = item.kind === "question" ? paint.yellow("?") : paint.cyan("»");
-  const { deadline_ts, default: fallback, choices, text } = item;
-  const words =
-    item.kind === "question"
-      ? questionText({
-          text,
-          choices: [...choices],
-          ...(deadline_ts !== null && { deadline_ts }),
-          ...(fallback !== null && { default: fallback }),
-        })
-      : plainLines(text).filter((line) => line.trim() !== "");
   return [
-    `${mark} ${paint.bold(plain(item.agent.name))} · ${plain(item.from.name)} ${paint.dim(`· ${item.id} · ${since} ago`)}`,
-    ...words.map((line) => `  ${line}`),
+    `${markOf(call, item)} ${paint.bold(plain(item.agent.name))} · ${plain(whoOf(item))} ${paint.dim(`· ${item.id} · ${since} ago`)}`,
+    ...wordsOf(item).map((line) => `  ${line}`),
     paint.dim(`  ${commandFor(call, item)}`),
   ];
 }
 
+function markOf({ terminal: { paint } }: Invocation, { kind }: InboxItem): string {
+  if (kind === "message") return paint.cyan("»");
+  return kind === "failure" ? paint.red("✗") : paint.yellow("?");
+}
+
+function whoOf({ kind, from }: InboxItem): string {
+  return kind === "failure" ? "failed" : kind === "approval" ? "wants your approval" : from.name;
+}
+
+function wordsOf({ kind, text, choices, deadline_ts, default: fallback }: InboxItem): string[] {
+  if (kind !== "question") return plainLines(text).filter((line) => line.trim() !== "");
+  return questionText({
+    text,
+    choices: [...choices],
+    ...(deadline_ts !== null && { deadline_ts }),
+    ...(fallback !== null && { default: fallback }),
+  });
+}
+
 function commandFor(call: Invocation, { kind, id, agent, from }: InboxItem): string {
-  return kind === "question"
-    ? commandLine(call, "answer", agent.id, "your answer", "--question", id)
-    : commandLine(call, "send", agent.id, "your words", "--to", from.id);
+  switch (kind) {
+    case "question":
+      return commandLine(call, "answer", agent.id, "your answer", "--question", id);
+    case "message":
+      return commandLine(call, "send", agent.id, "your words", "--to", from.id);
+    default:
+      return commandLine(call, "resume", agent.id);
+  }
 }

@@ -53,7 +53,7 @@ function textOf(fact: Fact, { json, terminal }: Invocation): string {
   const { paint } = terminal;
   const head = `${String(fact.seq).padStart(5)}  ${timestamp(fact.ts)}  `;
   const type = pad(fact.type, TYPE_COLUMNS);
-  const words = cut(factLine(fact), Math.max(20, terminal.columns - head.length - type.length - 2));
+  const words = cut(factLine(fact), Math.max(20, terminal.lineColumns - head.length - type.length - 2));
   return `${paint.dim(head)}${paint.cyan(type)}  ${words}\n`;
 }
 

@@ -1,3 +1,4 @@
+import { goalOf } from "../../projections/index.ts";
 import { allSituations } from "../../runtime/inspect.ts";
 import { agentSummary } from "../agent-summary.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -28,12 +29,12 @@ export async function ls(call: Invocation, { all = false }: { all?: boolean } = 
   const rows = standings.map(({ now, now: { agent }, status }): Cell[] => [
     { text: agent.created.name, paint: paint.bold },
     { text: agent.id },
-    { text: standingWords(status, now, at), paint: standingPaint(status, paint) },
+    { text: standingWords(status, now, at), paint: standingPaint(status, now, paint) },
     { text: age(at - agent.created_ts) },
     { text: costOf(now.spending.total) },
-    { text: headline(agent.created.goal) },
+    { text: headline(goalOf(agent)) },
   ]);
-  await terminal.printLines(table([head, ...rows], terminal.columns));
+  await terminal.printLines(table([head, ...rows], terminal.lineColumns));
   return EXIT.done;
 }
 

@@ -1,4 +1,4 @@
-import { type Situation, type Standing, triggerRecords } from "../../projections/index.ts";
+import { goalOf, type Situation, type Standing, triggerRecords } from "../../projections/index.ts";
 import { runDir } from "../../store/paths.ts";
 import { agentSummary } from "../agent-summary.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -9,6 +9,7 @@ import { waitingLines } from "../question-text.ts";
 import { raisingWords } from "../raising.ts";
 import { resultFiles } from "../result.ts";
 import { standingPaint } from "../standing-paint.ts";
+import { troubleLines } from "../trouble-lines.ts";
 import { undoneWords } from "../undone.ts";
 import { plain, plainLines, wrap } from "../width.ts";
 import { boardTable } from "./board.ts";
@@ -39,6 +40,7 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
     ...triggerLine(call, now),
     ...unsentLine(call, now),
     ...section(call, "Needs you", waitingLines(call, now)),
+    ...section(call, "In trouble", troubleLines(now)),
     ...teamLines(call, now, status),
     ...endLines(call, now, status),
     ...section(call, "Files", paths),
@@ -54,8 +56,8 @@ function headLines({ terminal: { paint } }: Invocation, now: Situation, status: 
   const budget = created.budget_usd === null ? "" : ` of ${money(created.budget_usd)}`;
   const failures = total.failures > 0 ? `, ${count(total.failures, "failed attempt")}` : "";
   const rows: [string, string][] = [
-    ["Goal", plain(run?.goal ?? created.goal)],
-    ["Status", standingPaint(status, paint)(standingWords(status, now, Date.now() / 1000))],
+    ["Goal", plain(goalOf(now.agent))],
+    ["Status", standingPaint(status, now, paint)(standingWords(status, now, Date.now() / 1000))],
     [
       "Model",
       created.model === created.worker_model ? created.model : `${created.model}, workers ${created.worker_model}`,
@@ -88,7 +90,7 @@ function unsentLine({ terminal: { paint } }: Invocation, { outbox: { waiting } }
 }
 
 function teamLines(call: Invocation, now: Situation, status: Standing): string[] {
-  const { columns, paint } = call.terminal;
+  const { lineColumns: columns, paint } = call.terminal;
   const nodes = Object.values(now.board.nodes);
   const done = nodes.filter((node) => node.status === "completed").length;
   const undone = undoneWords(now);

@@ -1,4 +1,12 @@
-import { type Situation, type Standing, type WorkerState, whileWorking } from "../../projections/index.ts";
+import {
+  isAtWork,
+  type Situation,
+  type Standing,
+  troubleOf,
+  troubleWords,
+  type WorkerState,
+  whileWorking,
+} from "../../projections/index.ts";
 import { COORDINATOR } from "../../protocol/index.ts";
 import { waitingWords } from "../activity.ts";
 import { asleepWords } from "../asleep.ts";
@@ -19,7 +27,7 @@ export async function workers(call: Invocation, word: string): Promise<ExitCode>
     for (const worker of team)
       await terminal.printJson({ ...worker, spending: now.spending.by_worker[worker.id] ?? null });
   else if (team.length === 0) terminal.say("Nobody works for it yet.");
-  else await terminal.printLines(workersTable(now, standingOf(now, holder), terminal.columns, terminal.paint));
+  else await terminal.printLines(workersTable(now, standingOf(now, holder), terminal.lineColumns, terminal.paint));
   return EXIT.done;
 }
 
@@ -32,7 +40,8 @@ export function workersTable(now: Situation, standing: Standing, columns: number
       { text: nameOf(now.roster, worker.id), paint: worker.status === "retired" ? paint.dim : paint.bold },
       {
         text: statusOf(worker, now, standing),
-        paint: asksOf(worker.id, now).length > 0 ? paint.yellow : String,
+        paint:
+          asksOf(worker.id, now).length > 0 ? paint.yellow : isInTrouble(worker, now, standing) ? paint.red : String,
       },
       { text: node ?? "" },
       { text: String(spent?.calls ?? 0) },
@@ -54,9 +63,15 @@ function statusOf(worker: WorkerState, now: Situation, standing: Standing): stri
   // Who was sent away from work by a pause or a stop rests as the agent does.
   const isAtWork = worker.status === "busy" || worker.status === "waiting" || worker.status === "stopped";
   if (isAtWork && standing !== "working") return whileWorking(worker.status, standing);
+  const trouble = troubleOf(now.troubles, worker.id);
+  if (trouble) return troubleWords(trouble);
   if (worker.status !== "waiting") return worker.status;
   const asleep = worker.id === COORDINATOR ? asleepWords(now, Date.now() / 1000) : undefined;
   return asleep ?? waitingWords(worker);
+}
+
+function isInTrouble({ id }: WorkerState, { troubles }: Situation, standing: Standing): boolean {
+  return isAtWork(standing) && troubleOf(troubles, id) !== undefined;
 }
 
 /** Asked, and not answered: also while nobody works. */

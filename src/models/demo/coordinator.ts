@@ -156,7 +156,8 @@ function conclude(
       tools,
     );
   const notes = [...new Set([...remarks, ...troubles])];
-  return ending([`${head}:`, findings, ...notes, `The report: ${path}`].join("\n"), goal, conversation, tools);
+  // Without the empty line what follows a list would be part of its last point, as markdown has it.
+  return ending([`${head}:`, findings, "", ...notes, `The report: ${path}`].join("\n"), goal, conversation, tools);
 }
 
 /** Without a team the coordinator surveys by itself. */
@@ -165,7 +166,7 @@ function alone(scouted: Found, goal: Goal, conversation: Conversation, tools: Re
   if (step.kind === "working") return step.move;
   const path = "report.md";
   const files = new Map(tools.has("write_file") ? [[path, reportOf(step.survey, { detail: "full" })]] : []);
-  const where = files.size > 0 ? `\nThe report: ${path}` : "";
+  const where = files.size > 0 ? `\n\nThe report: ${path}` : "";
   return writeMove(files, conversation) ?? ending(`${summaryOf(step.survey)}${where}`, goal, conversation, tools);
 }
 

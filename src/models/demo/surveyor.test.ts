@@ -58,6 +58,7 @@ test("a small folder is surveyed by one worker, and the report holds what the fi
 - What it talks about most: lamp, keeper, lights, manual, sunset and words.
 - The longest texts: \`docs/README.md\` (“Lighthouse”, 31 words), \`docs/manual.md\` (“Manual of the lamp”, 28 words) and \`docs/more/data.json\` (“name, height”, 4 words).
 - Worth a look: 1 broken link, 1 empty file, 1 set of identical files and 1 TODO mark.
+
 The report: nodes/node-1/published/report.md
 
 ${GOODBYE}`,
@@ -188,6 +189,7 @@ Survey of the project:
 - Kind: Markdown (1).
 - The longest texts: \`a.md\` (“A”, 1 word).
 - Nothing odd was found.
+
 The report: nodes/node-1/published/report.md
 
 ${GOODBYE}`);

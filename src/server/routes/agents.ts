@@ -16,7 +16,7 @@ import { checkNotArchived } from "../../runtime/human.ts";
 import type { NewAgent } from "../../runtime/runtime.ts";
 import { summaryOf } from "../agents.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps, refusals } from "../api-app.ts";
-import { Refused } from "../refusal.ts";
+import { Refused, wrongField } from "../refusal.ts";
 
 export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps): void {
   app.post(
@@ -158,15 +158,17 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
     try {
       check();
     } catch (error) {
-      throw new Refused(400, "unusable_model", `${field}: ${error instanceof Error ? error.message : String(error)}`);
+      throw wrongField(field, error instanceof Error ? error.message : String(error), "unusable_model");
     }
   }
 }
 
 async function checkProject(folder: string): Promise<void> {
-  const found = isAbsolute(folder) ? await stat(folder).catch(() => undefined) : undefined;
-  if (found?.isDirectory()) return;
-  throw new Refused(400, "bad_request", "project: it must be a folder of the server's machine, as an absolute path.");
+  if (!isAbsolute(folder)) throw wrongField("project", `${folder} is not an absolute path. Begin it with /.`);
+  const found = await stat(folder).catch(() => undefined);
+  if (!found)
+    throw wrongField("project", `There is no folder ${folder} on the server's machine, or it may not look there.`);
+  if (!found.isDirectory()) throw wrongField("project", `${folder} is a file. Name the folder that it is in.`);
 }
 
 function checkAtWork({ now }: Agent): void {

@@ -9,6 +9,7 @@ import {
   nudgeSchema,
   questionsPageSchema,
   respondSchema,
+  seenSchema,
   sendSchema,
 } from "../../protocol/api.ts";
 import type { AgentLog } from "../../store/store.ts";
@@ -73,14 +74,15 @@ export function speechRoutes(app: Api, { agents }: RouteDeps): void {
     "/agents/:id/seen",
     {
       schema: {
-        summary: "The human has seen everything that was said to them",
+        summary: "The human has seen what was said to them: by one of the team, or everything",
         tags,
         params: ofAgent,
+        body: seenSchema,
         response: answers(deliveredSchema),
       },
     },
-    async ({ params }) => {
-      await (await agents.agent(params.id)).seen();
+    async ({ params, body }) => {
+      await (await agents.agent(params.id)).seen(body?.from);
       return delivered("Seen.");
     },
   );

@@ -5,6 +5,7 @@ import {
   nodeNamed,
   type Situation,
   type Stage,
+  troubleOf,
   type WorkerState,
 } from "../../projections/index.ts";
 import {
@@ -26,6 +27,7 @@ import { COORDINATOR, HUMAN } from "../../protocol/index.ts";
 import { checkYours } from "../../runtime/human-work.ts";
 import { conversationFile } from "../../store/paths.ts";
 import { humanScope, workerScope } from "../../store/scope.ts";
+import { asTroubleView } from "../agents.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
 import { nodeFiles } from "../node-files.ts";
 import { notFound } from "../refusal.ts";
@@ -221,10 +223,11 @@ function stageView({ run_id, number, name, status, nodes, contract, assessment }
   return { run_id, number, name, status, nodes, checkpoint_policy: contract.checkpoint_policy, assessment };
 }
 
-function workerView(worker: WorkerState, { spending }: Situation) {
+function workerView(worker: WorkerState, { spending, troubles }: Situation) {
   const { name, kind, model, run_id, identity = null } = worker.spawned;
   const tally = spending.by_worker[worker.id];
   const at = worker.status === "retired" ? worker.still : worker;
+  const trouble = troubleOf(troubles, worker.id);
   return {
     id: worker.id,
     name,
@@ -234,6 +237,7 @@ function workerView(worker: WorkerState, { spending }: Situation) {
     status: worker.status,
     node_id: at && "node_id" in at ? at.node_id : null,
     waiting_for: at?.status === "waiting" ? at.for : null,
+    trouble: trouble ? asTroubleView(trouble) : null,
     identity,
     calls: tally?.calls ?? 0,
     tokens: tally ? tally.usage.input + tally.usage.output : 0,

@@ -12,7 +12,7 @@ const recorded: Record<"ok" | "error" | "hang", unknown[]> = JSON.parse(
 
 function played(lines: readonly unknown[], translation = new ClaudeTranslation(0)): OutsideEvent[] {
   translation.said("u-1");
-  return lines.flatMap((line) => {
+  return lines.flatMap((line): OutsideEvent[] => {
     const read = claudeLine(JSON.stringify(line));
     if (typeof read === "string") return [{ kind: "noted", text: read } as const];
     return read ? translation.translate(read) : [];
@@ -50,6 +50,10 @@ test("a turn with words, calls, leave and results", () => {
 test("an error of the API is a failure, although its subtype is success; each retry is noted", () => {
   const events = withoutDeltas(played(recorded.error));
   expect(events.map(({ kind }) => kind)).toEqual(["begun", "noted", "noted", "rested"]);
+  expect(events.flatMap((event) => (event.kind === "noted" ? [event.retry] : []))).toEqual([
+    { reason: "auth", status: 401, in_ms: 536 },
+    { reason: "auth", status: 401, in_ms: 1053 },
+  ]);
   expect(events.at(-1)).toMatchObject({ kind: "rested", how: "failed", words: expect.stringContaining("401 bad key") });
 });
 

@@ -49,7 +49,7 @@ export class ClaudeTranslation {
       case "system/init":
         return this.#begun(line);
       case "system/api_retry":
-        return [{ kind: "noted", text: retryWords(line) }];
+        return [{ kind: "noted", text: retryWords(line), retry: retryOf(line) }];
       case "assistant":
         return line.parent_tool_use_id ? [SIGN_OF_LIFE] : this.#spoken(line);
       case "user":
@@ -179,6 +179,18 @@ function wordsOf({ result, errors, subtype }: Line<"result">): string {
 function retryWords({ attempt, max_retries, error_status, error }: Line<"system/api_retry">): string {
   const what = [error_status, error].filter((part) => part !== null && part !== undefined).join(" ");
   return `Its model did not answer (${what}); it tries again, ${attempt} of ${max_retries}.`;
+}
+
+function retryOf({ error_status, retry_delay_ms }: Line<"system/api_retry">) {
+  const status = error_status ?? undefined;
+  return { reason: reasonOf(status), in_ms: retry_delay_ms, ...(status !== undefined && { status }) };
+}
+
+/** As our own models call it. No status is no answer. */
+function reasonOf(status: number | undefined): string {
+  if (status === undefined) return "connection";
+  if (status === 401 || status === 403) return "auth";
+  return status === 429 || status === 529 ? "rate_limited" : status >= 500 ? "server" : "unknown";
 }
 
 function wish({ request_id, request }: Line<"control_request/can_use_tool">): OutsideEvent {

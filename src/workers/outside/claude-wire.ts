@@ -38,6 +38,7 @@ const retryLine = z.object({
   subtype: z.literal("api_retry"),
   attempt: z.number(),
   max_retries: z.number(),
+  retry_delay_ms: z.number().nonnegative().default(0),
   error_status: z.number().nullish(),
   error: z.string().nullish(),
 });

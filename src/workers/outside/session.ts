@@ -52,8 +52,8 @@ export type OutsideEvent =
       retryable?: boolean;
       cost_usd?: number;
     }
-  /** Something for the log that a person may want: a warning, a retry, a line on stderr. */
-  | { kind: "noted"; text: string }
+  /** Something for the log that a person may want: a warning, a line on stderr, or that its model is asked again. */
+  | { kind: "noted"; text: string; retry?: { reason: string; status?: number; in_ms: number } }
   | { kind: "exited"; code: number | null; signal: string | null; exceeded: "memory" | "disk" | null };
 
 /** What a session is begun with. */

@@ -21,6 +21,7 @@ import type { Seat } from "./seat.ts";
 import type { OutsideEvent, OutsideJob, OutsideSession } from "./session.ts";
 
 type Rested = Extract<OutsideEvent, { kind: "rested" }>;
+type Retry = NonNullable<Extract<OutsideEvent, { kind: "noted" }>["retry"]>;
 type Exited = Extract<OutsideEvent, { kind: "exited" }>;
 
 /** How long a program has to put its things away when it is stopped for want of money, turns or life. */
@@ -261,7 +262,7 @@ export class Sitting {
       case "rested":
         return this.#rested(event);
       case "noted":
-        return this.#note(event.text);
+        return event.retry ? this.#retries(event.text, event.retry) : this.#note(event.text);
       case "exited":
         return this.#exited(event);
     }
@@ -327,6 +328,15 @@ export class Sitting {
     if (Math.abs(rest) < 1e-9) return;
     await this.#minutes.corrects(rest);
     this.#allowance.spent({ usd: rest, tokens: 0 });
+  }
+
+  /** It asks its model again by itself: that is said, or it would look busy. */
+  async #retries(message: string, { in_ms: retry_in_ms, ...failure }: Retry): Promise<void> {
+    this.#notes = [...this.#notes.slice(-9), message];
+    if (++this.#noted > MOST_NOTES) return;
+    const { worker_id, node_id } = this.#seat.actor;
+    const what = { model: this.#seat.spawned.model, turn: this.#minutes.turn, ...failure, message, retry_in_ms };
+    await this.#minutes.note({ type: "model.failed", data: { worker_id, node_id, ...what } });
   }
 
   async #failure({ words, how, retryable = false }: Rested): Promise<Outcome> {

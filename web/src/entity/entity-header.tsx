@@ -5,10 +5,11 @@ import { COORDINATOR } from "../../../src/protocol/index.ts";
 import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
 import { open } from "../shell/overlay.ts";
-import { colourOf, labelOf, StatusDot, statusNow, statusOfWorker, statusWords } from "../shell/status.tsx";
+import { colourOf, labelOf, StatusDot, statusNow, statusOfMember, statusWords } from "../shell/status.tsx";
 import { amount, costOf, firstLine, gist, money } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { Controls } from "./controls.tsx";
+import { TroubleBanner } from "./trouble-banner.tsx";
 
 /** The line on top of every screen: where one is, and on narrow pages the way to the sidebar. */
 export function ScreenHeader({
@@ -43,7 +44,7 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
   const { roster, board, spending, agent } = situation;
   const person = roster[worker];
   const isCoordinator = worker === COORDINATOR;
-  const status = isCoordinator ? statusNow(situation) : statusOfWorker(person);
+  const status = isCoordinator ? statusNow(situation) : statusOfMember(situation, worker);
   const node = person && "node_id" in person && person.node_id ? board.nodes[person.node_id] : undefined;
   const tally = isCoordinator ? spending.total : spending.by_worker[worker];
   const tokens = tally ? tally.usage.input + tally.usage.output : 0;
@@ -80,6 +81,7 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
           run Ollama, for one that thinks.
         </p>
       )}
+      <TroubleBanner situation={situation} worker={worker} />
       {node && <CurrentNode agent={view.id} node={node} />}
     </>
   );

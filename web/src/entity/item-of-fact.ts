@@ -155,9 +155,9 @@ function newsOf(fact: Fact): StreamItem | undefined {
     case "agent.completed":
       return fact.data.summary === "HEARTBEAT_OK"
         ? undefined
-        : { kind: "result", ok: true, text: fact.data.summary, ...stamp(fact) };
+        : { kind: "result", ok: true, text: fact.data.summary, run_id: null, ...stamp(fact) };
     case "agent.failed":
-      return { kind: "result", ok: false, text: fact.data.error, ...stamp(fact) };
+      return { kind: "result", ok: false, text: fact.data.error, run_id: null, ...stamp(fact) };
     case "agent.stopped":
       return line(fact, "wait", "Stopped. Write to go on.");
     case "agent.paused":

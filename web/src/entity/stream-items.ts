@@ -8,7 +8,7 @@ export type StreamItem = { key: string; seq: number; ts: number } & (
   | { kind: "tool"; call_id: string; worker_id: string; tool: string; gist: string; result: ToolResult | null }
   | { kind: "question"; question: FactOf<"human.question">["data"]; answer: Answer | null; isOver: boolean }
   | { kind: "published"; node_id: string; worker_id: string; summary: string; files: readonly PublishedFile[] }
-  | { kind: "result"; text: string; ok: boolean }
+  | { kind: "result"; text: string; ok: boolean; run_id: string | null }
   | ({ kind: "line"; tone: Tone; text: string } & LineSubject)
 );
 /** What a line is about, and so where it leads. */
@@ -49,6 +49,8 @@ export class EntityStream {
   readonly worker: string;
   items: StreamItem[] = [];
   #at = new Map<string, number>();
+  /** The run that the facts at hand are of. */
+  #run: string | null = null;
   #upTo = 0;
   #from = 0;
 
@@ -63,6 +65,7 @@ export class EntityStream {
     if (first !== this.#from || last < this.#upTo) {
       this.items = [];
       this.#at = new Map();
+      this.#run = null;
       this.#upTo = first - 1;
       this.#from = first;
     }
@@ -78,8 +81,10 @@ export class EntityStream {
 
   #take(fact: Fact): void {
     this.#settle(fact);
-    const item = itemOf(fact, this.worker);
-    if (!item) return;
+    if (fact.type === "run.started" || fact.type === "run.finished") this.#run = fact.data.run_id;
+    const found = itemOf(fact, this.worker);
+    if (!found) return;
+    const item = found.kind === "result" ? { ...found, run_id: this.#run } : found;
     // Words said aloud are in the same append as the reply they were said in: they stand where it stood.
     const isAloud = fact.type === "message.sent" && fact.data.aloud;
     const spoken = isAloud ? this.items.findLastIndex(({ kind, ts }) => kind === "words" && ts === fact.ts) : -1;

@@ -1,13 +1,12 @@
-import { FileText, PackageCheck } from "lucide-react";
 import { memo, useEffect } from "react";
-import { HUMAN, type NodeId } from "../../../src/protocol/index.ts";
-import { agents } from "../live/agents.ts";
+import { HUMAN } from "../../../src/protocol/index.ts";
 import { useEntryBook } from "../live/entries.ts";
 import { QuestionCard } from "../questions/question-card.tsx";
 import { Link } from "../shell/link.tsx";
 import type { Place } from "../shell/route.ts";
-import { clockTime, dayOf, exactTime, size } from "../text/figures.ts";
+import { clockTime, dayOf, exactTime } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
+import { Published, Result } from "./results.tsx";
 import { nameOf, Speech } from "./speech.tsx";
 import type { LineSubject, StreamItem, Tone } from "./stream-items.ts";
 import { ToolCard } from "./tool-card.tsx";
@@ -56,26 +55,9 @@ function Content({
     case "question":
       return <QuestionCard agent={agent} item={item} />;
     case "published":
-      return <Published agent={agent} worker={worker} item={item} previous={previous} />;
+      return <Published agent={agent} item={item} />;
     case "result":
-      return (
-        <Speech agent={agent} from="coordinator" ts={item.ts} isForYou>
-          <div
-            className={`mt-1 rounded-lg border p-3 ${item.ok ? "border-ok/50 bg-raised" : "border-bad/50 bg-bad-tint"}`}
-          >
-            <p className={`mb-1 text-xs font-semibold ${item.ok ? "text-ok" : "text-bad"}`}>
-              {item.ok ? "Finished" : "Failed"}
-            </p>
-            <Markdown text={item.text} />
-            <Link
-              to={{ screen: "files", agent, path: "" }}
-              className="mt-1 inline-flex min-h-11 items-center gap-1.5 text-[13px] text-accent underline md:min-h-7"
-            >
-              <FileText className="size-3.5" aria-hidden /> What was written
-            </Link>
-          </div>
-        </Speech>
-      );
+      return <Result agent={agent} item={item} />;
     case "line":
       return <EventLine agent={agent} item={item} />;
   }
@@ -132,44 +114,6 @@ function Words({ agent, worker, item, previous }: RowProps<"words">) {
     <Speech agent={agent} from={worker} ts={item.ts} isContinued={goesOn(previous, item.ts, worker)}>
       <Markdown text={words} />
     </Speech>
-  );
-}
-
-function Published({ agent, item }: RowProps<"published">) {
-  const run = agents.feed(agent).situation?.board.nodes[item.node_id as NodeId]?.spec.run_id;
-  return (
-    <div className="px-3 py-1.5 pl-14 md:px-5 md:pl-16">
-      <div className="max-w-[48rem] rounded-lg border border-line bg-raised p-3">
-        <div className="flex items-center gap-2 text-[13px]">
-          <PackageCheck className="size-4 shrink-0 text-ok" aria-hidden />
-          <span className="font-semibold">{nameOf(agent, item.worker_id)} published</span>
-          <Link to={{ screen: "board", agent, node: item.node_id }} className="font-mono text-xs text-accent underline">
-            {item.node_id}
-          </Link>
-          <time className="ml-auto text-xs text-dim" title={exactTime(item.ts)}>
-            {clockTime(item.ts)}
-          </time>
-        </div>
-        <div className="mt-1">
-          <Markdown text={item.summary} />
-        </div>
-        <ul className="mt-2 flex flex-wrap gap-1.5">
-          {item.files.slice(0, 12).map(({ path, bytes }) => (
-            <li key={path}>
-              <Link
-                to={{ screen: "files", agent, path: `runs/${run}/nodes/${item.node_id}/published/${path}` }}
-                className="flex min-h-11 items-center gap-1.5 rounded-md border border-line bg-page px-2 text-xs hover:bg-hover md:min-h-7"
-              >
-                <FileText className="size-3.5 shrink-0 text-dim" aria-hidden />
-                <span className="max-w-60 truncate">{path}</span>
-                <span className="text-dim">{size(bytes)}</span>
-              </Link>
-            </li>
-          ))}
-          {item.files.length > 12 && <li className="px-2 py-1 text-xs text-dim">and {item.files.length - 12} more</li>}
-        </ul>
-      </div>
-    </div>
   );
 }
 

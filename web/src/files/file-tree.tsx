@@ -21,7 +21,7 @@ export function FileTree({
   return (
     <ul>
       {tree.map((branch) => (
-        <BranchRow key={branch.path} agent={agent} screen={screen} branch={branch} current={current} depth={0} />
+        <BranchRow key={branch.path} agent={agent} screen={screen} branch={branch} current={current} depth={0} isOpen />
       ))}
     </ul>
   );
@@ -33,15 +33,17 @@ function BranchRow({
   branch,
   current,
   depth,
+  isOpen: isOpenAtFirst,
 }: {
   agent: string;
   screen: "files" | "memory";
   branch: Branch;
   current: string;
   depth: number;
+  isOpen: boolean;
 }) {
   const isOnTheWay = current.startsWith(`${branch.path}/`);
-  const [isOpen, setOpen] = useState(isOnTheWay || depth < 1);
+  const [isOpen, setOpen] = useState(isOnTheWay || isOpenAtFirst);
   const indent = { paddingLeft: `${0.25 + depth * 0.9}rem` };
   if (branch.children === null) {
     return (
@@ -56,6 +58,8 @@ function BranchRow({
       </li>
     );
   }
+  // Of the runs, the last; where there is one folder alone, that.
+  const last = branch.children.findLast(({ children }) => children !== null);
   return (
     <li>
       <button type="button" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen} className={ROW}>
@@ -78,6 +82,7 @@ function BranchRow({
               branch={child}
               current={current}
               depth={depth + 1}
+              isOpen={child === last && (branch.path === "runs" || branch.children?.length === 1)}
             />
           ))}
         </ul>

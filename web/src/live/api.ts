@@ -4,6 +4,7 @@ import type {
   agentsPageSchema,
   CreateAgent,
   createTriggerSchema,
+  ErrorBody,
   inboxItemSchema,
   listedFileSchema,
   MeshProjectView,
@@ -20,9 +21,12 @@ import type { Fact, StoredEntry } from "../../../src/protocol/index.ts";
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
-  constructor(status: number, message: string) {
+  /** What is wrong with which field of what was sent. */
+  readonly fields: Readonly<Record<string, string>>;
+  constructor(status: number, message: string, fields: Readonly<Record<string, string>> = {}) {
     super(message);
     this.status = status;
+    this.fields = fields;
   }
 }
 
@@ -57,7 +61,9 @@ export const createTrigger = (id: string, order: z.input<typeof createTriggerSch
   post<unknown>(`/agents/${id}/triggers`, order);
 export const cancelTrigger = (id: string, trigger: string) =>
   call<unknown>("DELETE", `/agents/${id}/triggers/${trigger}`);
-export const markSeen = (id: string) => post<unknown>(`/agents/${id}/seen`, {});
+/** What this one said; everything if nobody is named. */
+export const markSeen = (id: string, from?: string) =>
+  post<unknown>(`/agents/${id}/seen`, from === undefined ? {} : { from });
 
 /** Projects with meshes, those that are at work with all that is known of them. */
 export async function listMeshes(): Promise<MeshProjectView[]> {
@@ -151,13 +157,10 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
 }
 
 async function errorIn(response: Response): Promise<ApiError> {
-  const said: unknown = await response.json().catch(() => null);
-  const error = typeof said === "object" && said !== null && "error" in said ? said.error : null;
-  const message =
-    typeof error === "object" && error !== null && "message" in error
-      ? String(error.message)
-      : `The server answered ${response.status}.`;
-  return new ApiError(response.status, message);
+  const said = (await response.json().catch(() => null)) as Partial<ErrorBody> | null;
+  const { message = `The server answered ${response.status}.`, details = [] } = said?.error ?? {};
+  const fields = Object.fromEntries(details.map(({ field, problem }) => [field, problem]));
+  return new ApiError(response.status, message, fields);
 }
 
 /** The token buys a one-time link, and the link the page's cookie; the token itself is kept nowhere. */

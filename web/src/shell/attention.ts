@@ -2,6 +2,7 @@ import { useEffect, useRef } from "react";
 import { agents } from "../live/agents.ts";
 import type { InboxItem } from "../live/api.ts";
 import { useAgents } from "../live/use-live.ts";
+import { needsPerson } from "../sidebar/needs-you.tsx";
 import { settleToasts, toast } from "./overlay.ts";
 import { go, routeNow, useRoute } from "./route.ts";
 
@@ -10,7 +11,7 @@ export function useAttention(): void {
   const { list, inbox, state } = useAgents();
   const route = useRoute();
   const known = useRef<Set<string> | null>(null);
-  const questions = inbox.filter(({ kind }) => kind === "question");
+  const waiting = inbox.filter(needsPerson).length;
 
   useEffect(() => {
     if (state !== "ready") return;
@@ -39,8 +40,8 @@ export function useAttention(): void {
     const isPlain = route.screen === "home" || route.screen === "entity";
     const screen = isPlain ? [] : [route.screen === "mesh" ? route.mesh : titled(route.screen)];
     const where = [...screen, ...(name ? [name] : []), "Agiraph"].join(" · ");
-    document.title = `${questions.length > 0 ? `(${questions.length}) ` : ""}${where}`;
-  }, [questions.length, route, list]);
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${where}`;
+  }, [waiting, route, list]);
 }
 
 function titled(screen: string): string {

@@ -1,3 +1,5 @@
+import type { ReactNode } from "react";
+
 /** How fields look, wherever somebody fills one in. */
 export const LABEL = "block text-[13px] font-semibold";
 export const FIELD = "mt-1 w-full rounded-md border border-line bg-page px-2.5 text-sm font-normal min-h-11 md:min-h-9";
@@ -11,5 +13,36 @@ export function Problem({ text }: { text: string }) {
     <p role="alert" className="rounded-md bg-bad-tint px-3 py-2 text-[13px] text-bad [overflow-wrap:anywhere]">
       {text}
     </p>
+  );
+}
+
+type Fields = Readonly<Record<string, string>>;
+
+/** For the field itself: that it is wrong, and where that is said. */
+export function wrong(fields: Fields, name: string) {
+  return fields[name] === undefined ? {} : { "aria-invalid": true, "aria-describedby": `wrong-${name}` };
+}
+
+/** What is wrong with one field, under it. */
+export function FieldProblem({ fields, of }: { fields: Fields; of: string }) {
+  const problem = fields[of];
+  if (problem === undefined) return null;
+  return (
+    <p id={`wrong-${of}`} role="alert" className="mt-1 text-[13px] text-bad [overflow-wrap:anywhere]">
+      {problem}
+    </p>
+  );
+}
+
+export function Field(props: { label: string; name: string; fields: Fields; children: ReactNode }) {
+  return (
+    <div>
+      {/* biome-ignore lint/a11y/noLabelWithoutControl: the control is what is put into it */}
+      <label className={LABEL}>
+        {props.label}
+        {props.children}
+      </label>
+      <FieldProblem fields={props.fields} of={props.name} />
+    </div>
   );
 }

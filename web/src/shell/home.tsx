@@ -3,11 +3,11 @@ import { ScreenHeader } from "../entity/entity-header.tsx";
 import { restore } from "../entity/steering.ts";
 import type { AgentSummary } from "../live/api.ts";
 import { useAgents } from "../live/use-live.ts";
-import { NeedsYou } from "../sidebar/needs-you.tsx";
+import { NeedsYou, needsPerson, Unread } from "../sidebar/needs-you.tsx";
 import { age, count, firstLine, money } from "../text/figures.ts";
 import { Link } from "./link.tsx";
 import { open } from "./overlay.ts";
-import { colourOf, labelOf, StatusDot, statusOfAgent } from "./status.tsx";
+import { colourOf, StatusDot, statusOfSummary, wordsOfSummary } from "./status.tsx";
 
 /** All agents at a glance. */
 export function Home() {
@@ -19,11 +19,23 @@ export function Home() {
       <ScreenHeader
         title="Agents"
         detail={state === "ready" ? `${count(list.length, "agent")} · ${spent} in total` : "Loading…"}
-      />
+      >
+        {/* Elsewhere it stands in the sidebar. */}
+        <button
+          type="button"
+          onClick={() => open("new_agent")}
+          className="flex min-h-11 shrink-0 items-center gap-1.5 rounded-md bg-accent px-3 font-semibold text-on-accent md:hidden"
+        >
+          <Plus className="size-4" aria-hidden /> New agent
+        </button>
+      </ScreenHeader>
       <div className="min-h-0 flex-1 overflow-y-auto p-3 md:p-5">
         <div className="mx-auto max-w-4xl">
-          <div className={inbox.length > 6 ? "" : "md:hidden"}>
+          <div className={inbox.filter(needsPerson).length > 6 ? "" : "md:hidden"}>
             <NeedsYou items={inbox} most={50} />
+          </div>
+          <div className="md:hidden">
+            <Unread list={list} />
           </div>
           <ul className="grid gap-2 lg:grid-cols-2">
             {list.map((summary) => (
@@ -74,7 +86,7 @@ function PutAway({ away }: { away: readonly AgentSummary[] }) {
 }
 
 function AgentCard({ summary }: { summary: AgentSummary }) {
-  const status = statusOfAgent(summary.status);
+  const status = statusOfSummary(summary);
   const facts = [
     summary.current_stage,
     summary.node_count > 0 ? `${summary.nodes_completed} of ${count(summary.node_count, "node")} done` : null,
@@ -90,10 +102,15 @@ function AgentCard({ summary }: { summary: AgentSummary }) {
         <span className="truncate font-semibold">{summary.name}</span>
         <span className={`ml-auto flex shrink-0 items-center gap-1 text-xs font-medium ${colourOf(status)}`}>
           <StatusDot status={status} isBeside />
-          {labelOf(status)}
+          {wordsOfSummary(summary)}
         </span>
       </span>
       <span className="mt-1 line-clamp-2 text-[13px] [overflow-wrap:anywhere]">{firstLine(summary.goal)}</span>
+      {status === "trouble" && summary.trouble && (
+        <span className="mt-1 line-clamp-2 text-xs text-bad [overflow-wrap:anywhere]">
+          {summary.trouble.worker_name}: {summary.trouble.message}
+        </span>
+      )}
       <span className="mt-1.5 block truncate text-xs text-dim">{facts.filter(Boolean).join(" · ")}</span>
     </Link>
   );

@@ -1,10 +1,20 @@
-import { isAsleep, type Situation, type WorkerState, wakes } from "../../../src/projections/index.ts";
+import {
+  isAsleep,
+  type Situation,
+  troubleOf,
+  troublesOf,
+  troubleWords,
+  type WorkerState,
+  wakes,
+} from "../../../src/projections/index.ts";
+import type { AgentSummary } from "../live/api.ts";
 import { clockTime } from "../text/figures.ts";
 
 /** How somebody fares: told by shape as well as by colour. */
 export type Status =
   | "idle"
   | "working"
+  | "trouble"
   | "asking"
   | "waiting"
   | "asleep"
@@ -19,6 +29,7 @@ const LOOKS: Record<Status, { colour: string; label: string }> = {
   idle: { colour: "text-ok", label: "idle" },
   done: { colour: "text-ok", label: "done" },
   working: { colour: "text-busy", label: "working" },
+  trouble: { colour: "text-bad", label: "its model does not answer" },
   waiting: { colour: "text-busy", label: "waiting for the team" },
   asleep: { colour: "text-ok", label: "asleep" },
   asking: { colour: "text-wait", label: "waiting for you" },
@@ -69,6 +80,10 @@ function shapeOf(status: Status) {
           <path d="M6 1.8A4.2 4.2 0 0 1 10.2 6" fill="none" stroke="currentColor" strokeWidth="1.8" />
         </>
       );
+    case "trouble":
+      return (
+        <path d="M6 1 11.4 10.8H.6ZM5.4 4.4v3h1.2v-3Zm0 3.8v1.3h1.2V8.2Z" fill="currentColor" fillRule="evenodd" />
+      );
     case "waiting":
       return (
         <>
@@ -107,6 +122,24 @@ export function statusOfWorker(worker: WorkerState | undefined): Status {
   }
 }
 
+/** Of one of the team, at work or not: who waits for a model that does not answer is not at work. */
+export function statusOfMember({ roster, troubles }: Situation, id: string): Status {
+  const worker = roster[id];
+  const isBusy = worker?.status === "busy" || worker?.status === "waiting";
+  return isBusy && troubleOf(troubles, id) ? "trouble" : statusOfWorker(worker);
+}
+
+/** Of an agent in a list. */
+export function statusOfSummary({ status, trouble }: AgentSummary): Status {
+  return status === "working" && trouble ? "trouble" : statusOfAgent(status);
+}
+
+/** The status in words, where there is room for more than a dot. */
+export function wordsOfSummary(summary: AgentSummary): string {
+  const status = statusOfSummary(summary);
+  return status === "trouble" && summary.trouble ? troubleWords(summary.trouble) : labelOf(status);
+}
+
 export function statusOfAgent(status: string): Status {
   switch (status) {
     case "working":
@@ -128,12 +161,15 @@ export function statusOfAgent(status: string): Status {
 
 /** Of an agent that is looked at: between its cycles it is asleep, not at work. */
 export function statusNow(now: Situation): Status {
+  if (now.agent.status === "working" && troublesOf(now.troubles).length > 0) return "trouble";
   return now.agent.status === "working" && isAsleep(now) ? "asleep" : statusOfAgent(now.agent.status);
 }
 
 /** `asleep until 14:05`, where the clock will wake it. */
 export function statusWords(now: Situation): string {
   const status = statusNow(now);
+  const [trouble] = troublesOf(now.troubles);
+  if (status === "trouble" && trouble) return troubleWords(trouble);
   const times = Object.values(now.triggers.open).flatMap((each) =>
     wakes(each) && each.due !== null ? [each.due] : [],
   );

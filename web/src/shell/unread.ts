@@ -2,37 +2,38 @@ import type { Situation } from "../../../src/projections/index.ts";
 import { HUMAN } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
 import { markSeen } from "../live/api.ts";
-import { keep, recall } from "./memo.ts";
+import { complain } from "./overlay.ts";
 
-/** Up to which fact the person has seen what an entity says. */
-function readUpTo(agent: string, worker: string): number {
-  return Number(recall(`read.${agent}.${worker}`) ?? 0);
-}
-
-export function unreadFrom(now: Situation, worker: string): number {
-  return unreadByWorker(now).get(worker) ?? 0;
-}
-
-/** How many things each of the team has said that the person has not seen. */
-export function unreadByWorker({ agent, thread }: Situation): Map<string, number> {
+/** How many messages to the person each of the team has sent that they have not seen, by the record. */
+export function unreadByWorker({ letters }: Situation): Map<string, number> {
   const unread = new Map<string, number>();
-  for (const { seq, from, to } of thread)
-    if (to === HUMAN && seq > readUpTo(agent.id, from)) unread.set(from, (unread.get(from) ?? 0) + 1);
+  for (const { reader, from } of Object.values(letters.queued))
+    if (reader === HUMAN) unread.set(from, (unread.get(from) ?? 0) + 1);
   return unread;
 }
 
-/** The person is looking at it. */
+/** Asked of the server, and not yet on record. */
+const underWay = new Set<string>();
+
+/** The person is looking at it: that is a fact, for every other page and terminal. */
 export function markRead(now: Situation, worker: string): void {
-  const { agent, thread } = now;
-  const newest = thread.findLast(({ from, to }) => to === HUMAN && from === worker)?.seq ?? 0;
-  if (newest <= readUpTo(agent.id, worker)) return;
-  keep(`read.${agent.id}.${worker}`, String(newest));
-  agents.changed();
-  if (isAllRead(now)) void markSeen(agent.id).catch(() => {}); // the badge is gone here; elsewhere it stays
+  const { id } = now.agent;
+  const key = `${id} ${worker}`;
+  if (underWay.has(key) || !unreadByWorker(now).has(worker)) return;
+  underWay.add(key);
+  // What could not be told is told with the next look.
+  void markSeen(id, worker)
+    .catch(() => {})
+    .finally(() => underWay.delete(key));
 }
 
-/** Whether nothing that waits for the person is unread: then the record may say so, for every other page and terminal. */
-function isAllRead(now: Situation): boolean {
-  const waiting = Object.values(now.letters.queued).filter(({ reader }) => reader === HUMAN);
-  return waiting.length > 0 && waiting.every(({ from }) => unreadFrom(now, from) === 0);
+/** Of all agents, unlooked at. */
+export async function markAllRead(): Promise<void> {
+  const whose = agents.list.filter(({ unread }) => unread > 0);
+  try {
+    await Promise.all(whose.map(({ id }) => markSeen(id)));
+  } catch (error) {
+    complain(error);
+  }
+  await agents.refresh();
 }

@@ -7,9 +7,9 @@ import { useOfAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { keep, recall } from "../shell/memo.ts";
 import { type Place, useRoute } from "../shell/route.ts";
-import { type Status, StatusDot, statusNow, statusOfAgent, statusOfWorker } from "../shell/status.tsx";
+import { type Status, StatusDot, statusNow, statusOfMember, statusOfSummary } from "../shell/status.tsx";
 import { unreadByWorker } from "../shell/unread.ts";
-import { gist } from "../text/figures.ts";
+import { count, gist } from "../text/figures.ts";
 
 const ROW =
   "flex min-h-11 items-center gap-2 rounded-md pr-2 pl-7 text-[13px] hover:bg-hover md:min-h-7 aria-[current]:bg-tint aria-[current]:font-semibold";
@@ -25,7 +25,6 @@ export function AgentGroup({ summary }: { summary: AgentSummary }) {
     keep(`open.${summary.id}`, next);
     setWish(next);
   };
-  const waiting = summary.open_questions + summary.unread;
   return (
     <section className="mb-1" aria-label={summary.name}>
       <div className="flex items-center">
@@ -44,8 +43,8 @@ export function AgentGroup({ summary }: { summary: AgentSummary }) {
         >
           <span className="truncate">{summary.name}</span>
           <span className="ml-auto flex items-center gap-1.5 pr-1">
-            {!isUnfolded && <Badge count={waiting} isUrgent={summary.open_questions > 0} />}
-            {isHere ? <StatusHere id={summary.id} /> : <StatusDot status={statusOfAgent(summary.status)} />}
+            {!isUnfolded && <Badge asked={summary.open_questions} unread={summary.unread} />}
+            {isHere ? <StatusHere id={summary.id} /> : <StatusDot status={statusOfSummary(summary)} />}
           </span>
         </Link>
       </div>
@@ -88,7 +87,7 @@ function Team({ id }: { id: string }) {
           <Star className="size-3 shrink-0 fill-current text-accent" aria-hidden />
           <span className="truncate">Coordinator</span>
           <span className="ml-auto flex items-center gap-1.5">
-            {coordinator && <MemberBadge {...coordinator} />}
+            {coordinator && <Badge {...coordinator} />}
             <StatusDot status={coordinator?.status ?? "idle"} />
           </span>
         </Link>
@@ -103,7 +102,7 @@ function Team({ id }: { id: string }) {
             <span className={`shrink-0 ${member.status === "retired" ? "text-dim" : ""}`}>{member.name}</span>
             <span className="min-w-0 truncate text-xs font-normal text-dim">{member.identity}</span>
             <span className="ml-auto shrink-0">
-              <MemberBadge {...member} />
+              <Badge {...member} />
             </span>
           </Link>
         ))}
@@ -135,7 +134,7 @@ function membersOf(now: Situation): Member[] {
       id: worker.id,
       name: worker.spawned.name,
       identity: gist(worker.spawned.identity ?? "").slice(0, 60),
-      status: worker.id === COORDINATOR && isAtRest ? "asleep" : statusOfWorker(worker),
+      status: worker.id === COORDINATOR && isAtRest ? "asleep" : statusOfMember(now, worker.id),
       asked: asked.get(worker.id) ?? 0,
       unread: unread.get(worker.id) ?? 0,
     }),
@@ -145,18 +144,19 @@ function membersOf(now: Situation): Member[] {
   return members.sort((a, b) => rank(a) - rank(b));
 }
 
-function MemberBadge({ asked, unread }: Member) {
-  return <Badge count={Math.max(asked, unread)} isUrgent={asked > 0} />;
-}
-
-function Badge({ count, isUrgent }: { count: number; isUrgent: boolean }) {
-  if (count === 0) return null;
+/** A number waits for the person; a dot says that there is something to read. */
+function Badge({ asked, unread }: Pick<Member, "asked" | "unread">) {
+  if (asked > 0)
+    return (
+      <span className="rounded-full bg-wait px-1.5 text-[11px] leading-4 font-semibold text-page">
+        {asked}
+        <span className="sr-only"> waiting for you</span>
+      </span>
+    );
+  if (unread === 0) return null;
   return (
-    <span
-      className={`rounded-full px-1.5 text-[11px] leading-4 font-semibold ${isUrgent ? "bg-wait text-page" : "bg-accent text-on-accent"}`}
-    >
-      {count}
-      <span className="sr-only">{isUrgent ? " waiting for you" : " new"}</span>
+    <span className="block size-2 rounded-full bg-accent" title={count(unread, "unread message")}>
+      <span className="sr-only">{count(unread, "unread message")}</span>
     </span>
   );
 }

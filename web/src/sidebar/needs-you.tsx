@@ -1,44 +1,85 @@
-import type { InboxItem } from "../live/api.ts";
+import { useState } from "react";
+import type { AgentSummary, InboxItem } from "../live/api.ts";
 import { Link } from "../shell/link.tsx";
-import { StatusDot } from "../shell/status.tsx";
-import { age, gist } from "../text/figures.ts";
+import { type Status, StatusDot } from "../shell/status.tsx";
+import { markAllRead } from "../shell/unread.ts";
+import { age, count, gist } from "../text/figures.ts";
 
-/** What waits for the person, over all agents: questions first, then messages that nobody read. */
+/** Nothing goes on before the person has done their part. A message is only unread. */
+export function needsPerson({ kind }: InboxItem): boolean {
+  return kind !== "message";
+}
+
+const DOTS: Record<InboxItem["kind"], { status: Status; title: string }> = {
+  question: { status: "asking", title: "question" },
+  approval: { status: "paused", title: "wants your approval" },
+  failure: { status: "failed", title: "failed" },
+  message: { status: "idle", title: "message" },
+};
+
+/** What waits for the person, over all agents: questions first, since somebody waits for the answer. */
 export function NeedsYou({ items, most = 6 }: { items: readonly InboxItem[]; most?: number }) {
-  if (items.length === 0) return null;
-  const sorted = items.toSorted((a, b) => Number(b.kind === "question") - Number(a.kind === "question"));
+  const waiting = items
+    .filter(needsPerson)
+    .sort((a, b) => Number(b.kind === "question") - Number(a.kind === "question"));
+  if (waiting.length === 0) return null;
   return (
     <section aria-label="Needs you" className="mb-3 rounded-lg border border-wait/40 bg-wait-tint p-1">
       <h2 className="flex items-center justify-between px-2 py-1 text-xs font-semibold text-wait">
-        Needs you <span className="rounded-full bg-wait px-1.5 text-page">{items.length}</span>
+        Needs you <span className="rounded-full bg-wait px-1.5 text-page">{waiting.length}</span>
       </h2>
       <ul>
-        {sorted.slice(0, most).map((item) => (
+        {waiting.slice(0, most).map((item) => (
           <li key={`${item.agent.id} ${item.id}`}>
             <Link
               to={{ screen: "entity", agent: item.agent.id, worker: item.from.id }}
               className="flex min-h-11 gap-2 rounded-md px-2 py-1 hover:bg-hover md:min-h-0"
             >
               <span className="mt-1">
-                <StatusDot status={item.kind === "question" ? "asking" : "waiting"} title={item.kind} />
+                <StatusDot {...DOTS[item.kind]} />
               </span>
               <span className="min-w-0">
                 <span className="line-clamp-2 text-[13px] leading-snug [overflow-wrap:anywhere]">
                   {gist(item.text)}
                 </span>
                 <span className="block truncate text-xs text-dim">
-                  {item.from.name} · {item.agent.name} · {age(Date.now() / 1000 - item.since_ts)}
+                  {item.kind === "question" && `${item.from.name} · `}
+                  {item.agent.name} · {age(Date.now() / 1000 - item.since_ts)}
                 </span>
               </span>
             </Link>
           </li>
         ))}
       </ul>
-      {sorted.length > most && (
+      {waiting.length > most && (
         <Link to={{ screen: "home" }} className="block px-2 py-1 text-xs font-semibold text-wait underline">
-          {sorted.length - most} more
+          {waiting.length - most} more
         </Link>
       )}
     </section>
+  );
+}
+
+/** What was said to the person without waiting for them: where, the dots say. */
+export function Unread({ list }: { list: readonly AgentSummary[] }) {
+  const [isBusy, setBusy] = useState(false);
+  const unread = list.reduce((sum, each) => sum + each.unread, 0);
+  if (unread === 0) return null;
+  const mark = () => {
+    setBusy(true);
+    void markAllRead().finally(() => setBusy(false));
+  };
+  return (
+    <p className="mb-2 flex items-center gap-1.5 px-2 text-xs text-dim">
+      {count(unread, "unread message")} ·
+      <button
+        type="button"
+        disabled={isBusy}
+        onClick={mark}
+        className="min-h-11 rounded-md px-1 font-semibold text-accent hover:bg-hover md:min-h-6"
+      >
+        Mark read
+      </button>
+    </p>
   );
 }

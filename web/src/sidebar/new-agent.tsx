@@ -1,17 +1,18 @@
 import { type FormEvent, useState } from "react";
 import { agents } from "../live/agents.ts";
-import { createAgent, type ListedModel, listModels } from "../live/api.ts";
+import { ApiError, createAgent, listModels } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { Dialog } from "../shell/dialog.tsx";
-import { ACTION, FIELD, LABEL, Problem } from "../shell/form.tsx";
+import { ACTION, FIELD, Field, FieldProblem, LABEL, Problem, wrong } from "../shell/form.tsx";
 import { keep, recall } from "../shell/memo.ts";
 import { close } from "../shell/overlay.ts";
 import { go } from "../shell/route.ts";
-import { amount } from "../text/figures.ts";
+import { ModelNote, ModelSelect } from "./model-select.tsx";
 
 export function NewAgent() {
   const models = useLoaded("models", listModels);
   const [problem, setProblem] = useState("");
+  const [fields, setFields] = useState<ApiError["fields"]>({});
   const [isBusy, setBusy] = useState(false);
   const [model, setModel] = useState("");
   const standard = models.state === "ready" ? models.value.default.model : "";
@@ -20,10 +21,12 @@ export function NewAgent() {
 
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const said = new FormData(event.currentTarget);
+    const form = event.currentTarget;
+    const said = new FormData(form);
     const text = (name: string) => String(said.get(name) ?? "").trim();
     setBusy(true);
     setProblem("");
+    setFields({});
     try {
       const made = await createAgent({
         goal: text("goal"),
@@ -31,7 +34,7 @@ export function NewAgent() {
         ...(text("name") && { name: text("name") }),
         ...(text("model") && { model: text("model") }),
         ...(text("worker_model") && { worker_model: text("worker_model") }),
-        ...(text("budget") && { budget_usd: Number(text("budget")) }),
+        ...(text("budget_usd") && { budget_usd: Number(text("budget_usd")) }),
         ...(text("project") && { project: text("project") }),
       });
       keep("project", text("project") || null);
@@ -39,16 +42,27 @@ export function NewAgent() {
       go({ screen: "entity", agent: made.id, worker: "coordinator" }, { at: null });
       await agents.refresh();
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
       setBusy(false);
+      const at = error instanceof ApiError ? error.fields : {};
+      setFields(at);
+      const first = Object.keys(at).map((field) => form.elements.namedItem(field));
+      // What none of the fields can say is said below them.
+      if (first.length === 0 || first.includes(null))
+        setProblem(error instanceof Error ? error.message : String(error));
+      else if (first[0] instanceof HTMLElement) first[0].focus();
     }
   };
 
   return (
     <Dialog title="New agent" onClose={close}>
-      <form onSubmit={create} className="space-y-4">
-        <label className={LABEL}>
-          Goal
+      <form
+        onSubmit={create}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+        }}
+        className="space-y-4"
+      >
+        <Field label="Goal" name="goal" fields={fields}>
           <textarea
             name="goal"
             required
@@ -56,47 +70,59 @@ export function NewAgent() {
             data-first
             placeholder="What should be true when it is done? Say it as you would to a colleague."
             className={`${FIELD} py-2`}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit();
-            }}
+            {...wrong(fields, "goal")}
           />
-        </label>
-        <label className={LABEL}>
-          Folder it may read
+        </Field>
+        <Field label="Folder it may read" name="project" fields={fields}>
           <input
             name="project"
             defaultValue={recall("project") ?? ""}
             placeholder="/home/you/project, or none"
             spellCheck={false}
             className={FIELD}
+            {...wrong(fields, "project")}
           />
-        </label>
+        </Field>
         <div className="grid gap-4 sm:grid-cols-2">
           <div>
             <label className={LABEL} htmlFor="model">
               Model
             </label>
             <ModelSelect name="model" models={listed} standard={standard || "chosen for you"} onChoose={setModel} />
+            <FieldProblem fields={fields} of="model" />
           </div>
           <div>
             <label className={LABEL} htmlFor="worker_model">
               Model of its workers
             </label>
             <ModelSelect name="worker_model" models={listed} standard="the same" onChoose={() => {}} />
+            <FieldProblem fields={fields} of="worker_model" />
           </div>
         </div>
         {chosen && (
           <ModelNote model={chosen} why={model ? "" : models.state === "ready" ? models.value.default.why : ""} />
         )}
         <div className="grid gap-4 sm:grid-cols-3">
-          <label className={LABEL}>
-            Name
-            <input name="name" maxLength={80} placeholder="from the goal" className={FIELD} />
-          </label>
-          <label className={LABEL}>
-            Budget in USD
-            <input name="budget" type="number" min="0.01" step="0.01" placeholder="no limit" className={FIELD} />
-          </label>
+          <Field label="Name" name="name" fields={fields}>
+            <input
+              name="name"
+              maxLength={80}
+              placeholder="from the goal"
+              className={FIELD}
+              {...wrong(fields, "name")}
+            />
+          </Field>
+          <Field label="Budget in USD" name="budget_usd" fields={fields}>
+            <input
+              name="budget_usd"
+              type="number"
+              min="0.01"
+              step="0.01"
+              placeholder="no limit"
+              className={FIELD}
+              {...wrong(fields, "budget_usd")}
+            />
+          </Field>
           <label className={LABEL}>
             Mode
             <select name="mode" className={FIELD}>
@@ -114,47 +140,5 @@ export function NewAgent() {
         </div>
       </form>
     </Dialog>
-  );
-}
-
-function ModelSelect({
-  name,
-  models,
-  standard,
-  onChoose,
-}: {
-  name: string;
-  models: readonly ListedModel[];
-  /** What it is when nothing is chosen. */
-  standard: string;
-  onChoose: (id: string) => void;
-}) {
-  return (
-    <select id={name} name={name} defaultValue="" onChange={(event) => onChoose(event.target.value)} className={FIELD}>
-      <option value="">{standard}</option>
-      {models.map(({ id, usable, price_usd_per_million: price }) => (
-        <option key={id} value={id} disabled={!usable}>
-          {id}
-          {price ? ` · $${price.input}/$${price.output}` : ""}
-          {usable ? "" : " · needs a key"}
-        </option>
-      ))}
-    </select>
-  );
-}
-
-function ModelNote({ model, why }: { model: ListedModel; why: string }) {
-  const { price_usd_per_million: price, context_window, missing } = model;
-  const facts = [
-    price ? `$${price.input} in and $${price.output} out for a million tokens` : "price unknown",
-    `${amount(context_window)} tokens of context`,
-    ...(missing ? [`needs ${missing}`] : []),
-    ...(model.id.startsWith("demo/") ? ["rules, no language model: give it a folder to survey"] : []),
-  ];
-  return (
-    <p className="rounded-md bg-raised px-3 py-2 text-[13px] text-dim">
-      <span className="font-semibold text-ink">{model.id}</span> · {facts.join(" · ")}
-      {why && <> · chosen because {why}</>}
-    </p>
   );
 }

@@ -6,7 +6,7 @@ import { open } from "../shell/overlay.ts";
 import { switchTheme } from "../shell/theme.ts";
 import { AgentGroup } from "./agent-group.tsx";
 import { MeshList } from "./mesh-list.tsx";
-import { NeedsYou } from "./needs-you.tsx";
+import { NeedsYou, Unread } from "./needs-you.tsx";
 
 const ICON = "grid size-11 place-items-center rounded-md text-dim hover:bg-hover hover:text-ink md:size-8";
 
@@ -38,6 +38,7 @@ export function Sidebar() {
       </div>
       <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-2 py-2">
         <NeedsYou items={inbox} />
+        <Unread list={list} />
         {state === "loading" && <SidebarSkeleton />}
         {list.map((summary) => (
           <AgentGroup key={summary.id} summary={summary} />

@@ -31,11 +31,14 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+// From 0 to 23 wherever a time stands: the same moment must not look like two.
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const second = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 
 export const clockTime = (ts: number): string => clock.format(ts * 1000);
+export const secondTime = (ts: number): string => second.format(ts * 1000);
 export const exactTime = (ts: number): string => exact.format(ts * 1000);
 export const dayOf = (ts: number): string => day.format(ts * 1000);
 
@@ -54,7 +57,7 @@ export function stageTitle(number: number, name: string): string {
 
 /** The first line without its marks of markdown, where there is no room for more. */
 export function gist(text: string): string {
-  return firstLine(text).replace(/\*\*|__|`|^#+\s*/g, "");
+  return firstLine(text).replace(/\\([!-/:-@[-`{-~])|\*\*|__|`|^#+\s*/g, "$1");
 }
 
 export function firstLine(text: string): string {

@@ -50,6 +50,8 @@ function element(token: Token): ReactNode {
       return <del>{inside(token)}</del>;
     case "codespan":
       return <code>{plain((token as Tokens.Codespan).text)}</code>;
+    case "escape":
+      return (token as Tokens.Escape).text;
     case "br":
       return <br />;
     case "link":

@@ -1,0 +1,90 @@
+import type { Fact, WorkerId } from "../protocol/index.ts";
+
+/**
+ * Whose model does not answer, though they look busy: they wait for its provider and nothing else.
+ *
+ * U1. One try that failed and is made again at once is no trouble; two in a row, a long wait or a silence are.
+ * U2. It is over with the next answer, and when whoever it was no longer works.
+ */
+export interface Trouble {
+  worker_id: WorkerId;
+  model: string;
+  /** `connection`, `rate_limited`, `server`, `stalled` …, as `model.failed` has it. */
+  reason: string;
+  /** What went wrong, in whole words. */
+  message: string;
+  /** Since the first try that failed, in seconds since 1970. */
+  since_ts: number;
+  /** How many tries in a row have failed. */
+  tries: number;
+  /** When it is tried again. Null: at once, or not at all. */
+  retry_ts: number | null;
+}
+
+export type Troubles = Record<WorkerId, Trouble>;
+
+const FAILURES_IN_A_ROW = 2;
+const LONG_WAIT_SECONDS = 5;
+
+export function applyToTroubles(troubles: Troubles, fact: Fact): void {
+  switch (fact.type) {
+    case "model.failed": {
+      const { worker_id, model, reason, message, retry_in_ms } = fact.data;
+      const { since_ts = fact.ts, tries = 0 } = troubles[worker_id] ?? {};
+      const retry_ts = retry_in_ms === null ? null : fact.ts + retry_in_ms / 1000;
+      troubles[worker_id] = { worker_id, model, reason, message, since_ts, tries: tries + 1, retry_ts };
+      return;
+    }
+    case "worker.waiting": {
+      const trouble = troubles[fact.data.worker_id];
+      if (trouble && fact.data.for === "rate_limit") trouble.retry_ts = fact.data.until_ts ?? null;
+      return;
+    }
+    case "model.responded":
+    case "tool.called":
+    case "worker.idle":
+    case "worker.stopped":
+    case "worker.retired":
+      delete troubles[fact.data.worker_id];
+      return;
+    case "agent.started":
+    case "agent.paused":
+    case "agent.stopped":
+    case "agent.completed":
+    case "agent.failed":
+    case "run.finished":
+      for (const id in troubles) delete troubles[id];
+      return;
+  }
+}
+
+/** Those that are worth telling, the longest first. */
+export function troublesOf(troubles: Troubles): Trouble[] {
+  return Object.values(troubles)
+    .filter(isTold)
+    .sort((a, b) => a.since_ts - b.since_ts);
+}
+
+/** What one of the team is in, if it is worth telling. */
+export function troubleOf(troubles: Troubles, worker: WorkerId): Trouble | undefined {
+  const trouble = troubles[worker];
+  return trouble && isTold(trouble) ? trouble : undefined;
+}
+
+function isTold({ tries, reason, since_ts, retry_ts }: Trouble): boolean {
+  if (tries >= FAILURES_IN_A_ROW || reason === "stalled") return true;
+  return retry_ts !== null && retry_ts - since_ts >= LONG_WAIT_SECONDS;
+}
+
+/** In the few words that every list has room for. */
+export function troubleWords({ reason }: Pick<Trouble, "reason">): string {
+  return WORDS[reason] ?? "model fails";
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  connection: "model unreachable",
+  stalled: "model silent",
+  rate_limited: "rate limited",
+  server: "provider fails",
+  auth: "key refused",
+};

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { HUMAN } from "../../src/protocol/index.ts";
+import { until } from "../../src/testing/index.ts";
+import { chipTeam, GOAL, QUESTION } from "./chip-team.ts";
+import { type House, hasChromium, openHouse } from "./house.ts";
+
+const call = (name: string, args: unknown) => ({ name, args });
+const RESET = { fault: { reset: "before_headers" } } as const;
+
+describe.skipIf(!hasChromium)("what the page says of agents at the first look", () => {
+  let house: House;
+  beforeAll(async () => {
+    house = await openHouse({
+      turns: {
+        ...chipTeam.turns,
+        "Fail at once": [{ fault: { status: 400, message: "no such thing" } }],
+        "Lose the provider": [[RESET, RESET, { gate: "back", ...{ calls: [call("finish", { summary: "Back." })] } }]],
+        "Say it escaped": [
+          { calls: [call("finish", { summary: "5 \\* 3, snake\\_case, \\[no link\\](x) and \\<b>." })] },
+        ],
+        "First the walls": [{ calls: [call("finish", { summary: "The walls are done." })] }],
+      },
+      respond: (request) =>
+        request.messages.some(({ text }) => text.includes("Then the roof"))
+          ? { gate: "roof", calls: [call("finish", { summary: "The roof is done." })] }
+          : chipTeam.respond?.(request),
+    });
+  });
+  afterAll(async () => {
+    expect(house.complaints).toEqual([]);
+    await house[Symbol.asyncDispose]();
+  });
+
+  test("what waits for the person stands apart from what is only unread, which is marked read in one go", async () => {
+    const agent = await house.create({ goal: GOAL, name: "Asking" });
+    const failing = await house.create({ goal: "Fail at once", name: "Failing" });
+    const unread = () => Object.values(agent.now.letters.queued).filter(({ reader }) => reader === HUMAN).length;
+    await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);
+    await until(agent, ({ letters }) => Object.values(letters.queued).some(({ text }) => text.includes("at work")));
+    await until(failing, (now) => now.agent.status === "failed");
+    const page = await house.page();
+    const sidebar = page.getByRole("navigation", { name: "Agents" });
+    const needsYou = sidebar.getByRole("region", { name: "Needs you" });
+    await needsYou.getByText(QUESTION).waitFor();
+    await needsYou.getByText("no such thing").waitFor();
+    expect(await needsYou.getByRole("listitem").count()).toBe(2);
+    expect(await needsYou.getByText("at work").count()).toBe(0);
+    await page.waitForFunction(`document.title.startsWith("(2) ")`);
+    expect(unread()).toBeGreaterThan(0);
+    await sidebar.getByText(`${unread()} unread message`, { exact: false }).first().waitFor();
+    await sidebar.getByRole("button", { name: "Mark read" }).click();
+    await sidebar.getByRole("button", { name: "Mark read" }).waitFor({ state: "detached" });
+    expect(unread()).toBe(0);
+
+    // What is said to somebody who looks elsewhere is a dot with whoever said it, until they look.
+    await failing.archive("human");
+    await needsYou.getByText("no such thing").waitFor({ state: "detached" });
+    await page.goto(`/ui/agents/${agent.log.id}/workers/alice`);
+    await agent.send("How is it going?");
+    const coordinator = sidebar.getByRole("link", { name: /^Coordinator/ });
+    await coordinator.getByText("1 unread message").waitFor();
+    await coordinator.click();
+    await coordinator.getByText("1 unread message").waitFor({ state: "detached" });
+    await expect.poll(unread).toBe(0);
+    await page.context().close();
+  });
+
+  test("whose model does not answer is seen wherever they are, with what is tried, until it answers", async () => {
+    const agent = await house.create({ goal: "Lose the provider", name: "Cut off" });
+    const home = await house.page();
+    const card = home.getByRole("main").getByRole("link", { name: /^Cut off/ });
+    await card.getByText("model unreachable").waitFor();
+    await card.getByText(/^Coordinator: .* failed: /).waitFor();
+    const page = await house.page(`/ui/agents/${agent.log.id}`);
+    const banner = page.getByRole("status", { name: "Trouble" });
+    await banner.getByText("Coordinator: model unreachable.").waitFor();
+    await banner.getByText(/2 tries failed since \d\d:\d\d:\d\d; the next at \d\d:\d\d:\d\d\./).waitFor();
+    await page.getByRole("heading", { name: "Cut off" }).getByText("model unreachable").waitFor();
+    const member = page.getByRole("navigation", { name: "Agents" }).getByRole("link", { name: /^Coordinator/ });
+    await member.getByRole("img", { name: "its model does not answer" }).waitFor();
+    const summary = await (await page.request.get(`/agents/${agent.log.id}`)).json();
+    expect(summary.trouble).toMatchObject({ worker_id: "coordinator", reason: "connection", tries: 2, workers: 1 });
+    house.provider.release("back");
+    await banner.waitFor({ state: "detached" });
+    await card.getByText("done", { exact: true }).waitFor();
+    await page.context().close();
+    await home.context().close();
+  });
+
+  test("an escaped mark is the mark itself, and a moment in replay is told by the same clock as elsewhere", async () => {
+    const agent = await house.create({ goal: "Say it escaped", name: "Escaped" });
+    await agent.idle();
+    const page = await house.page(`/ui/agents/${agent.log.id}`, { locale: "en-US", timezoneId: "UTC" });
+    await page.getByRole("log").getByText("5 * 3, snake_case, [no link](x) and <b>.").last().waitFor();
+    await page.goto(`/ui/agents/${agent.log.id}?at=3`);
+    await page
+      .getByRole("region", { name: "Replay" })
+      .getByText(/ · \w{3} \d+, \d{4}, \d\d:\d\d:\d\d$/)
+      .waitFor();
+    await page.context().close();
+  });
+
+  test("a list shows what an agent works on now, not what it was made for", async () => {
+    const agent = await house.create({ goal: "First the walls", name: "Painter" });
+    await agent.idle();
+    await agent.send("Then the roof");
+    await house.provider.reached("roof");
+    const page = await house.page();
+    const card = page.getByRole("main").getByRole("link", { name: /^Painter/ });
+    await card.getByText("Then the roof").waitFor();
+    expect(await card.getByText("First the walls").count()).toBe(0);
+    house.provider.release("roof");
+    await page.context().close();
+  });
+});
+
+describe.skipIf(!hasChromium)("making an agent where there are no keys and no programs", () => {
+  let house: House;
+  beforeAll(async () => {
+    house = await openHouse({ turns: [] }, { PATH: "/nowhere", OLLAMA_BASE_URL: "http://127.0.0.1:9" });
+  });
+  afterAll(async () => {
+    await house[Symbol.asyncDispose]();
+  });
+
+  test("each model says what it lacks and stands there once; what is wrong with the folder is said at its field", async () => {
+    const page = await house.page();
+    await page.getByRole("main").getByRole("button", { name: "New agent" }).click();
+    const dialog = page.getByRole("dialog", { name: "New agent" });
+    const model = dialog.getByLabel("Model", { exact: true });
+    await model.getByRole("option", { name: "demo/surveyor" }).waitFor({ state: "attached" });
+    const offered = await model.getByRole("option").allInnerTexts();
+    expect(offered.filter((text) => text.includes("demo/surveyor"))).toHaveLength(1);
+    expect(offered).toContain("claude-code/sonnet · needs the program claude");
+    expect(offered.find((text) => text.startsWith("openai/gpt-5 "))).toContain(" · needs OPENAI_API_KEY");
+
+    await dialog.getByLabel("Goal").fill("Survey the files");
+    const folder = dialog.getByRole("textbox", { name: "Folder it may read", exact: true });
+    for (const [path, problem] of [
+      ["docs", "docs is not an absolute path. Begin it with /."],
+      ["/nowhere/at/all", "There is no folder /nowhere/at/all on the server's machine, or it may not look there."],
+      [import.meta.filename, "first-look.test.ts is a file. Name the folder that it is in."],
+    ] as const) {
+      await folder.fill(path);
+      await folder.press("Control+Enter");
+      await dialog.getByRole("alert").getByText(problem).waitFor();
+      expect(await folder.getAttribute("aria-invalid")).toBe("true");
+      expect(await folder.getAttribute("aria-describedby")).toBe(await dialog.getByRole("alert").getAttribute("id"));
+      expect(await page.evaluate("document.activeElement.name")).toBe("project");
+    }
+    await folder.fill(import.meta.dirname);
+    await dialog.getByRole("button", { name: "Begin" }).click();
+    await dialog.waitFor({ state: "detached" });
+    // The result leads to what was published.
+    const stream = page.getByRole("log");
+    await stream.getByText("Finished", { exact: true }).waitFor();
+    await stream
+      .getByRole("link", { name: /node-\d\/report\.md/ })
+      .first()
+      .click();
+    await page
+      .getByRole("heading", { name: /^Survey of/ })
+      .first()
+      .waitFor();
+    await page.context().close();
+  });
+});
