@@ -17,15 +17,21 @@ export interface Settings {
   config: Config;
 }
 
+/** `onBroken`: who can do without config.json is told what is wrong with it, and has an empty one. */
 export async function loadSettings(
   flags: { home?: string | undefined },
   env: Environment,
   packageRoot: string,
+  onBroken?: (home: string, error: SettingsError) => void,
 ): Promise<Settings> {
   const beside = await envFile(join(packageRoot, ".env"));
   const home = resolve(flags.home || env.AGIRAPH_HOME || beside.AGIRAPH_HOME || join(homedir(), ".agiraph"));
   const inHome = await envFile(join(home, ".env"));
-  const config = await readConfig(join(home, "config.json"));
+  const config = await readConfig(join(home, "config.json")).catch((error: unknown): Config => {
+    if (!onBroken || !(error instanceof SettingsError)) throw error;
+    onBroken(home, error);
+    return {};
+  });
   return { home, env: { ...inHome, ...beside, ...env }, config };
 }
 

@@ -9,7 +9,7 @@ import { type ExitCode, UnusableModel, UsageError } from "../exit-code.ts";
 import { count } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
-import { openHome } from "../open-home.ts";
+import { followed, openHome } from "../open-home.ts";
 import { runningServer } from "../running-server.ts";
 import type { Environment, Terminal } from "../terminal.ts";
 import { type Remark, watchTeam } from "../watch-team.ts";
@@ -45,7 +45,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
     const { runServed } = await import("../run-served.ts");
     return runServed(call, server, settings, servedOrder(goal, options, terminal));
   }
-  const runtime = await openHome(call, settings);
+  const runtime = await openHome(call, followed(settings));
   try {
     tellRepairs(runtime, settings.home, terminal);
     const chosen = await chooseModel(options, settings, runtime);
@@ -113,6 +113,7 @@ function servedOrder(goal: string, options: RunOptions, place: { env: Environmen
     ...(options.model && { model: options.model }),
     ...(options.workerModel && { worker_model: options.workerModel }),
     ...(options.mode && { mode: options.mode }),
+    ...(options.every && { cycle_seconds: options.every }),
     ...(options.budget && { budget_usd: options.budget }),
   };
 }
