@@ -46,7 +46,10 @@ export const programProfileSchema = z.strictObject({
    * How we speak with it: Claude Code's stream-json, the Agent Client Protocol, or files in its folder. A `mesh` is one of
    * the agent's project, and `command` its name.
    */
-  kind: z.enum(["claude_code", "acp", "autonomous", "mesh"]),
+  kind: z.enum(["claude_code", "acp", "autonomous", "mesh"], {
+    // A project's meshes need no profile: they are hired as mesh/NAME.
+    error: 'expected one of "claude_code", "acp", "autonomous"',
+  }),
   /** The program, by name on PATH or absolute, and its arguments. Never from a model or a client. */
   command: z.array(z.string().min(1)).min(1),
   /** Names of variables of ours that it gets: its key, its address. Nothing else of our environment reaches it. */

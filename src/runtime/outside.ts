@@ -9,7 +9,7 @@ import type { Clock } from "../protocol/clock.ts";
 import type { ProgramProfile, Usage } from "../protocol/index.ts";
 import { programBinds, type Sandbox } from "../sandbox/index.ts";
 import type { Housed, OutsidePlace, Stay } from "../workers/outside/place.ts";
-import { CLAUDE_CODE, programsOf } from "../workers/outside/programs.ts";
+import { CLAUDE_CODE, INSTALLED_BY, programsOf } from "../workers/outside/programs.ts";
 import { OUR_SERVER } from "../workers/outside/quirks.ts";
 import type { Adapter } from "../workers/outside/session.ts";
 import { withStanding } from "./live-config.ts";
@@ -133,7 +133,8 @@ function missingFor(name: string, { kind, command }: ProgramProfile, path: strin
   const [program = ""] = command;
   const places = isAbsolute(program) ? [program] : (path ?? "").split(delimiter).map((folder) => join(folder, program));
   if (places.some(isExecutable)) return null;
-  return `The program ${name} is not installed: ${program} was not found. Install it, say where it is in config.json (programs.${name}.command), or choose another.`;
+  const how = INSTALLED_BY[name];
+  return `The program ${name} is not installed: ${program} was not found. Install it${how ? ` (${how})` : ""}, say where it is in config.json (programs.${name}.command), or choose another.`;
 }
 
 function unknown(name: string, names: readonly string[]): string {

@@ -60,6 +60,11 @@ test.each([
     'programs.codex.permissions: expected one of "ask", "allow", "deny", e.g. "permissions": "ask"; there is text.',
   ],
   [
+    "a kind of program that there is not",
+    '{"programs": {"codex": {"kind": "cli"}}}',
+    'programs.codex.kind: expected one of "claude_code", "acp", "autonomous", e.g. "kind": "autonomous"; there is text.',
+  ],
+  [
     "variables with values where names belong",
     '{"programs": {"codex": {"env": {"OPENAI_API_KEY": "x"}}}}',
     'programs.codex.env: expected a list, e.g. "env": ["LINTER_TOKEN"]; there is an object. It names variables of your environment; variables with their values go into set.',

@@ -17,6 +17,14 @@ export const KNOWN_PROGRAMS: Readonly<Record<string, ProgramProfile>> = {
   opencode: acpLaunch.opencode.profile,
 };
 
+/** How the programs we know are installed. */
+export const INSTALLED_BY: Readonly<Record<string, string>> = {
+  "claude-code": "npm install -g @anthropic-ai/claude-code",
+  codex: "npm install -g @agentclientprotocol/codex-acp",
+  gemini: "npm install -g @google/gemini-cli",
+  opencode: "npm install -g opencode-ai",
+};
+
 type Hired = Pick<FactOf<"worker.spawned">["data"], "kind" | "model" | "program">;
 
 /** What somebody is who was hired with this program or model; `kindOf` knows the programs. */
