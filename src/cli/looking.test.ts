@@ -3,10 +3,12 @@ import { lines, scriptedAgent } from "./testing/scripted-agent.ts";
 
 const { scripted, call, run } = scriptedAgent();
 
+/** Many commands, one after the other. */
+const LONG = { timeout: 90_000 };
 const writes = (path: string) => ({ calls: [{ name: "write_file", args: { path, content: "hello\n" } }] });
 const finish = { calls: [{ name: "finish", args: { summary: "Done.", learned: "" } }] };
 
-test("files shows a folder of the agent as what it is, and says where an earlier run's are", async () => {
+test("files shows a folder of the agent as what it is, and says where an earlier run's are", LONG, async () => {
   await scripted([writes("notes/a.md"), finish, writes("notes/b.md"), finish]);
   expect((await run()).code).toBe(0);
   expect((await call("send", "paint", "Once more")).code).toBe(0);
@@ -29,7 +31,7 @@ test("files shows a folder of the agent as what it is, and says where an earlier
   expect((await call("files", "paint", "agent/runs/run-1/notes/a.md")).stdout).toBe("hello\n");
 });
 
-test("logs shows what was asked for, and refuses what can match nothing", async () => {
+test("logs shows what was asked for, and refuses what can match nothing", LONG, async () => {
   await scripted([writes("notes/a.md"), finish]);
   await run();
   const types = async (...words: string[]) => {

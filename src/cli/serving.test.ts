@@ -149,7 +149,9 @@ test("a server with a certificate that nobody signed is used by the terminal lik
   expect((await ended).code).toBe(0);
 });
 
-test("config.json may be changed while a server runs; a mistake in it keeps nobody from talking to the server", async () => {
+test("config.json may be changed while a server runs; a mistake in it keeps nobody from talking to the server", {
+  timeout: 90_000,
+}, async () => {
   await scripted([finish("The house is blue.")]);
   const { folder, env } = options();
   const home = join(folder, "home");
