@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { Config } from "../protocol/index.ts";
 import { temporaryHome } from "../testing/index.ts";
 import { checkAgents } from "./doctor-agents.ts";
 
@@ -73,4 +75,37 @@ test("who is not signed in, not there, or does not answer in time costs somethin
       costs: "nobody can be hired as aider; say in config.json where it is (programs.aider.command)",
     },
   ]);
+});
+
+test("programs of config.json are looked for too: asked as the one they speak like, and never begun by it", async () => {
+  await using home = await temporaryHome();
+  const bin = join(home.path, "bin");
+  const env = { PATH: `${bin}:/usr/bin:/bin`, GIVEN: "yes" };
+  await installed(bin, { claude2: claude(false), other: "echo 3.2.1", plain: `touch ${home.path}/begun` });
+  const programs: Config["programs"] = {
+    second: { kind: "claude_code", command: ["claude2"] },
+    other: { kind: "acp", command: ["other"], env: ["GIVEN", "KEY_OF_OTHER"] },
+    plain: { kind: "autonomous", command: ["plain"] },
+    script: { kind: "autonomous", command: ["sh", "/nowhere/agent.sh"] },
+    team: { kind: "mesh", command: ["writing"] },
+  };
+  const checks = await checkAgents({ env, config: { programs } }, 5000);
+  expect(checks.slice(4)).toEqual([
+    {
+      name: "second",
+      state: "missing",
+      detail: `2.1.325 (Claude Code) (${bin}/claude2), not signed in`,
+      costs: "nobody works as second; sign in: claude auth login",
+    },
+    { name: "other", state: "ok", detail: `3.2.1 (${bin}/other); not set: KEY_OF_OTHER` },
+    { name: "plain", state: "ok", detail: `${bin}/plain` },
+    {
+      name: "script",
+      state: "missing",
+      detail: "/nowhere/agent.sh was not found",
+      costs: "nobody can be hired as script; say in config.json where it is (programs.script.command)",
+    },
+    { name: "team", state: "ok", detail: "the mesh writing, in agents whose project declares it" },
+  ]);
+  expect(existsSync(join(home.path, "begun"))).toBe(false);
 });

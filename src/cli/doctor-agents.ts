@@ -1,9 +1,11 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { access, constants } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { z } from "zod";
+import type { ProgramProfile } from "../protocol/index.ts";
 import type { Settings } from "../runtime/settings.ts";
-import { programsOf } from "../workers/outside/programs.ts";
+import { INSTALLED_BY, programsOf } from "../workers/outside/programs.ts";
 import type { Check } from "./doctor-checks.ts";
 import type { Environment } from "./terminal.ts";
 import { plain } from "./width.ts";
@@ -24,7 +26,6 @@ interface KnownAgent {
   /** Variables that stand for being signed in, and that it does not speak of itself. */
   keys: readonly string[];
   signIn: string;
-  install: string;
   costs: string;
 }
 
@@ -37,7 +38,6 @@ const AGENTS: readonly KnownAgent[] = [
     isSignedIn: ({ stdout }) => claudeStatus.safeParse(jsonIn(stdout)).data?.loggedIn,
     keys: [],
     signIn: "claude auth login",
-    install: "@anthropic-ai/claude-code",
     costs: "no claude-code models and workers",
   },
   {
@@ -48,7 +48,6 @@ const AGENTS: readonly KnownAgent[] = [
     isSignedIn: ({ code }) => code === 0,
     keys: ["OPENAI_API_KEY", "CODEX_API_KEY"],
     signIn: "codex login",
-    install: "@agentclientprotocol/codex-acp",
     costs: "no Codex workers",
   },
   {
@@ -58,7 +57,6 @@ const AGENTS: readonly KnownAgent[] = [
     isSignedIn: () => undefined,
     keys: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     signIn: "gemini",
-    install: "@google/gemini-cli",
     costs: "no Gemini CLI workers",
   },
   {
@@ -69,7 +67,6 @@ const AGENTS: readonly KnownAgent[] = [
       code === 0 ? /[1-9]\d* (credential|environment variable)/.test(stdout) : undefined,
     keys: [],
     signIn: "opencode auth login",
-    install: "opencode-ai",
     costs: "no opencode workers",
   },
 ];
@@ -81,7 +78,7 @@ export async function checkAgents({ env, config }: Pick<Settings, "env" | "confi
   const programs = programsOf(config);
   const known = AGENTS.map((agent) => checkAgent(agent, programs[agent.program]?.command ?? [], env, capMs));
   const others = Object.entries(programs).filter(([name]) => !AGENTS.some(({ program }) => program === name));
-  return Promise.all([...known, ...others.map(([name, { command }]) => checkOther(name, command, env))]);
+  return Promise.all([...known, ...others.map(([name, profile]) => checkOther(name, profile, env, capMs))]);
 }
 
 async function checkAgent(
@@ -90,12 +87,12 @@ async function checkAgent(
   env: Environment,
   capMs: number,
 ): Promise<Check> {
-  const { name, install, costs } = agent;
+  const { name, costs } = agent;
   const [program = "", ...args] = command;
   const path = await pathOf(program, env);
   if (!path) {
     const detail = isAbsolute(program) ? `${program} is not there` : `${program} is not on PATH`;
-    return { name, state: "missing", detail, costs: `${costs}; install it: npm install -g ${install}` };
+    return { name, state: "missing", detail, costs: `${costs}; install it: ${INSTALLED_BY[agent.program]}` };
   }
   const asked = agent.asked === undefined ? path : await pathOf(agent.asked, env);
   // Of the arguments only a script belongs to who it is.
@@ -104,7 +101,7 @@ async function checkAgent(
     ask(path, [...script, "--version"], env, capMs),
     agent.question && asked ? ask(asked, agent.question, env, capMs) : undefined,
   ]);
-  const about = `${plain(version?.stdout.trim().split("\n", 1)[0] ?? "") || "does not tell its version"} (${path})`;
+  const about = `${versionIn(version)} (${path})`;
   const key = agent.keys.find((variable) => env[variable]?.trim());
   const isSignedIn = answer && agent.isSignedIn(answer);
   if (isSignedIn === false && !key)
@@ -118,11 +115,29 @@ async function checkAgent(
   return { name, state: "ok", detail: `${about}, ${how}` };
 }
 
-async function checkOther(name: string, [program = ""]: readonly string[], env: Environment): Promise<Check> {
-  const path = await pathOf(program, env);
-  if (path) return { name, state: "ok", detail: path };
+/** A program of the config's own: one that speaks as one we know is asked what that one is asked. */
+async function checkOther(name: string, profile: ProgramProfile, env: Environment, capMs: number): Promise<Check> {
+  const { kind, command, quirks, env: variables = [] } = profile;
+  const [program = "", script = ""] = command;
+  if (kind === "mesh") return { name, state: "ok", detail: `the mesh ${program}, in agents whose project declares it` };
   const costs = `nobody can be hired as ${name}; say in config.json where it is (programs.${name}.command)`;
-  return { name, state: "missing", detail: `${program} was not found`, costs };
+  const path = await pathOf(program, env);
+  if (!path) return { name, state: "missing", detail: `${program} was not found`, costs };
+  if (isAbsolute(script) && !existsSync(script))
+    return { name, state: "missing", detail: `${script} was not found`, costs };
+  const unset = variables.filter((variable) => !env[variable]);
+  const without = unset.length > 0 ? `; not set: ${unset.join(", ")}` : "";
+  const known = AGENTS.find((agent) => agent.name === (kind === "claude_code" ? "claude" : quirks));
+  if (known)
+    return { ...(await checkAgent({ ...known, name, costs: `nobody works as ${name}` }, command, env, capMs)) };
+  // Whatever a plain program is called with, it may begin to work.
+  if (kind === "autonomous") return { name, state: "ok", detail: `${path}${without}` };
+  const version = await ask(path, [...(isAbsolute(script) ? [script] : []), "--version"], env, capMs);
+  return { name, state: "ok", detail: `${versionIn(version)} (${path})${without}` };
+}
+
+function versionIn(answer: Answer | undefined): string {
+  return plain(answer?.stdout.trim().split("\n", 1)[0] ?? "") || "does not tell its version";
 }
 
 async function pathOf(program: string, env: Environment): Promise<string | undefined> {

@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { access, constants, statfs } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { keyState } from "../models/key.ts";
 import { channelsOf } from "../runtime/channels.ts";
-import type { Settings } from "../runtime/settings.ts";
+import { readConfig, type Settings } from "../runtime/settings.ts";
 import { openSandbox } from "../sandbox/index.ts";
 import { bytes } from "./format.ts";
 import { liveHolder } from "./look.ts";
+import { runningServer } from "./running-server.ts";
 import type { Environment } from "./terminal.ts";
 import { plain } from "./width.ts";
 
@@ -72,6 +74,28 @@ export function checkKeys(env: Environment): Check[] {
       });
     return found.length > 0 ? found : [{ name, state: "missing", detail: `none of ${keys.join(", ")}`, costs }];
   });
+}
+
+/** Whether config.json can be taken, and whether a server that runs goes by it. */
+export async function checkConfig(settings: Settings): Promise<Check[]> {
+  const name = "config.json";
+  const path = join(settings.home, name);
+  const problem = await readConfig(path).then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  const holder = liveHolder(settings.home);
+  if (problem !== null) {
+    const costs = holder
+      ? `pid ${holder.pid} goes by the last one that was good; nothing else begins until it is mended`
+      : "nothing runs until it is mended";
+    return [{ name, state: "broken", detail: problem, costs }];
+  }
+  const server = await runningServer(settings);
+  const { after_restart: waiting = [] } = (await server?.config().catch(() => undefined)) ?? {};
+  if (waiting.length === 0) return existsSync(path) ? [{ name, state: "ok", detail: path }] : [];
+  const costs = `the server (pid ${holder?.pid}) goes by what they were until it is started again`;
+  return [{ name, state: "missing", detail: `${waiting.join(", ")} changed since the server was started`, costs }];
 }
 
 /** Nothing is posted: somebody would be disturbed by it. */

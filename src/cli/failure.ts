@@ -1,10 +1,12 @@
 import { EXIT, type ExitCode } from "./exit-code.ts";
+import { asCalled } from "./invocation.ts";
 import type { Terminal } from "./terminal.ts";
 import { plainLines } from "./width.ts";
 
 /** Tells a person what went wrong, and a script by its code. Returns the exit code. */
 export function reportFailure(error: unknown, terminal: Terminal, json: boolean): ExitCode {
-  const { code, message, exit } = failureOf(error);
+  const { code, exit, ...failure } = failureOf(error);
+  const message = asCalled(failure.message, terminal.env);
   terminal.say(`${terminal.errPaint.red("✗")} ${plainLines(message).join("\n")}`);
   if (terminal.env.AGIRAPH_DEBUG === "1" && error instanceof Error) terminal.say(stackOf(error));
   if (json) void terminal.printJson({ error: { code, message } });

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { commandLine, whereAsked } from "./invocation.ts";
+import { asCalled, commandLine, whereAsked } from "./invocation.ts";
 import { paintFor } from "./paint.ts";
 import { Terminal } from "./terminal.ts";
 
@@ -20,6 +20,14 @@ test("the command to copy is the one that works: the same program, on the same h
     "agiraph resume agent-abcd --home '/tmp/my home'",
     "agiraph show x --home 'it'\\''s'",
     "npm start -- resume agent-abcd",
+  ]);
+});
+
+test("words that name the program by its name say what works for how it was called", () => {
+  const words = "There is no agent x. `agiraph ls` shows those there are, in /home/agiraph ls; or agiraph run y.";
+  expect([asCalled(words, {}), asCalled(words, { npm_lifecycle_event: "start" })]).toEqual([
+    words,
+    "There is no agent x. `npm start -- ls` shows those there are, in /home/agiraph ls; or npm start -- run y.",
   ]);
 });
 

@@ -15,12 +15,23 @@ export function whereAsked(env: Environment, cwd: string): string {
   return env.npm_lifecycle_event && env.INIT_CWD ? env.INIT_CWD : cwd;
 }
 
+/** How this program was called: by its name, or by npm in its own folder, where nobody may have the name. */
+export function programWords(env: Environment): string {
+  return env.npm_lifecycle_event === "start" ? "npm start --" : "agiraph";
+}
+
 /** The words that call the same program on the same home again, for people to copy. */
 export function commandLine({ terminal, home }: Invocation, ...words: string[]): string {
-  const program = terminal.env.npm_lifecycle_event === "start" ? "npm start --" : "agiraph";
   const at = home === undefined ? [] : ["--home", home];
-  return [program, ...[...words, ...at].map(quoted)].join(" ");
+  return [programWords(terminal.env), ...[...words, ...at].map(quoted)].join(" ");
 }
+
+/** Words of rooms that do not know how the program was called: they say `agiraph run`, by its name. */
+export function asCalled(text: string, env: Environment): string {
+  return text.replaceAll(NAMED, `${programWords(env)} `);
+}
+
+const NAMED = /(?<![\w/.-])agiraph (?=(?:run|serve|token|ls|resume|assign|answer|models|show|files|send|tx)\b)/g;
 
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -20,7 +20,7 @@ export interface Look {
 }
 
 export async function lookAt(call: Invocation): Promise<Look> {
-  const settings = await settingsOf(call);
+  const settings = await settingsOf(call, { isOnlyLooking: true });
   const store = await openStore({ root: settings.home, clock: { now: Date.now }, readOnly: true });
   return { settings, store, holder: liveHolder(settings.home) };
 }
@@ -31,11 +31,29 @@ export async function lookAtAgent(call: Invocation, word: string): Promise<Look 
   return { ...look, now, log: await look.store.open(now.agent.id) };
 }
 
+interface SettingsOptions {
+  unsafeNoSandbox?: boolean;
+  isOnlyLooking?: boolean;
+  /** Whether a mistake in config.json is said here. */
+  isTold?: boolean;
+}
+
+/**
+ * What a command goes by. A mistake in config.json is the business of whoever works in the home: it keeps nobody from
+ * looking at it, nor from talking to the one who works there. It is said all the same.
+ */
 export async function settingsOf(
   { home, terminal, packageRoot }: Invocation,
-  { unsafeNoSandbox }: { unsafeNoSandbox?: boolean } = {},
+  { unsafeNoSandbox, isOnlyLooking = false, isTold = true }: SettingsOptions = {},
 ): Promise<Settings> {
-  const settings = await loadSettings({ home }, terminal.env, packageRoot);
+  const settings = await loadSettings({ home }, terminal.env, packageRoot, (root, error) => {
+    const holder = liveHolder(root);
+    if (!isOnlyLooking && holder?.url === undefined) throw error;
+    const meanwhile = holder
+      ? ` The process that works there (pid ${holder.pid}) goes by the last one that was good.`
+      : "";
+    if (isTold) terminal.say(`${terminal.errPaint.yellow("!")} ${error.message}${meanwhile}`);
+  });
   const there = await stat(settings.home).catch(() => undefined);
   if (there && !there.isDirectory())
     throw new UsageError(

@@ -1,5 +1,7 @@
 import { isAtWork } from "../projections/index.ts";
+import { embedderOf } from "../runtime/equipment.ts";
 import { allSituations } from "../runtime/inspect.ts";
+import { type LiveSettings, liveSettings } from "../runtime/live-config.ts";
 import { openRuntime } from "../runtime/open-runtime.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Settings } from "../runtime/settings.ts";
@@ -16,6 +18,12 @@ export async function openHome(call: Invocation, settings: Settings): Promise<Ru
     const words = await whoIsThere(call).catch(() => undefined);
     throw words === undefined ? error : new HomeInUse(words, { cause: error });
   }
+}
+
+/** Settings of a process that works: they follow config.json, which may be changed at any time. */
+export function followed(settings: Settings): LiveSettings {
+  const { env } = settings;
+  return liveSettings(settings, (config) => void embedderOf({ env, config }));
 }
 
 async function whoIsThere(call: Invocation): Promise<string | undefined> {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
+import { programWords } from "./invocation.ts";
 import type { Terminal } from "./terminal.ts";
 
 export const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname);
@@ -22,7 +23,7 @@ export function baseProgram(terminal: Terminal, name: string): Command {
       getErrHasColors: () => terminal.errPaint.isColorSupported,
       outputError: (text, write) => write(`${terminal.errPaint.red("✗")} ${text.replace(/^error: /, "")}`),
     })
-    .showHelpAfterError(`\`${name} --help\` shows how it is meant.`)
+    .showHelpAfterError(`\`${name === "agiraph" ? programWords(terminal.env) : name} --help\` shows how it is meant.`)
     .helpCommand(false)
     .exitOverride();
 }

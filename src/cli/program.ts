@@ -1,7 +1,7 @@
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
-import { type Invocation, whereAsked } from "./invocation.ts";
+import { type Invocation, programWords, whereAsked } from "./invocation.ts";
 import { PLAIN_PASTE, SHOW_CURSOR } from "./live-region.ts";
 import { baseProgram, packageRoot } from "./program-base.ts";
 import { Terminal } from "./terminal.ts";
@@ -210,6 +210,10 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .argument("<agent>", AGENT)
     .option("-f, --follow", "go on with what happens from now on")
     .option("--after <seq>", "only facts after this number", sequence)
+    .option("--worker <name>", "only facts about this worker; coordinator and human are two of them")
+    .option("--node <node>", "only facts about this node, e.g. node-3")
+    .option("--type <kinds>", "only these kinds, or all of a group: node.failed,tool", kinds)
+    .option("--since <time>", "only facts since then: 30s, 10m, 2h, 1d ago, or a time like 2026-05-01T09:00", since)
     .action(
       does(async (call, agent: string, options: object) =>
         (await import("./commands/logs.ts")).logs(call, agent, options),
@@ -279,7 +283,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     );
 
   for (const command of program.commands)
-    command.showHelpAfterError(`\`agiraph ${command.name()} --help\` shows how it is meant.`);
+    command.showHelpAfterError(`\`${programWords(terminal.env)} ${command.name()} --help\` shows how it is meant.`);
   return program;
 }
 
@@ -301,6 +305,19 @@ function duration(text: string): number {
   if (seconds < 1 || seconds > 366 * 86_400)
     throw new InvalidArgumentError("It must be between a second and a year, e.g. 30s, 10m, 2h or 1d.");
   return seconds;
+}
+
+function kinds(text: string): string[] {
+  return text.split(",").filter(Boolean);
+}
+
+/** In seconds. A time without a zone is one of this machine's. */
+function since(text: string): number {
+  if (/^\d+[smhd]$/.test(text)) return Date.now() / 1000 - duration(text);
+  const at = /^\d{4}-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at))
+    throw new InvalidArgumentError("It must be how long ago (10m, 2h) or a time (2026-05-01T09:00).");
+  return at / 1000;
 }
 
 function port(text: string): number {

@@ -149,6 +149,36 @@ test("a server with a certificate that nobody signed is used by the terminal lik
   expect((await ended).code).toBe(0);
 });
 
+test("config.json may be changed while a server runs; a mistake in it keeps nobody from talking to the server", {
+  timeout: 90_000,
+}, async () => {
+  await scripted([finish("The house is blue.")]);
+  const { folder, env } = options();
+  const home = join(folder, "home");
+  const path = join(home, "config.json");
+  const server = await serving();
+  await writeFile(path, '{"max_turns": "sk-ant-secret"}');
+  const asked = await run();
+  expect({ code: asked.code, leaks: asked.stderr.includes("sk-ant"), standing: await standing() }).toEqual({
+    code: 0,
+    leaks: false,
+    standing: ["completed"],
+  });
+  expect(asked.stderr).toContain(`! ${path}:1: max_turns: expected a number`);
+  expect(asked.stderr).toMatch(/The process that works there \(pid \d+\) goes by the last one that was good\./);
+  const refused = await call("run", "goal", "--model", "openai-compatible/mine/m");
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("This goes by an older config.json")]);
+  const mine = { base_url: String(env?.OLLAMA_BASE_URL) };
+  await writeFile(path, JSON.stringify({ providers: { mine }, server: { port: 5 } }));
+  const taken = await call("run", "Paint it red", "--model", "openai-compatible/mine/m");
+  expect([taken.code, taken.stdout]).toEqual([0, expect.stringContaining("The house is blue.")]);
+  expect((await call("doctor")).stdout).toMatch(
+    /– config\.json +server changed since the server was started\n +costs: the server \(pid \d+\) goes by what they were until it is started again\n/,
+  );
+  server.signal("SIGTERM");
+  expect((await server.ended).code).toBe(0);
+});
+
 test("npm start alone serves; the program's name alone says what it can do", async () => {
   await scripted([]);
   const { folder, env } = options();
@@ -185,6 +215,8 @@ async function serving() {
   const child = new CliProcess(["serve", "--port", "0", "--json"], options());
   onTestFinished(() => child.signal("SIGKILL"));
   await child.saw("Ctrl-C ends it.");
+  // Its two streams do not wait for each other.
+  await child.saw('"pid":');
   const { stdout } = child;
   const { url, link } = JSON.parse(stdout) as { url: string; link: string };
   return { url, link, signal: child.signal.bind(child), ended: child.ended };

@@ -234,6 +234,33 @@ test("S1. when the house closes, a server ends with all it had started", async (
   expect(await run("echo", { text: "gone" })).toEqual([false, expect.stringContaining("echo did not run.")]);
 });
 
+test("M1. a server that config.json describes anew, names or names no more changes whose tools there are; others are left alone", async () => {
+  let config: Record<string, McpServerConfig> = { odd: serverThat("well"), other: serverThat("well") };
+  const servers = new McpServers(() => config, { env: { PATH: process.env.PATH }, now: () => 0, patienceMs: 20_000 });
+  onTestFinished(() => servers.close());
+  const { tools } = await servers.open(() => true);
+  const called = async (name: string) => {
+    const { content } = await new Toolbox(tools()).run({ type: "call", id: "c", name, args: { text: "x" } }, never);
+    return content;
+  };
+  const pidOf = async (server: string) => /^\d+$/m.exec(await called(`mcp__${server}__pid`))?.[0];
+  const [odd, other] = [await pidOf("odd"), await pidOf("other")];
+  config = { odd: serverThat("well"), other: serverThat("well", { timeout_seconds: 5 }), third: serverThat("well") };
+  while ((await pidOf("other")) === undefined) await turn();
+  expect([await pidOf("odd"), (await pidOf("other")) === other]).toEqual([odd, false]);
+  while (isAlive(Number(other))) await turn();
+  await servers.open(() => true);
+  expect(await pidOf("third")).toMatch(/^\d+$/);
+  config = { third: serverThat("well") };
+  expect(tools().every(({ spec }) => spec.name.startsWith("mcp__third__"))).toBe(true);
+  while (isAlive(Number(odd))) await turn();
+});
+
+/** Lets others have their turn, while something is waited for that surely comes. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 function serverThat(how: string, rest: Partial<Extract<McpServerConfig, { command: string[] }>> = {}): McpServerConfig {
   return { command: [process.execPath, program, how], ...rest };
 }

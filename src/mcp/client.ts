@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Tool as ListedTool } from "@modelcontextprotocol/client";
 import type { McpServerConfig } from "../protocol/config.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -20,31 +21,36 @@ export interface ForeignTools {
   broken: readonly { server: string; why: string }[];
 }
 
+type Servers = Readonly<Record<string, McpServerConfig>>;
+
 /**
  * The servers of `mcp_servers` in config.json, for everyone in the house. Each is opened for the first who gets it, and
  * ends with the house.
+ *
+ * M1. The config is asked for at every use. A server that it describes as before is left alone; one that it describes
+ *     anew is ended and opened again, and whoever has its tools has the new ones from their next turn on; one that it
+ *     names no more is ended, and its tools are nobody's.
  */
 export class McpServers {
-  readonly #config: Readonly<Record<string, McpServerConfig>>;
+  readonly #config: () => Servers;
+  readonly #ports: McpPorts;
   readonly #patienceMs: number;
-  readonly #connections: ReadonlyMap<string, Connection>;
+  #read: Servers = {};
+  #isClosed = false;
+  #connections: ReadonlyMap<string, Connection> = new Map();
+  readonly #endings = new Set<Promise<void>>();
   /** A tool is made once, and again when its server describes it anew. */
   readonly #made = new WeakMap<ListedTool, Tool>();
 
-  constructor(config: Readonly<Record<string, McpServerConfig>>, ports: McpPorts) {
-    this.#config = config;
+  constructor(config: Servers | (() => Servers), ports: McpPorts) {
+    this.#config = typeof config === "function" ? config : () => config;
+    this.#ports = ports;
     this.#patienceMs = ports.patienceMs ?? PATIENCE_MS;
-    this.#connections = new Map(
-      Object.entries(config).map(([name, server]) => [name, new Connection(name, server, ports)]),
-    );
   }
 
   /** Opens those that are given to somebody. Never rejects. */
   async open(isGiven: (server: McpServerConfig) => boolean): Promise<ForeignTools> {
-    const given = [...this.#connections.values()].filter(({ name }) => {
-      const server = this.#config[name];
-      return server !== undefined && isGiven(server);
-    });
+    const given = this.#given(isGiven);
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, this.#patienceMs);
     await Promise.race([Promise.all(given.map((connection) => connection.open())), late]);
@@ -54,23 +60,54 @@ export class McpServers {
       const why = state.is === "down" ? state.why : `it did not answer within ${this.#patienceMs / 1000} s`;
       return [{ server: name, why }];
     });
-    return { tools: () => this.#toolsOf(given), broken };
+    return { tools: () => this.#toolsOf(this.#given(isGiven)), broken };
   }
 
   /** Each by name, opened and looked at. */
   async states(): Promise<{ name: string; state: ServerState }[]> {
     await this.open(() => true);
-    return [...this.#connections.values()].map(({ name, state }) => ({ name, state }));
+    return [...this.#now().values()].map(({ name, state }) => ({ name, state }));
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
+    await Promise.all(this.#endings);
+  }
+
+  #given(isGiven: (server: McpServerConfig) => boolean): Connection[] {
+    return [...this.#now().values()].filter(({ config }) => isGiven(config));
+  }
+
+  /** As the config has them now (M1). */
+  #now(): ReadonlyMap<string, Connection> {
+    const config = this.#config();
+    if (config === this.#read || this.#isClosed) return this.#connections;
+    this.#read = config;
+    const before = this.#connections;
+    this.#connections = new Map(
+      Object.entries(config).map(([name, server]) => {
+        const known = before.get(name);
+        if (known && isDeepStrictEqual(known.config, server)) return [name, known];
+        const connection = new Connection(name, server, this.#ports);
+        if (known?.isWanted) void connection.open();
+        return [name, connection];
+      }),
+    );
+    for (const connection of before.values())
+      if (this.#connections.get(connection.name) !== connection) this.#end(connection);
+    return this.#connections;
+  }
+
+  #end(connection: Connection): void {
+    const ending = connection.close().finally(() => this.#endings.delete(ending));
+    this.#endings.add(ending);
   }
 
   #toolsOf(connections: readonly Connection[]): Tool[] {
     const byName = new Map<string, Tool>();
     for (const connection of connections) {
-      const wanted = this.#config[connection.name]?.tools;
+      const wanted = connection.config.tools;
       const listed = connection.listed.filter(({ name }) => !wanted || wanted.includes(name));
       const names = new Set<string>();
       for (const tool of listed.slice(0, MAX_TOOLS)) {

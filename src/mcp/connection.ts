@@ -51,7 +51,7 @@ type Transport = StdioTransport | StreamableHTTPClientTransport;
  */
 export class Connection {
   readonly name: string;
-  readonly #config: McpServerConfig;
+  readonly config: McpServerConfig;
   readonly #ports: McpPorts;
   #client: Client | undefined;
   #transport: Transport | undefined;
@@ -65,13 +65,18 @@ export class Connection {
 
   constructor(name: string, config: McpServerConfig, ports: McpPorts) {
     this.name = name;
-    this.#config = config;
+    this.config = config;
     this.#ports = ports;
   }
 
   /** The tools it has, as it said last: a server that went away for a moment keeps them. */
   get listed(): readonly ListedTool[] {
     return this.#listed;
+  }
+
+  /** Whether anybody has wanted it yet. */
+  get isWanted(): boolean {
+    return this.#client !== undefined || this.#opening !== undefined || this.#why !== undefined;
   }
 
   get state(): ServerState {
@@ -132,7 +137,7 @@ export class Connection {
   }
 
   #callMs(): number {
-    return (this.#config.timeout_seconds ?? CALL_SECONDS) * 1000;
+    return (this.config.timeout_seconds ?? CALL_SECONDS) * 1000;
   }
 
   async #failed(client: Client, tool: string, error: unknown): Promise<ToolOutput> {
@@ -153,7 +158,7 @@ export class Connection {
   #downWords(): string {
     const seconds = Math.ceil((this.#notBefore - this.#ports.now()) / 1000);
     const next = seconds > 0 ? ` It is tried again in ${seconds} s at the earliest; go on without it.` : "";
-    return `The MCP server "${this.name}" is not there: ${this.#why ?? "it is closed"}.${next}`;
+    return `The MCP server "${this.name}" is not there: ${this.#why ?? "it was ended, or config.json has changed"}.${next}`;
   }
 
   #opened(): Promise<Client> {
@@ -187,7 +192,7 @@ export class Connection {
     } catch (error) {
       // Some old servers end at a question they do not know; they are asked the old way from then on.
       const endedAtProbe = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
-      if (!endedAtProbe || this.#isOld || this.#isClosed || !("command" in this.#config)) throw error;
+      if (!endedAtProbe || this.#isOld || this.#isClosed || !("command" in this.config)) throw error;
       const client = await this.#connect(true);
       this.#isOld = true;
       return client;
@@ -237,21 +242,21 @@ export class Connection {
 
   #newTransport(): Transport {
     const { env } = this.#ports;
-    if ("command" in this.#config) {
-      const { command, cwd, set = {} } = this.#config;
-      const given = [...ALWAYS_GIVEN, ...(this.#config.env ?? [])].flatMap((name) => {
+    if ("command" in this.config) {
+      const { command, cwd, set = {} } = this.config;
+      const given = [...ALWAYS_GIVEN, ...(this.config.env ?? [])].flatMap((name) => {
         const value = env[name];
         return value === undefined ? [] : [[name, value]];
       });
       return new StdioTransport({ command, cwd, env: { ...Object.fromEntries(given), ...set } });
     }
-    const headers = Object.entries(this.#config.headers_env ?? {}).map(([header, name]) => {
+    const headers = Object.entries(this.config.headers_env ?? {}).map(([header, name]) => {
       const value = env[name];
       if (!value) throw new Error(`${name} is not set, which it needs for the header ${header}`);
       return [header, value];
     });
     const requestInit = { headers: Object.fromEntries(headers) };
-    return new StreamableHTTPClientTransport(new URL(this.#config.url), { fetch: boundedFetch, requestInit });
+    return new StreamableHTTPClientTransport(new URL(this.config.url), { fetch: boundedFetch, requestInit });
   }
 
   /** It has gone, or is of no use any more. */

@@ -391,6 +391,13 @@ export const modelsPageSchema = z.object({
 
 /** `disk_full`: nothing is recorded until there is room. `read_only`: a write failed; nothing is, until a restart. */
 export const healthSchema = z.object({ status: z.enum(["ok", "disk_full", "read_only"]), version: z.string() });
+/** How config.json stands against what the server goes by. */
+export const configStandingSchema = z.object({
+  /** Why the file cannot be taken; what was good before it holds. */
+  problem: z.string().nullable(),
+  /** What of it was changed since the start and holds only after a restart. */
+  after_restart: z.array(z.string()),
+});
 export const loginLinkSchema = z.object({ url: z.string(), expires_at: z.number() });
 
 /** Meshes: declared teams of a project, whose messages are files (seed 004). Queues are named as there. */

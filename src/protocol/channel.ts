@@ -8,10 +8,15 @@ export const CHANNEL_TOPICS: readonly ChannelTopic[] = channelTopicSchema.option
 /** It stands in addresses, in facts and in what a model may name: plain. */
 export const channelNameSchema = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, "a channel's name is lower-case letters, digits, - and _, at most 40");
+  .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, "expected lower-case letters, digits, - and _, at most 40");
+
+/** The name of a variable of the environment. A value in its place is refused here, where it is not repeated. */
+export const variableSchema = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of a variable of the environment, not its value");
 
 /** Who knows it can answer in the human's name. */
-const secretSchema = z.string().min(16, "a secret has at least 16 characters: openssl rand -hex 32 makes one");
+const secretSchema = z.string().min(16, "expected at least 16 characters: openssl rand -hex 32 makes some");
 
 /** A way to reach the human elsewhere: what is said to them is posted there, signed, and signed answers come back. */
 export const channelConfigSchema = z
@@ -23,7 +28,7 @@ export const channelConfigSchema = z
     }),
     secret: secretSchema.optional(),
     /** The environment variable that holds the secret, so that it need not stand in the file. */
-    secret_env: z.string().min(1).optional(),
+    secret_env: variableSchema.optional(),
     preset: z.enum(["plain", "slack", "discord"]).optional(),
     /** All of them if left out. */
     to: z.array(channelTopicSchema).min(1).optional(),
@@ -32,24 +37,23 @@ export const channelConfigSchema = z
   })
   .superRefine(({ secret, secret_env, preset = "plain", listen }, context) => {
     if (secret !== undefined && secret_env !== undefined)
-      context.addIssue({ code: "custom", path: ["secret_env"], message: "say secret or secret_env, not both" });
+      context.addIssue({ code: "custom", path: ["secret_env"], message: "expected only one of secret and secret_env" });
     // Slack and Discord do not look at signatures: their address is the secret.
     const isNeeded = preset === "plain" || listen !== undefined;
     if (isNeeded && secret === undefined && secret_env === undefined)
       context.addIssue({
         code: "custom",
         path: ["secret"],
-        message: "this channel needs a secret to sign with: give secret, or secret_env with a variable's name",
+        message: "expected a secret to sign with: give secret, or secret_env with a variable's name",
       });
   });
 export type ChannelConfig = z.infer<typeof channelConfigSchema>;
 
 function problemWithUrl(text: string): string | undefined {
   const url = URL.parse(text);
-  if (!url) return "this is not an address; expected https://…";
-  if (url.protocol !== "https:" && url.protocol !== "http:")
-    return `${url.protocol} is not a way to post; expected https:// (or http://)`;
+  if (!url) return "expected an address, https://…";
+  if (url.protocol !== "https:" && url.protocol !== "http:") return "expected https:// (or http://)";
   return url.username || url.password
-    ? "an address with a user or password in it is refused; use the secret"
+    ? "expected an address without a user or password in it; use the secret"
     : undefined;
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { channelConfigSchema, channelNameSchema } from "./channel.ts";
+import { channelConfigSchema, channelNameSchema, variableSchema } from "./channel.ts";
 import { contractSchema } from "./fact.ts";
 
 /** USD for a million tokens. */
@@ -14,7 +14,7 @@ export type Price = z.infer<typeof priceSchema>;
 /** A server that speaks the OpenAI chat format, for `openai-compatible/NAME/MODEL`. */
 export const providerConfigSchema = z.strictObject({
   base_url: z.url(),
-  api_key_env: z.string().optional(),
+  api_key_env: variableSchema.optional(),
   /** False: the model has no native tools; they go into the prompt and come back as text. */
   native_tools: z.boolean().optional(),
   context_window: z.int().positive().optional(),
@@ -46,11 +46,14 @@ export const programProfileSchema = z.strictObject({
    * How we speak with it: Claude Code's stream-json, the Agent Client Protocol, or files in its folder. A `mesh` is one of
    * the agent's project, and `command` its name.
    */
-  kind: z.enum(["claude_code", "acp", "autonomous", "mesh"]),
+  kind: z.enum(["claude_code", "acp", "autonomous", "mesh"], {
+    // A project's meshes need no profile: they are hired as mesh/NAME.
+    error: 'expected one of "claude_code", "acp", "autonomous"',
+  }),
   /** The program, by name on PATH or absolute, and its arguments. Never from a model or a client. */
   command: z.array(z.string().min(1)).min(1),
   /** Names of variables of ours that it gets: its key, its address. Nothing else of our environment reaches it. */
-  env: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)).optional(),
+  env: z.array(variableSchema).optional(),
   /** The program as a person starts it in a terminal, for meshes; `command` if left out. */
   terminal: z.array(z.string().min(1)).min(1).optional(),
   /** Variables with their values. */
@@ -83,7 +86,7 @@ export const mcpServerSchema = z.union([
     ...namedServer,
     command: z.array(z.string().min(1)).min(1),
     /** Names of variables of ours that it gets. */
-    env: z.array(z.string()).optional(),
+    env: z.array(variableSchema).optional(),
     set: z.record(z.string(), z.string()).optional(),
     cwd: z.string().optional(),
   }),
@@ -91,7 +94,7 @@ export const mcpServerSchema = z.union([
     ...namedServer,
     url: z.url(),
     /** Header names with the variable of ours that holds the value. */
-    headers_env: z.record(z.string(), z.string()).optional(),
+    headers_env: z.record(z.string(), variableSchema).optional(),
   }),
 ]);
 export type McpServerConfig = z.infer<typeof mcpServerSchema>;
@@ -119,7 +122,7 @@ export const configSchema = z.strictObject({
   max_depth: z.int().min(1).max(20).optional(),
   max_children: z.int().min(1).max(1000).optional(),
   /** What holds for a stage unless the coordinator says otherwise. */
-  contract: contractSchema.partial().optional(),
+  contract: z.strictObject(contractSchema.shape).partial().optional(),
   providers: z.record(z.string().regex(/^[a-z0-9][a-z0-9_-]*$/), providerConfigSchema).optional(),
   /** Facts about a model that we do not know or know wrong, by `provider/model`. */
   models: z
@@ -138,8 +141,11 @@ export const configSchema = z.strictObject({
   channels: z.record(channelNameSchema, channelConfigSchema).optional(),
   /** Where `agiraph serve` can be reached. It stays on this machine unless it has TLS or stands behind a proxy. */
   server: serverConfigSchema.optional(),
-  /** Programs that can be hired, by name. Those we know (claude-code, codex, gemini, opencode) are there by themselves. */
-  programs: z.record(nameSchema, programProfileSchema).optional(),
+  /**
+   * Programs that can be hired, by name. Those we know (claude-code, codex, gemini, opencode) are there by themselves; what
+   * is said of them here stands before what we know. Any other has its kind and command.
+   */
+  programs: z.record(nameSchema, programProfileSchema.partial()).optional(),
   mcp_servers: z.record(nameSchema, mcpServerSchema).optional(),
   sandbox: z.strictObject({ unsafe: z.boolean().optional() }).optional(),
 });

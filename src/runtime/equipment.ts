@@ -3,7 +3,7 @@ import type { McpServers } from "../mcp/client.ts";
 import { createEmbeddingModel, type EmbeddingModel } from "../models/embeddings.ts";
 import type { Model } from "../models/model.ts";
 import type { Clock } from "../protocol/clock.ts";
-import type { McpServerConfig } from "../protocol/config.ts";
+import type { Config, McpServerConfig } from "../protocol/config.ts";
 import type { NewFact } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
 import type { Scope } from "../store/scope.ts";
@@ -30,31 +30,36 @@ export interface Equipment {
 }
 
 /** The hands of everyone in the house: files, shell and web, each bound to what its owner may touch. */
-export function equip({ env, config }: Settings, clock: Pick<Clock, "now"> = systemClock): Equipment {
-  const embedder = embedderOf({ env, config });
+export function equip(settings: Settings, clock: Pick<Clock, "now"> = systemClock): Equipment {
+  const { env } = settings;
+  const embedder = liveEmbedder(settings);
+  embedder();
   // Loading and proving a sandbox takes a moment and not every team needs one, so it is opened by the first command.
   let opening: Promise<Sandbox> | undefined;
   const sandbox = () =>
     (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
-      openSandbox({ unsafe: config.sandbox?.unsafe ?? false }),
+      openSandbox({ unsafe: settings.config.sandbox?.unsafe ?? false }),
     ));
-  const tools: Equipment["tools"] = (scope, actor, model, record) => [
-    ...fileTools(scope),
-    shellTool({
-      sandbox,
-      binds: () => scope.binds(),
-      env: placesOf(scope, record),
-      ...(config.network ? { network: config.network } : {}),
-      onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
-    }),
-    ...(model.searchesWeb || env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch })]),
-    webFetchTool(config.web_fetch ? { allowPrivate: config.web_fetch.allow } : {}),
-    ...memoryTools(actor, record, embedder),
-  ];
+  const tools: Equipment["tools"] = (scope, actor, model, record) => {
+    const { network, web_fetch } = settings.config;
+    return [
+      ...fileTools(scope),
+      shellTool({
+        sandbox,
+        binds: () => scope.binds(),
+        env: placesOf(scope, record),
+        ...(network ? { network } : {}),
+        onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
+      }),
+      ...(model.searchesWeb || env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch })]),
+      webFetchTool(web_fetch ? { allowPrivate: web_fetch.allow } : {}),
+      ...memoryTools(actor, record, embedder()),
+    ];
+  };
   return {
     tools,
     sandbox,
-    ...foreignEquipment({ env, config }, clock),
+    ...foreignEquipment(settings, clock),
     async check(command, scope, signal) {
       const tool = shellTool({ sandbox, binds: () => scope.binds(), env: { SCRATCH: scope.cwd } });
       const output = await tool.run({ command }, signal);
@@ -66,24 +71,24 @@ export function equip({ env, config }: Settings, clock: Pick<Clock, "now"> = sys
 
 /** Servers are for everyone in the house, and opened with the first who gets one. */
 function foreignEquipment(
-  { env, config }: Pick<Settings, "env" | "config">,
+  settings: Pick<Settings, "env" | "config">,
   { now }: Pick<Clock, "now">,
 ): Pick<Equipment, "foreignTools" | "close"> {
-  const { mcp_servers } = config;
-  if (!mcp_servers || Object.keys(mcp_servers).length === 0)
-    return { foreignTools: async () => () => [], close: async () => {} };
   let opening: Promise<McpServers> | undefined;
+  const servers = () => settings.config.mcp_servers ?? {};
   const open = () =>
-    (opening ??= import("../mcp/client.ts").then(({ McpServers }) => new McpServers(mcp_servers, { env, now })));
+    (opening ??= import("../mcp/client.ts").then(
+      ({ McpServers }) => new McpServers(servers, { env: settings.env, now }),
+    ));
   const onRecord = new Set<string>();
   return {
     async foreignTools(actor, { log }) {
       const isGiven = ({ workers }: McpServerConfig) => !workers || workers.map(idOf).includes(actor.worker_id);
-      if (!Object.values(mcp_servers).some(isGiven)) return () => [];
+      if (!Object.values(servers()).some(isGiven)) return () => [];
       const { tools, broken } = await (await open()).open(isGiven);
       const keyOf = (server: string) => JSON.stringify([log.id, server]);
       const why = new Map(broken.map((found) => [found.server, found.why]));
-      for (const [server, entry] of Object.entries(mcp_servers))
+      for (const [server, entry] of Object.entries(servers()))
         if (isGiven(entry) && !why.has(server)) onRecord.delete(keyOf(server));
       const facts = broken
         .filter(({ server }) => !onRecord.has(keyOf(server)))
@@ -99,8 +104,18 @@ function foreignEquipment(
   };
 }
 
+/** As config.json names it now; made again only when it names another. */
+function liveEmbedder(settings: Pick<Settings, "env" | "config">): () => EmbeddingModel | undefined {
+  let made: { config: Config; model: EmbeddingModel | undefined } | undefined;
+  return () => {
+    const { config, env } = settings;
+    if (made?.config !== config) made = { config, model: embedderOf({ env, config }) };
+    return made.model;
+  };
+}
+
 /** Off unless somebody chose one; a choice that cannot work is said at once. */
-function embedderOf({ env, config }: Pick<Settings, "env" | "config">): EmbeddingModel | undefined {
+export function embedderOf({ env, config }: Pick<Settings, "env" | "config">): EmbeddingModel | undefined {
   const name = config.memory?.embeddings;
   if (name === undefined) return undefined;
   try {

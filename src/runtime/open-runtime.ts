@@ -1,5 +1,6 @@
-import { createCatalog } from "../models/catalog.ts";
+import { type Catalog, createCatalog } from "../models/catalog.ts";
 import type { Clock } from "../protocol/clock.ts";
+import type { Config } from "../protocol/config.ts";
 import type { AgentId } from "../protocol/index.ts";
 import { codeOf } from "../store/disk.ts";
 import { nodeDisk } from "../store/node-disk.ts";
@@ -8,6 +9,7 @@ import type { Store } from "../store/store.ts";
 import { channelsOf } from "./channels.ts";
 import { systemClock } from "./clock.ts";
 import { equip } from "./equipment.ts";
+import { withStanding } from "./live-config.ts";
 import { outsidePlace, programsForCatalog } from "./outside.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
 import { type Settings, SettingsError } from "./settings.ts";
@@ -19,16 +21,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   const clock = instead.clock ?? systemClock;
   const store = instead.store ?? (await openHome(settings.home, clock, false));
   const random = instead.random ?? Math.random;
-  const catalog =
-    instead.catalog ??
-    createCatalog({
-      env: settings.env,
-      config: settings.config,
-      sleep: clock.sleep,
-      now: clock.now,
-      random,
-      ...programsForCatalog(settings),
-    });
+  const catalog = instead.catalog ?? liveCatalog(settings, clock, random);
   const { tools, foreignTools, check, sandbox, close } = equip(settings, clock);
   const runtime = new Runtime(settings, {
     store,
@@ -44,11 +37,44 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     callbacks: {},
     ...instead,
   });
-  if (settings.config.mcp_servers) runtime.attach({ hear: () => {}, close });
+  runtime.attach({ hear: () => {}, close });
   const traces = tracesUrl(settings.env);
   const nameOf = (id: AgentId) => runtime.opened(id)?.now.agent.created.name;
   if (traces) runtime.attach(await startTelemetry(traces, settings.env, { now: clock.now, nameOf }));
   return runtime;
+}
+
+/** The models as config.json has them now, and why a name cannot be used although somebody may have written it there. */
+function liveCatalog(settings: Settings, { sleep, now }: Clock, random: () => number): Catalog {
+  let made: { config: Config; catalog: Catalog } | undefined;
+  const current = () => {
+    const { config, env } = settings;
+    if (made?.config !== config) {
+      const ports = { sleep, now, random, ...programsForCatalog(settings) };
+      made = { config, catalog: createCatalog({ env, config, ...ports }) };
+    }
+    return made.catalog;
+  };
+  const explained = (error: unknown) => {
+    if (error instanceof Error) error.message = withStanding(settings, error.message);
+    return error;
+  };
+  return {
+    model: (id) =>
+      current()
+        .model(id)
+        .catch((error: unknown) => Promise.reject(explained(error))),
+    resolve(id) {
+      try {
+        return current().resolve(id);
+      } catch (error) {
+        throw explained(error);
+      }
+    },
+    list: () => current().list(),
+    chooseDefault: () => current().chooseDefault(),
+    cost: (id, usage) => current().cost(id, usage),
+  };
 }
 
 /** Looks at a home that another process may be working in. */

@@ -9,9 +9,10 @@ import type { Clock } from "../protocol/clock.ts";
 import type { ProgramProfile, Usage } from "../protocol/index.ts";
 import { programBinds, type Sandbox } from "../sandbox/index.ts";
 import type { Housed, OutsidePlace, Stay } from "../workers/outside/place.ts";
-import { CLAUDE_CODE, programsOf } from "../workers/outside/programs.ts";
+import { CLAUDE_CODE, INSTALLED_BY, programsOf } from "../workers/outside/programs.ts";
 import { OUR_SERVER } from "../workers/outside/quirks.ts";
 import type { Adapter } from "../workers/outside/session.ts";
+import { withStanding } from "./live-config.ts";
 import type { Environment, Settings } from "./settings.ts";
 
 interface OutsidePorts {
@@ -21,23 +22,20 @@ interface OutsidePorts {
 }
 
 /** Programs that think for themselves, as this house has them. */
-export function outsidePlace(
-  { config, env }: Pick<Settings, "config" | "env">,
-  { price, sandbox, clock }: OutsidePorts,
-): OutsidePlace {
-  const programs = programsOf(config);
+export function outsidePlace(settings: Settings, { price, sandbox, clock }: OutsidePorts): OutsidePlace {
+  const { env } = settings;
   return {
     list: () =>
-      Object.entries(programs).map(([name, profile]) => ({
+      Object.entries(programsOf(settings.config)).map(([name, profile]) => ({
         name,
         about: profile.about ?? profile.command.join(" "),
         missing: missingFor(name, profile, env.PATH),
       })),
     program(name) {
+      const programs = programsOf(settings.config);
       const profile = Object.hasOwn(programs, name) ? programs[name] : undefined;
-      if (!profile) throw new Error(unknown(name, Object.keys(programs)));
-      const missing = missingFor(name, profile, env.PATH);
-      if (missing !== null) throw new Error(missing);
+      const problem = profile ? missingFor(name, profile, env.PATH) : unknown(name, Object.keys(programs));
+      if (!profile || problem !== null) throw new Error(withStanding(settings, problem ?? ""));
       return profile;
     },
     adapter: (kind) => adapters[kind](clock),
@@ -49,9 +47,11 @@ export function outsidePlace(
 }
 
 /** What a catalog has to know of programs: that they can be used, and whether one is installed. */
-export function programsForCatalog({ config, env }: Pick<Settings, "config" | "env">) {
-  const claude = programsOf(config)[CLAUDE_CODE];
-  const hasCommand = async () => claude !== undefined && missingFor(CLAUDE_CODE, claude, env.PATH) === null;
+export function programsForCatalog(settings: Pick<Settings, "config" | "env">) {
+  const hasCommand = async () => {
+    const claude = programsOf(settings.config)[CLAUDE_CODE];
+    return claude !== undefined && missingFor(CLAUDE_CODE, claude, settings.env.PATH) === null;
+  };
   return { outsideAgents: true, hasCommand };
 }
 
@@ -133,7 +133,8 @@ function missingFor(name: string, { kind, command }: ProgramProfile, path: strin
   const [program = ""] = command;
   const places = isAbsolute(program) ? [program] : (path ?? "").split(delimiter).map((folder) => join(folder, program));
   if (places.some(isExecutable)) return null;
-  return `The program ${name} is not installed: ${program} was not found. Install it, say where it is in config.json (programs.${name}.command), or choose another.`;
+  const how = INSTALLED_BY[name];
+  return `The program ${name} is not installed: ${program} was not found. Install it${how ? ` (${how})` : ""}, say where it is in config.json (programs.${name}.command), or choose another.`;
 }
 
 function unknown(name: string, names: readonly string[]): string {

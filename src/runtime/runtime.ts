@@ -21,7 +21,7 @@ import type { House } from "./house.ts";
 import { nameBeside, nameFrom, newAgentId } from "./names.ts";
 import { OpenAgents } from "./open-agents.ts";
 import type { Settings } from "./settings.ts";
-import { agreedContract, TEAM_LIMITS } from "./team-limits.ts";
+import { limitsFrom } from "./team-limits.ts";
 import type { Callbacks } from "./trigger-actions.ts";
 import { changeTriggers } from "./trigger-changes.ts";
 import { txWords } from "./tx-words.ts";
@@ -335,7 +335,8 @@ export class Runtime {
 
   #house(): House {
     const { catalog, clock, random, tools, foreignTools, check, outside, pid } = this.#ports;
-    const { home, config } = this.#settings;
+    const settings = this.#settings;
+    const { home } = settings;
     return {
       prompts: promptsOf(home),
       today: () => new Date(clock.now()).toISOString().slice(0, 10),
@@ -346,7 +347,19 @@ export class Runtime {
       model: (id) => catalog.model(id),
       callbacks: this.#ports.callbacks,
       timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-      approveStages: config.approve_stages ?? false,
+      // What config.json says now: an agent that is at work for days goes by it.
+      get approveStages() {
+        return settings.config.approve_stages ?? false;
+      },
+      get limits() {
+        return limitsFrom(settings.config);
+      },
+      get maxTurns() {
+        return settings.config.max_turns ?? MAX_TURNS;
+      },
+      get maxConcurrent() {
+        return settings.config.max_concurrent ?? MAX_CONCURRENT;
+      },
       checkModel: (id) => void this.checkModel(id),
       checkPrices: (...models) => this.checkPrices(...models),
       check,
@@ -354,23 +367,17 @@ export class Runtime {
       channels: this.#channels,
       meshes: async (record) =>
         (await import("./mesh-project.ts")).openMeshes(record, {
-          ...{ home, env: this.#settings.env, tools, outside: this.#ports.outside, sandbox: this.#ports.sandbox },
-          model: (id) => catalog.model(id === "" ? (config.worker_model ?? config.model ?? id) : id),
-          maxTurns: config.max_turns ?? MAX_TURNS,
+          ...{ home, env: settings.env, tools, outside: this.#ports.outside, sandbox: this.#ports.sandbox },
+          model(id) {
+            const { worker_model, model = id } = settings.config;
+            return catalog.model(id === "" ? (worker_model ?? model) : id);
+          },
+          maxTurns: settings.config.max_turns ?? MAX_TURNS,
           tx: txWords(),
         }),
       hostMeshes: (project) => this.#hostMeshes(project),
       random,
       hadNoRoom: (id) => this.#caretaker.lookAfter(id),
-      limits: {
-        ...TEAM_LIMITS,
-        maxStages: config.max_stages ?? TEAM_LIMITS.maxStages,
-        maxDepth: config.max_depth ?? TEAM_LIMITS.maxDepth,
-        maxChildren: config.max_children ?? TEAM_LIMITS.maxChildren,
-        contract: agreedContract(config.contract ?? {}, TEAM_LIMITS.contract),
-      },
-      maxTurns: config.max_turns ?? MAX_TURNS,
-      maxConcurrent: config.max_concurrent ?? MAX_CONCURRENT,
     };
   }
 }

@@ -1,4 +1,4 @@
-import type { StageContract } from "../protocol/index.ts";
+import type { Config, StageContract } from "../protocol/index.ts";
 
 export interface TeamLimits {
   maxDepth: number;
@@ -27,5 +27,16 @@ export function agreedContract(wanted: PartialContract, usual: StageContract): S
     max_iterations_per_node: wanted.max_iterations_per_node ?? usual.max_iterations_per_node,
     timeout_seconds: wanted.timeout_seconds ?? usual.timeout_seconds,
     checkpoint_policy: wanted.checkpoint_policy ?? usual.checkpoint_policy,
+  };
+}
+
+/** What a config says of them stands before what is usual. */
+export function limitsFrom(config: Config): TeamLimits {
+  return {
+    ...TEAM_LIMITS,
+    maxStages: config.max_stages ?? TEAM_LIMITS.maxStages,
+    maxDepth: config.max_depth ?? TEAM_LIMITS.maxDepth,
+    maxChildren: config.max_children ?? TEAM_LIMITS.maxChildren,
+    contract: agreedContract(config.contract ?? {}, TEAM_LIMITS.contract),
   };
 }

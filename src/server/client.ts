@@ -6,6 +6,7 @@ import {
   archivedMeshSchema,
   boardPageSchema,
   type CreateAgent,
+  configStandingSchema,
   conversationPageSchema,
   type DeltaFrame,
   deliveredSchema,
@@ -222,6 +223,10 @@ export class ApiClient {
   steerMeshAgent(id: string, mesh: string, agent: string, deed: "spawn" | "kill") {
     const path = `${inMesh(id, mesh)}/agents/${encodeURIComponent(agent)}/${deed}`;
     return this.#ask("POST", path, meshViewSchema);
+  }
+
+  config() {
+    return this.#ask("GET", "/config", configStandingSchema);
   }
 
   models(query: Query = {}) {

@@ -1,11 +1,13 @@
 import type { FastifyBaseLogger } from "fastify";
+import type { LiveSettings } from "../runtime/live-config.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Settings } from "../runtime/settings.ts";
 
 /** What the server is made of; everything real is handed in. */
 export interface ServerDeps {
   runtime: Runtime;
-  settings: Settings;
+  /** Those that follow config.json, or those that stay. */
+  settings: Settings | LiveSettings;
   /** Who has it may do everything. */
   token: string;
   logger?: FastifyBaseLogger;

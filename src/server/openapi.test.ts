@@ -29,6 +29,7 @@ test("the description of the API is valid OpenAPI, and has every route of the co
     "GET /agents/{id}/workers/{worker_id}/conversation",
     "GET /agents/{id}/workspace",
     "GET /agents/{id}/workspace/{*}",
+    "GET /config",
     "GET /healthz",
     "GET /inbox",
     "GET /login",

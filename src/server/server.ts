@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import swagger from "@fastify/swagger";
-import fastify, { type FastifyBodyParser, type FastifyInstance } from "fastify";
+import fastify, { type FastifyBaseLogger, type FastifyBodyParser, type FastifyInstance } from "fastify";
 import {
   jsonSchemaTransform,
   serializerCompiler,
@@ -94,11 +94,22 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   await registerEvents(app, { runtime });
   registerMetrics(app, { runtime });
   if (webDir !== undefined) pageRoutes(api, webDir);
+  tellOfConfig(deps, app.log);
   runtime.store.onTrouble((trouble) => {
     if (trouble) app.log.error({ err: trouble }, "nothing can be recorded");
     else app.log.info("there is room again: what is said and done is recorded");
   });
   return app;
+}
+
+function tellOfConfig({ settings }: ServerDeps, log: FastifyBaseLogger): void {
+  if (!("onChange" in settings)) return;
+  settings.onChange(({ problem, after_restart }) => {
+    if (problem !== null) log.warn({ problem }, "config.json cannot be taken; what was good before it holds");
+    else if (after_restart.length > 0)
+      log.warn({ after_restart }, "config.json was read again; this holds after a restart");
+    else log.info("config.json was read again");
+  });
 }
 
 /** Many clients name a content type whatever they send: no body is no body, and its schema says whether one is needed. */

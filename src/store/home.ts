@@ -20,14 +20,19 @@ const holderSchema = z.object({
   epoch: z.int(),
   socket: z.string().optional(),
   url: z.string().optional(),
+  /** The file with the certificate that it shows there. */
+  cert: z.string().optional(),
   /** It closed the home. Without this it has it open still, or died. */
   ended_ts: z.number().optional(),
 });
 export type HomeHolder = z.infer<typeof holderSchema>;
 
+/** Where a holder is reached. */
+export type Address = Partial<Pick<HomeHolder, "socket" | "url" | "cert">>;
+
 export interface HomeLock {
   readonly holder: HomeHolder;
-  announce(address: { socket?: string; url?: string }): void;
+  announce(address: Address): void;
   release(now: number): void;
 }
 

@@ -3,7 +3,7 @@ import { FileAgentLog, type Shared } from "./agent-log.ts";
 import { Damage } from "./damage.ts";
 import { type Disk, isDiskFull } from "./disk.ts";
 import { DiskFullError, NotFoundError, ReadOnlyError, StoreUsageError } from "./errors.ts";
-import { type HomeLock, lockHome, prepareHome, requireHome } from "./home.ts";
+import { type Address, type HomeLock, lockHome, prepareHome, requireHome } from "./home.ts";
 import { Journal } from "./journal.ts";
 import { nodeDisk } from "./node-disk.ts";
 import { OpenFiles } from "./open-files.ts";
@@ -90,7 +90,7 @@ class FileStore implements Store {
     return this.#log(id);
   }
 
-  announce(address: { socket?: string; url?: string }): void {
+  announce(address: Address): void {
     this.#lock?.announce(address);
   }
 

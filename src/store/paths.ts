@@ -18,6 +18,9 @@ export const programsDir = (agentFolder: string): string => join(agentFolder, ".
 export const programHome = (agentFolder: string, run: RunId, worker: WorkerId): string =>
   join(programsDir(agentFolder), run, worker);
 
+/** Where a program that leads works: the same in every run. */
+export const leadDesk = (agentFolder: string): string => join(agentFolder, "scratch");
+
 /** Made from the memory's files, and made again when it is not there. */
 export const agentMemoryIndex = (agentFolder: string): string => join(agentFolder, ".index", "memory.sqlite");
 

@@ -1,4 +1,5 @@
 import type { AgentId, Entry, Fact, NewFact, StoredEntry } from "../protocol/index.ts";
+import type { Address } from "./home.ts";
 
 /**
  * The store as the rest of the program sees it: one home, one writer, plain files.
@@ -18,7 +19,7 @@ export interface Store {
   create(id: AgentId): Promise<AgentLog>;
   open(id: AgentId): Promise<AgentLog>;
   /** Where this process can be reached, for other processes that find the home locked (`readHolder`). */
-  announce(address: { socket?: string; url?: string }): void;
+  announce(address: Address): void;
   /** Why the last append of anybody was refused (DiskFullError, ReadOnlyError), until one is recorded. */
   readonly trouble: Error | undefined;
   /** Called when `trouble` begins and when it ends. */

@@ -4,6 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { vi } from "vitest";
 import type { Agent } from "../../src/runtime/agent.ts";
+import { liveSettings } from "../../src/runtime/live-config.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import type { NewAgent, Runtime } from "../../src/runtime/runtime.ts";
 import { buildServer } from "../../src/server/server.ts";
@@ -53,11 +54,8 @@ export async function openHouse(
 ): Promise<House> {
   const home = await temporaryHome();
   const provider = await startProviderServer(script);
-  const settings = {
-    home: home.path,
-    env: surroundings ?? { ...provider.env, PATH: process.env.PATH ?? "" },
-    config: {},
-  };
+  const env = surroundings ?? { ...provider.env, PATH: process.env.PATH ?? "" };
+  const settings = liveSettings({ home: home.path, env, config: {} });
   const runtime = await openRuntime(settings);
   const token = "token-of-the-house-for-tests-only-0123456789";
   const app = await buildServer({ runtime, settings, token, webDir: resolve(ROOT, "dist/web") });

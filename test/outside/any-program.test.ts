@@ -60,6 +60,64 @@ describe.skipIf(skipped)(`a program that knows nothing of us ${skipped}`, () => 
     expect(exits.map(({ data }) => data)).toMatchObject([{ worker_id: "paul", node_id: "node-1" }]);
   });
 
+  test("that only prints has what it printed for its result", async () => {
+    await using team = await startTeam({ ...plain("seq 3 > count.md; echo One, two, three."), coordinator: hiring() });
+    await team.outcome();
+    expect(team.agent.now.board.nodes["node-1"]).toMatchObject({
+      status: "completed",
+      summary: "One, two, three.",
+      files: [
+        { path: "count.md", bytes: 6 },
+        { path: "stdout.txt", bytes: 17 },
+      ],
+    });
+  });
+
+  test("that prints much has its beginning and end for its result, and all of it in a file", async () => {
+    await using team = await startTeam({ ...plain("seq 3 > count.md; seq 100000"), coordinator: hiring() });
+    await team.outcome();
+    const node = team.agent.now.board.nodes["node-1"];
+    expect(node).toMatchObject({ status: "completed", files: [{}, { path: "stdout.txt", bytes: 588_895 }] });
+    const summary = node && "summary" in node ? node.summary : "";
+    expect(summary.length).toBeLessThanOrEqual(4000);
+    expect(summary).toMatch(/^1\n2\n3\n[\s\S]*… \(588894 characters in all: stdout\.txt\)[\s\S]*\n99999\n100000$/);
+  });
+
+  test("whose result is longer than a summary may be loses nothing of it", async () => {
+    const command = "seq 3 > count.md; seq 2000 > result; mv result _result.md";
+    await using team = await startTeam({ ...plain(command), coordinator: hiring() });
+    await team.outcome();
+    expect(team.agent.now.board.nodes["node-1"]).toMatchObject({
+      status: "completed",
+      summary: expect.stringMatching(/^1\n2\n[\s\S]*… \(8892 characters in all: result\.md\)[\s\S]*\n2000$/),
+      files: [{ path: "count.md" }, { path: "result.md", bytes: 8893 }],
+    });
+  });
+
+  test("whose first try came to nothing has what it prints in the second for its result", async () => {
+    const command = "test -e tried && seq 3 > count.md; touch tried; date +%s%N";
+    await using team = await startTeam({ ...plain(command), coordinator: hiring() });
+    await team.outcome();
+    expect(team.agent.now.board.nodes["node-1"]).toMatchObject({
+      status: "completed",
+      failures: 1,
+      summary: expect.stringMatching(/^\d+$/),
+    });
+  });
+
+  test("that printed and is stopped says nothing to the human by that, whatever the human said to it", async () => {
+    const command = "seq 1000; until grep -q Faster _inbox.md; do sleep 0.05; done; echo heard; exec sleep 600";
+    await using team = await startTeam({ ...plain(command), coordinator: hiring() });
+    await until(team.agent, ({ roster }) => roster.paul?.status === "busy");
+    const heard = Promise.withResolvers<void>();
+    team.agent.onDelta(({ text }) => text.includes("heard") && heard.resolve());
+    await team.agent.send("Faster!", "Paul");
+    await heard.promise;
+    await team.agent.stop("human");
+    const sent = (await team.facts()).filter((fact) => fact.type === "message.sent");
+    expect(sent.map(({ data: { from, to } }) => ({ from, to }))).toEqual([{ from: "human", to: "paul" }]);
+  });
+
   test("that ends without a result has failed, twice, with what it said", async () => {
     await using team = await startTeam({ ...plain("echo no disk >&2; exit 3"), coordinator: hiring("node-1 failed") });
     await team.outcome();

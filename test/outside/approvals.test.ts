@@ -49,6 +49,28 @@ function wanting(times: number, decisions: Decision[]): Play {
   };
 }
 
+test("who asks for two things at once waits until both are answered", async () => {
+  const outside = asking("ask", async (program) => {
+    program.emit(begun);
+    const one = program.want("Bash", { command: "a" }, "a");
+    const two = program.want("Bash", { command: "b" }, "b");
+    await Promise.all([one, two]);
+    await publish(program);
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await until(team.agent, ({ questions }) => questions.open["question-2"] !== undefined);
+  await answered(team, "1", "1");
+  await team.outcome();
+  const told = (await team.facts()).flatMap(({ type, data }) =>
+    /^(human\.question|human\.response|worker\.busy)$/.test(type) && Reflect.get(data, "worker_id") === "clara"
+      ? [type]
+      : [],
+  );
+  expect(told.slice(1)).toEqual([
+    ...["human.question", "human.question", "human.response", "human.response", "worker.busy"],
+  ]);
+});
+
 test("a person is asked each time, by the tool and what it is for", async () => {
   const decisions: Decision[] = [];
   const outside = asking("ask", wanting(3, decisions));

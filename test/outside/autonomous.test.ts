@@ -77,11 +77,18 @@ test("what it is told is in its inbox, with the time", async () => {
   });
 });
 
-test("how it ends is told: well without a result, badly, and with a checkpoint for its result", async () => {
+test("how it ends is told: well and silently, badly, and with what it printed or a checkpoint for its result", async () => {
   await using folder = await temporaryHome();
   const ending = async (script: string, at: string) =>
     withoutDeltas(await heard(await adapter(await aJob(join(folder.path, at), shell(script)))));
-  expect(await ending("echo working", "well")).toEqual([BEGUN, { kind: "said", text: "working" }, exited(0)]);
+  expect(await ending("true", "silently")).toEqual([BEGUN, exited(0)]);
+  expect(await ending("echo 'The answer.'", "well")).toEqual([
+    BEGUN,
+    { kind: "wishes", tool: "publish", args: { summary: "The answer." }, id: ID },
+    { kind: "said", text: "The answer." },
+    exited(0),
+  ]);
+  expect(await ending("echo half; exit 7", "half")).toEqual([BEGUN, { kind: "said", text: "half" }, exited(7)]);
   expect(await ending("echo oh no >&2; exit 7", "badly")).toEqual([BEGUN, { kind: "noted", text: "oh no" }, exited(7)]);
   expect(await ending("kill -9 $$", "killed")).toEqual([BEGUN, exited(null, "SIGKILL")]);
   expect(await ending("echo 'All of it.' > _checkpoint.md", "checkpoint")).toEqual([

@@ -1,4 +1,5 @@
-import { delimiter, dirname } from "node:path";
+import { readFile } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
 import { expect, vi } from "vitest";
 import { agiraph } from "../../src/cli/testing/cli-process.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
@@ -59,7 +60,8 @@ withClaude("Claude Code leads: it hires, assigns, waits, reads what was publishe
       if (!/node-1 completed/.test(words) || !/node-2 completed/.test(words))
         return PLAN[request.turn] ?? { text: "I wait." };
       if (words.includes("blue\nred")) return ours("finish", { summary: "Blue and red.", learned: "" });
-      const command = "cat runs/run-1/nodes/node-1/published/a.md runs/run-1/nodes/node-2/published/b.md";
+      const command =
+        "echo Mine > draft.md && cat ../runs/run-1/nodes/node-1/published/a.md ../runs/run-1/nodes/node-2/published/b.md";
       return { calls: [{ name: "Bash", args: { command, description: "Read them" } }] };
     }),
   });
@@ -69,6 +71,7 @@ withClaude("Claude Code leads: it hires, assigns, waits, reads what was publishe
   await hasEnded(agent);
   await agent.idle();
   expect(agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Blue and red." });
+  expect(await readFile(join(agent.log.dir, "scratch", "draft.md"), "utf8")).toBe("Mine\n");
   expect(Object.values(agent.now.roster).map(({ spawned }) => [spawned.name, spawned.kind, spawned.model])).toEqual([
     ["Coordinator", "claude_code", "claude-code/sonnet"],
     ["Ann", "harnessed", "openai-compatible/local/m"],

@@ -1,7 +1,10 @@
+import { stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { NO_USAGE } from "../../src/protocol/index.ts";
 import { call, manualClock, script, startTeam, type TeamPlan } from "../../src/testing/index.ts";
 import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
+import type { Stay } from "../../src/workers/outside/place.ts";
 
 const begun = { kind: "begun", session_id: "s-1" } as const;
 const done = { kind: "rested", how: "done", words: "" } as const;
@@ -25,6 +28,26 @@ test("a program that leads has the coordinator's tools, and none of ours for fil
     ...["spawn_worker", "assign_worker", "check_board", "reconvene", "launch_roles", "check_stage_status"],
     ...["finish", "conclude", "schedule", "list_triggers", "cancel_trigger", "checkpoint"],
   ]);
+});
+
+test("it works in a folder that it may write, the same in every run; the agent's own it may read", async () => {
+  const plan = led(finishes, finishes);
+  const stays: Stay[] = [];
+  const { start } = plan.outside;
+  plan.outside.start = (stay) => {
+    stays.push(stay);
+    return start(stay);
+  };
+  await using team = await startTeam(plan);
+  await team.outcome();
+  await team.agent.send("And once more");
+  await team.until(({ agent }) => agent.run?.id === "run-2" && agent.run.finished !== null);
+  const desk = join(team.agent.log.dir, "scratch");
+  expect(stays.map(({ cwd, binds }) => [cwd, binds.write.includes(desk), binds.read.includes(dirname(desk))])).toEqual([
+    [desk, true, true],
+    [desk, true, true],
+  ]);
+  expect((await stat(desk)).isDirectory()).toBe(true);
 });
 
 test("it is told the news as it comes, its human's words and what they answer, and is heard by them", async () => {

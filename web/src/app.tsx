@@ -3,6 +3,7 @@ import { EntityView, Loading } from "./entity/entity-view.tsx";
 import { MoreMoney } from "./entity/more-money.tsx";
 import { useAgents } from "./live/use-live.ts";
 import { useAttention } from "./shell/attention.ts";
+import { ConfigLine } from "./shell/config-line.tsx";
 import { ConnectionLine } from "./shell/connection-line.tsx";
 import { Drawer } from "./shell/drawer.tsx";
 import { Home } from "./shell/home.tsx";
@@ -41,6 +42,7 @@ export function App() {
       </div>
       <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
         <ConnectionLine route={route} />
+        <ConfigLine />
         {"agent" in route && route.at !== null && <ReplayBar agent={route.agent} at={route.at} />}
         <div className="min-h-0 flex-1">
           <Suspense fallback={<Loading />}>{screenOf(route)}</Suspense>

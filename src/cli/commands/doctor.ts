@@ -3,6 +3,7 @@ import { checkAgents } from "../doctor-agents.ts";
 import {
   type Check,
   checkChannels,
+  checkConfig,
   checkDisk,
   checkHome,
   checkKeys,
@@ -30,7 +31,7 @@ export async function doctor(call: Invocation): Promise<ExitCode> {
 
 async function examine(call: Invocation): Promise<Check[]> {
   const node: Check = { name: "node", state: "ok", detail: `${process.versions.node} (${process.execPath})` };
-  const read = await settingsOf(call).then(
+  const read = await settingsOf(call, { isOnlyLooking: true, isTold: false }).then(
     (settings) => ({ settings }),
     (error: Error) => ({ error }),
   );
@@ -46,6 +47,7 @@ async function examineWith(settings: Settings): Promise<Check[]> {
   const { home, env, config } = settings;
   const found = await Promise.all([
     checkHome(home),
+    checkConfig(settings),
     checkDisk(home),
     checkKeys(env),
     checkChannels(settings),

@@ -1,10 +1,11 @@
 import { readSync } from "node:fs";
 import { isAbsolute, join, relative } from "node:path";
+import type { RunId } from "../../protocol/index.ts";
 import { runDir } from "../../store/paths.ts";
 import { coordinatorScope, type ListedFile, type Scope } from "../../store/scope.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
 import { bytes } from "../format.ts";
-import type { Invocation } from "../invocation.ts";
+import { commandLine, type Invocation } from "../invocation.ts";
 import { lookAtAgent } from "../look.ts";
 import { plainLines } from "../width.ts";
 
@@ -13,24 +14,92 @@ export async function files(call: Invocation, word: string, path: string | undef
   const { now, log } = await lookAtAgent(call, word);
   const { run, id } = now.agent;
   if (!run) throw new Refusal(`${id} has not begun a run yet, so it has no files.`);
-  const root = runDir(log.dir, run.id);
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project: null });
-  if (path === undefined) await listFolder(call, scope, root, "");
-  else await showPath(call, scope, root, isAbsolute(path) ? relative(root, path) : path);
+  const shown = new Shown(scope, log.dir, run.id);
+  if (path === undefined) {
+    await listFolder(call, shown, "");
+    const [last] = shown.earlierRuns();
+    if (last !== undefined && !call.json)
+      call.terminal.say(`This is ${run.id}. The one before it: ${commandLine(call, "files", id, last)}`);
+    return EXIT.done;
+  }
+  const wanted = shown.named(path);
+  try {
+    await showPath(call, shown, wanted);
+  } catch (error) {
+    const before = isNotThere(error) ? shown.earlierRuns().map((folder) => `${folder}/${wanted}`) : [];
+    const there = before.find((earlier) => shown.has(earlier));
+    if (there === undefined || !(error instanceof Error)) throw error;
+    error.message = `${run.id} has no ${wanted}; an earlier run has: ${commandLine(call, "files", id, there)}`;
+    throw error;
+  }
   return EXIT.done;
 }
 
-async function showPath(call: Invocation, scope: Scope, root: string, path: string): Promise<void> {
+const AGENT = "agent";
+
+/** An agent's files as `files` names them: the run's own by their path in it, all else as agent/… */
+class Shown {
+  readonly scope: Scope;
+  readonly #agentDir: string;
+  readonly #runId: RunId;
+
+  constructor(scope: Scope, agentDir: string, runId: RunId) {
+    this.scope = scope;
+    this.#agentDir = agentDir;
+    this.#runId = runId;
+  }
+
+  /** What somebody typed, by its name here. */
+  named(path: string): string {
+    if (!isAbsolute(path)) return path.replace(/\/+$/, "");
+    const inRun = relative(runDir(this.#agentDir, this.#runId), path);
+    return inRun.startsWith("..") ? join(AGENT, relative(this.#agentDir, path)) : inRun;
+  }
+
+  absolute(path: string): string {
+    const [first, ...rest] = path.split("/");
+    return first === AGENT ? join(this.#agentDir, ...rest) : join(runDir(this.#agentDir, this.#runId), path);
+  }
+
+  /** Their folders, the newest first. */
+  earlierRuns(): string[] {
+    const { entries } = this.scope.list(`${AGENT}/runs`, { limit: MOST });
+    const numberOf = (path: string) => Number(/\d+$/.exec(path)?.[0] ?? 0);
+    return entries
+      .filter(({ path }) => numberOf(path) > 0 && numberOf(path) < numberOf(this.#runId))
+      .map(({ path }) => path)
+      .sort((a, b) => numberOf(b) - numberOf(a));
+  }
+
+  has(path: string): boolean {
+    try {
+      this.scope.openFile(path).close();
+      return true;
+    } catch (error) {
+      return isFolder(error);
+    }
+  }
+}
+
+function isFolder(error: unknown): boolean {
+  return error instanceof Error && "reason" in error && error.reason === "wrong_kind";
+}
+
+function isNotThere(error: unknown): boolean {
+  return error instanceof Error && error.name === "FileNotFound";
+}
+
+async function showPath(call: Invocation, shown: Shown, path: string): Promise<void> {
   let file: ReturnType<Scope["openFile"]>;
   try {
-    file = scope.openFile(path);
+    file = shown.scope.openFile(path);
   } catch (error) {
-    const isFolder = error instanceof Error && "reason" in error && error.reason === "wrong_kind";
-    if (!isFolder) throw error;
-    return listFolder(call, scope, root, path.replace(/\/+$/, ""));
+    if (!isFolder(error)) throw error;
+    return listFolder(call, shown, path);
   }
   try {
-    await showFile(call, file, { path, absolute: join(root, path) });
+    await showFile(call, file, { path, absolute: shown.absolute(path) });
   } finally {
     file.close();
   }
@@ -75,24 +144,24 @@ function wholeText(fd: number): string {
 
 const MOST = 10_000;
 
-async function listFolder(call: Invocation, scope: Scope, root: string, path: string): Promise<void> {
+async function listFolder(call: Invocation, shown: Shown, path: string): Promise<void> {
   const { terminal, json } = call;
-  const { entries, more } = scope.list(path, { recursive: true, limit: MOST });
-  // "agent" is the coordinator's door to its own memory, no folder of the run.
-  const found = entries.filter((entry) => path !== "" || entry.path !== "agent");
+  const { entries, more } = shown.scope.list(path, { recursive: true, limit: MOST });
+  // "agent" is the coordinator's door to its own memory, no folder of the run; and a folder is not in itself.
+  const found = entries.filter((entry) => entry.path !== (path || AGENT));
   const listed = [...found.filter(isPublished), ...found.filter((entry) => !isPublished(entry))];
   if (json) {
     for (const entry of listed) {
-      await terminal.printJson({ ...entry, absolute: join(root, entry.path), published: isPublished(entry) });
+      await terminal.printJson({ ...entry, absolute: shown.absolute(entry.path), published: isPublished(entry) });
     }
   } else {
-    await terminal.printLines([terminal.paint.bold(join(root, path)), ...treeOf(listed, path, terminal.paint)]);
+    await terminal.printLines([terminal.paint.bold(shown.absolute(path)), ...treeOf(listed, path, terminal.paint)]);
   }
   if (more) terminal.say(`Only the first ${MOST} are shown. Name a folder to see more: ${path || "nodes"}/…`);
 }
 
 function isPublished({ path, kind }: ListedFile): boolean {
-  return kind !== "folder" && /^(?:runs\/[^/]+\/)?nodes\/[^/]+\/published\//.test(path);
+  return kind !== "folder" && /^(?:agent\/)?(?:runs\/[^/]+\/)?nodes\/[^/]+\/published\//.test(path);
 }
 
 type Colour = (text: string) => string;

@@ -1,5 +1,6 @@
 import type { Fact } from "../../protocol/index.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { type FactChoice, factFilter } from "../fact-filter.ts";
 import { factLine } from "../fact-line.ts";
 import { timestamp } from "../format.ts";
 import type { Invocation } from "../invocation.ts";
@@ -9,15 +10,21 @@ import { cut, pad } from "../width.ts";
 export async function logs(
   call: Invocation,
   word: string,
-  options: { follow?: boolean; after?: number },
+  options: { follow?: boolean; after?: number } & FactChoice,
 ): Promise<ExitCode> {
   const { terminal } = call;
-  const { log } = await lookAtAgent(call, word);
+  const { log, now } = await lookAtAgent(call, word);
   const after = options.after ?? 0;
-  if (options.follow) return follow(call, log.follow.bind(log), after);
+  const isWanted = factFilter(options, now);
+  if (options.follow) return follow(call, log.follow.bind(log), after, isWanted);
   for (let last = after; !terminal.readerLeft.aborted; ) {
     const page = await log.read({ after: last, limit: PAGE });
-    await terminal.print(page.map((fact) => textOf(fact, call)).join(""));
+    await terminal.print(
+      page
+        .filter(isWanted)
+        .map((fact) => textOf(fact, call))
+        .join(""),
+    );
     const newest = page.at(-1);
     if (!newest || page.length < PAGE) break;
     last = newest.seq;
@@ -30,7 +37,12 @@ const PAGE = 1000;
 type Follow = (after: number, signal: AbortSignal) => AsyncIterable<Fact>;
 
 /** Until Ctrl-C, or until whoever reads has left. */
-async function follow(call: Invocation, facts: Follow, after: number): Promise<ExitCode> {
+async function follow(
+  call: Invocation,
+  facts: Follow,
+  after: number,
+  isWanted: (fact: Fact) => boolean,
+): Promise<ExitCode> {
   const ending = new AbortController();
   const onInterrupt = () => ending.abort();
   process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
@@ -39,7 +51,7 @@ async function follow(call: Invocation, facts: Follow, after: number): Promise<E
   try {
     const { readerLeft } = call.terminal;
     for await (const fact of facts(after, AbortSignal.any([ending.signal, readerLeft]))) {
-      await call.terminal.print(textOf(fact, call));
+      if (isWanted(fact)) await call.terminal.print(textOf(fact, call));
     }
     return ending.signal.aborted ? EXIT.interrupted : EXIT.done;
   } finally {

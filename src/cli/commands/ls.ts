@@ -12,7 +12,11 @@ import { headline, plain } from "../width.ts";
 export async function ls(call: Invocation, { all = false }: { all?: boolean } = {}): Promise<ExitCode> {
   const { terminal, json } = call;
   const look = await lookAt(call).catch(noHomeYet);
-  if (!look) return nothingYet(call, `there is no home at ${(await settingsOf(call)).home}`);
+  if (!look)
+    return nothingYet(
+      call,
+      `there is no home at ${(await settingsOf(call, { isOnlyLooking: true, isTold: false })).home}`,
+    );
   const { situations: every, unreadable } = await allSituations(look.store);
   const situations = every.filter(({ agent }) => all || agent.archived_ts === null);
   for (const { id, why } of unreadable)

@@ -1,6 +1,7 @@
 import { createCatalog, type ListedModel } from "../../models/catalog.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { programsForCatalog } from "../../runtime/outside.ts";
+import { CLAUDE_CODE, INSTALLED_BY, isOutsideModel } from "../../workers/outside/programs.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { amount } from "../format.ts";
 import type { Invocation } from "../invocation.ts";
@@ -28,6 +29,8 @@ export async function models(call: Invocation): Promise<ExitCode> {
     usableCell(model, paint),
   ]);
   await terminal.printLines(table([head, ...rows], terminal.columns));
+  const needsProgram = listed.some(({ id, missing }) => missing !== null && isOutsideModel(id));
+  if (needsProgram) terminal.say(`claude is a program: ${INSTALLED_BY[CLAUDE_CODE]}`);
   terminal.say(`Without a choice: ${chosen.model} (${chosen.why}). Other models of these providers can be named too.`);
   return EXIT.done;
 }

@@ -6,7 +6,7 @@ import { detach, flags, isDetached, tellParent } from "../detached.ts";
 import { type ExitCode, Refusal } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
-import { openHome } from "../open-home.ts";
+import { followed, openHome } from "../open-home.ts";
 import { waitsForTriggers } from "../resting.ts";
 import { runningServer } from "../running-server.ts";
 import { watchTeam } from "../watch-team.ts";
@@ -33,7 +33,7 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
     const { resumeServed } = await import("../run-served.ts");
     return resumeServed(call, server, word, { budget_usd: options.budget, budget_tokens: options.budgetTokens });
   }
-  const runtime = await openHome(call, settings);
+  const runtime = await openHome(call, followed(settings));
   try {
     const found = await findAgent(runtime.store, word);
     const { id, status, created } = found.agent;

@@ -10,7 +10,7 @@ import { type ExitCode, UnusableModel, UsageError } from "../exit-code.ts";
 import { count } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
-import { openHome } from "../open-home.ts";
+import { followed, openHome } from "../open-home.ts";
 import { runningServer } from "../running-server.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Remark, watchTeam } from "../watch-team.ts";
@@ -49,7 +49,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
     const { runServed } = await import("../run-served.ts");
     return runServed(call, server, settings, servedOrder(goal, options, project));
   }
-  const runtime = await openHome(call, settings);
+  const runtime = await openHome(call, followed(settings));
   try {
     tellRepairs(runtime, settings.home, terminal);
     const chosen = await chooseModel(options, settings, runtime);
@@ -117,6 +117,7 @@ function servedOrder(goal: string, options: RunOptions, project: string): Create
     ...(options.model && { model: options.model }),
     ...(options.workerModel && { worker_model: options.workerModel }),
     ...(options.mode && { mode: options.mode }),
+    ...(options.every && { cycle_seconds: options.every }),
     ...(options.budget && { budget_usd: options.budget }),
   };
 }

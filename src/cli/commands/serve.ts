@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { ServerConfig } from "../../protocol/config.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -9,7 +9,7 @@ import { tokenOf } from "../../store/token-file.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
-import { openHome } from "../open-home.ts";
+import { followed, openHome } from "../open-home.ts";
 import { tellRepairs } from "./run.ts";
 
 export interface ServeOptions {
@@ -23,7 +23,7 @@ const DEFAULT_PORT = 4747;
 /** The API and the page for all agents of a home, until it is stopped. */
 export async function serve(call: Invocation, options: ServeOptions): Promise<ExitCode> {
   const { terminal } = call;
-  const settings = await settingsOf(call, options);
+  const settings = followed(await settingsOf(call, options));
   const where = { host: options.host ?? settings.config.server?.host ?? "127.0.0.1", port: portOf(options, settings) };
   const config = settings.config.server ?? {};
   checkReach(where.host, config);
@@ -80,7 +80,8 @@ async function serveUntilStopped(
   const { terminal, json } = call;
   const at = addressOf(app.server);
   const url = ownUrl(at, config);
-  runtime.store.announce({ url });
+  const cert = config.tls && resolve(runtime.store.root, config.tls.cert);
+  runtime.store.announce({ url, ...(cert && { cert }) });
   await runtime.listen({ forAll: true });
   const link = `${pageOrigin(at, config)}/login?once=${app.keys.newLink().once}`;
   if (json) await terminal.printJson({ url, link, pid: process.pid });

@@ -46,7 +46,9 @@ const lists: Record<string, object[]> = {
 
 let tools: object[] = lists[how] ?? [
   echo,
-  ...["die", "hang", "work", "flood", "pour", "image", "env", "fork", "grow", "refuse"].map((name) => tool(name)),
+  ...["die", "hang", "work", "flood", "pour", "image", "env", "fork", "pid", "grow", "refuse"].map((name) =>
+    tool(name),
+  ),
 ];
 
 if (how === "broken") {
@@ -115,6 +117,8 @@ async function act(id: number, { name, arguments: args = {}, _meta }: NonNullabl
     }
     case "env":
       return void write({ id, result: text(JSON.stringify({ ...process.env, argv: more })) });
+    case "pid":
+      return void write({ id, result: text(String(process.pid)) });
     case "fork":
       return void write({ id, result: text(String(spawn("sleep", ["1000"], { stdio: "ignore" }).pid)) });
     case "grow":

@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { afterIdQuery, errorBodySchema, healthSchema, loginLinkSchema, modelsPageSchema } from "../../protocol/api.ts";
+import {
+  afterIdQuery,
+  configStandingSchema,
+  errorBodySchema,
+  healthSchema,
+  loginLinkSchema,
+  modelsPageSchema,
+} from "../../protocol/api.ts";
+import { standingOf } from "../../runtime/live-config.ts";
 import { type Api, answers, pageOf, type RouteDeps } from "../api-app.ts";
 import type { Keys } from "../keys.ts";
 import { addressOf, pageOrigin } from "../reach.ts";
@@ -30,6 +38,21 @@ export function houseRoutes(app: Api, { runtime, settings }: RouteDeps, keys: Ke
   );
 
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
+
+  app.get(
+    "/config",
+    {
+      schema: {
+        summary: "Whether config.json can be taken as it is now, and what of it waits for a restart",
+        tags,
+        response: answers(configStandingSchema),
+      },
+    },
+    async () => {
+      const { problem, after_restart } = standingOf(settings);
+      return { problem, after_restart: [...after_restart] };
+    },
+  );
 
   app.get(
     "/models",

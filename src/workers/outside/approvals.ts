@@ -56,9 +56,12 @@ export class Approvals {
       const id = await put(order, { id: keyOf(wish) }, [waiting]);
       const answer = (await answerTo(id, signal))?.answer?.text ?? NEVER;
       this.#granted.set(wish.call_id ?? wish.id, wish);
-      const facts: NewFact[] = [{ type: "worker.busy", data: { worker_id, node_id } }];
+      // Whose other wishes wait still waits.
+      const isLast = this.#waiting.size === 1;
+      const facts: NewFact[] = isLast ? [{ type: "worker.busy", data: { worker_id, node_id } }] : [];
       if (answer === always) facts.push({ type: "worker.permitted", data: { worker_id, tool: wish.tool } });
-      await this.#place.log.append({ facts }).durable;
+      this.#waiting.delete(wish.id);
+      if (facts.length > 0) await this.#place.log.append({ facts }).durable;
       if (answer === ONCE || answer === always) return { allow: true };
       return {
         allow: false,

@@ -6,9 +6,11 @@ import { z } from "zod";
 import type { Clock } from "../../protocol/clock.ts";
 import type { Running } from "../../sandbox/program.ts";
 import { appendTo, changedAt, PROTOCOL_FILES, putFile, readPart, removeFile } from "../../store/foreign-folder.ts";
+import { LONGEST_SUMMARY } from "../../tools/work.ts";
 import { EventQueue } from "./event-queue.ts";
 import { linesOf } from "./lines.ts";
 import { EMPTY_OUTBOX, MAX_ENTRIES, outboxStateSchema, type Settling, type Taken, takeEntries } from "./outbox.ts";
+import { bothEnds, Printed } from "./printed.ts";
 import { ProgramRecord } from "./program-record.ts";
 import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "./session.ts";
 
@@ -24,7 +26,8 @@ import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "./sessio
  * V4. `_result.md` is taken when it has not changed for a moment, or when the program has ended. Who writes it for
  *     longer than that writes it aside and renames it.
  * V5. It has no turns: it is never `rested`. It ends by `_result.md`, or by exiting; how is told by `exited`. One that
- *     exits well and left a checkpoint but no result has that checkpoint for its result (seed 000).
+ *     exits well and left a checkpoint but no result has that checkpoint for its result (seed 000); one that left neither
+ *     has what it printed: the result is its beginning and end, and all of it is in `stdout.txt`.
  * V6. It cannot be interrupted, only told so in its inbox, and closed.
  */
 export function autonomousAdapter(clock: Clock): Adapter {
@@ -140,7 +143,7 @@ class AutonomousSession implements OutsideSession {
   #isLookDue = false;
   #looking: Promise<void> = Promise.resolve();
   #settles = new AbortController();
-  #lastWords = "";
+  readonly #printed = new Printed();
   readonly #noted = new Set<string>();
   #closing: Promise<void> | undefined;
 
@@ -186,9 +189,11 @@ class AutonomousSession implements OutsideSession {
     this.#gone.abort(new Error("The program has ended."));
     await heard;
     // What it wrote while it was being ended is nobody's business any more.
+    if (!this.#closing && code === 0) await this.#takePrinted();
     if (!this.#closing) await this.#look(code === 0 ? "closed" : "settled", true);
     await this.#looking;
-    if (this.#lastWords.trim()) this.events.push({ kind: "said", text: this.#lastWords.trim() });
+    const lastWords = this.#printed.end(MAX_WORDS).trim();
+    if (lastWords && !this.#closing) this.events.push({ kind: "said", text: lastWords });
     this.events.end({ kind: "exited", code, signal, exceeded });
   }
 
@@ -251,16 +256,30 @@ class AutonomousSession implements OutsideSession {
     const kind = tool === "publish" ? "result" : "checkpoint";
     if (this.#seen[kind] === stamp) return;
     this.#seen = { ...this.#seen, [kind]: stamp };
-    const event: OutsideEvent = { kind: "wishes", tool, args: { summary: text }, id: `${kind}-${stamp}` };
+    const summary = bothEnds(text, LONGEST_SUMMARY, tool === "publish" ? "result.md" : "_checkpoint.md");
+    const event: OutsideEvent = { kind: "wishes", tool, args: { summary }, id: `${kind}-${stamp}` };
     this.#after.set(event, { [kind]: stamp });
     this.events.push(event);
   }
 
-  /** Somebody whose answer is all of the work has something to publish all the same. */
+  /** On disk like a result of its own making, so that after a crash of ours it is not run again for it. */
+  async #takePrinted(): Promise<void> {
+    const { cwd } = this.#parts.job;
+    const left = await Promise.all(["_result.md", "_checkpoint.md"].map((name) => readWritten(cwd, name)));
+    // What was taken before, in a try that came to nothing, is no result of this one.
+    const isSaid = left.some((written) => written && written.stamp !== this.#seen.result);
+    const { all } = this.#printed;
+    if (isSaid || all.trim() === "") return;
+    await putFile(cwd, "stdout.txt", all);
+    await putFile(cwd, "_result.md", `${bothEnds(all.trim(), LONGEST_SUMMARY, "stdout.txt")}\n`);
+  }
+
+  /** Somebody whose answer is all of the work has something to publish all the same; and of a long one nothing is lost. */
   async #showResult(text: string): Promise<void> {
     const { cwd } = this.#parts.job;
     const others = (await readdir(cwd)).filter((name) => !PROTOCOL_FILES.includes(name));
-    if (others.length === 0) await putFile(cwd, "result.md", `${text}\n`);
+    const isLong = text.length > LONGEST_SUMMARY && !others.includes("result.md");
+    if (others.length === 0 || isLong) await putFile(cwd, "result.md", `${text}\n`);
   }
 
   async #dealtWith(event: OutsideEvent): Promise<void> {
@@ -275,7 +294,7 @@ class AutonomousSession implements OutsideSession {
     for await (const line of linesOf(this.#parts.running.stdout, MAX_LINE)) {
       await this.events.room();
       if (line === null) continue;
-      this.#lastWords = `${this.#lastWords}${line}\n`.slice(-MAX_WORDS);
+      this.#printed.add(`${line}\n`);
       if (!this.#closing) this.events.push({ kind: "delta", of: "text", text: `${line}\n` });
     }
   }

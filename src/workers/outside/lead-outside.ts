@@ -1,7 +1,8 @@
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Mailbox } from "../../mail/mailbox.ts";
 import { COORDINATOR, NO_USAGE, type Outcome, type RunId } from "../../protocol/index.ts";
-import { runDir } from "../../store/paths.ts";
+import { leadDesk, runDir } from "../../store/paths.ts";
 import { coordinatorScope, type Scope } from "../../store/scope.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Tools } from "../../tools/toolbox.ts";
@@ -79,6 +80,9 @@ async function leadSeat(
   const { log, now, soon, clock, timeZone } = place;
   const { project } = now().agent.created;
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project });
+  // The same in every run: programs know their sessions by the folder they work in.
+  const desk = leadDesk(log.dir);
+  await mkdir(desk, { recursive: true, mode: 0o700 });
   const session = now().outside.sessions[sessionKey(LEAD)];
   const reflection = reflectionOn(run.id, begun, place);
   let slept = 0;
@@ -93,9 +97,11 @@ async function leadSeat(
     begun,
     resume: session?.session_id ?? null,
     assigned: 0,
-    // The same in every run: programs know their sessions by the folder they work in.
-    cwd: log.dir,
-    binds: () => scope.binds(),
+    cwd: desk,
+    binds() {
+      const binds = scope.binds();
+      return { ...binds, write: [...binds.write, desk] };
+    },
     context: { run_id: run.id, goal: run.goal },
     tools: toolsFor,
     async begin(tools) {
@@ -165,8 +171,9 @@ function isMemory({ spec }: Tool): boolean {
 /** Where things are for a program, which knows no short names: by their paths. */
 function leadFiles(run: RunId, dir: string, project: string | null): string {
   const lines = [
-    `- Your current folder, ${dir}, holds everything of this agent; you may read it. Its memory you write with memory_write.`,
-    `- ${runDir(dir, run)}: this run, and the only place for files of your own, e.g. notes/findings.md or the result your human wants.`,
+    `- Your current folder, ${leadDesk(dir)}: yours to write, for drafts and tries; it stays from run to run, and nobody else looks there.`,
+    `- ${runDir(dir, run)}: this run, yours to write too: what your human or your team is to find, e.g. notes/findings.md or the result that is wanted.`,
+    `- ${dir} holds everything of this agent; you may read it. Its memory you write with memory_write.`,
     `- ${join(runDir(dir, run), "nodes", "NODE", "published")}: what a node has made.`,
     ...(project === null ? [] : [`- To read: the user's own files, ${project}.`]),
     "- Everything else is out of reach.",

@@ -38,10 +38,17 @@ export class Minutes {
   #modelCalls = 0;
   #isThinking = false;
   #isAnswering = false;
+  /** Whether what it says may be an answer to its human; what a plain program prints is none, and `_outbox.md` is there for those. */
+  readonly #isSpeech: boolean;
   #began = 0;
   readonly #calls = new Map<string, { tool: string; began: number }>();
 
-  constructor(actor: Actor, record: Recorder, { model, turn }: { model: string; turn: number }) {
+  constructor(
+    actor: Actor,
+    record: Recorder,
+    { model, turn, isSpeech }: { model: string; turn: number; isSpeech: boolean },
+  ) {
+    this.#isSpeech = isSpeech;
     this.#actor = actor;
     this.#record = record;
     this.#model = model;
@@ -134,7 +141,7 @@ export class Minutes {
     const received = entries
       .flatMap(({ messages = [] }) => messages)
       .map((message_id): NewFact => ({ type: "message.received", data: { message_id, by: this.#actor.worker_id } }));
-    if (entries.some(isFromHuman)) this.#isAnswering = true;
+    if (this.#isSpeech && entries.some(isFromHuman)) this.#isAnswering = true;
     await this.#append([...received, ...facts], entries);
   }
 

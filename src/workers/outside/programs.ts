@@ -17,6 +17,14 @@ export const KNOWN_PROGRAMS: Readonly<Record<string, ProgramProfile>> = {
   opencode: acpLaunch.opencode.profile,
 };
 
+/** How the programs we know are installed. */
+export const INSTALLED_BY: Readonly<Record<string, string>> = {
+  "claude-code": "npm install -g @anthropic-ai/claude-code",
+  codex: "npm install -g @agentclientprotocol/codex-acp",
+  gemini: "npm install -g @google/gemini-cli",
+  opencode: "npm install -g opencode-ai",
+};
+
 type Hired = Pick<FactOf<"worker.spawned">["data"], "kind" | "model" | "program">;
 
 /** What somebody is who was hired with this program or model; `kindOf` knows the programs. */
@@ -29,8 +37,31 @@ export function hiredAs(
   return { kind: kindOf(named), model: outsideModel(named, model), program: named };
 }
 
+/** All there are: the config's profiles are laid over those we know, field by field. */
 export function programsOf({ programs = {} }: Pick<Config, "programs">): Readonly<Record<string, ProgramProfile>> {
-  return { ...KNOWN_PROGRAMS, ...programs };
+  const given = Object.entries(programs).flatMap(([name, profile]) => {
+    const { kind, command, ...more } = laidOver(name, profile);
+    return kind && command ? [[name, { kind, command, ...more }] as const] : [];
+  });
+  return { ...KNOWN_PROGRAMS, ...Object.fromEntries(given) };
+}
+
+/** Profiles that nobody could be hired by, and what they lack. */
+export function incompletePrograms({ programs = {} }: Pick<Config, "programs">): { name: string; missing: string[] }[] {
+  return Object.entries(programs).flatMap(([name, profile]) => {
+    const whole = laidOver(name, profile);
+    const missing = (["kind", "command"] as const).filter((field) => whole[field] === undefined);
+    return missing.length > 0 ? [{ name, missing }] : [];
+  });
+}
+
+type GivenProfile = NonNullable<Config["programs"]>[string];
+
+/** One that is spoken with in another way is another program: what we know would give it keys that are not its own. */
+function laidOver(name: string, profile: GivenProfile): GivenProfile {
+  const known = Object.hasOwn(KNOWN_PROGRAMS, name) ? KNOWN_PROGRAMS[name] : undefined;
+  const isAnother = profile.kind !== undefined && profile.kind !== known?.kind;
+  return isAnother ? profile : { ...known, ...profile };
 }
 
 /** The profile of a worker that is a program. */

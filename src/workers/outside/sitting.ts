@@ -80,7 +80,8 @@ export class Sitting {
     const { actor, begun } = seat;
     const { model } = seat.spawned;
     const fail = (error: unknown) => this.#fail(error);
-    this.#minutes = new Minutes(actor, place, { model, turn: begun?.turn ?? 1 });
+    const isSpeech = profile.kind !== "autonomous";
+    this.#minutes = new Minutes(actor, place, { model, turn: begun?.turn ?? 1, isSpeech });
     this.#allowance = new Allowance(model, actor, place, signal, fail);
     const tell = (words: UserEntry, facts: NewFact[]) => this.#say([words], facts);
     this.#answers = new LaterAnswers(actor, place, signal, tell, fail);

@@ -3,6 +3,7 @@ import type {
   agentSummarySchema,
   agentsPageSchema,
   CreateAgent,
+  configStandingSchema,
   createTriggerSchema,
   ErrorBody,
   inboxItemSchema,
@@ -47,6 +48,7 @@ export type MeshLetter = z.infer<typeof meshLetterSchema>;
 export const listAgents = () => get<z.infer<typeof agentsPageSchema>>("/agents?limit=1000&archived=all");
 export const listInbox = async () => (await get<{ items: InboxItem[] }>("/inbox?limit=1000")).items;
 export const listModels = () => get<z.infer<typeof modelsPageSchema>>("/models?limit=1000");
+export const configStanding = () => get<z.infer<typeof configStandingSchema>>("/config");
 export const createAgent = (order: CreateAgent) => post<AgentSummary>("/agents", order);
 export const removeAgent = (id: string) => call<unknown>("DELETE", `/agents/${id}`);
 export const restoreAgent = (id: string) => post<unknown>(`/agents/${id}/restore`, {});

@@ -1,0 +1,42 @@
+import { useEffect, useState } from "react";
+import { configStanding } from "../live/api.ts";
+
+type Standing = Awaited<ReturnType<typeof configStanding>>;
+
+const LOOK_MS = 30_000;
+
+/** Says that config.json cannot be taken, or that something in it waits for a restart. Looked at while somebody looks. */
+export function ConfigLine() {
+  const [standing, setStanding] = useState<Standing | null>(null);
+  useEffect(() => {
+    const look = () => {
+      // Where the server does not answer, that is said elsewhere.
+      if (!document.hidden) configStanding().then(setStanding, () => {});
+    };
+    look();
+    const timer = setInterval(look, LOOK_MS);
+    window.addEventListener("focus", look);
+    return () => {
+      clearInterval(timer);
+      window.removeEventListener("focus", look);
+    };
+  }, []);
+  const words = standing && wordsFor(standing);
+  if (!words) return null;
+  return (
+    <p
+      role="status"
+      className="shrink-0 bg-wait-tint px-3 py-1 text-xs font-medium whitespace-pre-line text-wait [overflow-wrap:anywhere]"
+    >
+      {words}
+    </p>
+  );
+}
+
+function wordsFor({ problem, after_restart }: Standing): string | null {
+  if (problem !== null)
+    return `config.json cannot be taken; the server goes by the last one that was good.\n${problem}`;
+  return after_restart.length > 0
+    ? `Changed in config.json, and for after a restart: ${after_restart.join(", ")}.`
+    : null;
+}
