@@ -6,7 +6,7 @@ import type { Running } from "../../sandbox/program.ts";
 import { putFile } from "../../store/foreign-folder.ts";
 import { serveFile } from "./acp-files.ts";
 import { acpLaunch, launchOf } from "./acp-launch.ts";
-import { openSession, reasonOf } from "./acp-opening.ts";
+import { openSession, reasonOf, SessionLost } from "./acp-opening.ts";
 import { messagesOf } from "./acp-stream.ts";
 import { AcpTranslation } from "./acp-translation.ts";
 import { notificationSchema, permissionSchema, turnSchema, type WirePermission } from "./acp-wire.ts";
@@ -24,8 +24,10 @@ import type { Adapter, Decision, Door, OutsideEvent, OutsideJob, OutsideSession 
  *     cancelled for it: who cannot wait calls `interrupt` first, then `say`.
  * A2. After a turn that was interrupted or has failed, what is still to be said waits until somebody says something.
  *     What was never sent when the program ends opens the first prompt when its session is taken up.
- * A3. A session that cannot be taken up again is not begun anew behind anybody's back: it exits without a `begun`.
+ * A3. A session that cannot be taken up again is not begun anew behind anybody's back: it exits without a `begun`, and
+ *     says `lost` where the agent does.
  * A4. Leave to use our own tools is given here, by fields that the agent writes and its model does not.
+ * A5. Nothing is said to a new session before its id is on record: whatever it does can be taken up again.
  */
 export function acpAdapter(clock: Clock): Adapter {
   return async (job) => {
@@ -165,9 +167,10 @@ class AcpSession implements OutsideSession {
       await this.#seeWhetherGone();
       if (!this.#gone.signal.aborted && !this.#closing) {
         this.#tellErrors();
-        if (this.#session !== undefined || job.resume === null)
-          this.events.push(...this.#translation.turnFailed(reasonOf(error)));
-        else this.#note(`Its session cannot be taken up: ${reasonOf(error)}`);
+        if (error instanceof SessionLost) this.events.push({ kind: "lost", why: error.message });
+        else if (this.#session === undefined && job.resume !== null)
+          this.#note(`Its session could not be taken up: ${reasonOf(error)}`);
+        else this.events.push(...this.#translation.turnFailed(reasonOf(error)));
         void this.close();
       }
     }
@@ -224,7 +227,10 @@ class AcpSession implements OutsideSession {
     this.#canSteer = canSteer;
     if (preface) this.#unsaid.unshift(preface);
     if (begun.model) this.#translation.modelIs(begun.model);
-    if (job.resume === null) Object.assign(this.#kept, { session_id, made_at: clock.now() });
+    if (job.resume === null) {
+      Object.assign(this.#kept, { session_id, made_at: clock.now() });
+      await job.named?.(session_id);
+    }
     await this.#keep();
     this.events.push({ kind: "begun", session_id, ...begun });
   }
