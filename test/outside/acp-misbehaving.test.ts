@@ -210,10 +210,7 @@ test("taken up again it goes on, without what it tells of its past, and with wha
 
 test("a session that cannot be taken up is not begun anew: it exits without having begun, and says that it is lost", async () => {
   await using home = await temporaryHome();
-  expect(await talk(home.path, [], "", { resume: "s-9" })).toEqual([
-    { kind: "lost", why: "no such session" },
-    ENDED,
-  ]);
+  expect(await talk(home.path, [], "", { resume: "s-9" })).toEqual([{ kind: "lost", why: "no such session" }, ENDED]);
   expect(await talk(home.path, [], "forgetful", { resume: "s-1" })).toEqual([
     { kind: "lost", why: "It keeps no sessions." },
     ENDED,
