@@ -61,7 +61,7 @@ const newWork = z.object({
 export type NewWork = z.infer<typeof newWork>;
 
 /** Others are told it, whole: what is longer belongs into a file. */
-const LONGEST_SUMMARY = 4000;
+export const LONGEST_SUMMARY = 4000;
 // Here and not in the tools: a schema costs more to make than anything it checks, and every worker has these tools.
 const toPublish = z.object({
   summary: z

@@ -6,6 +6,7 @@ import { z } from "zod";
 import type { Clock } from "../../protocol/clock.ts";
 import type { Running } from "../../sandbox/program.ts";
 import { appendTo, changedAt, PROTOCOL_FILES, putFile, readPart, removeFile } from "../../store/foreign-folder.ts";
+import { LONGEST_SUMMARY } from "../../tools/work.ts";
 import { EventQueue } from "./event-queue.ts";
 import { linesOf } from "./lines.ts";
 import { EMPTY_OUTBOX, MAX_ENTRIES, outboxStateSchema, type Settling, type Taken, takeEntries } from "./outbox.ts";
@@ -22,7 +23,8 @@ import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "./sessio
  *     before it was dealt with, again under the same id.
  * V3. What it is told is in its inbox, also when it has ended: it reads it when it is started again.
  * V4. `_result.md` is taken when it has not changed for a moment, or when the program has ended. Who writes it for
- *     longer than that writes it aside and renames it.
+ *     longer than that writes it aside and renames it. One that is too long for a summary is published whole, as
+ *     `result.md`, and only its summary is cut.
  * V5. It has no turns: it is never `rested`. It ends by `_result.md`, or by exiting; how is told by `exited`. One that
  *     exits well and left a checkpoint but no result has that checkpoint for its result (seed 000).
  * V6. It cannot be interrupted, only told so in its inbox, and closed.
@@ -113,7 +115,7 @@ interface Written {
 }
 
 async function readWritten(cwd: string, name: string): Promise<Written | undefined> {
-  const bytes = await readPart(cwd, name, 0, MAX_SUMMARY);
+  const bytes = await readPart(cwd, name, 0, MAX_RESULT);
   const whole = bytes?.toString("utf8").replace(/\uFFFD+$/, "") ?? "";
   if (whole.trim() === "") return undefined;
   const hash = createHash("sha256").update(whole).digest("hex").slice(0, 16);
@@ -251,16 +253,18 @@ class AutonomousSession implements OutsideSession {
     const kind = tool === "publish" ? "result" : "checkpoint";
     if (this.#seen[kind] === stamp) return;
     this.#seen = { ...this.#seen, [kind]: stamp };
-    const event: OutsideEvent = { kind: "wishes", tool, args: { summary: text }, id: `${kind}-${stamp}` };
+    const summary = text.length > LONGEST_SUMMARY ? `${text.slice(0, LONGEST_SUMMARY - CUT.length)}${CUT}` : text;
+    const event: OutsideEvent = { kind: "wishes", tool, args: { summary }, id: `${kind}-${stamp}` };
     this.#after.set(event, { [kind]: stamp });
     this.events.push(event);
   }
 
-  /** Somebody whose answer is all of the work has something to publish all the same. */
+  /** Somebody whose answer is all of the work has something to publish all the same; what no summary holds is published whole. */
   async #showResult(text: string): Promise<void> {
     const { cwd } = this.#parts.job;
     const others = (await readdir(cwd)).filter((name) => !PROTOCOL_FILES.includes(name));
-    if (others.length === 0) await putFile(cwd, "result.md", `${text}\n`);
+    const isWanted = others.length === 0 || (text.length > LONGEST_SUMMARY && !others.includes("result.md"));
+    if (isWanted) await putFile(cwd, "result.md", `${text}\n`);
   }
 
   async #dealtWith(event: OutsideEvent): Promise<void> {
@@ -301,7 +305,8 @@ class AutonomousSession implements OutsideSession {
 /** So long without a change, a file is taken to be whole. */
 const SETTLED_MS = 300;
 const MAX_OUTBOX = 1024 * 1024;
-const MAX_SUMMARY = 32 * 1024;
+const MAX_RESULT = 8 * 1024 * 1024;
+const CUT = "\n… (cut: all of it is in result.md)";
 const MAX_LINE = 64 * 1024;
 const MAX_WORDS = 4000;
 const STDERR_LINES = 20;
