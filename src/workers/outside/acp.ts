@@ -6,10 +6,11 @@ import type { Running } from "../../sandbox/program.ts";
 import { putFile } from "../../store/foreign-folder.ts";
 import { serveFile } from "./acp-files.ts";
 import { acpLaunch, launchOf } from "./acp-launch.ts";
+import { AcpLeave, type Answer, CANCELLED } from "./acp-leave.ts";
 import { openSession, reasonOf, SessionLost } from "./acp-opening.ts";
 import { messagesOf } from "./acp-stream.ts";
 import { AcpTranslation } from "./acp-translation.ts";
-import { notificationSchema, permissionSchema, turnSchema, type WirePermission } from "./acp-wire.ts";
+import { notificationSchema, turnSchema } from "./acp-wire.ts";
 import { EventQueue } from "./event-queue.ts";
 import { linesOf } from "./lines.ts";
 import { ProgramRecord } from "./program-record.ts";
@@ -74,9 +75,9 @@ class AcpSession implements OutsideSession {
   readonly events = new EventQueue();
   readonly #parts: Parts;
   readonly #translation: AcpTranslation;
+  readonly #leave: AcpLeave;
   readonly #gone = new AbortController();
   readonly #goneEarly = aborted(this.#gone.signal);
-  readonly #wants = new Map<string, Wish>();
   readonly #kept: Kept;
   /** What the agent is to be told next, in order. */
   readonly #unsaid: string[];
@@ -91,7 +92,6 @@ class AcpSession implements OutsideSession {
   /** Until somebody says something, what is unsaid stays so. */
   #isHeld = false;
   #updates = 0;
-  #asked = 0;
   #errors: string[] = [];
   #closing: Promise<void> | undefined;
 
@@ -104,6 +104,7 @@ class AcpSession implements OutsideSession {
     const unsaid = isSame ? before.unsaid.filter((text) => !job.words.includes(text)) : [];
     this.#unsaid = [...unsaid, job.words];
     this.#translation = new AcpTranslation(quirks, job.model ?? "unknown", this.#kept.cost_usd);
+    this.#leave = new AcpLeave(this.#translation);
     void this.#live();
     void this.#hearErrors();
   }
@@ -118,21 +119,15 @@ class AcpSession implements OutsideSession {
   }
 
   async decide(id: string, decision: Decision): Promise<void> {
-    const wish = this.#wants.get(id);
-    if (!wish) return;
-    this.#wants.delete(id);
-    const outcome = outcomeOf(wish.asked, decision);
-    if (!decision.allow) this.#translation.denied(wish.asked.toolCall.toolCallId);
-    wish.answer({ outcome });
-    // The protocol has no room for a reason.
-    if (!decision.allow && decision.why) await this.#later(`${wish.gist}: leave was not given. ${decision.why}`);
+    const why = this.#leave.decide(id, decision);
+    if (why !== undefined) await this.#later(why);
   }
 
   async interrupt(): Promise<void> {
     if (this.#turn !== "running" || !this.#connection || !this.#session) return;
     this.#turn = "interrupted";
     this.#isHeld = true;
-    this.#withdraw();
+    this.#leave.withdraw();
     await this.#connection.agent.notify("session/cancel", { sessionId: this.#session }).catch(() => {});
   }
 
@@ -176,7 +171,7 @@ class AcpSession implements OutsideSession {
     }
     const { code, signal, exceeded } = await running.ended;
     this.#connection?.close();
-    this.#withdraw();
+    this.#leave.withdraw();
     this.events.push(...this.#translation.gone());
     this.#tellErrors();
     this.events.end({ kind: "exited", code, signal, exceeded });
@@ -248,7 +243,7 @@ class AcpSession implements OutsideSession {
     this.events.push(...events.filter(({ kind }) => kind !== "rested"));
     await this.#steering;
     this.#turn = "none";
-    this.#withdraw();
+    this.#leave.withdraw();
     // What was steered into a turn that was cut off may never have reached the model: better said twice than not at all.
     if (!isWhole) this.#unsaid.unshift(...this.#steered);
     this.#steered = [];
@@ -307,27 +302,11 @@ class AcpSession implements OutsideSession {
       this.events.push(...this.#translation.update(notification.data.update));
   }
 
-  #wanted(params: unknown): Promise<{ outcome: Outcome }> {
-    const asked = permissionSchema.safeParse(params);
-    if (!asked.success) throw new Error("It asked for leave in a way that we do not understand.");
-    if (this.#turn === "interrupted") return Promise.resolve({ outcome: { outcome: "cancelled" } });
-    const id = `leave-${++this.#asked}`;
-    const { ours, events } = this.#translation.wanted(id, asked.data);
+  #wanted(params: unknown): Promise<Answer> {
+    if (this.#turn === "interrupted") return Promise.resolve(CANCELLED);
+    const { events, answer } = this.#leave.asked(params);
     this.events.push(...events);
-    if (ours) return Promise.resolve({ outcome: outcomeOf(asked.data, { allow: true }) });
-    const { promise, resolve } = Promise.withResolvers<{ outcome: Outcome }>();
-    this.#wants.set(id, {
-      asked: asked.data,
-      gist: asked.data.toolCall.title ?? "What you asked for",
-      answer: resolve,
-    });
-    return promise;
-  }
-
-  /** Nobody will decide any more what it asked for. */
-  #withdraw(): void {
-    for (const wish of this.#wants.values()) wish.answer({ outcome: { outcome: "cancelled" } });
-    this.#wants.clear();
+    return answer;
   }
 
   async #keep(): Promise<void> {
@@ -355,27 +334,12 @@ class AcpSession implements OutsideSession {
   }
 }
 
-interface Wish {
-  asked: WirePermission;
-  gist: string;
-  answer(response: { outcome: Outcome }): void;
-}
-
-type Outcome = { outcome: "selected"; optionId: string } | { outcome: "cancelled" };
-
 const STDERR_LINES = 20;
 const MAX_STDERR_LINE = 64 * 1024;
 
 /** Words that begin with a slash would be a command to the agent, as if somebody sat before it: `/logout`. */
 function promptOf(text: string): { type: "text"; text: string }[] {
   return [{ type: "text", text: text.trimStart().startsWith("/") ? `You are told: ${text}` : text }];
-}
-
-/** Once, not for ever: what is always allowed is decided on our side, where it is on record. */
-function outcomeOf({ options }: WirePermission, { allow }: Decision): Outcome {
-  const kinds = allow ? ["allow_once", "allow_always"] : ["reject_once", "reject_always"];
-  const option = kinds.flatMap((kind) => options.find((offered) => offered.kind === kind) ?? []).at(0);
-  return option ? { outcome: "selected", optionId: option.optionId } : { outcome: "cancelled" };
 }
 
 function hasFailed(events: readonly OutsideEvent[]): boolean {

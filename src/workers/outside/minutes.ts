@@ -17,6 +17,9 @@ const MOST_KEPT = 64 * 1024;
 /** What is said without end is written down when it is so much, or in so many parts: it waits on disk, not in memory. */
 const LARGEST_REPLY = 1024 * 1024;
 const MOST_PARTS = 200;
+const MOST_WARNINGS = 100;
+const KEPT_WARNINGS = 3;
+const LONGEST_WARNING = 500;
 
 export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
 
@@ -30,6 +33,7 @@ export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
 export class Minutes {
   readonly #actor: Actor;
   readonly #record: Recorder;
+  readonly #hiredAs: string;
   #model: string;
   #parts: Part[] = [];
   #size = 0;
@@ -40,10 +44,13 @@ export class Minutes {
   #isAnswering = false;
   #began = 0;
   readonly #calls = new Map<string, { tool: string; began: number }>();
+  #warnings: string[] = [];
+  #warned = 0;
 
   constructor(actor: Actor, record: Recorder, { model, turn }: { model: string; turn: number }) {
     this.#actor = actor;
     this.#record = record;
+    this.#hiredAs = model;
     this.#model = model;
     this.#before = turn;
   }
@@ -136,6 +143,19 @@ export class Minutes {
       .map((message_id): NewFact => ({ type: "message.received", data: { message_id, by: this.#actor.worker_id } }));
     if (entries.some(isFromHuman)) this.#isAnswering = true;
     await this.#append([...received, ...facts], entries);
+  }
+
+  /** What a person may want to know of it, up to a bound: it may have a lot to say. */
+  async warned(text: string): Promise<void> {
+    const message = text.slice(0, LONGEST_WARNING);
+    this.#warnings = [...this.#warnings.slice(1 - KEPT_WARNINGS), message];
+    if (++this.#warned > MOST_WARNINGS) return;
+    await this.#append([{ type: "model.warned", data: { ...this.#who, model: this.#hiredAs, message } }]);
+  }
+
+  /** The last of them. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
   }
 
   note(...facts: NewFact[]): Promise<void> {

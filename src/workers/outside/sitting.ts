@@ -19,7 +19,6 @@ type Exited = Extract<OutsideEvent, { kind: "exited" }>;
 /** How long a program has to put its things away when it is stopped for want of money, turns or life. */
 const GRACE_MS = 2000;
 const SILENCE_SECONDS = 900;
-const MOST_NOTES = 100;
 
 /**
  * A program that thinks for itself, at work on what it was given, until there is an outcome.
@@ -53,8 +52,8 @@ export class Sitting {
   #isOver = false;
   #isLetGo = false;
   #lastWords = "";
-  #notes: string[] = [];
-  #noted = 0;
+  /** Why what it wished for last was not done: it may not have heard it any more. */
+  #refusal: string | undefined;
   #hung: string | undefined;
 
   constructor(seat: Seat, profile: ProgramProfile, place: Workplace, signal: AbortSignal) {
@@ -90,7 +89,6 @@ export class Sitting {
     const { ending, settled } = await settlePast(past, this.#tools, this.#minutes, this.#signal);
     if (ending) return ending;
     const told = untold(this.#isHeardByFiles ? settled : [...past, ...settled], this.#tools);
-    this.#notes.push(...told);
     if (this.#isOutOfTurns()) return { kind: "exhausted", turns: this.#place.maxTurns };
     const { system, words } = await this.#firstWords(told);
     await this.#allowance.begin();
@@ -186,10 +184,10 @@ export class Sitting {
       case "rested":
         return this.#rested(event);
       case "noted":
-        return this.#note(event.text);
+        return minutes.warned(event.text);
       case "lost":
         this.#lives.saidLost();
-        return this.#note(`Its session cannot be taken up: ${event.why}`);
+        return minutes.warned(`Its session cannot be taken up: ${event.why}`);
       case "exited":
         return this.#exited(event);
     }
@@ -214,7 +212,7 @@ export class Sitting {
     // One that ends the work is never answered, and how the program ends is still to be heard.
     const result = await Promise.race([running, this.#ending.promise]);
     if (!result || result.ok) return;
-    this.#notes.push(result.content);
+    this.#refusal = result.content;
     await this.#voice.say([{ role: "user", from: "agiraph", content: result.content }], []);
   }
 
@@ -270,7 +268,7 @@ export class Sitting {
     this.#pulse.state = "gone";
     const { exceeded, signal, code } = event;
     const how = exceeded ? `it took more ${exceeded} than it may` : signal ? `signal ${signal}` : `exit code ${code}`;
-    const notes = this.#notes.slice(-3).join("\n");
+    const notes = [...this.#minutes.warnings, ...(this.#refusal ? [this.#refusal] : [])].join("\n");
     this.#resolve({
       kind: "failed",
       error: `${this.#hung ?? `The program ended (${how}) without ${this.#seat.endsBy}.`}${notes && ` It said: ${notes}`}`,
@@ -286,17 +284,6 @@ export class Sitting {
       this.#follow(await this.#lives.again());
     });
     this.#answers.takeUp();
-  }
-
-  async #note(text: string): Promise<void> {
-    this.#notes = [...this.#notes.slice(-9), text.slice(0, 500)];
-    if (++this.#noted > MOST_NOTES) return;
-    const { worker_id, node_id } = this.#seat.actor;
-    const message = text.slice(0, 500);
-    await this.#minutes.note({
-      type: "model.warned",
-      data: { worker_id, node_id, model: this.#seat.spawned.model, message },
-    });
   }
 
   #busy(): () => void {
