@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { NO_USAGE } from "../../src/protocol/index.ts";
-import { call, say, script, startTeam, type TeamPlan, until } from "../../src/testing/index.ts";
+import { NO_USAGE, type ProgramProfile } from "../../src/protocol/index.ts";
+import { call, say, script, startTeam, until } from "../../src/testing/index.ts";
 import { type Play, type ScriptedProgram, scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import { skipped } from "../try-sandbox.ts";
 
@@ -137,10 +137,10 @@ test("a message is said to it while it works, and is received when the words are
 
 describe("every ending has an outcome", () => {
   /** Both tries end alike; the second takes up the session of the first. */
-  async function failing(play: Play, plan: Partial<TeamPlan> = {}) {
+  async function failing(play: Play, silence: Pick<ProgramProfile, "silence_seconds"> = {}) {
     const outside = scriptedPrograms(play, play);
-    outside.profile = { ...outside.profile, silence_seconds: 0.05 };
-    await using team = await startTeam({ goal: "g", coordinator: hiring("node-1 failed"), outside, ...plan });
+    outside.profile = { ...outside.profile, ...silence };
+    await using team = await startTeam({ goal: "g", coordinator: hiring("node-1 failed"), outside });
     await team.outcome();
     const node = team.agent.now.board.nodes["node-1"];
     const types = (await team.facts()).map((fact) => fact.type);
@@ -156,10 +156,14 @@ describe("every ending has an outcome", () => {
 
   test("it is silent, or hangs", async () => {
     const error = "It gave no sign of life for 0.05 s.";
-    const hangs = failing(async (program) => {
-      program.emit(begun);
-      await new Promise(() => {});
-    });
+    const hangs = failing(
+      async (program) => {
+        program.emit(begun);
+        await program.followed();
+        await new Promise(() => {});
+      },
+      { silence_seconds: 0.05 },
+    );
     expect(await hangs).toEqual({ outcome: { kind: "failed", error }, ...twice });
   });
 
