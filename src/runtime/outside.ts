@@ -12,6 +12,7 @@ import type { Housed, OutsidePlace, Stay } from "../workers/outside/place.ts";
 import { CLAUDE_CODE, INSTALLED_BY, programsOf } from "../workers/outside/programs.ts";
 import { OUR_SERVER } from "../workers/outside/quirks.ts";
 import type { Adapter } from "../workers/outside/session.ts";
+import { keepLast, lastIsGone } from "./last-life.ts";
 import { withStanding } from "./live-config.ts";
 import type { Environment, Settings } from "./settings.ts";
 
@@ -67,6 +68,7 @@ const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
 
 async function start(stay: Stay, sandbox: Sandbox, env: Environment): Promise<Housed> {
   const { profile, cwd, home, signal } = stay;
+  await lastIsGone(home);
   const { mcpHandler } = await import("../mcp/serve-toolbox.ts");
   const token = randomBytes(32).toString("base64url");
   const door = createServer(mcpHandler(stay.tools, { token, name: OUR_SERVER }));
@@ -93,6 +95,7 @@ async function start(stay: Stay, sandbox: Sandbox, env: Environment): Promise<Ho
     },
   });
   void running.ended.catch(() => {}).then(() => door.closeAllConnections());
+  await keepLast(home, running.first).catch(() => {}); // then what confines it is relied on alone
   return { ...running, sandbox: sandbox.kind };
 }
 

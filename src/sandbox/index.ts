@@ -1,3 +1,4 @@
+export { allGone, type First, thisProcess } from "./inside.ts";
 export type { Ended, Launched, Program, Running } from "./program.ts";
 export { type ProgramBinds, programBinds } from "./program-binds.ts";
 export {

@@ -24,9 +24,20 @@ export function programInside(first: First): number | null {
   return isAlive(first) ? childWithin(first.pid, 2) : null;
 }
 
-/** Resolves when nothing inside is alive. */
-export async function allGone(first: First): Promise<void> {
-  while (isAlive(first)) await after(2);
+/** This very process; null where there is none, or nobody could tell it from a later one. */
+export function thisProcess(pid: number): First | null {
+  const since = statOf(pid)?.since;
+  return since === undefined ? null : { pid, since };
+}
+
+/** Resolves when nothing inside is alive, or after so long; whether it is so. */
+export async function allGone(first: First, mostMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+  const began = performance.now();
+  while (isAlive(first)) {
+    if (performance.now() - began > mostMs) return false;
+    await after(2);
+  }
+  return true;
 }
 
 function isAlive({ pid, since }: First): boolean {

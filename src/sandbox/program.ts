@@ -1,5 +1,6 @@
 import type { Server } from "node:net";
 import type { Readable, Writable } from "node:stream";
+import type { First } from "./inside.ts";
 import type { Binds, Limits, Network } from "./sandbox.ts";
 
 /** A program that lives on and talks, where a command runs and is over. The same confinement holds for both. */
@@ -31,6 +32,8 @@ export interface Launched {
 export interface Running {
   /** The process of ours that holds the sandbox; killing it kills all that runs inside. */
   readonly pid: number;
+  /** Who is alive as long as anything inside is, to be known again after a restart of ours; where that can be told. */
+  readonly first?: First | null;
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;

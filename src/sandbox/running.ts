@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
-import { allGone, type First, firstInside, programInside } from "./inside.ts";
+import { allGone, type First, firstInside, programInside, thisProcess } from "./inside.ts";
 import { Output } from "./output.ts";
 import { end, failureText, type Launch, spawnLaunch } from "./process.ts";
 import type { Ended, Program, Running } from "./program.ts";
@@ -40,7 +40,7 @@ export async function startProgram(
   ended.catch(() => {});
   if (!(await begun.ready)) throw await whyNot(stdout, stderr, launch, program.signal, ended);
   const [pid, stdin] = [child.pid as number, child.stdin as Writable];
-  return { pid, stdin, stdout, stderr, ended, stop: (graceMs) => begun.stop(graceMs) };
+  return { pid, first: begun.first, stdin, stdout, stderr, ended, stop: (graceMs) => begun.stop(graceMs) };
 }
 
 async function whyNot(
@@ -95,6 +95,10 @@ class BegunProgram {
       child.on("error", () => resolve(false));
     });
     this.ended = this.#untilEnded(life);
+  }
+
+  get first(): First | null {
+    return this.#launch.group ? thisProcess(this.#child.pid ?? -1) : this.#first;
   }
 
   kill(exceeded: Ended["exceeded"] = null): void {

@@ -1,6 +1,6 @@
 import { Mailbox } from "../mail/mailbox.ts";
 import type { NodeState, WorkerState } from "../projections/index.ts";
-import type { Entry } from "../protocol/index.ts";
+import type { Entry, StoredEntry } from "../protocol/index.ts";
 import { conversationFile } from "../store/paths.ts";
 import { type Scope, workerScope } from "../store/scope.ts";
 import type { NodePort } from "../tools/work.ts";
@@ -36,8 +36,7 @@ export async function takeUp(
   const port = publisher(node, worker, scope, place, signal, letGo);
 
   const stored = await log.conversation(actor.conversation);
-  const own = wordsOn(stored, node.id);
-  const begun = pastOf(own, "assignment", (entry) => entry.role === "user" && entry.node_id === node.id);
+  const begun = pastOn(node, stored);
   if (begun && lastNodeIn(stored) !== node.id) {
     const again: Entry = { role: "system", content: begun.system, node_id: node.id };
     await log.append({ entries: { file: actor.conversation, entries: [again] } }).durable;
@@ -49,4 +48,9 @@ export async function takeUp(
   const on = { node: node.id, told: Math.max(lastCursor(stored), assigned) };
   const mailbox = await Mailbox.open(log, worker.id, cursor, place.now, on);
   return { actor, scope, port, mailbox, begun, cursor };
+}
+
+/** What was said on this node, if anything was. */
+export function pastOn({ id }: Pick<NodeState, "id">, stored: readonly StoredEntry[]): Past | undefined {
+  return pastOf(wordsOn(stored, id), "assignment", (entry) => entry.role === "user" && entry.node_id === id);
 }

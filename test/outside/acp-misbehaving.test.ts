@@ -208,16 +208,34 @@ test("taken up again it goes on, without what it tells of its past, and with wha
   expect([begun, ...events]).toEqual([BEGUN, said(`never sent\n\n${words}`), rested(`never sent\n\n${words}`), ENDED]);
 });
 
-test("a session that cannot be taken up is not begun anew: it exits without having begun", async () => {
+test("a session that cannot be taken up is not begun anew: it exits without having begun, and says that it is lost", async () => {
   await using home = await temporaryHome();
-  expect(await talk(home.path, [], "", { resume: "s-9" })).toEqual([
-    { kind: "noted", text: "Its session cannot be taken up: no such session" },
-    ENDED,
-  ]);
+  expect(await talk(home.path, [], "", { resume: "s-9" })).toEqual([{ kind: "lost", why: "no such session" }, ENDED]);
   expect(await talk(home.path, [], "forgetful", { resume: "s-1" })).toEqual([
-    { kind: "noted", text: "Its session cannot be taken up: It keeps no sessions." },
+    { kind: "lost", why: "It keeps no sessions." },
     ENDED,
   ]);
+});
+
+test("who dies while it takes its session up, or wants to be signed in first, has not said that it is lost", async () => {
+  await using home = await temporaryHome();
+  const dies = await talk(home.path, [], "dies-loading", { resume: "s-1" });
+  expect(dies).toEqual([expect.objectContaining({ kind: "exited", code: 9 })]);
+  const locked = await talk(home.path, [], "locked", { resume: "s-1" });
+  expect(locked.map(({ kind }) => kind)).toEqual(["noted", "exited"]);
+});
+
+test("nothing is said to a new session before its id is on record", async () => {
+  await using home = await temporaryHome();
+  const named: string[] = [];
+  const full = async (session_id: string) => {
+    named.push(session_id);
+    throw new Error("The disk is full.");
+  };
+  const events = await talk(home.path, ["Echo"], "", { named: full });
+  expect(named).toEqual(["s-1"]);
+  expect(withoutDeltas(events).map(({ kind }) => kind)).toEqual(["rested", "exited"]);
+  expect(events).toContainEqual(expect.objectContaining({ kind: "rested", how: "failed", words: "The disk is full." }));
 });
 
 test("a flood waits in the program: our memory stays, and closing takes no longer", async () => {

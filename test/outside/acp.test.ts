@@ -11,6 +11,7 @@ import type { OutsideEvent } from "../../src/workers/outside/session.ts";
 import { aJob, heard, withoutDeltas } from "./a-job.ts";
 import { openDoor } from "./door.ts";
 import { installed, whenInstalled } from "./installed.ts";
+import { isKept } from "./real-claude.ts";
 
 /* The real agents, as they are installed, against a scripted provider; without a sandbox around them. */
 
@@ -179,10 +180,14 @@ withCodex(
         return running;
       },
     });
-    const before = await heard(first, ({ kind }) => {
-      if (kind === "delta") process.kill(-pid, "SIGKILL");
+    let resume = "none";
+    const before = await heard(first, async (event) => {
+      if (event.kind === "begun") resume = event.session_id ?? resume;
+      if (event.kind !== "delta" || pid === 0) return;
+      await isKept(job.home, resume, "Measure the bridge.");
+      process.kill(-pid, "SIGKILL");
+      pid = 0;
     });
-    const resume = before.flatMap((event) => (event.kind === "begun" ? [event.session_id] : []))[0] ?? "none";
     const second = await adapter({ ...job, resume, words: "Go on." });
     const after = await heard(second, async ({ kind }) => {
       if (kind === "rested") await second.close();

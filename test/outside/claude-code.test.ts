@@ -18,6 +18,7 @@ import { startServer } from "../../src/testing/start-server.ts";
 import { configure } from "../faults/killing.ts";
 import { processesNaming, startHouse } from "./house.ts";
 import { installed, whenInstalled } from "./installed.ts";
+import { isKept } from "./real-claude.ts";
 
 /** The real Claude Code, in the real sandbox, with a scripted model behind it. */
 const CLAUDE = installed("claude", ".bin/claude");
@@ -156,6 +157,7 @@ withClaude("killed with SIGKILL it leaves no process, and its session is taken u
   const first = await startHouse(home.path, "Say hello.");
   const { data } = await first.fact("worker.session");
   await first.fact("tool.called", ({ tool }) => tool === "Bash");
+  await isKept(home.path, data.session_id, "echo too late");
   first.child.kill("SIGKILL");
   await first.over;
   await vi.waitFor(() => expect(processesNaming(data.session_id)).toEqual([]), { timeout: 5000 });

@@ -13,7 +13,7 @@ import {
 } from "../../src/testing/index.ts";
 import { configure } from "../faults/killing.ts";
 import { processesNaming, startHouse } from "./house.ts";
-import { CLAUDE, claudeHouse, ours, shell, withClaude, wordsOf } from "./real-claude.ts";
+import { CLAUDE, claudeHouse, isKept, ours, shell, withClaude, wordsOf } from "./real-claude.ts";
 
 /** The real Claude Code leads, in the real sandbox, with a scripted model behind it and behind everybody else. */
 const LONG = { timeout: 90_000 };
@@ -122,6 +122,7 @@ withClaude("killed with SIGKILL it leaves no process, and goes on leading in the
   const first = await startHouse(home.path, "Remember Rome.");
   const { data } = await first.fact("worker.session");
   await first.fact("tool.called", ({ tool }) => tool === "Bash");
+  await isKept(home.path, data.session_id, "until [ -e go ]");
   first.child.kill("SIGKILL");
   await first.over;
   await vi.waitFor(() => expect(processesNaming(data.session_id)).toEqual([]), { timeout: 5000 });

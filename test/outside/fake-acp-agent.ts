@@ -94,6 +94,8 @@ async function answer(method: string, params: { prompt?: { text: string }[]; ses
   }
   if (method === "session/new") return { sessionId: "s-1", _meta: params };
   if (method === "session/load") {
+    if (how === "dies-loading") process.exit(9);
+    if (how === "locked") throw Object.assign(new Error("Authentication required"), { code: -32_000 });
     if (params.sessionId !== "s-1") throw new Error("no such session");
     say("this was said long ago");
     return {};
@@ -109,7 +111,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (method === undefined) return waiting.get(id)?.(result ?? { error: error?.message });
   answer(method, params).then(
     (result) => send({ id, result }),
-    (error: Error) => send({ id, error: { code: -32_603, message: error.message } }),
+    ({ code = -32_603, message }: Error & { code?: number }) => send({ id, error: { code, message } }),
   );
 });
 if (how === "stubborn") {

@@ -109,7 +109,8 @@ test("one that dies in the middle is taken up twice in a row, with how things st
     program.emit(begun, { kind: "called", call_id: "c1", tool: "Bash", args: { command: "sleep 9" } });
     await program.followed();
   };
-  const plan = led(dies, dies, async () => {}, finishes);
+  const lost: Play = async (program) => program.emit({ kind: "lost", why: "no such session" });
+  const plan = led(dies, dies, lost, finishes);
   await using team = await startTeam(plan);
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
   expect(plan.outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", "s-1", null]);

@@ -1,3 +1,6 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { vi } from "vitest";
 import type { Config } from "../../src/protocol/config.ts";
 import type { ProgramProfile } from "../../src/protocol/index.ts";
 import type { ProviderRequest, ProviderTurn } from "../../src/testing/index.ts";
@@ -32,3 +35,19 @@ export const wordsOf = (request: ProviderRequest) => request.messages.map((messa
 
 /** Whether the model is asked for the work itself, and not one of the program's little side questions. */
 export const isWork = ({ body }: ProviderRequest) => Array.isArray(body.tools) && body.tools.length > 0;
+
+/**
+ * Resolves when these words are in what a program itself keeps of its session, somewhere in this folder: it writes that
+ * down a while after it has begun to act, and what is killed before cannot be taken up where it was.
+ */
+export async function isKept(folder: string, session_id: string, words: string): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const paths = await readdir(folder, { recursive: true });
+      const path = paths.find((each) => each.endsWith(`${session_id}.jsonl`));
+      const text = path ? await readFile(join(folder, path), "utf8") : "";
+      if (!text.includes(words)) throw new Error(`It has not kept "${words}" in ${path ?? "any session"}.`);
+    },
+    { timeout: 60_000, interval: 20 },
+  );
+}

@@ -1,9 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { troublesOf } from "../../src/projections/index.ts";
-import { NO_USAGE } from "../../src/protocol/index.ts";
-import { call, say, script, startTeam, type TeamPlan, until } from "../../src/testing/index.ts";
+import { NO_USAGE, type ProgramProfile } from "../../src/protocol/index.ts";
+import { call, say, script, startTeam, until } from "../../src/testing/index.ts";
 import { type Play, type ScriptedProgram, scriptedPrograms } from "../../src/testing/scripted-program.ts";
+import { skipped } from "../try-sandbox.ts";
 
 /** A coordinator that hires one program for one node. */
 function hiring(end = "node-1 completed") {
@@ -137,10 +138,10 @@ test("a message is said to it while it works, and is received when the words are
 
 describe("every ending has an outcome", () => {
   /** Both tries end alike; the second takes up the session of the first. */
-  async function failing(play: Play, plan: Partial<TeamPlan> = {}) {
+  async function failing(play: Play, silence: Pick<ProgramProfile, "silence_seconds"> = {}) {
     const outside = scriptedPrograms(play, play);
-    outside.profile = { ...outside.profile, silence_seconds: 0.05 };
-    await using team = await startTeam({ goal: "g", coordinator: hiring("node-1 failed"), outside, ...plan });
+    outside.profile = { ...outside.profile, ...silence };
+    await using team = await startTeam({ goal: "g", coordinator: hiring("node-1 failed"), outside });
     await team.outcome();
     const node = team.agent.now.board.nodes["node-1"];
     const types = (await team.facts()).map((fact) => fact.type);
@@ -156,10 +157,14 @@ describe("every ending has an outcome", () => {
 
   test("it is silent, or hangs", async () => {
     const error = "It gave no sign of life for 0.05 s.";
-    const hangs = failing(async (program) => {
-      program.emit(begun);
-      await new Promise(() => {});
-    });
+    const hangs = failing(
+      async (program) => {
+        program.emit(begun);
+        await program.followed();
+        await new Promise(() => {});
+      },
+      { silence_seconds: 0.05 },
+    );
     expect(await hangs).toEqual({ outcome: { kind: "failed", error }, ...twice });
   });
 
@@ -267,10 +272,10 @@ test("what it said last is the answer where one answer was asked for", async () 
   expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ summary: "42", files: [{ path: "answer.md" }] });
 });
 
-test("a session that cannot be taken up is begun anew, with all that it needs to know", async () => {
+test("a session that is lost, as the program says, is begun anew, with all that it needs to know", async () => {
   const outside = scriptedPrograms(
     async (program) => program.emit(begun),
-    async () => {},
+    async (program) => program.emit({ kind: "lost", why: "no such session" }),
     async (program) => {
       program.emit({ kind: "begun", session_id: "s-2" });
       await write(program);
@@ -282,6 +287,140 @@ test("a session that cannot be taken up is begun anew, with all that it needs to
   expect(outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", null]);
   expect(outside.started[2]?.job.words).toContain("Write it down.\n\nThis was begun before");
   expect(team.agent.now.outside.sessions).toEqual({ "node-1": { worker_id: "clara", session_id: "s-2" } });
+});
+
+const early: Play = async () => {};
+
+test("who dies before it has begun to go on is taken up once more, not begun anew", async () => {
+  const outside = scriptedPrograms(
+    async (program) => program.emit(begun),
+    early,
+    async (program) => {
+      program.emit(begun);
+      await write(program);
+      await program.use("publish", { summary: "At last." });
+    },
+  );
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await team.outcome();
+  expect(outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", "s-1"]);
+  expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "At last." });
+});
+
+test("who dies twice before it has begun has lost its session, also where it does not say so", async () => {
+  const outside = scriptedPrograms(
+    async (program) => program.emit(begun),
+    early,
+    early,
+    async (program) => {
+      program.emit({ kind: "begun", session_id: "s-2" });
+      await write(program);
+      await program.use("publish", { summary: "At last." });
+    },
+  );
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await team.outcome();
+  expect(outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", "s-1", null]);
+});
+
+for (const [how, last] of [
+  ["taken up", "s-1"],
+  ["begun anew", null],
+] as const)
+  test(`what is said to a program that dies before it has begun is said again when it is ${how}`, async () => {
+    const told = Promise.withResolvers<void>();
+    const outside = scriptedPrograms(
+      async (program) => program.emit(begun),
+      async (program) => {
+        told.resolve();
+        await program.hear();
+        if (last === null) program.emit({ kind: "lost", why: "no such session" });
+      },
+      async (program) => {
+        program.emit({ kind: "begun", session_id: last ?? "s-2" });
+        await write(program);
+        await program.use("publish", { summary: "Hurried." });
+      },
+    );
+    await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+    await told.promise;
+    await team.agent.send("Hurry.", "Clara");
+    await team.outcome();
+    expect(outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", last]);
+    expect(outside.started[2]?.job.words).toContain("[Message from your human]: Hurry.");
+  });
+
+test("what it was told in a session that is lost is told to the one that begins anew", async () => {
+  const outside = scriptedPrograms(
+    async (program) => {
+      program.emit(begun);
+      await program.hear();
+      for (const text of ["One.", "Two.", "Three."]) {
+        program.emit(
+          { kind: "said", text },
+          { kind: "used", model: "m", usage: { ...NO_USAGE, output: 1 }, cost_usd: 0 },
+        );
+      }
+      await program.followed();
+    },
+    async (program) => program.emit({ kind: "lost", why: "no such session" }),
+    async (program) => {
+      program.emit({ kind: "begun", session_id: "s-2" });
+      await write(program);
+      await program.use("publish", { summary: "Bien." });
+    },
+  );
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await until(team.agent, ({ outside: { sessions } }) => sessions["node-1"] !== undefined);
+  await team.agent.send("Say it in French.", "Clara");
+  await team.outcome();
+  expect(outside.started[2]?.job.words).toContain("[Message from your human]: Say it in French.");
+});
+
+test("a message in the same breath as the publish goes out, and the work is published", async () => {
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun);
+    await write(program);
+    // It is ended for its publish when the message is on record.
+    program.onClose = async () => {
+      program.use("send_message", { to: "coordinator", content: "It is done." }).catch(() => {}); // never answered
+      await isSent.promise;
+    };
+    await program.use("publish", { summary: "Done." });
+  });
+  const isSent = Promise.withResolvers<void>();
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  team.agent.log.subscribe(({ type, data }) => {
+    if (type === "tool.result" && data.tool === "send_message") isSent.resolve();
+  });
+  await team.outcome();
+  expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "Done." });
+  expect((await team.facts()).filter(({ type }) => type === "node.retried")).toEqual([]);
+});
+
+test.skipIf(skipped)(`who dies in the middle of its publish has published ${skipped}`, async () => {
+  const isCalled = Promise.withResolvers<void>();
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun);
+    await write(program);
+    program.use("publish", { summary: "Done." }).catch(() => {}); // never answered
+    await isCalled.promise;
+  });
+  // The check goes on until the program has gone.
+  const checks = ["until [ -e exited ]; do sleep 0.01; done; rm exited"];
+  const coordinator = script(
+    call("spawn_worker", { name: "Clara", program: "scripted" }),
+    call("create_work_node", { task: "Write it down.", checks, worker: "Clara" }),
+    call("finish", { summary: "done" }).after("node-1 completed"),
+  );
+  await using team = await startTeam({ goal: "g", coordinator, outside, env: { PATH: process.env.PATH } });
+  team.agent.log.subscribe(({ type, data }) => {
+    if (type === "tool.called" && data.tool === "publish") isCalled.resolve();
+    if (type === "process.exited") void writeFile(`${outside.started[0]?.job.cwd}/exited`, "");
+  });
+  await team.outcome();
+  expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", files: [{ path: "a.md" }] });
+  expect((await team.facts()).filter(({ type }) => type === "node.retried")).toEqual([]);
 });
 
 test("a program that nobody has is refused with what to do, and nobody is hired", async () => {

@@ -7,7 +7,10 @@ import { type Initialized, initializedSchema, sessionSchema, type WireSession } 
 import { OUR_SERVER, type Quirks } from "./quirks.ts";
 import type { Door, OutsideJob } from "./session.ts";
 
-/** From a program that has just been started to a session that can be spoken to. Throws with what the agent said. */
+/**
+ * From a program that has just been started to a session that can be spoken to. Throws with what the agent said;
+ * `SessionLost` where that is an answer to whether the session can be taken up.
+ */
 export async function openSession(opening: Opening): Promise<Opened> {
   const { job, quirks } = opening;
   const initialized = initializedSchema.parse(
@@ -88,9 +91,9 @@ async function makeOrLoad(
   const { resume } = opening.job;
   const open = async () => {
     if (resume === null) return ask(opening, "session/new", 2 * MINUTE, params);
-    if (!initialized.agentCapabilities?.loadSession) throw new Error("It keeps no sessions.");
+    if (!initialized.agentCapabilities?.loadSession) throw new SessionLost("It keeps no sessions.");
     await untilOld(opening);
-    const loaded = await ask(opening, "session/load", 2 * MINUTE, { ...params, sessionId: resume });
+    const loaded = await ask(opening, "session/load", 2 * MINUTE, { ...params, sessionId: resume }).catch(saysLost);
     if (opening.quirks.replaysLate) await untilSilent(opening);
     return loaded;
   };
@@ -101,6 +104,14 @@ async function makeOrLoad(
     await signIn(opening, initialized);
     return sessionSchema.parse((await open()) ?? {});
   }
+}
+
+/** Who does not answer, or dies meanwhile, has not said that it is lost. */
+export class SessionLost extends Error {}
+
+function saysLost(error: unknown): never {
+  const code = codeOf(error);
+  throw typeof code === "number" && code !== AUTH_REQUIRED ? new SessionLost(reasonOf(error)) : error;
 }
 
 async function signIn(opening: Opening, { authMethods }: Initialized): Promise<void> {

@@ -6,10 +6,11 @@ import type { Running } from "../../sandbox/program.ts";
 import { putFile } from "../../store/foreign-folder.ts";
 import { serveFile } from "./acp-files.ts";
 import { acpLaunch, launchOf } from "./acp-launch.ts";
-import { openSession, reasonOf } from "./acp-opening.ts";
+import { AcpLeave, type Answer, CANCELLED } from "./acp-leave.ts";
+import { openSession, reasonOf, SessionLost } from "./acp-opening.ts";
 import { messagesOf } from "./acp-stream.ts";
 import { AcpTranslation } from "./acp-translation.ts";
-import { notificationSchema, permissionSchema, turnSchema, type WirePermission } from "./acp-wire.ts";
+import { notificationSchema, turnSchema } from "./acp-wire.ts";
 import { EventQueue } from "./event-queue.ts";
 import { linesOf } from "./lines.ts";
 import { ProgramRecord } from "./program-record.ts";
@@ -24,8 +25,10 @@ import type { Adapter, Decision, Door, OutsideEvent, OutsideJob, OutsideSession 
  *     cancelled for it: who cannot wait calls `interrupt` first, then `say`.
  * A2. After a turn that was interrupted or has failed, what is still to be said waits until somebody says something.
  *     What was never sent when the program ends opens the first prompt when its session is taken up.
- * A3. A session that cannot be taken up again is not begun anew behind anybody's back: it exits without a `begun`.
+ * A3. A session that cannot be taken up again is not begun anew behind anybody's back: it exits without a `begun`, and
+ *     says `lost` where the agent does.
  * A4. Leave to use our own tools is given here, by fields that the agent writes and its model does not.
+ * A5. Nothing is said to a new session before its id is on record: whatever it does can be taken up again.
  */
 export function acpAdapter(clock: Clock): Adapter {
   return async (job) => {
@@ -72,9 +75,9 @@ class AcpSession implements OutsideSession {
   readonly events = new EventQueue();
   readonly #parts: Parts;
   readonly #translation: AcpTranslation;
+  readonly #leave: AcpLeave;
   readonly #gone = new AbortController();
   readonly #goneEarly = aborted(this.#gone.signal);
-  readonly #wants = new Map<string, Wish>();
   readonly #kept: Kept;
   /** What the agent is to be told next, in order. */
   readonly #unsaid: string[];
@@ -89,7 +92,6 @@ class AcpSession implements OutsideSession {
   /** Until somebody says something, what is unsaid stays so. */
   #isHeld = false;
   #updates = 0;
-  #asked = 0;
   #errors: string[] = [];
   #closing: Promise<void> | undefined;
 
@@ -102,6 +104,7 @@ class AcpSession implements OutsideSession {
     const unsaid = isSame ? before.unsaid.filter((text) => !job.words.includes(text)) : [];
     this.#unsaid = [...unsaid, job.words];
     this.#translation = new AcpTranslation(quirks, job.model ?? "unknown", this.#kept.cost_usd);
+    this.#leave = new AcpLeave(this.#translation);
     void this.#live();
     void this.#hearErrors();
   }
@@ -116,21 +119,15 @@ class AcpSession implements OutsideSession {
   }
 
   async decide(id: string, decision: Decision): Promise<void> {
-    const wish = this.#wants.get(id);
-    if (!wish) return;
-    this.#wants.delete(id);
-    const outcome = outcomeOf(wish.asked, decision);
-    if (!decision.allow) this.#translation.denied(wish.asked.toolCall.toolCallId);
-    wish.answer({ outcome });
-    // The protocol has no room for a reason.
-    if (!decision.allow && decision.why) await this.#later(`${wish.gist}: leave was not given. ${decision.why}`);
+    const why = this.#leave.decide(id, decision);
+    if (why !== undefined) await this.#later(why);
   }
 
   async interrupt(): Promise<void> {
     if (this.#turn !== "running" || !this.#connection || !this.#session) return;
     this.#turn = "interrupted";
     this.#isHeld = true;
-    this.#withdraw();
+    this.#leave.withdraw();
     await this.#connection.agent.notify("session/cancel", { sessionId: this.#session }).catch(() => {});
   }
 
@@ -165,15 +162,16 @@ class AcpSession implements OutsideSession {
       await this.#seeWhetherGone();
       if (!this.#gone.signal.aborted && !this.#closing) {
         this.#tellErrors();
-        if (this.#session !== undefined || job.resume === null)
-          this.events.push(...this.#translation.turnFailed(reasonOf(error)));
-        else this.#note(`Its session cannot be taken up: ${reasonOf(error)}`);
+        if (error instanceof SessionLost) this.events.push({ kind: "lost", why: error.message });
+        else if (this.#session === undefined && job.resume !== null)
+          this.#note(`Its session could not be taken up: ${reasonOf(error)}`);
+        else this.events.push(...this.#translation.turnFailed(reasonOf(error)));
         void this.close();
       }
     }
     const { code, signal, exceeded } = await running.ended;
     this.#connection?.close();
-    this.#withdraw();
+    this.#leave.withdraw();
     this.events.push(...this.#translation.gone());
     this.#tellErrors();
     this.events.end({ kind: "exited", code, signal, exceeded });
@@ -224,7 +222,10 @@ class AcpSession implements OutsideSession {
     this.#canSteer = canSteer;
     if (preface) this.#unsaid.unshift(preface);
     if (begun.model) this.#translation.modelIs(begun.model);
-    if (job.resume === null) Object.assign(this.#kept, { session_id, made_at: clock.now() });
+    if (job.resume === null) {
+      Object.assign(this.#kept, { session_id, made_at: clock.now() });
+      await job.named?.(session_id);
+    }
     await this.#keep();
     this.events.push({ kind: "begun", session_id, ...begun });
   }
@@ -242,7 +243,7 @@ class AcpSession implements OutsideSession {
     this.events.push(...events.filter(({ kind }) => kind !== "rested"));
     await this.#steering;
     this.#turn = "none";
-    this.#withdraw();
+    this.#leave.withdraw();
     // What was steered into a turn that was cut off may never have reached the model: better said twice than not at all.
     if (!isWhole) this.#unsaid.unshift(...this.#steered);
     this.#steered = [];
@@ -301,27 +302,11 @@ class AcpSession implements OutsideSession {
       this.events.push(...this.#translation.update(notification.data.update));
   }
 
-  #wanted(params: unknown): Promise<{ outcome: Outcome }> {
-    const asked = permissionSchema.safeParse(params);
-    if (!asked.success) throw new Error("It asked for leave in a way that we do not understand.");
-    if (this.#turn === "interrupted") return Promise.resolve({ outcome: { outcome: "cancelled" } });
-    const id = `leave-${++this.#asked}`;
-    const { ours, events } = this.#translation.wanted(id, asked.data);
+  #wanted(params: unknown): Promise<Answer> {
+    if (this.#turn === "interrupted") return Promise.resolve(CANCELLED);
+    const { events, answer } = this.#leave.asked(params);
     this.events.push(...events);
-    if (ours) return Promise.resolve({ outcome: outcomeOf(asked.data, { allow: true }) });
-    const { promise, resolve } = Promise.withResolvers<{ outcome: Outcome }>();
-    this.#wants.set(id, {
-      asked: asked.data,
-      gist: asked.data.toolCall.title ?? "What you asked for",
-      answer: resolve,
-    });
-    return promise;
-  }
-
-  /** Nobody will decide any more what it asked for. */
-  #withdraw(): void {
-    for (const wish of this.#wants.values()) wish.answer({ outcome: { outcome: "cancelled" } });
-    this.#wants.clear();
+    return answer;
   }
 
   async #keep(): Promise<void> {
@@ -349,27 +334,12 @@ class AcpSession implements OutsideSession {
   }
 }
 
-interface Wish {
-  asked: WirePermission;
-  gist: string;
-  answer(response: { outcome: Outcome }): void;
-}
-
-type Outcome = { outcome: "selected"; optionId: string } | { outcome: "cancelled" };
-
 const STDERR_LINES = 20;
 const MAX_STDERR_LINE = 64 * 1024;
 
 /** Words that begin with a slash would be a command to the agent, as if somebody sat before it: `/logout`. */
 function promptOf(text: string): { type: "text"; text: string }[] {
   return [{ type: "text", text: text.trimStart().startsWith("/") ? `You are told: ${text}` : text }];
-}
-
-/** Once, not for ever: what is always allowed is decided on our side, where it is on record. */
-function outcomeOf({ options }: WirePermission, { allow }: Decision): Outcome {
-  const kinds = allow ? ["allow_once", "allow_always"] : ["reject_once", "reject_always"];
-  const option = kinds.flatMap((kind) => options.find((offered) => offered.kind === kind) ?? []).at(0);
-  return option ? { outcome: "selected", optionId: option.optionId } : { outcome: "cancelled" };
 }
 
 function hasFailed(events: readonly OutsideEvent[]): boolean {

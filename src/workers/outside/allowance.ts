@@ -15,6 +15,8 @@ export class Allowance {
   #asking: Promise<void> | undefined;
   /** What came while leave was asked for. */
   #owed: Cost[] = [];
+  /** In dollars, since its turn began. */
+  #inTurn = 0;
 
   constructor(model: string, actor: Actor, record: Recorder, signal: AbortSignal, onSpent: (error: unknown) => void) {
     this.#model = model;
@@ -32,6 +34,7 @@ export class Allowance {
 
   /** A model call of its own is over. */
   spent(cost: Cost): void {
+    this.#inTurn += cost.usd ?? 0;
     if (!this.#pay) {
       this.#owed.push(cost);
       return;
@@ -40,6 +43,14 @@ export class Allowance {
     this.#asking = this.#enter()
       .catch((error: unknown) => this.#onSpent(error))
       .finally(() => (this.#asking = undefined));
+  }
+
+  /** A program may know better than we what its turn has cost. Returns what is to be corrected, and has it paid. */
+  turnCost(usd: number | undefined): number {
+    const rest = usd === undefined ? 0 : usd - this.#inTurn;
+    if (Math.abs(rest) >= 1e-9) this.spent({ usd: rest, tokens: 0 });
+    this.#inTurn = 0;
+    return Math.abs(rest) < 1e-9 ? 0 : rest;
   }
 
   /** Its turn is over: it spends nothing until it is spoken to again. */

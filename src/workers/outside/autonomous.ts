@@ -24,7 +24,8 @@ import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "./sessio
  *     before it was dealt with, again under the same id.
  * V3. What it is told is in its inbox, also when it has ended: it reads it when it is started again.
  * V4. `_result.md` is taken when it has not changed for a moment, or when the program has ended. Who writes it for
- *     longer than that writes it aside and renames it.
+ *     longer than that writes it aside and renames it. One that is too long for a summary is published whole, as
+ *     `result.md`, and only its summary is cut.
  * V5. It has no turns: it is never `rested`. It ends by `_result.md`, or by exiting; how is told by `exited`. One that
  *     exits well and left a checkpoint but no result has that checkpoint for its result (seed 000); one that left neither
  *     has what it printed: the result is its beginning and end, and all of it is in `stdout.txt`.
@@ -116,7 +117,7 @@ interface Written {
 }
 
 async function readWritten(cwd: string, name: string): Promise<Written | undefined> {
-  const bytes = await readPart(cwd, name, 0, MAX_SUMMARY);
+  const bytes = await readPart(cwd, name, 0, MAX_RESULT);
   const whole = bytes?.toString("utf8").replace(/\uFFFD+$/, "") ?? "";
   if (whole.trim() === "") return undefined;
   const hash = createHash("sha256").update(whole).digest("hex").slice(0, 16);
@@ -320,7 +321,7 @@ class AutonomousSession implements OutsideSession {
 /** So long without a change, a file is taken to be whole. */
 const SETTLED_MS = 300;
 const MAX_OUTBOX = 1024 * 1024;
-const MAX_SUMMARY = 32 * 1024;
+const MAX_RESULT = 8 * 1024 * 1024;
 const MAX_LINE = 64 * 1024;
 const MAX_WORDS = 4000;
 const STDERR_LINES = 20;

@@ -14,6 +14,7 @@ const OURS = `mcp__${OUR_SERVER}__`;
  * L2. What a sub-agent of its own does is part of the call that began it; it is only a sign of life.
  * L3. `total_cost_usd` is the session's, over all its processes; what is told is what the turn has added.
  * L4. A turn is over with its `result`, unless something that was said to it waits for the next: that one begins by itself.
+ * L5. A session is lost when it says so in words; an end before it has begun says nothing of it.
  */
 export class ClaudeTranslation {
   /** What was said and has not been taken up yet, by uuid. */
@@ -139,8 +140,7 @@ export class ClaudeTranslation {
   }
 
   #result(line: Line<"result">): OutsideEvent[] {
-    // A session that cannot be taken up ends with an error before it has begun: it exits, and that says it.
-    if (!this.#hasBegun) return [{ kind: "noted", text: wordsOf(line) }];
+    if (!this.#hasBegun) return [wordsOf(line)].map((why) => (LOST.test(why) ? { kind: "lost", why } : noted(why)));
     const before = this.#cost;
     if (typeof line.total_cost_usd === "number") this.#cost = line.total_cost_usd;
     const added = before !== null && this.#cost !== null ? { cost_usd: Math.max(0, this.#cost - before) } : {};
@@ -158,6 +158,13 @@ export class ClaudeTranslation {
   #said({ result }: Line<"result">): string {
     return result || this.#words;
   }
+}
+
+/** All that it says when it is asked to take up a session that it does not have, before it exits. */
+const LOST = /^No conversation found with session ID/m;
+
+function noted(text: string): OutsideEvent {
+  return { kind: "noted", text };
 }
 
 /** So that whoever watches for silence knows that it works. */

@@ -62,7 +62,7 @@ export interface Doorkeeper {
   signal: AbortSignal;
   isOver(): boolean;
   /** It was ended for a publish. */
-  isGone(): boolean;
+  isLetGo(): boolean;
   /** A call is under way; call what is returned when it no longer is. */
   busy(): () => void;
   ends(outcome: Outcome): void;
@@ -70,23 +70,29 @@ export interface Doorkeeper {
 
 /**
  * D1. A call is on disk before it begins, and its result before it is told.
- * D2. A call that ends the work is never answered: the program is ended instead, so nothing more is spent. One that
- *     fails after that is this try's failure.
+ * D2. A call that ends the work is never answered: the program is ended instead, so nothing more is spent. Where the
+ *     program was ended and no call of it has ended the work, the last one to be over makes that this try's failure:
+ *     what it called in the same breath as its publish takes nothing from the publish.
  */
 export function guarded(tools: Tools, keeper: Doorkeeper): Tools {
+  let underWay = 0;
+  const refused: string[] = [];
   const recorded = async (run: () => Promise<ResultEntry>): Promise<ResultEntry> => {
     const done = keeper.busy();
+    underWay += 1;
     try {
       const result = await run();
       await keeper.minutes.result(result);
-      const lost: Outcome = { kind: "failed", error: result.content };
-      const ending = result.ending ?? (keeper.isGone() ? lost : undefined);
-      if (!ending) return result;
-      keeper.ends(ending);
-      return await untilAborted(keeper.signal);
+      if (result.ending) keeper.ends(result.ending);
+      else if (!keeper.isLetGo()) return result;
+      else if (!result.ok) refused.push(result.content);
     } finally {
+      underWay -= 1;
+      if (keeper.isLetGo() && underWay === 0 && !keeper.isOver())
+        keeper.ends({ kind: "failed", error: refused.join("\n") || "It was ended to publish, and did not." });
       done();
     }
+    return untilAborted(keeper.signal);
   };
   return {
     get specs() {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Entry, NO_USAGE, type Part, type ReplyEntry, type ResultEntry } from "../../protocol/index.ts";
 import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
-import { settlePast, TAKEN_UP, wordsAgain } from "./first-words.ts";
+import { settlePast, TAKEN_UP, untold, wordsAgain } from "./first-words.ts";
 import type { Minutes } from "./minutes.ts";
 
 const { signal } = new AbortController();
@@ -25,8 +25,8 @@ function reply(...names: string[]): Entry {
 async function settled(...history: Entry[]) {
   const results: ResultEntry[] = [];
   const minutes = { result: async (result: ResultEntry) => void results.push(result) } as unknown as Minutes;
-  const { ending, told } = await settlePast(history, tools, minutes, signal);
-  return { ending, told, results: results.map(({ tool, ok }) => [tool, ok]) };
+  const { ending, settled } = await settlePast(history, tools, minutes, signal);
+  return { ending, told: untold([...history, ...settled], tools), results: results.map(({ tool, ok }) => [tool, ok]) };
 }
 
 test("a publish that was cut off is done, and ends the work", async () => {
@@ -60,6 +60,17 @@ test("an ending that nobody saw is seen; one of the try before is not", async ()
   const again: Entry = { role: "user", from: "agiraph", content: "Once more.", again: true };
   expect((await settled(reply("publish"), ended)).ending).toEqual({ kind: "published", summary: "done" });
   expect((await settled(reply("publish"), ended, again)).ending).toBeUndefined();
+});
+
+test("a result that is on record and may not have been heard is told again, until two replies have followed it", () => {
+  const sent: Entry = { role: "tool", call_id: "send_message", tool: "send_message", ok: true, content: "Sent." };
+  const again = ["Your call of send_message: Sent."];
+  expect([
+    untold([reply("send_message"), sent], tools),
+    untold([reply("send_message"), sent, reply("Bash")], tools),
+    untold([reply("send_message"), sent, reply("Bash"), reply("Bash")], tools),
+    untold([reply("Bash"), { ...sent, call_id: "Bash", tool: "Bash" }], tools),
+  ]).toEqual([again, again, [], []]);
 });
 
 test("what may not have been heard is said again: one reply after it is no proof, two are", () => {

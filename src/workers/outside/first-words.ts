@@ -20,10 +20,10 @@ export async function settlePast(
   tools: Tools,
   minutes: Minutes,
   signal: AbortSignal,
-): Promise<{ ending: Outcome | undefined; told: string[] }> {
+): Promise<{ ending: Outcome | undefined; settled: ResultEntry[] }> {
   const results = history.filter((entry) => entry.role === "tool");
   const answered = new Set(results.map((result) => result.call_id));
-  const told: string[] = [];
+  const settled: ResultEntry[] = [];
   let ending = endingIn(history);
   for (const call of history.flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : []))) {
     if (answered.has(call.id)) continue;
@@ -31,10 +31,21 @@ export async function settlePast(
     const result = isOurs ? await tools.settle(call, signal) : cutOff(call);
     await minutes.result(result);
     ending ??= result.ending;
-    if (isOurs) told.push(`Your call of ${call.name}: ${result.content}`);
+    settled.push(result);
   }
-  return { ending, told };
+  return { ending, settled };
 }
+
+/** What became of its calls of these tools, as far as it may not have heard: it may have died before the answer came. */
+export function untold(history: readonly Entry[], { specs }: Pick<Tools, "specs">): string[] {
+  return unheard(history)
+    .filter((entry) => entry.role === "tool")
+    .filter(({ tool }) => specs.some(({ name }) => name === tool))
+    .map(({ tool, content }) => `Your call of ${tool}: ${content.slice(0, LONGEST_AGAIN)}`);
+}
+
+/** What is longer it asks for again. */
+const LONGEST_AGAIN = 2000;
 
 /** Something said after it has begun another try. */
 function endingIn(history: readonly Entry[]): Outcome | undefined {
@@ -50,15 +61,18 @@ function cutOff(call: CallPart): ResultEntry {
 }
 
 /**
- * What was said to it and never surely heard. The reply that follows may have been under way already; the one after
- * that was made by a model call that had it.
+ * What it never surely heard. The reply that follows may have been under way already; the one after that was made by a
+ * model call that had it.
  */
-function unanswered(history: readonly Entry[]): UserEntry[] {
+function unheard(history: readonly Entry[]): readonly Entry[] {
   const replies = history.flatMap((entry, at) => (entry.role === "assistant" ? [{ at, entry }] : []));
   const told = replies.filter(({ entry: { usage } }) => usage.input + usage.output > 0);
   const at = (told.length > 0 ? told : replies).at(-2)?.at ?? -1;
-  return history
-    .slice(at + 1)
+  return history.slice(at + 1);
+}
+
+function unanswered(history: readonly Entry[]): UserEntry[] {
+  return unheard(history)
     .filter((entry) => entry.role === "user")
     .filter(({ content }) => !content.startsWith(TAKEN_UP));
 }
@@ -75,11 +89,22 @@ export function wordsAgain(history: readonly Entry[], told: readonly string[]): 
 
 /** The words where the old session cannot be taken up, or never began: all it needs to go on. */
 export function wordsAnew(node: NodeState, history: readonly Entry[], told: readonly string[]): string {
-  const since = unanswered(history)
-    .filter((entry) => entry.node_id === undefined)
-    .map(({ content }) => content);
   const before = "This was begun before, and its session is lost: what was done so far is in your current folder.";
-  return [TAKEN_UP, node.spec.task, before, ...told, ...since].join("\n\n");
+  // What it was told in the session that is lost it does not know any more.
+  const last = saidLast(history);
+  const mail = history
+    .filter((entry) => entry.role === "user")
+    .filter((entry) => entry.messages && !last.includes(entry))
+    .slice(-MOST_MAIL);
+  const said = [...mail, ...last].map(({ content }) => content);
+  return [TAKEN_UP, node.spec.task, before, ...told, ...said].join("\n\n");
+}
+
+const MOST_MAIL = 30;
+
+/** What was said to it last, beside the task or the goal itself, and may not have been heard. */
+export function saidLast(history: readonly Entry[]): UserEntry[] {
+  return unanswered(history).filter((entry) => entry.node_id === undefined && entry.run_id === undefined);
 }
 
 /** Where things are for a program, which knows no short names: by their paths. */

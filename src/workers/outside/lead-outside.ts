@@ -24,7 +24,7 @@ import { type Past, pastOf } from "../past.ts";
 import { coordinatorStanding } from "../restate.ts";
 import type { Workplace } from "../workplace.ts";
 import { checkMessagesTool, type DoorPorts } from "./door-tools.ts";
-import { TAKEN_UP } from "./first-words.ts";
+import { saidLast, TAKEN_UP } from "./first-words.ts";
 import { programOf, sessionKey } from "./programs.ts";
 import type { Seat } from "./seat.ts";
 import { Sitting } from "./sitting.ts";
@@ -110,13 +110,15 @@ async function leadSeat(
       const { system } = await beginRun(run, scope, tools, [], cursor, place, said);
       return { system, words: run.goal };
     },
-    async anew(told) {
+    past: async () => begunIn(await log.conversation(CONVERSATION), run.id)?.history ?? [],
+    async anew(past, told) {
       const sections = await coordinatorStanding(run, scope, now(), mailbox.untoldFrom);
       const stand = sections
         .filter(({ text }) => text.trim() !== "")
         .map(({ title, text }) => `## ${title}\n\n${text}`);
       const lost = "The session in which you began this is lost. This is how things stand, from the record:";
-      return [TAKEN_UP, lost, ...stand, ...told, "Go on from here."].join("\n\n");
+      const said = saidLast(past).map(({ content }) => content);
+      return [TAKEN_UP, lost, ...stand, ...told, ...said, "Go on from here."].join("\n\n");
     },
     hasEnded: () => false,
     news: () => mailbox.take(),

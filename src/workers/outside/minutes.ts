@@ -11,12 +11,18 @@ import {
   type UserEntry,
 } from "../../protocol/index.ts";
 import { type Actor, gist, gistOfCall, isFromHuman, type Recorder, wordsAloud } from "../carry-out.ts";
+import type { OutsideEvent } from "./session.ts";
 
 /** More of one answer or call than this is in the program's own session, if anywhere. */
 const MOST_KEPT = 64 * 1024;
 /** What is said without end is written down when it is so much, or in so many parts: it waits on disk, not in memory. */
 const LARGEST_REPLY = 1024 * 1024;
 const MOST_PARTS = 200;
+const MOST_WARNINGS = 100;
+const KEPT_WARNINGS = 3;
+const LONGEST_WARNING = 500;
+
+type Retry = NonNullable<Extract<OutsideEvent, { kind: "noted" }>["retry"]>;
 
 export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
 
@@ -30,6 +36,7 @@ export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
 export class Minutes {
   readonly #actor: Actor;
   readonly #record: Recorder;
+  readonly #hiredAs: string;
   #model: string;
   #parts: Part[] = [];
   #size = 0;
@@ -42,6 +49,8 @@ export class Minutes {
   readonly #isSpeech: boolean;
   #began = 0;
   readonly #calls = new Map<string, { tool: string; began: number }>();
+  #warnings: string[] = [];
+  #warned = 0;
 
   constructor(
     actor: Actor,
@@ -51,6 +60,7 @@ export class Minutes {
     this.#isSpeech = isSpeech;
     this.#actor = actor;
     this.#record = record;
+    this.#hiredAs = model;
     this.#model = model;
     this.#before = turn;
   }
@@ -143,6 +153,23 @@ export class Minutes {
       .map((message_id): NewFact => ({ type: "message.received", data: { message_id, by: this.#actor.worker_id } }));
     if (this.#isSpeech && entries.some(isFromHuman)) this.#isAnswering = true;
     await this.#append([...received, ...facts], entries);
+  }
+
+  /** What a person may want to know of it, up to a bound: it may have a lot to say. */
+  async warned(text: string, retry?: Retry): Promise<void> {
+    const message = text.slice(0, LONGEST_WARNING);
+    this.#warnings = [...this.#warnings.slice(1 - KEPT_WARNINGS), message];
+    if (++this.#warned > MOST_WARNINGS) return;
+    const what = { ...this.#who, model: this.#hiredAs, message };
+    if (!retry) return this.#append([{ type: "model.warned", data: what }]);
+    // It asks its model again by itself: that is said, or it would look busy.
+    const { in_ms: retry_in_ms, ...failure } = retry;
+    await this.#append([{ type: "model.failed", data: { ...what, turn: this.turn, ...failure, retry_in_ms } }]);
+  }
+
+  /** The last of them. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
   }
 
   note(...facts: NewFact[]): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Mailbox } from "../../mail/mailbox.ts";
 import type { WorkerState } from "../../projections/index.ts";
-import type { Outcome, RunId, UserEntry } from "../../protocol/index.ts";
+import type { Entry, Outcome, RunId, UserEntry } from "../../protocol/index.ts";
 import type { Binds } from "../../sandbox/sandbox.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { Actor } from "../carry-out.ts";
@@ -28,8 +28,10 @@ export interface Seat {
   tools(ports: DoorPorts): Tools;
   /** Puts the first words on disk; resolves with them and the prompt they are said under. */
   begin(tools: Tools): Promise<{ system: string; words: string }>;
-  /** All it needs to go on where its session is lost; `told` is what became of calls that were cut off. */
-  anew(told: readonly string[]): Promise<string>;
+  /** What was said here so far, as it is on record now. */
+  past(): Promise<readonly Entry[]>;
+  /** All it needs to go on where its session is lost; `told` is what became of its calls, as far as it may not know. */
+  anew(past: readonly Entry[], told: readonly string[]): Promise<string>;
   /** Ended from outside: nothing is told any more. */
   hasEnded(): boolean;
   /** What has not been told yet. */

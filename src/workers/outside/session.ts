@@ -54,6 +54,8 @@ export type OutsideEvent =
     }
   /** Something for the log that a person may want: a warning, a line on stderr, or that its model is asked again. */
   | { kind: "noted"; text: string; retry?: { reason: string; status?: number; in_ms: number } }
+  /** It says that the session it was to take up is not there, or cannot be taken up: another try would be in vain. */
+  | { kind: "lost"; why: string }
   | { kind: "exited"; code: number | null; signal: string | null; exceeded: "memory" | "disk" | null };
 
 /** What a session is begun with. */

@@ -3,7 +3,7 @@ import { NO_USAGE, type Outcome, type UserEntry } from "../../protocol/index.ts"
 import { beginAssignment } from "../assignment.ts";
 import { outcomeOf } from "../carry-out.ts";
 import { publishAnswer } from "../publishing.ts";
-import { type Desk, takeUp } from "../taking-up.ts";
+import { type Desk, pastOn, takeUp } from "../taking-up.ts";
 import { newsOn } from "../waiting.ts";
 import type { Colleagues, Workplace } from "../workplace.ts";
 import { doorToolbox, type ForeignTools } from "./door-tools.ts";
@@ -72,7 +72,8 @@ function seatAt(
       const { system } = await beginAssignment(node, worker, scope, tools, actor, cursor, place, how);
       return { system, words: task };
     },
-    anew: async (told) => wordsAnew(node, begun?.history ?? [], told),
+    past: async () => pastOn(node, await place.log.conversation(actor.conversation))?.history ?? [],
+    anew: async (past, told) => wordsAnew(node, past, told),
     hasEnded: () => hasEnded(place.soon().board.nodes[node.id]),
     news: () => newsOn(node, mailbox, place),
     mostTurns: () => place.maxTurns,

@@ -1,0 +1,110 @@
+import type { NewFact, Outcome, UserEntry } from "../../protocol/index.ts";
+import type { Allowance } from "./allowance.ts";
+import type { Minutes } from "./minutes.ts";
+import type { Pulse } from "./pulse.ts";
+import type { Seat } from "./seat.ts";
+
+export interface VoicePorts {
+  minutes: Minutes;
+  allowance: Allowance;
+  pulse: Pulse;
+  signal: AbortSignal;
+  isOver(): boolean;
+  /** Something it asked its human has no answer yet. */
+  waitsForHuman(): boolean;
+  /** To the program as it lives now. */
+  speak(words: string): Promise<void>;
+}
+
+/**
+ * All that is said to a program while it sits here.
+ *
+ * W1. One after the other: what is taken from the mailbox is on disk, and then said, before anything else is taken.
+ * W2. Mail is told as soon as it is there, whatever the program does.
+ * W3. Nothing is said between two lives: what was being said is on record when the next one looks what to say again.
+ * W4. A turn that is over is answered, or waits for something that is on record, and then costs nothing.
+ */
+export class Voice {
+  readonly #seat: Seat;
+  readonly #ports: VoicePorts;
+  #saying: Promise<void> = Promise.resolve();
+  #reminders = 0;
+  #waitsForNews = false;
+  #isSeenWaiting = false;
+
+  constructor(seat: Seat, ports: VoicePorts) {
+    this.#seat = seat;
+    this.#ports = ports;
+  }
+
+  /** It has said that it can do nothing before there is news. */
+  waits(): void {
+    this.#waitsForNews = true;
+  }
+
+  /** It does something: only silences in a row count. */
+  acts(): void {
+    this.#reminders = 0;
+  }
+
+  async listen(): Promise<void> {
+    while (!this.#ports.isOver()) {
+      await this.#seat.mailbox.arrived(this.#ports.signal);
+      if (this.#seat.hasEnded()) return;
+      await this.#tell();
+    }
+  }
+
+  say(what: UserEntry[] | (() => UserEntry[]), facts: NewFact[]): Promise<void> {
+    return this.between(() => this.#say(what, facts));
+  }
+
+  /** When all that is being said is said; what is to be said meanwhile waits. */
+  between(act: () => Promise<void>): Promise<void> {
+    const done = this.#saying.then(act);
+    this.#saying = done.catch(() => {});
+    return done;
+  }
+
+  /** Its turn is over and the work is not: it is told the news, waits for something, or is reminded; or this is the end. */
+  async next(lastWords: string): Promise<Outcome | undefined> {
+    const { mailbox, actor } = this.#seat;
+    if (mailbox.waiting > 0) return this.#tell();
+    const reason = this.#ports.waitsForHuman()
+      ? "human"
+      : ((await this.#seat.waitsFor()) ?? (this.#waitsForNews ? "news" : null));
+    if (reason !== null) {
+      this.#isSeenWaiting = true;
+      const { worker_id, node_id } = actor;
+      await this.#ports.minutes.note({ type: "worker.waiting", data: { worker_id, node_id, for: reason } });
+      // It may have come while that was decided.
+      return mailbox.waiting > 0 ? this.#tell() : undefined;
+    }
+    this.#reminders += 1;
+    const next = await this.#seat.onSilence(lastWords, this.#reminders);
+    if (!Array.isArray(next)) return next;
+    await this.say(next, []);
+    return undefined;
+  }
+
+  async #tell(): Promise<undefined> {
+    await this.say(() => this.#seat.news(), []);
+  }
+
+  async #say(what: UserEntry[] | (() => UserEntry[]), facts: NewFact[]): Promise<void> {
+    const { minutes, allowance, pulse, speak, isOver } = this.#ports;
+    if (isOver() || pulse.state === "gone") return;
+    if (pulse.state === "resting") await allowance.begin();
+    const entries = typeof what === "function" ? what() : what;
+    if (entries.length === 0) return pulse.state === "resting" ? allowance.rest() : undefined;
+    const { worker_id, node_id } = this.#seat.actor;
+    const busy: NewFact[] = this.#isSeenWaiting ? [{ type: "worker.busy", data: { worker_id, node_id } }] : [];
+    this.#isSeenWaiting = false;
+    this.#waitsForNews = false;
+    pulse.state = "busy";
+    pulse.sign();
+    await minutes.heard(entries, [...busy, ...facts]);
+    minutes.thinks();
+    await speak(entries.map(({ content }) => content).join("\n\n"));
+  }
+}
