@@ -34,6 +34,8 @@ export const MODEL = "anthropic/claude-sonnet-4-5";
 export interface House extends AsyncDisposable {
   readonly url: string;
   readonly token: string;
+  /** The folder that everything of its agents is in. */
+  readonly home: string;
   readonly provider: ProviderServer;
   readonly runtime: Runtime;
   readonly app: FastifyInstance;
@@ -79,6 +81,7 @@ export async function openHouse(script: ProviderServerOptions): Promise<House> {
   return {
     url,
     token,
+    home: home.path,
     provider,
     runtime,
     app,
