@@ -34,7 +34,7 @@ export const TOASTS: Screens["toast"] = {
   plain: [
     {
       name: "toast-deleted",
-      path: ({ at }) => at.away,
+      path: ({ at }) => at.card,
       ready: "Birthday card was stopped and put away.",
       before: still,
       act: (page) => page.getByRole("button", { name: "Delete" }).click(),

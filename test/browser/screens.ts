@@ -52,7 +52,16 @@ const entity: Scenes = [
   { name: "coordinator", path: ({ at }) => at.chips, ready: "I set up a team of three" },
   { name: "coordinator-finished", path: ({ at }) => at.finished, ready: "What was written" },
   { name: "coordinator-stages", path: ({ at }) => at.staged, ready: ASSESSMENT },
-  { name: "coordinator-saying", path: ({ at }) => at.saying, ready: "A heat pump moves heat" },
+  {
+    name: "coordinator-saying",
+    path: ({ at }) => at.saying,
+    ready: "A heat pump moves heat",
+    // Words are heard by whoever is there while they are said.
+    act: async (page, { house }) => {
+      await page.getByText("Explain how a heat pump works.").first().waitFor();
+      house.provider.release("saying");
+    },
+  },
   { name: "coordinator-asleep", path: ({ at }) => at.asleep, ready: "asleep until" },
   { name: "coordinator-stopped", path: ({ at }) => at.resting, ready: "Stopped. Write to go on." },
   { name: "coordinator-broke", path: ({ at }) => at.broke, ready: "The budget is spent" },

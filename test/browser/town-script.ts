@@ -14,7 +14,8 @@ export const GOALS = {
   saying: "Explain how a heat pump works.",
   waiting: "Sort the letters of the archive.",
   urgent: "Book a room for the workshop.",
-  away: "Draft a birthday card.",
+  card: "Draft a birthday card.",
+  away: "Draft a card for the new year.",
 } as const;
 
 export const DEFAULT = "The small room";
@@ -27,7 +28,7 @@ const NUMBERS = "# Market\n\nOne in three customers asked for it.\n";
 
 /**
  * What the models of the town say. Everybody ends up somewhere and stays there, so that a picture is the same whenever it is
- * taken. Gates: `saying` holds a sentence in its middle, `waiting` the first word, `resting` somebody who is to be stopped, `frida` her work, `urgent`
+ * taken. Gates: `saying` holds a speech until somebody listens, `half` its second half, `waiting` the first word, `resting` somebody who is to be stopped, `frida` her work, `urgent`
  * a question until it is to be asked, `fixer` an agent of a mesh.
  */
 export const townScript: ProviderServerOptions = {
@@ -77,7 +78,7 @@ export const townScript: ProviderServerOptions = {
       },
       { gate: "resting", text: "I remind you on the first of each month." },
     ],
-    [GOALS.saying]: [{ text: HEAT, midGate: "saying" }],
+    [GOALS.saying]: [{ gate: "saying", text: HEAT, midGate: "half" }],
     [GOALS.waiting]: [{ gate: "waiting", text: "I begin." }],
     [GOALS.urgent]: [
       {
@@ -92,6 +93,7 @@ export const townScript: ProviderServerOptions = {
         ],
       },
     ],
+    [GOALS.card]: [{ calls: [call("finish", { summary: "The card is drafted." })] }],
     [GOALS.away]: [{ calls: [call("finish", { summary: "The card is drafted." })] }],
     "You are Dora": [
       { calls: [call("write_file", { path: "scratch/market.md", content: NUMBERS })] },

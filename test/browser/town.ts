@@ -43,7 +43,8 @@ export async function openTown(): Promise<Town> {
     saying: await house.create({ goal: GOALS.saying, name: "How it works" }),
     waiting: await house.create({ goal: GOALS.waiting, name: "Archive" }),
     urgent: await house.create({ goal: GOALS.urgent, name: "Workshop" }),
-    away: await house.create({ goal: GOALS.away, name: "Birthday card" }),
+    card: await house.create({ goal: GOALS.card, name: "Birthday card" }),
+    away: await house.create({ goal: GOALS.away, name: "New year's card" }),
   };
   const demo = await house.create({ goal: "Survey the files", name: "Docs survey", model: "demo/surveyor" });
   await Promise.all([settleChips(chips), finish(finished), settle(made, provider), hasEnded(demo)]);
@@ -86,7 +87,9 @@ async function settle(made: Record<keyof typeof GOALS, Agent>, provider: Provide
   await until(made.asleep, isAsleep);
   await provider.reached("resting");
   await made.resting.stop("human");
-  await until(made.away, (now) => now.agent.status === "completed");
+  await hasEnded(made.card);
+  await hasEnded(made.away);
+  await made.away.archive("human");
   await provider.reached("saying");
   await provider.reached("waiting");
   await provider.reached("urgent");

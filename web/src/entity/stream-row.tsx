@@ -143,7 +143,10 @@ function Published({ agent, item }: RowProps<"published">) {
         <div className="flex items-center gap-2 text-[13px]">
           <PackageCheck className="size-4 shrink-0 text-ok" aria-hidden />
           <span className="font-semibold">{nameOf(agent, item.worker_id)} published</span>
-          <Link to={{ screen: "board", agent, node: item.node_id }} className="font-mono text-xs text-accent underline">
+          <Link
+            to={{ screen: "board", agent, node: item.node_id }}
+            className="flex min-h-11 items-center font-mono text-xs text-accent underline md:min-h-0"
+          >
             {item.node_id}
           </Link>
           <time className="ml-auto text-xs text-dim" title={exactTime(item.ts)}>
@@ -202,7 +205,7 @@ function EventLine({ agent, item }: { agent: string; item: Extract<StreamItem, {
       <div className="flex max-w-[48rem] items-baseline gap-3">
         <div className="min-w-0 flex-1">
           {to ? (
-            <Link to={to} className="block hover:underline">
+            <Link to={to} className="flex min-h-11 items-center hover:underline md:block md:min-h-0">
               {text}
             </Link>
           ) : (
