@@ -35,6 +35,8 @@ export const MODEL = "anthropic/claude-sonnet-4-5";
 export interface House extends AsyncDisposable {
   readonly url: string;
   readonly token: string;
+  /** The folder that everything of its agents is in. */
+  readonly home: string;
   readonly provider: ProviderServer;
   readonly runtime: Runtime;
   readonly app: FastifyInstance;
@@ -85,6 +87,7 @@ export async function openHouse(
   return {
     url,
     token,
+    home: home.path,
     provider,
     runtime,
     app,

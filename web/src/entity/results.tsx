@@ -49,7 +49,10 @@ export function Published({ agent, item }: { agent: string; item: Extract<Stream
         <div className="flex items-center gap-2 text-[13px]">
           <PackageCheck className="size-4 shrink-0 text-ok" aria-hidden />
           <span className="font-semibold">{nameOf(agent, item.worker_id)} published</span>
-          <Link to={{ screen: "board", agent, node: item.node_id }} className="font-mono text-xs text-accent underline">
+          <Link
+            to={{ screen: "board", agent, node: item.node_id }}
+            className="flex min-h-11 items-center font-mono text-xs text-accent underline md:min-h-0"
+          >
             {item.node_id}
           </Link>
           <time className="ml-auto text-xs text-dim" title={exactTime(item.ts)}>

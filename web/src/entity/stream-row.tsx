@@ -146,7 +146,7 @@ function EventLine({ agent, item }: { agent: string; item: Extract<StreamItem, {
       <div className="flex max-w-[48rem] items-baseline gap-3">
         <div className="min-w-0 flex-1">
           {to ? (
-            <Link to={to} className="block hover:underline">
+            <Link to={to} className="flex min-h-11 items-center hover:underline md:block md:min-h-0">
               {text}
             </Link>
           ) : (

@@ -1,3 +1,4 @@
+import type { PageState } from "../shell/shown.ts";
 import { AgentFeed } from "./agent-feed.ts";
 import {
   type AgentSummary,
@@ -17,7 +18,7 @@ import { LiveSocket } from "./socket.ts";
  */
 class Agents {
   version = 0;
-  state: "loading" | "ready" | "locked" | "unreachable" = "loading";
+  state: PageState = "loading";
   problem = "";
   /** Whether what is shown may be old. */
   isLost = false;

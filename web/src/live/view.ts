@@ -16,6 +16,7 @@ export interface Pending {
   problem: string | null;
 }
 
+/** How it stands with what is shown of one agent. */
 export type Standing = "loading" | "live" | "lost" | "gone" | "replay";
 
 /** What a screen shows of one agent: now, or as it was at a moment. Changed in place; `version` says that it was. */

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
-import { addressOf, go, type Place, useRoute } from "./route.ts";
+import { addressOf, type Place } from "./address.ts";
+import { go, useRoute } from "./route.ts";
 
 /** A real link, so that it can be opened in another tab; a plain click stays in the page. */
 export function Link({

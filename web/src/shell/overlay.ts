@@ -1,16 +1,5 @@
 import { useSyncExternalStore } from "react";
-
-/** What lies over the page: one thing at a time, and toasts. */
-export type Overlay = "none" | "palette" | "shortcuts" | "new_agent" | "more_money" | "sidebar";
-
-export interface Toast {
-  key: number;
-  tone: "plain" | "wait" | "bad";
-  text: string;
-  /** What it is about: once that is over, so is the toast. */
-  about: string | null;
-  action?: { label: string; run: () => void };
-}
+import type { Overlay, Toast } from "./shown.ts";
 
 let overlay: Overlay = "none";
 let toasts: readonly Toast[] = [];

@@ -1,70 +1,7 @@
 import { useSyncExternalStore } from "react";
+import { addressOf, type Place, type Route, routeOf } from "./address.ts";
 
-/** Where the page is. `at` is the fact at which everything is shown; null is now. */
-export type Route = { at: number | null } & (
-  | { screen: "home" }
-  | { screen: "entity"; agent: string; worker: string }
-  | { screen: "board"; agent: string; node: string | null }
-  | { screen: "timeline" | "triggers"; agent: string }
-  | { screen: "files" | "memory"; agent: string; path: string }
-  /** A mesh of a project, by the agent that is the project's record; `member` is one of its agents. */
-  | { screen: "mesh"; project: string; mesh: string; member: string | null }
-);
-export type Place = Route extends infer R ? (R extends Route ? Omit<R, "at"> : never) : never;
-
-const ROOT = "/ui";
-
-export function routeOf(pathname: string, search: string): Route {
-  const wanted = new URLSearchParams(search).get("at") ?? "";
-  const at = /^[1-9]\d{0,14}$/.test(wanted) ? Number(wanted) : null;
-  const [kind, agent, screen, ...rest] = pathname
-    .slice(ROOT.length)
-    .split("/")
-    .filter((part) => part !== "")
-    .map(decoded);
-  if (kind === "meshes" && agent && screen && [agent, screen].every((name) => /^[\w-]+$/.test(name)))
-    return { screen: "mesh", project: agent, mesh: screen, member: rest[0] ?? null, at: null };
-  if (kind !== "agents" || !agent || !/^[\w-]+$/.test(agent)) return { screen: "home", at: null };
-  switch (screen) {
-    case "board":
-      return { screen, agent, node: rest[0] ?? null, at };
-    case "timeline":
-    case "triggers":
-      return { screen, agent, at };
-    case "files":
-    case "memory":
-      return { screen, agent, path: rest.join("/"), at };
-    case "workers":
-      return { screen: "entity", agent, worker: rest[0] ?? "coordinator", at };
-    default:
-      return { screen: "entity", agent, worker: "coordinator", at };
-  }
-}
-
-export function addressOf(place: Place, at: number | null): string {
-  const query = at === null || place.screen === "home" ? "" : `?at=${at}`;
-  return `${ROOT}/${tailOf(place)}${query}`;
-}
-
-function tailOf(place: Place): string {
-  if (place.screen === "home") return "";
-  if (place.screen === "mesh") {
-    const mesh = `meshes/${place.project}/${place.mesh}`;
-    return place.member === null ? mesh : `${mesh}/${encodeURIComponent(place.member)}`;
-  }
-  const agent = `agents/${place.agent}`;
-  switch (place.screen) {
-    case "entity":
-      return place.worker === "coordinator" ? agent : `${agent}/workers/${encodeURIComponent(place.worker)}`;
-    case "board":
-      return place.node ? `${agent}/board/${place.node}` : `${agent}/board`;
-    case "timeline":
-    case "triggers":
-      return `${agent}/${place.screen}`;
-    default:
-      return `${agent}/${place.screen}${place.path ? `/${place.path.split("/").map(encodeURIComponent).join("/")}` : ""}`;
-  }
-}
+export type { Place, Route } from "./address.ts";
 
 let current = routeOf(location.pathname, location.search);
 const listeners = new Set<() => void>();
@@ -100,14 +37,6 @@ export function useRoute(): Route {
 function changed(): void {
   current = routeOf(location.pathname, location.search);
   for (const listener of listeners) listener();
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 window.addEventListener("popstate", changed);

@@ -36,7 +36,7 @@ const LOOKS: Record<Status, { colour: string; label: string }> = {
   failed: { colour: "text-bad", label: "failed" },
   paused: { colour: "text-wait", label: "paused" },
   stopped: { colour: "text-dim", label: "stopped" },
-  retired: { colour: "text-off", label: "retired" },
+  retired: { colour: "text-dim", label: "retired" },
   pending: { colour: "text-dim", label: "pending" },
 };
 

@@ -1,0 +1,147 @@
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { copyReady, Layout } from "../../src/mesh/index.ts";
+import { isAsleep } from "../../src/projections/index.ts";
+import type { Agent } from "../../src/runtime/agent.ts";
+import type { ProviderServer } from "../../src/testing/index.ts";
+import { until } from "../../src/testing/index.ts";
+import { CHOICES, GOAL, NAME } from "./chip-team.ts";
+import { type House, MODEL, openHouse } from "./house.ts";
+import { GOALS, townScript } from "./town-script.ts";
+
+/** A house in which somebody is in every state that the page can show. */
+export interface Town extends AsyncDisposable {
+  readonly house: House;
+  /** Addresses of the page, by who lives there. */
+  readonly at: Readonly<Record<keyof typeof GOALS | "chips" | "finished" | "demo", string>>;
+  /** The mesh `review` in `shop`, where a task is under way; `research` there, where nothing is; and one that rests. */
+  readonly mesh: Readonly<Record<"review" | "research" | "stopped", string>>;
+}
+
+/** The smallest picture there is: four pixels. */
+const PICTURE = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFElEQVQI12P4z8DAwMDAxAADCAAADgMBAfsAyW4AAAAASUVORK5CYII=",
+  "base64",
+);
+
+export async function openTown(): Promise<Town> {
+  const house = await openHouse(townScript);
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), "agiraph-town-")));
+  const { provider } = house;
+  provider.release("alice");
+
+  const chips = await house.create({ goal: GOAL, name: NAME, budget_usd: 5 });
+  const finished = await house.create({ goal: GOAL, name: "Chips, compared" });
+  const made = {
+    broke: await house.create({ goal: GOALS.broke, name: "Heat pumps", budget_usd: 0.05 }),
+    unreachable: await house.create({ goal: GOALS.unreachable, name: "Weather" }),
+    refused: await house.create({ goal: GOALS.refused, name: "Wrong key" }),
+    staged: await house.create({ goal: GOALS.staged, name: "The bakery on the corner goes online" }),
+    asleep: await house.create({ goal: GOALS.asleep, name: "Copper", mode: "infinite", cycle_seconds: 86_400 }),
+    resting: await house.create({ goal: GOALS.resting, name: "Tax return" }),
+    saying: await house.create({ goal: GOALS.saying, name: "How it works" }),
+    waiting: await house.create({ goal: GOALS.waiting, name: "Archive" }),
+    urgent: await house.create({ goal: GOALS.urgent, name: "Workshop" }),
+    card: await house.create({ goal: GOALS.card, name: "Birthday card" }),
+    away: await house.create({ goal: GOALS.away, name: "New year's card" }),
+  };
+  const demo = await house.create({ goal: "Survey the files", name: "Docs survey", model: "demo/surveyor" });
+  await Promise.all([settleChips(chips), finish(finished), settle(made, provider), hasEnded(demo)]);
+  leaveFiles(join(house.home, "agents", chips.log.id));
+  leaveUnreadable(join(house.home, "agents", "agent-torn"));
+
+  const mesh = await openMeshes(house, dir);
+  const at = (agent: Agent) => `/ui/agents/${agent.log.id}`;
+  const of = Object.entries({ ...made, chips, finished, demo }).map(([who, agent]) => [who, at(agent)]);
+  return {
+    house,
+    at: Object.fromEntries(of) as Town["at"],
+    mesh,
+    [Symbol.asyncDispose]: async () => {
+      await house[Symbol.asyncDispose]();
+      rmSync(dir, { recursive: true });
+    },
+  };
+}
+
+const hasEnded = (agent: Agent) => until(agent, (now) => now.agent.status === "completed");
+
+/** Alice is done, Bob asks. */
+const settleChips = (agent: Agent) =>
+  until(
+    agent,
+    ({ questions, board }) => Object.keys(questions.open).length === 1 && board.nodes["node-1"]?.status === "completed",
+  );
+
+async function finish(agent: Agent): Promise<void> {
+  await settleChips(agent);
+  await agent.respond(CHOICES[1] ?? "");
+  await hasEnded(agent);
+}
+
+async function settle(made: Record<keyof typeof GOALS, Agent>, provider: ProviderServer): Promise<void> {
+  await until(made.broke, (now) => now.agent.status === "failed");
+  await until(made.refused, (now) => now.agent.status === "failed");
+  await until(made.staged, ({ board }) => board.nodes["node-3"]?.status === "running");
+  await until(made.asleep, isAsleep);
+  await provider.reached("resting");
+  await made.resting.stop("human");
+  await hasEnded(made.card);
+  await hasEnded(made.away);
+  await made.away.archive("human");
+  await provider.reached("saying");
+  await provider.reached("waiting");
+  await provider.reached("urgent");
+  await provider.reached("frida");
+}
+
+/** Files of every kind that the preview knows, beside what the team has written. */
+function leaveFiles(agent: string): void {
+  const run = join(agent, "runs", "run-1");
+  writeFileSync(join(run, "chip.png"), PICTURE);
+  writeFileSync(join(run, "firmware.bin"), Buffer.from([0, 1, 2, 3, 0, 255]));
+  writeFileSync(join(run, "nothing.txt"), "");
+  writeFileSync(join(run, "measurements.csv"), `second,TOPS\n${"1,80\n".repeat(60_000)}`);
+}
+
+/** Its log begins in the middle of nothing. */
+function leaveUnreadable(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "events.jsonl"), '{"seq": 7}\n');
+}
+
+async function openMeshes(house: House, dir: string): Promise<Town["mesh"]> {
+  const layout = new Layout(join(dir, "shop"));
+  mkdirSync(layout.project);
+  await copyReady(layout, ["research", "review"]);
+  for (const name of ["reviewer", "fixer", "verifier"]) {
+    const config = { name, description: `The ${name}`, options: { model: MODEL, runs: "harnessed" } };
+    writeFileSync(join(layout.agents, "review", name, "config.json"), JSON.stringify(config));
+  }
+  writeFileSync(join(layout.configs, "broken.json"), '{ "mesh": "broken" }');
+  const shop = await house.runtime.meshRecord(layout.project);
+  await shop.start("created");
+
+  const attic = join(dir, "attic");
+  mkdirSync(attic);
+  await copyReady(new Layout(attic), ["research"]);
+  const stopped = await house.runtime.meshRecord(attic);
+  await stopped.start("created");
+  await stopped.stop("human");
+
+  await fetch(`${house.url}/meshes/${shop.log.id}/review/messages`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${house.token}`, "content-type": "application/json" },
+    body: JSON.stringify({ to: null, type: "task", text: "# Review `a.ts`" }),
+  });
+  await house.provider.reached("fixer");
+  // As by hand: written elsewhere, then moved.
+  writeFileSync(join(dir, "bad.md"), "no header\n");
+  renameSync(join(dir, "bad.md"), join(layout.queue({ mesh: "review", agent: null }, "inbox"), "bad.md"));
+  return {
+    review: `/ui/meshes/${shop.log.id}/review`,
+    research: `/ui/meshes/${shop.log.id}/research`,
+    stopped: `/ui/meshes/${stopped.log.id}/research`,
+  };
+}
