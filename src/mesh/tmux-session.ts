@@ -1,7 +1,7 @@
 import { unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Hook, HookFile } from "./hook-file.ts";
-import { inputOf, seenState, showsText, type TerminalKind } from "./terminal-kind.ts";
+import { canBeTypedTo, inputOf, seenState, showsText, type TerminalKind } from "./terminal-kind.ts";
 import type { ControlClient } from "./tmux-client.ts";
 import type { TmuxServer } from "./tmux-server.ts";
 
@@ -37,7 +37,8 @@ interface Look {
  *
  * W1. What is said arrives exactly once, or `Undelivered` is thrown: pasted whole, seen on the screen, sent, seen taken.
  *     What was swallowed is pasted again, and since the input is emptied before, a slow program does not get it twice.
- * W2. Nothing is typed while a dialog is open: it would be answered by what we paste. Nor into what a person is typing.
+ * W2. Nothing is typed while a dialog is open: it would be answered by what we paste. Nor into what a person is typing,
+ *     nor where a program's line to type in is not seen, whatever else its screen and its title say.
  * W3. Nothing of the text is a key: control characters are taken out, so it cannot end the paste and go on as keys.
  * W4. Its death is told within seconds, by tmux, and nobody polls.
  */
@@ -52,6 +53,8 @@ export class TmuxSession {
   readonly #opened = performance.now();
   #lastOutput = performance.now();
   #hasSpoken = false;
+  /** Since when no line to type in was seen, of a program that has one. */
+  #unseenSince: number | undefined;
   #prompts: string[] = [];
   #waiting: (() => void)[] = [];
   #looking: NodeJS.Timeout | undefined;
@@ -150,8 +153,11 @@ export class TmuxSession {
       // Where only the cursor tells that it was taken, it has to stand still before.
       if (kind.input === null) await this.#untilQuiet();
       const before = await this.#look();
-      // One that has opened just now would take the Enter for its answer: W2.
-      if (seenState(kind, before) === "dialog") await this.#untilItHears(signal, { typed: true });
+      // What has opened just now would take the Enter for its answer: W2. Whether the text outlived it is not known.
+      if (!canBeTypedTo(kind, before)) {
+        await this.#untilItHears(signal, { typed: true });
+        return false;
+      }
       await this.#paste("\r");
       const pressed = performance.now();
       const taken = await this.#until(ACCEPT_MS, (look) => {
@@ -176,9 +182,9 @@ export class TmuxSession {
       const look = await this.#look();
       if (look.isDead || !this.isAlive) throw new Undelivered(`${name} has ended.`);
       const state = this.#stateOf(look);
-      const mayType = state === "idle" || state === "ready" || (state === "busy" && kind.hearsWhileBusy);
-      const isFree = typed || !(await this.#isSomebodyTyping(look));
-      if (mayType && isFree) return;
+      const isReady = state === "idle" || state === "ready" || (state === "busy" && kind.hearsWhileBusy);
+      const mayType = isReady && canBeTypedTo(kind, look);
+      if (mayType && (typed || !(await this.#isSomebodyTyping(look)))) return;
       const waited = performance.now() - began;
       if (state === "starting" && waited > START_MS)
         throw new Undelivered(`${name} was not ready after ${START_MS / 1000} s. Look: tx attach.`);
@@ -203,8 +209,9 @@ export class TmuxSession {
   }
 
   /** So many lines, and one more. */
-  #clear(lines: number): Promise<void> {
-    return this.#paste(this.plan.kind.clear.repeat(lines + 1));
+  async #clear(lines: number): Promise<void> {
+    const { kind } = this.plan;
+    if (canBeTypedTo(kind, await this.#look())) await this.#paste(kind.clear.repeat(lines + 1));
   }
 
   async #until<T>(ms: number, find: (look: Look) => T | undefined): Promise<T | undefined> {
@@ -337,7 +344,13 @@ export class TmuxSession {
       if (this.#state === "starting") return isQuiet && hasBegun ? "ready" : "starting";
       return isQuiet ? "idle" : "busy";
     }
-    if (seen === null) return this.#state;
+    if (seen !== null) this.#unseenSince = undefined;
+    if (seen === null) {
+      // Nowhere to type, and nothing says why: something stands there that a person has to look at.
+      this.#unseenSince ??= performance.now();
+      const isLong = this.#state !== "starting" && performance.now() - this.#unseenSince > UNSEEN_MS;
+      return isLong ? "dialog" : this.#state;
+    }
     if (seen === "idle" && (this.#state === "starting" || this.#state === "ready")) {
       return this.#hooks && this.#lastHook === undefined && this.#state === "starting" ? "starting" : "ready";
     }
@@ -382,6 +395,7 @@ const LOOK_MS = 250;
 const FOLLOW_MS = 150;
 const GLANCE_MS = 2_000;
 const QUIET_MS = 300;
+const UNSEEN_MS = 5_000;
 const STILL_MS = 80;
 /** A program that shows nothing at first is taken to be there after so long. */
 const SILENT_START_MS = 2_000;
