@@ -125,7 +125,10 @@ class Scene implements AsyncDisposable {
     const asked = ++this.#asked;
     await this.house.api.sendToMesh(this.house.id, "line", { to: "coder", type: "ask", text: `${text}\n` });
     let told = 0;
-    await this.house.until(({ type }) => type === "mesh.told" && ++told === asked);
+    await this.house.until(({ type, data }) => {
+      if (type === "mesh.undelivered") throw new Error(data.why);
+      return type === "mesh.told" && ++told === asked;
+    });
   }
 
   /** All that its model was told by the user in its conversation, without spaces. */

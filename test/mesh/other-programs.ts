@@ -31,7 +31,7 @@ export const OTHER_PROGRAMS = {
     profile: (url) => ({
       kind: "acp",
       quirks: "codex",
-      command: ["codex-acp"],
+      command: [installed("codex", ".bin/codex")],
       terminal: [installed("codex", ".bin/codex"), ...codexSettings(url).flatMap((line) => ["-c", line])],
       set: { SCRIPTED_KEY: "any" },
     }),
@@ -46,7 +46,7 @@ export const OTHER_PROGRAMS = {
     profile: (url) => ({
       kind: "acp",
       quirks: "gemini",
-      command: ["gemini", "--acp"],
+      command: [installed("gemini", ".bin/gemini"), "--acp"],
       terminal: [installed("gemini", ".bin/gemini")],
       set: { GEMINI_API_KEY: "any", GOOGLE_GEMINI_BASE_URL: url },
     }),
@@ -61,7 +61,7 @@ export const OTHER_PROGRAMS = {
     profile: (url) => ({
       kind: "acp",
       quirks: "opencode",
-      command: ["opencode", "acp"],
+      command: [installed("opencode", ".bin/opencode"), "acp"],
       terminal: [installed("opencode", ".bin/opencode")],
       set: {
         OPENCODE_DISABLE_MODELS_FETCH: "1",
