@@ -104,18 +104,23 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
     };
   },
 
-  async codex({ home, cwd, prompt, model }, put) {
+  async codex({ home, cwd, prompt, model, permissions }, put) {
     await put(".codex/AGENTS.md", prompt);
+    await put(".codex/rules/tx.rules", 'prefix_rule(pattern = ["tx"], decision = "allow")\n');
     for (const one of SLASH_COMMANDS) await put(`.codex/prompts/${one.name}.md`, asMarkdown(one));
     if ((await textOf(join(home, ".codex", "config.toml"))) === undefined) {
       const trust = `[projects.${JSON.stringify(cwd)}]\ntrust_level = "trusted"\n`;
-      await put(".codex/config.toml", `check_for_update_on_startup = false\n\n${trust}`);
+      await put(".codex/config.toml", `${CODEX_SETTINGS}\n${trust}`);
     }
-    return { args: model === null ? [] : ["--model", model], env: { CODEX_HOME: join(home, ".codex") } };
+    return {
+      args: [...CODEX_MODES[permissions ?? "none"], ...(model === null ? [] : ["--model", model])],
+      env: { CODEX_HOME: join(home, ".codex") },
+    };
   },
 
-  async gemini({ home, prompt, model, env }, put) {
+  async gemini({ home, prompt, model, env, permissions }, put) {
     await put(".gemini/GEMINI.md", prompt);
+    await put(".gemini/policies/tx.toml", GEMINI_POLICY);
     for (const one of SLASH_COMMANDS) await put(`.gemini/commands/${one.name}.toml`, asToml(one));
     if ((await textOf(join(home, ".gemini", "settings.json"))) === undefined) {
       const auth = env.GEMINI_API_KEY ? { auth: { selectedType: "gemini-api-key" } } : {};
@@ -126,13 +131,20 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
       };
       await put(".gemini/settings.json", JSON.stringify(settings, null, 2));
     }
-    return { args: model === null ? [] : ["-m", model], env: { GEMINI_CLI_NO_RELAUNCH: "true" } };
+    return {
+      args: ["--approval-mode", GEMINI_MODES[permissions ?? "none"], ...(model === null ? [] : ["-m", model])],
+      env: { GEMINI_CLI_NO_RELAUNCH: "true" },
+    };
   },
 
-  async opencode({ prompt, model }, put) {
+  async opencode({ prompt, model, permissions }, put) {
     await put(".config/opencode/AGENTS.md", prompt);
     for (const one of SLASH_COMMANDS) await put(`.config/opencode/command/${one.name}.md`, asMarkdown(one));
-    return { args: model === null ? [] : ["--model", model], env: { OPENCODE_DISABLE_AUTOUPDATE: "1" } };
+    const permission = JSON.stringify(OPENCODE_PERMISSIONS[permissions ?? "none"]);
+    return {
+      args: model === null ? [] : ["--model", model],
+      env: { OPENCODE_DISABLE_AUTOUPDATE: "1", OPENCODE_PERMISSION: permission },
+    };
   },
 };
 
@@ -140,6 +152,34 @@ const CLAUDE_HOOKS = [
   ...["SessionStart", "UserPromptSubmit", "PermissionRequest", "Notification", "Stop", "StopFailure", "SessionEnd"],
 ];
 const CLAUDE_MODES = { none: "acceptEdits", allow: "acceptEdits", ask: "manual", deny: "dontAsk" } as const;
+/** A daemon would outlive its work, and plugins are fetched from the network at the start. */
+const CODEX_SETTINGS = `check_for_update_on_startup = false
+
+[features]
+plugins = false
+daemon_auto_start = false
+`;
+/** By itself it edits and runs in its own sandbox, and asks for what leads out of it. */
+const CODEX_MODES = {
+  none: [],
+  allow: ["-a", "never", "-s", "danger-full-access"],
+  ask: ["-a", "on-request", "-s", "read-only"],
+  deny: ["-a", "never", "-s", "read-only"],
+} as const;
+const GEMINI_MODES = { none: "auto_edit", allow: "yolo", ask: "default", deny: "plan" } as const;
+const GEMINI_POLICY = `[[rule]]
+toolName = "run_shell_command"
+commandPrefix = "tx"
+decision = "allow"
+priority = 100
+`;
+/** Of rules that fit the last one counts. */
+const OPENCODE_PERMISSIONS = {
+  none: { edit: "allow", webfetch: "ask", bash: { "*": "ask", "tx *": "allow" } },
+  allow: { "*": "allow" },
+  ask: { edit: "ask", webfetch: "ask", bash: { "*": "ask", "tx *": "allow" } },
+  deny: { edit: "deny", webfetch: "deny", bash: { "*": "deny", "tx *": "allow" } },
+} as const;
 const EVERYTHING = ["Bash", "Edit", "Write", "Read", "WebFetch", "WebSearch", "NotebookEdit"];
 
 /**

@@ -1,9 +1,10 @@
-import { expect, test } from "vitest";
-import { inputOf, seenState, showsText, TERMINAL_KINDS } from "./terminal-kind.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { canBeTypedTo, inputOf, seenState, showsText, TERMINAL_KINDS, type View } from "./terminal-kind.ts";
 
 /** Screens as they were seen, cut to what matters. */
 const RULE = "─".repeat(40);
-const BOX = "▄".repeat(40);
 
 test("Claude Code: busy by its title, idle with a line to type in, a dialog where there is none", () => {
   const kind = TERMINAL_KINDS.claude;
@@ -27,42 +28,95 @@ test("Claude Code: busy by its title, idle with a line to type in, a dialog wher
     seenState(kind, { title: "✳ Claude Code", screen: box("") }),
     seenState(kind, { title: "◑ Claude Code", screen: box("") }),
     seenState(kind, { title: "✳ Claude Code", screen: dialog }),
+    seenState(kind, { title: "✳ Claude Code", screen: ["❯ an older prompt", "", " Something new"] }),
     inputOf(kind, box("half a line")),
     inputOf(kind, box('Try "fix lint errors"')),
     inputOf(kind, dialog),
-  ]).toEqual(["idle", "busy", "dialog", "half a line", "", null]);
+  ]).toEqual(["idle", "busy", "dialog", null, "half a line", "", null]);
 });
 
-test("Codex: the spinner in its title; choices are no line to type in", () => {
-  const kind = TERMINAL_KINDS.codex;
-  const screen = ["› [tx] an older prompt", "• holding", "› Ask Codex to do anything", "  GPT-5.5 default · /tmp"];
-  const dialog = [
-    "› [tx] an older prompt",
-    "  Would you like to run it?",
-    "› 1. Yes, proceed",
-    "  2. No",
-    "  Press enter to confirm",
-  ];
-  expect([
-    seenState(kind, { title: "cwd", screen }),
-    seenState(kind, { title: "⠋ cwd", screen }),
-    seenState(kind, { title: "cwd", screen: dialog }),
-    inputOf(kind, screen),
-  ]).toEqual(["idle", "busy", "dialog", ""]);
-});
+/**
+ * Real screens of Codex 0.166.0, Gemini 0.61.0 and opencode 1.18.33 (`testing/screens/`, the first line is the title):
+ * what is seen in each, and what is typed there; null is no line to type in.
+ */
+const SCREENS: Readonly<Record<string, readonly [state: string | null, typed: string | null]>> = {
+  "codex-ready": ["idle", ""],
+  "codex-typed": ["idle", "[tx] Task a for m/x from human: Über 漢字 🎉"],
+  "codex-typed-tall": ["idle", "line 34"],
+  "codex-typed-folded": ["idle", "[Pasted Content 1329 chars]"],
+  "codex-busy": ["busy", ""],
+  "codex-busy-typed": ["busy", "[tx] Task a for m/x from human: Über 漢字 🎉"],
+  "codex-busy-queued": ["busy", ""],
+  "codex-approve-command": ["dialog", null],
+  "codex-approve-edit": ["dialog", null],
+  "codex-denied": ["idle", ""],
+  "codex-error": ["idle", ""],
+  "codex-news": ["dialog", null],
+  "codex-sign-in": ["dialog", null],
+  "codex-trust": ["dialog", null],
+  "gemini-ready": ["idle", ""],
+  "gemini-typed": ["idle", "[tx] Task a for m/x from human: Über 漢字 🎉"],
+  "gemini-typed-folded": ["idle", "[Pasted Text: 747 chars]"],
+  "gemini-busy": ["busy", ""],
+  "gemini-busy-typed": ["busy", "[tx] Task a for m/x from human: Über 漢字 🎉"],
+  "gemini-busy-queued": ["busy", ""],
+  "gemini-approve-command": ["dialog", null],
+  "gemini-approve-edit": ["dialog", null],
+  "gemini-denied": ["idle", ""],
+  "gemini-error": ["idle", ""],
+  "gemini-sign-in": ["dialog", null],
+  "gemini-trust": ["dialog", null],
+  "opencode-blank": [null, null],
+  "opencode-ready": ["idle", ""],
+  "opencode-typed": ["idle", "[tx] short one"],
+  "opencode-typed-folded": ["idle", "[Pasted ~1 lines]"],
+  "opencode-busy": ["busy", ""],
+  "opencode-busy-typed-folded": ["busy", "[Pasted ~5 lines]"],
+  "opencode-busy-queued": ["busy", ""],
+  "opencode-approve-command": ["dialog", null],
+  "opencode-approve-edit": ["dialog", null],
+  "opencode-denied": ["idle", ""],
+  "opencode-error": ["idle", ""],
+  "opencode-question": ["dialog", null],
+  "opencode-retrying": ["busy", ""],
+};
 
-test("Gemini: by its title; the box at the bottom is where one types", () => {
-  const kind = TERMINAL_KINDS.gemini;
-  const screen = [BOX, " > [tx] an older prompt", "✦ holding", BOX, " >   Type your message or @path/to/file", " /tmp"];
-  expect([
-    seenState(kind, { title: "◇  Ready (cwd)", screen }),
-    seenState(kind, { title: "✦  Working… (cwd)", screen }),
-    seenState(kind, {
-      title: "◇  Ready (cwd)",
-      screen: [...screen.slice(0, 3), "Apply this change?", "● 1. Allow once"],
-    }),
-    inputOf(kind, screen),
-  ]).toEqual(["idle", "busy", "dialog", ""]);
+describe("real screens", () => {
+  test.each(Object.entries(SCREENS))("%s", (name, [state, typed]) => {
+    const kind = kindOf(name);
+    const view = screenOf(name);
+    expect([seenState(kind, view), inputOf(kind, view.screen), canBeTypedTo(kind, view)]).toEqual([
+      state,
+      typed,
+      typed !== null,
+    ]);
+  });
+
+  test("all that are kept are looked at", () => {
+    const kept = readdirSync(SCREEN_DIR).map((name) => name.replace(".txt", ""));
+    expect(Object.keys(SCREENS).toSorted()).toEqual(kept.toSorted());
+  });
+
+  test("an open dialog is one whatever its title says, and an older prompt above it is no line to type in", () => {
+    for (const [name, [state]] of Object.entries(SCREENS)) {
+      if (state !== "dialog") continue;
+      const view = screenOf(name);
+      const title = { codex: "project", gemini: "◇  Ready (project)", opencode: "OpenCode" }[nameOfKind(name)];
+      expect([name, seenState(kindOf(name), { ...view, title })]).toEqual([name, "dialog"]);
+      // Words that nobody has seen yet: by the title, or not known; never idle.
+      const strange = { ...view, screen: view.screen.map((line) => line.replace(/\p{L}/gu, "x")) };
+      expect([name, canBeTypedTo(kindOf(name), strange)]).toEqual([name, false]);
+    }
+  });
+
+  test("words of a dialog or of a busy program that somebody said are no state", () => {
+    const said = ["Press enter to confirm", "● 1. Allow once", "(esc to cancel, 5s)", "△ Permission required", ""];
+    for (const name of ["codex-ready", "gemini-ready", "opencode-denied"]) {
+      const { title, screen } = screenOf(name);
+      const more = { title, screen: [...said, ...screen] };
+      expect([name, seenState(kindOf(name), more)]).toEqual([name, "idle"]);
+    }
+  });
 });
 
 test("a text shows when its end does, however it is wrapped, or what stands for it", () => {
@@ -74,3 +128,38 @@ test("a text shows when its end does, however it is wrapped, or what stands for 
     showsText(claude, ["❯ "], ["❯ [Pasted text #1 +29 lines]"], "many\nlines"),
   ]).toEqual([true, false, true, true]);
 });
+
+test("in a box it is looked for in the box, not in what stands beside it", () => {
+  const { opencode } = TERMINAL_KINDS;
+  const edge = `  ╹${"▀".repeat(30)}`;
+  const box = (...rows: string[]) => [
+    "  ┃  what was said before",
+    "",
+    ...["", ...rows, "", "Build · Model"].map((row) => `  ┃  ${row.padEnd(32)}beside it`),
+    edge,
+  ];
+  const text = "漢字 and a tail that is wrapped";
+  const now = box("漢字 and a tail".padEnd(32).slice(0, 30), "that is wrapped");
+  expect([
+    showsText(opencode, box(""), now, text),
+    showsText(opencode, box(""), box("漢字 and a tail"), text),
+    showsText(opencode, box(""), [...box(""), text], text),
+    inputOf(opencode, box("")),
+    inputOf(opencode, now),
+  ]).toEqual([true, false, false, "", "漢字 and a tail\nthat is wrapped"]);
+});
+
+const SCREEN_DIR = join(import.meta.dirname, "testing", "screens");
+
+function screenOf(name: string): View {
+  const [title = "", ...screen] = readFileSync(join(SCREEN_DIR, `${name}.txt`), "utf8").split("\n");
+  return { title, screen };
+}
+
+function nameOfKind(name: string): "codex" | "gemini" | "opencode" {
+  return (["codex", "gemini", "opencode"] as const).find((kind) => name.startsWith(kind)) ?? "codex";
+}
+
+function kindOf(name: string) {
+  return TERMINAL_KINDS[nameOfKind(name)];
+}

@@ -5,15 +5,22 @@ export interface TerminalKind {
   /** Lines, or a title, that stand there only while it works. */
   busy: readonly RegExp[];
   busyTitle: RegExp | null;
-  idleTitle: RegExp | null;
+  /** A title that stands there only while it asks something. */
+  dialogTitle: RegExp | null;
   /** The line in which one types, with what is typed as its first group; null where there is none to be known. */
   input: RegExp | null;
   /** What stands in the line above it, where lines like it are elsewhere too. */
   aboveInput: RegExp | null;
+  /** What never stands below it: then it is what somebody said before, and a dialog has taken the place of the input. */
+  notBelowInput: RegExp | null;
+  /** The lower edge of the box in which one types, where `input` is a line of such a box: its indent, then its width. */
+  boxEdge: RegExp | null;
   /** What the input shows in the place of a long paste. */
   folded: RegExp | null;
   /** What may stand in an empty input: advice that nobody typed. */
   hint: RegExp | null;
+  /** It stands in every empty input, so a first line without words is that of a text. */
+  alwaysHints: boolean;
   /** What empties a line of the input and goes to the one before: bytes as they would be typed. */
   clear: string;
   /** It takes what is typed while it works, and reads it when it can. */
@@ -25,11 +32,14 @@ const plain: TerminalKind = {
   dialog: [],
   busy: [],
   busyTitle: null,
-  idleTitle: null,
+  dialogTitle: null,
   input: null,
   aboveInput: null,
+  notBelowInput: null,
+  boxEdge: null,
   folded: null,
   hint: null,
+  alwaysHints: false,
   clear: "\x15",
   hearsWhileBusy: false,
 };
@@ -42,7 +52,6 @@ export const TERMINAL_KINDS = {
     dialog: [/^\s*Do you want to /, /Esc to cancel/, /^\s*❯ 1\. /, /Enter to confirm/],
     busy: [/esc to interrupt/i],
     busyTitle: /^[◐◓◑◒⠂⠐·✢✶✻✽]/u,
-    idleTitle: /^✳/u,
     input: /^❯(?:[\s\u00a0](.*))?$/u,
     aboveInput: /^─{20}/u,
     folded: /\[Pasted text #\d+/,
@@ -52,33 +61,43 @@ export const TERMINAL_KINDS = {
   },
   codex: {
     ...plain,
-    dialog: [/Press enter to (confirm|continue)/i, /^\s*› \d\. /, /Allow command\?/],
+    dialog: [/^\s*Press enter to (confirm|continue)/i, /^\s*enter(\/esc)? (confirm|continue) · /, /^[›>] \d\. /],
     busy: [/esc to interrupt/i],
     busyTitle: /^[\u2800-\u28ff]/u,
-    input: /^›(?!\s\d\. )(?:\s(.*))?$/u,
+    dialogTitle: /^\[ .? ?\] Action Required/,
+    input: /^›(?!\s\d\. )(?:\s(.*?)(?:\s+↑)?)?$/u,
+    notBelowInput: /^\S/,
     clear: "\x15\x7f",
     folded: /\[Pasted Content \d+/,
     hint: /^(Ask Codex to do anything|Explain this codebase|Summarize recent commits|Implement \{feature\}|Write tests for @filename|Find and fix a bug in @filename|Improve documentation in @filename|Run \/review on my current changes|Use \/skills to list available skills).*$/,
+    alwaysHints: true,
     hearsWhileBusy: true,
   },
   gemini: {
     ...plain,
-    dialog: [/Allow execution/, /Apply this change\?/, /^\s*● 1\. /, /Do you want to proceed/],
-    busy: [/esc to cancel/i],
+    dialog: [/^[\s│]*● \d\. /, /^[\s│]*Allow execution of /, /^[\s│]*Apply this change\?/, /Use Enter to select/],
+    busy: [/esc to cancel, \d+s?/i],
     busyTitle: /^(✦|⏲)/u,
-    idleTitle: /^◇/u,
+    dialogTitle: /^✋/u,
     input: /^\s*>\s(.*)$/u,
     aboveInput: /^▄{20}/u,
+    // A box below it, or words of the model's: then it is an older prompt, which looks the same.
+    notBelowInput: /^ ?[╭│╰✦ℹ✕]/u,
     clear: "\x15\x7f",
-    folded: /\[Pasted Text: \d+ lines/,
+    folded: /\[Pasted Text: \d+ /,
     hint: /^Type your message or @path.*$/,
-    hearsWhileBusy: false,
+    alwaysHints: true,
+    hearsWhileBusy: true,
   },
   opencode: {
     ...plain,
-    dialog: [/Permission required/i, /Allow once/],
-    busy: [/esc interrupt/i, /esc to interrupt/i],
+    dialog: [/^\s*┃\s+△ Permission required/, /^\s*┃\s+Allow once\s+Allow always/, /^\s*┃\s.*enter (submit|confirm)/],
+    busy: [/^\s*[⬝■]{2}/u],
+    input: /^\s*┃/u,
+    boxEdge: /^(\s*)╹(▀{20,})/u,
+    clear: "\x15\x7f",
     folded: /\[Pasted ~?\d+ lines/,
+    hint: /^(Ask anything…|Run a command…).*$/u,
     hearsWhileBusy: true,
   },
 } as const satisfies Record<string, TerminalKind>;
@@ -92,32 +111,92 @@ export interface View {
 
 export type TerminalState = "dialog" | "busy" | "idle";
 
-/** What is seen, as far as it can be seen: null where neither title nor screen says. */
+/**
+ * What is seen, as far as it can be seen: null where neither title nor screen says. Where a program has a line to type in
+ * nothing but that line says idle: titles go on saying "ready" while a dialog is open.
+ */
 export function seenState(kind: TerminalKind, { screen, title }: View): TerminalState | null {
-  const shows = (patterns: readonly RegExp[]) => screen.some((line) => patterns.some((pattern) => pattern.test(line)));
   const input = inputIn(kind, screen);
   // A dialog stands below all else. Where one could type, its words are in what somebody said.
-  const below = screen.slice(input === null ? 0 : input.at + 1);
-  if (below.some((line) => kind.dialog.some((pattern) => pattern.test(line)))) return "dialog";
-  if (kind.busyTitle?.test(title) || shows(kind.busy)) return "busy";
-  if (kind.idleTitle?.test(title)) return "idle";
+  const below = screen.slice(input === null ? 0 : input.to + 1);
+  if (shows(below, kind.dialog) || kind.dialogTitle?.test(title)) return "dialog";
+  const near = screen.slice(input === null ? 0 : Math.max(0, input.from - NEAR));
+  if (kind.busyTitle?.test(title) || shows(near, kind.busy)) return "busy";
   return input !== null ? "idle" : null;
 }
 
-/** What is typed and not yet sent; null where no input can be seen. */
+/** What is typed and not yet sent; null where no input can be seen, and so nothing may be typed. */
 export function inputOf(kind: TerminalKind, screen: readonly string[]): string | null {
   return inputIn(kind, screen)?.typed ?? null;
 }
 
-function inputIn(kind: TerminalKind, screen: readonly string[]): { typed: string; at: number } | null {
-  if (kind.input === null) return null;
+/** Whether keys go to where one types, and to nothing that they would answer. */
+export function canBeTypedTo(kind: TerminalKind, view: View): boolean {
+  return seenState(kind, view) !== "dialog" && (kind.input === null || inputOf(kind, view.screen) !== null);
+}
+
+/** So many lines above the input a program says what it does; higher up it is said by somebody. */
+const NEAR = 7;
+
+interface Input {
+  typed: string;
+  /** The first and the last of its lines. */
+  from: number;
+  to: number;
+}
+
+function inputIn(kind: TerminalKind, screen: readonly string[]): Input | null {
+  const input = kind.boxEdge ? boxIn(kind, kind.boxEdge, screen) : lineIn(kind, screen);
+  if (!input || shows(screen.slice(input.to + 1), kind.notBelowInput ? [kind.notBelowInput] : [])) return null;
+  if (kind.hint?.test(input.typed)) return { ...input, typed: "" };
+  return input.typed === "" && kind.alwaysHints ? { ...input, typed: "…" } : input;
+}
+
+function lineIn({ input, aboveInput }: TerminalKind, screen: readonly string[]): Input | null {
+  if (input === null) return null;
   for (let at = screen.length - 1; at >= 0; at--) {
-    const match = kind.input.exec(screen[at] ?? "");
-    if (!match || (kind.aboveInput && !kind.aboveInput.test(screen[at - 1] ?? ""))) continue;
-    const typed = (match[1] ?? "").trim();
-    return { typed: kind.hint?.test(typed) ? "" : typed, at };
+    const match = input.exec(screen[at] ?? "");
+    if (match && (aboveInput?.test(screen[at - 1] ?? "") ?? true))
+      return { typed: (match[1] ?? "").trim(), from: at, to: at };
   }
   return null;
+}
+
+/** All rows of the box but the last, which names the model. Beside it may stand something else. */
+function boxIn({ input }: TerminalKind, edge: RegExp, screen: readonly string[]): Input | null {
+  const to = screen.findLastIndex((line) => edge.test(line));
+  const [, indent = "", width = ""] = edge.exec(screen[to] ?? "") ?? [];
+  let from = to;
+  while (from > 0 && input?.test(cells(screen[from - 1] ?? "", 0, indent.length + 1))) from--;
+  if (from === to) return null;
+  const rows = screen
+    .slice(from, to - 1)
+    .map((line) => cells(line, indent.length + 1, indent.length + 1 + width.length));
+  return {
+    typed: rows
+      .map((row) => row.trim())
+      .join("\n")
+      .trim(),
+    from,
+    to,
+  };
+}
+
+/** A part of a line by the columns of the terminal, in which some signs take two and some none. */
+function cells(line: string, from: number, to: number): string {
+  let at = 0;
+  let part = "";
+  for (const sign of line) {
+    if (at >= from && at < to) part += sign;
+    at += /[\p{M}\p{Cf}]/u.test(sign) ? 0 : WIDE.test(sign) ? 2 : 1;
+  }
+  return part;
+}
+
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]|\p{Emoji_Presentation}/u;
+
+function shows(lines: readonly string[], patterns: readonly RegExp[]): boolean {
+  return lines.some((line) => patterns.some((pattern) => pattern.test(line)));
 }
 
 /** Whether what was pasted shows: its end, or what stands in its place. Wrapped lines and spaces make no difference. */
@@ -132,7 +211,9 @@ export function showsText(
     if (folds(now) > folds(before)) return true;
   }
   const wanted = squeezed(text).slice(-TAIL);
-  const times = (screen: readonly string[]) => squeezed(screen.join("")).split(wanted).length - 1;
+  // In a box one looks into the box: what stands beside it would be between its lines.
+  const words = (screen: readonly string[]) => (kind.boxEdge ? (inputOf(kind, screen) ?? "") : screen.join(""));
+  const times = (screen: readonly string[]) => squeezed(words(screen)).split(wanted).length - 1;
   return wanted !== "" && times(now) > times(before);
 }
 

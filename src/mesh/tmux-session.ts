@@ -42,6 +42,8 @@ export class TmuxSession {
   readonly #opened = performance.now();
   #lastOutput = performance.now();
   #hasSpoken = false;
+  /** Since when no line to type in was seen, of a program that has one. */
+  #unseenSince: number | undefined;
   #prompts: string[] = [];
   #waiting: (() => void)[] = [];
   #looking: NodeJS.Timeout | undefined;
@@ -249,7 +251,13 @@ export class TmuxSession {
       if (this.#state === "starting") return isQuiet && hasBegun ? "ready" : "starting";
       return isQuiet ? "idle" : "busy";
     }
-    if (seen === null) return this.#state;
+    if (seen !== null) this.#unseenSince = undefined;
+    if (seen === null) {
+      // Nowhere to type, and nothing says why: something stands there that a person has to look at.
+      this.#unseenSince ??= performance.now();
+      const isLong = this.#state !== "starting" && performance.now() - this.#unseenSince > UNSEEN_MS;
+      return isLong ? "dialog" : this.#state;
+    }
     if (seen === "idle" && (this.#state === "starting" || this.#state === "ready")) {
       return this.#hooks && this.#lastHook === undefined && this.#state === "starting" ? "starting" : "ready";
     }
@@ -294,6 +302,7 @@ const HOOK_MS = 1_000;
 const FOLLOW_MS = 150;
 const GLANCE_MS = 2_000;
 const QUIET_MS = 300;
+const UNSEEN_MS = 5_000;
 /** A program that shows nothing at first is taken to be there after so long. */
 const SILENT_START_MS = 2_000;
 const KEPT_PROMPTS = 200;

@@ -1,4 +1,4 @@
-import { inputOf, seenState, showsText, type TerminalKind } from "./terminal-kind.ts";
+import { canBeTypedTo, inputOf, seenState, showsText, type TerminalKind } from "./terminal-kind.ts";
 import type { Look, SessionState } from "./tmux-session.ts";
 
 /** Nobody has it before their eyes; why, in words. */
@@ -30,7 +30,8 @@ export interface Keyboard {
  *
  * Y1. What is said arrives exactly once, or `Undelivered` is thrown: pasted whole, seen on the screen, sent, seen taken.
  *     What was swallowed is pasted again, and since the input is emptied before, a slow program does not get it twice.
- * Y2. Nothing is typed while a dialog is open: it would be answered by what we paste. Nor into what a person is typing.
+ * Y2. Nothing is typed while a dialog is open: it would be answered by what we paste. Nor into what a person is typing,
+ *     nor where a program's line to type in is not seen, whatever else its screen and its title say.
  * Y3. Nothing of the text is a key: control characters are taken out, so it cannot end the paste and go on as keys.
  */
 export class Typist {
@@ -68,8 +69,11 @@ export class Typist {
       // Where only the cursor tells that it was taken, it has to stand still before.
       if (kind.input === null) await this.#untilQuiet();
       const before = await this.#at.look();
-      // One that has opened just now would take the Enter for its answer: Y2.
-      if (seenState(kind, before) === "dialog") await this.#untilItHears(signal, { typed: true });
+      // What has opened just now would take the Enter for its answer: Y2. Whether the text outlived it is not known.
+      if (!canBeTypedTo(kind, before)) {
+        await this.#untilItHears(signal, { typed: true });
+        return false;
+      }
       await this.#at.paste("\r", { whole: false });
       const pressed = performance.now();
       const taken = await this.#until(ACCEPT_MS, (look) => {
@@ -94,9 +98,9 @@ export class Typist {
       const look = await this.#at.look();
       if (look.isDead || !this.#at.isAlive()) throw new Undelivered(`${name} has ended.`);
       const state = this.#at.stateOf(look);
-      const mayType = state === "idle" || state === "ready" || (state === "busy" && kind.hearsWhileBusy);
-      const isFree = typed || !(await this.#isSomebodyTyping(look));
-      if (mayType && isFree) return;
+      const isReady = state === "idle" || state === "ready" || (state === "busy" && kind.hearsWhileBusy);
+      const mayType = isReady && canBeTypedTo(kind, look);
+      if (mayType && (typed || !(await this.#isSomebodyTyping(look)))) return;
       const waited = performance.now() - began;
       if (state === "starting" && waited > START_MS)
         throw new Undelivered(`${name} was not ready after ${START_MS / 1000} s. Look: tx attach.`);
@@ -121,8 +125,9 @@ export class Typist {
   }
 
   /** So many lines, and one more. */
-  #clear(lines: number): Promise<void> {
-    return this.#at.paste(this.#at.kind.clear.repeat(lines + 1), { whole: false });
+  async #clear(lines: number): Promise<void> {
+    const { kind } = this.#at;
+    if (canBeTypedTo(kind, await this.#at.look())) await this.#at.paste(kind.clear.repeat(lines + 1), { whole: false });
   }
 
   async #until<T>(ms: number, find: (look: Look) => T | undefined): Promise<T | undefined> {
