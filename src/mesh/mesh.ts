@@ -5,7 +5,8 @@ import { Desk, isEnd } from "./desk.ts";
 import type { Layout, QueueName } from "./layout.ts";
 import type { Letter } from "./letter.ts";
 import { gist, isTakenByHouse, Office, wordsOfError } from "./office.ts";
-import { type Look, QUIET_MS, Queues } from "./queue.ts";
+import { type Look, Queues } from "./queue.ts";
+import { QUIET_MS } from "./queue-files.ts";
 import type { Directory } from "./route.ts";
 import { type Standing, StateFile } from "./state.ts";
 import { Tasks } from "./tasks.ts";
@@ -86,7 +87,10 @@ export class Mesh {
 
   /** Takes up what is under way. */
   begin(): void {
-    this.#guard(() => this.#answerWhatIsOwed());
+    this.#guard(() => {
+      for (const whose of [this.#tasks, ...this.#desks.values()]) whose.begin();
+      this.#answerWhatIsOwed();
+    });
     this.settle();
   }
 
@@ -139,13 +143,14 @@ export class Mesh {
 
   /** Looks into every folder: when notices may have been lost. */
   look(): Look {
-    const found: Look = { changed: false, young: false };
+    const found: Look = { changed: false, young: false, byHand: [] };
     if (!this.#office.isOpen) return found;
     this.#guard(() => {
-      for (const queues of [this.queues, ...this.agents.values()]) {
-        const { changed, young } = queues.look();
+      for (const whose of [this.#tasks, ...this.#desks.values()]) {
+        const { changed, young, byHand } = whose.queues.look();
         found.changed ||= changed;
         found.young ||= young;
+        for (const [queue, name] of byHand) whose.byHand(queue, name);
       }
     });
     if (found.young) this.#lookSoon();

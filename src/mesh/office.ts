@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import type { MeshFact, MessageHeader } from "../protocol/index.ts";
 import { type Layout, nameOf, type Place, type QueueName } from "./layout.ts";
-import { derivedName, idOf, type Letter, post, stemOf } from "./letter.ts";
+import { type Letter, post } from "./letter.ts";
+import { derivedName, idOf, stemOf } from "./letter-names.ts";
 import type { MeshPorts } from "./mesh.ts";
 import { titleOf } from "./message-file.ts";
 import { quarantine } from "./quarantine.ts";

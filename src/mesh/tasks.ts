@@ -3,7 +3,8 @@ import type { DeclaredMesh } from "./config.ts";
 import type { Desk } from "./desk.ts";
 import { Intake } from "./intake.ts";
 import { nameOf, type QueueName } from "./layout.ts";
-import { clipped, derivedName, type Letter, readLetter, stemOf } from "./letter.ts";
+import { clipped, type Letter, readLetter } from "./letter.ts";
+import { derivedName, stemOf } from "./letter-names.ts";
 import { MAX_MESSAGE } from "./message-file.ts";
 import { gist, type Office, wordsOfError } from "./office.ts";
 import type { Queues } from "./queue.ts";
@@ -24,8 +25,8 @@ export class Tasks {
   readonly #settle: () => void;
   readonly #intake: Intake;
   #declared: DeclaredMesh;
-  /** The one whose gates are being run. */
-  #checking: string | undefined;
+  /** The one whose gates are being run, and what they said once they have. */
+  #check: { task: string; problem?: string | null } | undefined;
   /** The active one, so that it is not read at every move. */
   #active: Letter | undefined;
 
@@ -50,6 +51,22 @@ export class Tasks {
 
   redeclare(declared: DeclaredMesh): void {
     this.#declared = declared;
+  }
+
+  /** What somebody put back while nobody was there is done again: it came there after its last step was done. */
+  begin(): void {
+    for (const queue of ["next", "active"] as const) {
+      for (const name of this.queues.list(queue)) if (this.#cameLast(queue, name)) this.byHand(queue, name);
+    }
+  }
+
+  #cameLast(queue: QueueName, name: string): boolean {
+    return leaves(this.#declared.plan).every(({ at, agent }) => {
+      const step = derivedName(name, at);
+      const desk = this.#desks.get(agent)?.queues;
+      const there = desk?.find(step);
+      return !desk || !there || !this.queues.cameBefore([queue, name], [there, step], desk);
+    });
   }
 
   /** Moves what can be moved; true when something was. */
@@ -114,7 +131,7 @@ export class Tasks {
       this.#give(task, step.at, step.agent, step.from);
     }
     if (steps.length > 0) return true;
-    return isDone(plan, progress) && this.#check(task);
+    return isDone(plan, progress) && this.#judge(task);
   }
 
   #progress(task: string): Progress {
@@ -141,10 +158,9 @@ export class Tasks {
     );
   }
 
-  /** Steps followed from this name, and none is under way: it came to its end before. */
+  /** It went through all its steps, or failed at one: it came to its end before. */
   #isSpent(task: string): boolean {
-    const progress = [...this.#progress(task).values()];
-    return progress.length > 0 && !progress.includes("given");
+    return isDone(this.#declared.plan, this.#progress(task)) || this.#failure(task) !== undefined;
   }
 
   #give(task: Letter, at: StepPath, agent: string, from: readonly StepPath[]): void {
@@ -184,26 +200,27 @@ export class Tasks {
   }
 
   /** A2. True when something moved at once; gates take their time. */
-  #check(task: Letter): boolean {
-    if (this.#checking !== undefined) return false;
+  #judge(task: Letter): boolean {
+    if (this.#check !== undefined && this.#check.problem === undefined) return false;
     const fixes = this.#fixes(task.name);
     if (fixes.some((fix) => !isOver(fix))) return false;
     const gates = this.#declared.config.validation_gates ?? [];
-    if (gates.length === 0) return this.#end(task);
-    this.#checking = task.name;
-    void this.#firstProblem(gates)
-      .then((problem) => {
-        if (!this.#office.isOpen || !this.queues.has("active", task.name)) return;
-        if (problem === null) this.#end(task);
-        else if (fixes.length < MOST_FIXES) this.#sendBack(task, problem, fixes.length + 1);
-        else this.#end(task, `It did not pass after ${MOST_FIXES} corrections. ${problem}`);
-      })
-      // What could not be written now (a full disk) is checked again.
-      .catch(() => {})
-      .finally(() => {
-        this.#checking = undefined;
-        this.#settle();
-      });
+    const problem = gates.length === 0 ? null : this.#check?.task === task.name ? this.#check.problem : undefined;
+    if (problem === undefined) return this.#runGates(task.name, gates);
+    if (problem === null) this.#end(task);
+    else if (fixes.length < MOST_FIXES) this.#sendBack(task, problem, fixes.length + 1);
+    else this.#end(task, `It did not pass after ${MOST_FIXES} corrections. ${problem}`);
+    // Not before: what could not be written (a full disk) is written later, and the gates are not run again for it.
+    this.#check = undefined;
+    return true;
+  }
+
+  #runGates(task: string, gates: readonly string[]): false {
+    this.#check = { task };
+    void this.#firstProblem(gates).then((problem) => {
+      this.#check = { task, problem };
+      this.#settle();
+    });
     return false;
   }
 

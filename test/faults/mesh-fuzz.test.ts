@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { MeshConfigError, readMesh } from "../../src/mesh/config.ts";
 import { Layout } from "../../src/mesh/layout.ts";
-import { derivedName, idOf, stemOf } from "../../src/mesh/letter.ts";
+import { derivedName, idOf, stemOf } from "../../src/mesh/letter-names.ts";
 import { fileNameOf, format, parse, sanitized } from "../../src/mesh/message-file.ts";
 import { isEnd, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 import { type Dice, diceOf } from "../simulation/dice.ts";
