@@ -79,7 +79,11 @@ export function linked(aside: string, to: string): boolean {
     renameSync(aside, to);
     return true;
   }
-  unlinkSync(aside);
+  try {
+    unlinkSync(aside);
+  } catch {
+    // It is there, whole; what is left aside is cleared at some start.
+  }
   return true;
 }
 

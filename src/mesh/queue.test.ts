@@ -158,9 +158,12 @@ test("Q5: a look leaves what may still be written, and says so; later it takes i
   queues.open();
   writeOld(queues.path("inbox", "old.md"), "x");
   writeFileSync(queues.path("inbox", "young.md"), "x");
-  expect([queues.look(), queues.list("inbox")]).toEqual([{ changed: true, young: true }, ["old.md"]]);
+  expect([queues.look(), queues.list("inbox")]).toEqual([{ changed: true, young: true, byHand: [] }, ["old.md"]]);
   utimesSync(queues.path("inbox", "young.md"), 1, 1);
-  expect([queues.look(), queues.list("inbox")]).toEqual([{ changed: true, young: false }, ["old.md", "young.md"]]);
+  expect([queues.look(), queues.list("inbox")]).toEqual([
+    { changed: true, young: false, byHand: [] },
+    ["old.md", "young.md"],
+  ]);
   rmSync(layout.project, { recursive: true });
 });
 

@@ -2,7 +2,17 @@ import { existsSync, mkdirSync } from "node:fs";
 import { sep } from "node:path";
 import { type Layout, type Place, QUEUES, type QueueName } from "./layout.ts";
 import { fitting } from "./letter-names.ts";
-import { arrivalOf, byArrival, compare, exists, isMessageName, linked, messagesIn, namesIn, renamed } from "./queue-files.ts";
+import {
+  arrivalOf,
+  byArrival,
+  compare,
+  exists,
+  isMessageName,
+  linked,
+  messagesIn,
+  namesIn,
+  renamed,
+} from "./queue-files.ts";
 
 /**
  * The queues of one agent, or of a mesh itself: folders of message files, and what is in them in the order it came.

@@ -26,7 +26,7 @@ export class Tasks {
   readonly #intake: Intake;
   #declared: DeclaredMesh;
   /** The one whose gates are being run, and what they said once they have. */
-  #check: { task: string; problem?: string | null } | undefined;
+  #check: { task: string; fixes: number; problem?: string | null } | undefined;
   /** The active one, so that it is not read at every move. */
   #active: Letter | undefined;
 
@@ -205,8 +205,9 @@ export class Tasks {
     const fixes = this.#fixes(task.name);
     if (fixes.some((fix) => !isOver(fix))) return false;
     const gates = this.#declared.config.validation_gates ?? [];
-    const problem = gates.length === 0 ? null : this.#check?.task === task.name ? this.#check.problem : undefined;
-    if (problem === undefined) return this.#runGates(task.name, gates);
+    const isJudged = this.#check?.task === task.name && this.#check.fixes === fixes.length;
+    const problem = gates.length === 0 ? null : isJudged ? this.#check?.problem : undefined;
+    if (problem === undefined) return this.#runGates(task.name, fixes.length, gates);
     if (problem === null) this.#end(task);
     else if (fixes.length < MOST_FIXES) this.#sendBack(task, problem, fixes.length + 1);
     else this.#end(task, `It did not pass after ${MOST_FIXES} corrections. ${problem}`);
@@ -215,10 +216,10 @@ export class Tasks {
     return true;
   }
 
-  #runGates(task: string, gates: readonly string[]): false {
-    this.#check = { task };
+  #runGates(task: string, fixes: number, gates: readonly string[]): false {
+    this.#check = { task, fixes };
     void this.#firstProblem(gates).then((problem) => {
-      this.#check = { task, problem };
+      this.#check = { task, fixes, problem };
       this.#settle();
     });
     return false;

@@ -13,6 +13,8 @@ export class Gaps {
   how: "kill" | "fail" = "kill";
   count = 0;
   isDead = false;
+  /** It is a person who does it, not the process. */
+  isByHand = false;
   /** What was about to be done when it happened. */
   change: string | undefined;
   happened: () => void = () => {};
@@ -46,7 +48,7 @@ export function withGaps(real: typeof fs): Partial<typeof fs> {
   const before = (name: string, paths: readonly unknown[]) => {
     const path = String(paths.at(-1));
     const [project, gaps] = [...watched].find(([dir]) => path.startsWith(join(dir, ".ai"))) ?? [];
-    if (!project || !gaps || paths.some((one) => String(one).includes("/aside-"))) return;
+    if (!project || !gaps || gaps.isByHand || paths.some((one) => String(one).includes("/aside-"))) return;
     if (path.includes("state.json") && !gaps.isDead) return;
     gaps.before(`${name} ${paths.map((one) => String(one).slice(project.length)).join(" → ")}`);
   };

@@ -48,7 +48,7 @@ function end(say: Say, task: string, words = "Done.\n"): void {
 
 export async function isThere(project: ScriptedProject, agent: string | null, queue: QueueName, name: string) {
   const path = join(project.layout.queue({ mesh: "m", agent }, queue), name);
-  await expect.poll(() => existsSync(path), { timeout: 120_000, interval: 5 }).toBe(true);
+  await expect.poll(() => existsSync(path), { timeout: 120_000, interval: 20 }).toBe(true);
 }
 
 export const SCENARIOS: Scenario[] = [
@@ -80,7 +80,18 @@ export const SCENARIOS: Scenario[] = [
     name: "a lead that asks, is asked, and asks the human and another mesh",
     hows: ["kill", "fail"],
     gaps: 40,
-    ends: { "m/ complete": ["t.md"], "other/ complete": ["check.md"], "m/lead complete": ["check.other.done.md", "how.md", "part.m.coder.done.md", "t.0.md", "t.0.result.md", "which.md"] },
+    ends: {
+      "m/ complete": ["t.md"],
+      "other/ complete": ["check.md"],
+      "m/lead complete": [
+        "check.other.done.md",
+        "how.md",
+        "part.m.coder.done.md",
+        "t.0.md",
+        "t.0.result.md",
+        "which.md",
+      ],
+    },
     begin: () => ({
       options: {
         configs: [
@@ -144,7 +155,23 @@ export const SCENARIOS: Scenario[] = [
     name: "what is no message, from everywhere, under names that clash",
     hows: ["kill", "fail"],
     gaps: 30,
-    ends: { "m/ complete": ["good.md"], "m/ quarantine": ["bad.md", "bad.reason.md", "bad.reason~2.md", "bad.reason~2.reason.md", "bad~2.md", "bad~2.reason.md", "folder.md", "folder.reason.md", "link.md", "link.reason.md", "worse.md", "worse.reason.md"] },
+    ends: {
+      "m/ complete": ["good.md"],
+      "m/ quarantine": [
+        "bad.md",
+        "bad.reason.md",
+        "bad.reason~2.md",
+        "bad.reason~2.reason.md",
+        "bad~2.md",
+        "bad~2.reason.md",
+        "folder.md",
+        "folder.reason.md",
+        "link.md",
+        "link.reason.md",
+        "worse.md",
+        "worse.reason.md",
+      ],
+    },
     begin: () => ({
       options: {
         configs: [{ mesh: "m", type: "persistent", agents: ["x/a"] }],
