@@ -1,3 +1,4 @@
+import { fieldsOfFar } from "./circles.ts";
 import { Hearing } from "./hearing.ts";
 import { Intake } from "./intake.ts";
 import { nameOf, type QueueName } from "./layout.ts";
@@ -6,7 +7,7 @@ import { derivedName, isStep, looksLikeStep, stemOf } from "./letter-names.ts";
 import { titleOf } from "./message-file.ts";
 import type { Office } from "./office.ts";
 import type { Queues } from "./queue.ts";
-import { type Route, routeOf } from "./route.ts";
+import { lieOf, type Route, routeOf } from "./route.ts";
 
 /**
  * One agent's desk: what it is told, what it says, and how its tasks end.
@@ -103,8 +104,10 @@ export class Desk {
 
   /** A task that is over: whoever asked for it hears so, unless they did. */
   owed(queue: QueueName, name: string): void {
-    const task = readLetter(this.queues, queue, name);
-    if (task && !("reason" in task) && task.header.type === "task") this.#answer(task);
+    const letter = readLetter(this.queues, queue, name);
+    if (!letter || "reason" in letter) return;
+    this.#office.circles.heard(this.#agent, nameOf(this.queues.place), letter);
+    if (letter.header.type === "task") this.#answer(letter);
   }
 
   #answer(task: Letter): [End, string] {
@@ -175,18 +178,9 @@ export class Desk {
     if ("reason" in letter) return this.#office.putAside(this.queues, "outbox", name, letter.reason);
     const { place } = this.queues;
     const route = routeOf(letter.header, place, this.#office.ports.directory());
-    const why = route.kind === "nowhere" ? route.reason : this.#liesAbout(letter, route);
+    const why = route.kind === "nowhere" ? route.reason : lieOf(letter.header.from, place, route);
     if (why !== undefined) return this.#office.putAside(this.queues, "outbox", name, why);
     return this.#carry(letter, route);
-  }
-
-  /** K2. Within its mesh an agent may call itself by its short name. */
-  #liesAbout({ header: { from } }: Letter, route: Route): string | undefined {
-    const own = nameOf(this.queues.place);
-    if (from === own) return undefined;
-    if (from !== this.#agent) return `"from" says ${from}, but it lies in the outbox of ${own}.`;
-    const leaves = "mesh" in route && route.mesh !== this.queues.place.mesh;
-    return leaves ? `"from" says ${from}; whoever is in another mesh needs ${own} to answer.` : undefined;
   }
 
   #carry(letter: Letter, route: Route): boolean {
@@ -209,6 +203,8 @@ export class Desk {
             letter.name,
             `${letter.header.to} is not there any more.`,
           );
+        const why = this.#goesTooFar(letter, nameOf(to.place));
+        if (why !== undefined) return this.#office.putAside(this.queues, "outbox", letter.name, why);
         const moved = this.queues.moveTo(letter.name, "outbox", to, "inbox") !== undefined;
         if (route.mesh !== this.queues.place.mesh) ports.changed(route.mesh);
         return moved;
@@ -216,6 +212,20 @@ export class Desk {
       case "nowhere":
         return false;
     }
+  }
+
+  /** How far it is, is written into it before it leaves: O4. */
+  #goesTooFar(letter: Letter, to: string): string | undefined {
+    const { circles } = this.#office;
+    const here = { mesh: this.queues.place.mesh, agent: this.#agent };
+    const active = this.queues.first("active");
+    const task = active === undefined ? undefined : readLetter(this.queues, "active", active);
+    const far = circles.next(here, letter, to, task && !("reason" in task) ? task : undefined);
+    const why = this.#office.refusal(here, to, far);
+    if (why !== undefined) return why;
+    this.#office.rewrite(this.queues, "outbox", { ...letter, header: { ...letter.header, ...fieldsOfFar(far) } });
+    circles.sent(nameOf(here), to, far);
+    return undefined;
   }
 
   /** The human is handed each name once, so a second message of a name gets another before. */

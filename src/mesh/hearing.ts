@@ -1,3 +1,4 @@
+import { nameOf } from "./layout.ts";
 import type { Letter } from "./letter.ts";
 import { gist, type Office, wordsOfError } from "./office.ts";
 import type { Queues } from "./queue.ts";
@@ -58,6 +59,7 @@ export class Hearing {
 
   tell(letter: Letter, queue: Told["queue"]): void {
     const { name } = letter;
+    this.#office.circles.heard(this.#agent, nameOf(this.#queues.place), letter);
     const attempt = ++this.#attempts;
     this.#told.set(name, { attempt, queue, went: undefined });
     const where = { ...this.#queues.place, name };

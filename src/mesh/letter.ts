@@ -1,5 +1,15 @@
 import { isUtf8 } from "node:buffer";
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { MessageHeader } from "../protocol/index.ts";
 import type { QueueName } from "./layout.ts";
@@ -71,6 +81,19 @@ export function post(
     const room = MAX_MESSAGE - Buffer.byteLength(format(header, ""));
     writeFileSync(aside, format(header, clipped(body, room)), { mode: 0o600 });
     return queues.take(aside, queue, name);
+  } catch (error) {
+    rmSync(aside, { force: true });
+    throw error;
+  }
+}
+
+/** Writes a message anew in its place, whole at any instant. */
+export function rewrite(path: string, header: MessageHeader, body: string, tmp: string): void {
+  const aside = join(tmp, `${process.pid}-${++written}.md`);
+  mkdirSync(tmp, { recursive: true });
+  try {
+    writeFileSync(aside, format(header, body), { mode: 0o600 });
+    renameSync(aside, path);
   } catch (error) {
     rmSync(aside, { force: true });
     throw error;

@@ -65,7 +65,7 @@ export class Mesh {
     this.#declared = declared;
     this.#layout = layout;
     this.queues = new Queues(layout, { mesh, agent: null });
-    this.#office = new Office(mesh, layout, ports);
+    this.#office = new Office(() => this.#declared.config, layout, ports);
     this.#tasks = new Tasks(this.queues, declared, this.#office, this.#desks, () => this.settle());
     this.#state = new StateFile(layout.state(mesh), new Date(ports.now()).toISOString());
   }

@@ -1,12 +1,14 @@
 import type { MessageHeader } from "../protocol/index.ts";
+import { asFarAs } from "./circles.ts";
 import type { DeclaredMesh } from "./config.ts";
 import type { Desk } from "./desk.ts";
+import { Gates } from "./gates.ts";
 import { Intake } from "./intake.ts";
 import { nameOf, type QueueName } from "./layout.ts";
 import { clipped, type Letter, readLetter } from "./letter.ts";
 import { derivedName, stemOf } from "./letter-names.ts";
 import { MAX_MESSAGE } from "./message-file.ts";
-import { gist, type Office, wordsOfError } from "./office.ts";
+import type { Office } from "./office.ts";
 import type { Queues } from "./queue.ts";
 import { due, isDone, lastLeaves, leaves, type Progress, type StepPath } from "./topology.ts";
 
@@ -22,11 +24,9 @@ export class Tasks {
   readonly queues: Queues;
   readonly #office: Office;
   readonly #desks: ReadonlyMap<string, Desk>;
-  readonly #settle: () => void;
+  readonly #gates: Gates;
   readonly #intake: Intake;
   #declared: DeclaredMesh;
-  /** The one whose gates are being run, and what they said once they have. */
-  #check: { task: string; fixes: number; problem?: string | null } | undefined;
   /** The active one, so that it is not read at every move. */
   #active: Letter | undefined;
 
@@ -41,7 +41,7 @@ export class Tasks {
     this.#declared = declared;
     this.#office = office;
     this.#desks = desks;
-    this.#settle = settle;
+    this.#gates = new Gates(office, settle);
     this.#intake = new Intake(queues, office, {
       news: (letter) => this.#toEntry(letter),
       isTaken: ({ name, header }) => this.#isTaken({ name, header }),
@@ -91,9 +91,15 @@ export class Tasks {
   /** Somebody moved this file here by hand, and is right. */
   byHand(queue: QueueName, name: string): void {
     // It is to be done again: under a name that nothing followed from yet.
-    if ((queue === "next" || queue === "active") && this.#isSpent(name))
-      this.queues.move(name, queue, queue, (candidate) => this.#isSpent(candidate));
+    if (queue === "next" || queue === "active") this.#putBack(queue, name);
     if (queue === "complete" || queue === "archive") this.#endedByHand(queue, name);
+  }
+
+  #putBack(queue: "next" | "active", name: string): void {
+    const task = readLetter(this.queues, queue, name);
+    if (!task || "reason" in task) return;
+    const isOver = this.#isSpent(name) || this.#office.isAnswered(task, this.queues.place);
+    if (isOver) this.queues.move(name, queue, queue, (one) => this.#isTaken({ ...task, name: one }));
   }
 
   #endedByHand(queue: QueueName, name: string): void {
@@ -173,6 +179,7 @@ export class Tasks {
       status: before.length > 0 ? "handoff" : "pending",
       task: stemOf(task.name),
       step: at,
+      ...asFarAs(task.header),
     };
     const body = before.length === 0 ? task.body : this.#handoff(task, agent, before);
     this.#office.post(this.#desks.get(agent)?.queues, derivedName(task.name, at), header, body);
@@ -201,40 +208,17 @@ export class Tasks {
 
   /** A2. True when something moved at once; gates take their time. */
   #judge(task: Letter): boolean {
-    if (this.#check !== undefined && this.#check.problem === undefined) return false;
     const fixes = this.#fixes(task.name);
     if (fixes.some((fix) => !isOver(fix))) return false;
-    const gates = this.#declared.config.validation_gates ?? [];
-    const isJudged = this.#check?.task === task.name && this.#check.fixes === fixes.length;
-    const problem = gates.length === 0 ? null : isJudged ? this.#check?.problem : undefined;
-    if (problem === undefined) return this.#runGates(task.name, fixes.length, gates);
+    const names = this.#declared.config.validation_gates ?? [];
+    const problem = this.#gates.problemOf(`${fixes.length} ${task.name}`, names);
+    if (problem === undefined) return false;
     if (problem === null) this.#end(task);
     else if (fixes.length < MOST_FIXES) this.#sendBack(task, problem, fixes.length + 1);
     else this.#end(task, `It did not pass after ${MOST_FIXES} corrections. ${problem}`);
     // Not before: what could not be written (a full disk) is written later, and the gates are not run again for it.
-    this.#check = undefined;
+    this.#gates.forget();
     return true;
-  }
-
-  #runGates(task: string, fixes: number, gates: readonly string[]): false {
-    this.#check = { task, fixes };
-    void this.#firstProblem(gates).then((problem) => {
-      this.#check = { task, fixes, problem };
-      this.#settle();
-    });
-    return false;
-  }
-
-  async #firstProblem(gates: readonly string[]): Promise<string | null> {
-    for (const gate of gates) {
-      const run = async () => this.#office.ports.gate(gate);
-      const why = await run().catch((error: unknown) => `The gate itself failed: ${wordsOfError(error)}`);
-      if (!this.#office.isOpen) return null;
-      const data = { mesh: this.#office.mesh, gate, ok: why === null, why: gist(why ?? "") };
-      this.#office.record({ type: "mesh.gate", data });
-      if (why !== null) return `The gate ${gate} did not pass:\n\n${why}`;
-    }
-    return null;
   }
 
   /** Where the corrections of a task are, in their order. */
@@ -257,6 +241,7 @@ export class Tasks {
       status: "pending",
       task: stemOf(task.name),
       step: `fix-${number}`,
+      ...asFarAs(task.header),
     };
     const what = clipped(task.body.trim(), ROOM / 2);
     const body = `# Correct what did not pass\n\n${clipped(problem, ROOM / 2)}\n\n## The Task\n\n${what}\n`;
