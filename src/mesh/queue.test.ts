@@ -33,13 +33,14 @@ test("Q3, E2: whatever is sent, asked, ended and restarted in between, tasks are
   fc.assert(
     fc.property(steps, (taken) => {
       const dir = mkdtempSync(join(tmpdir(), "fifo-"));
+      const world = new World(new Layout(dir));
       try {
-        const world = new World(new Layout(dir));
         for (const step of taken) world.take(step);
         for (let left = 200; left > 0 && world.lost().length > 0; left--) world.take("end");
         expect(world.begun).toEqual(world.sent);
         expect(world.lost()).toEqual([]);
       } finally {
+        world.close();
         rmSync(dir, { recursive: true });
       }
     }),
@@ -117,6 +118,10 @@ class World {
     );
     this.#untold.push(() => this.#mesh.noticed(place.agent, "inbox", name));
     return name;
+  }
+
+  close(): void {
+    this.#mesh.close();
   }
 
   #tellAll(): void {

@@ -109,11 +109,25 @@ export class Queues {
     return [...messagesIn(this.dir(queue), queue)].toSorted(byArrival).map(([name]) => name);
   }
 
-  /** What came to where it is over since then (milliseconds). */
-  since(queue: QueueName, time: number): string[] {
-    const from = BigInt(Math.floor(time)) * 1_000_000n;
-    const found = [...messagesIn(this.dir(queue), queue)].filter(([, { at }]) => at >= from);
+  /** What came to where it is over before then (milliseconds), in that order. */
+  before(queue: QueueName, time: number): string[] {
+    const until = BigInt(Math.floor(time)) * 1_000_000n;
+    const found = [...messagesIn(this.dir(queue), queue)].filter(([, { at }]) => at < until);
     return found.toSorted(byArrival).map(([name]) => name);
+  }
+
+  /** What came to where it is over since then (milliseconds), in that order. Others get their turn in between. */
+  async since(queue: QueueName, time: number): Promise<string[]> {
+    const from = BigInt(Math.floor(time)) * 1_000_000n;
+    // Whatever comes or goes changes the folder.
+    if ((arrivalOf(this.dir(queue)) ?? 0n) < from) return [];
+    const found: [string, bigint][] = [];
+    for (const [index, name] of this.names(queue).entries()) {
+      if (index % AT_ONCE === AT_ONCE - 1) await new Promise(setImmediate);
+      const at = arrivalOf(this.path(queue, name));
+      if (at !== undefined && at >= from) found.push([name, at]);
+    }
+    return found.toSorted(([a, at], [b, bt]) => compare(at, bt) || (a < b ? -1 : 1)).map(([name]) => name);
   }
 
   /** Of those that are over, only those that are meant. */
@@ -169,7 +183,8 @@ export class Queues {
 
   /** A name that the queue does not have, and that nobody minds. */
   freeName(queue: QueueName, name: string, isTaken: IsTaken = () => false): string {
-    const stem = name.replace(/\.md$/, "");
+    // What has a number gets another one, not a second.
+    const stem = name.replace(/(?:~\d{1,6})?\.md$/, "");
     for (let number = 1; ; number++) {
       const candidate = number === 1 ? name : fitting(stem, `~${number}.md`);
       if (!this.has(queue, candidate) && !exists(this.path(queue, candidate)) && !isTaken(candidate)) return candidate;
@@ -227,6 +242,9 @@ export interface Look {
   /** What somebody else moved to where we did not know of it. */
   byHand: [QueueName, string][];
 }
+
+/** Of what is over: about a millisecond's worth. */
+const AT_ONCE = 100;
 
 type IsTaken = (name: string) => boolean;
 

@@ -155,7 +155,8 @@ class World {
   /** Forward, back, past the line; a part of the coder's that somebody ends for it; one that is over, once more. */
   #moveByHand(): void {
     const [place, from, to] = this.#chance.pick(MOVES);
-    const [name] = readdirSync(this.layout.queue(place, from)).filter((one) => !/\.(done|result)/.test(one));
+    const names = readdirSync(this.layout.queue(place, from)).filter((one) => !/\.(done|result)/.test(one));
+    const name = names.length > 0 ? this.#chance.pick(names) : undefined;
     if (name === undefined || existsSync(join(this.layout.queue(place, to), name))) return;
     let there: string | undefined;
     try {
@@ -179,8 +180,9 @@ class World {
     const isSaid = QUEUES.some((queue) => existsSync(join(this.layout.queue(LEAD, queue), done)));
     const hasWords = existsSync(join(this.layout.queue(place, "complete"), `${stem}.result.md`));
     const noted = this.#putBack.get(first(stem)) ?? { surely: 0, perhaps: 0 };
-    if (from === "complete") noted.surely++;
-    else if (isSaid || hasWords) noted.perhaps++;
+    if (from === "complete" && isSaid) noted.surely++;
+    // Ended by a hand that nobody has seen yet, too.
+    else if (from === "complete" || isSaid || hasWords) noted.perhaps++;
     this.#putBack.set(first(stem), noted);
   }
 
