@@ -1,33 +1,37 @@
+import { fieldsOfFar } from "./circles.ts";
+import { Hearing } from "./hearing.ts";
 import { Intake } from "./intake.ts";
 import { nameOf, type QueueName } from "./layout.ts";
-import { derivedName, isStep, type Letter, looksLikeStep, readLetter, stemOf } from "./letter.ts";
+import { type Letter, readLetter } from "./letter.ts";
+import { derivedName, isStep, looksLikeStep, stemOf } from "./letter-names.ts";
 import { titleOf } from "./message-file.ts";
-import { gist, type Office, wordsOfError } from "./office.ts";
+import type { Office } from "./office.ts";
 import type { Queues } from "./queue.ts";
-import { type Route, routeOf } from "./route.ts";
+import { lieOf, type Route, routeOf } from "./route.ts";
 
 /**
  * One agent's desk: what it is told, what it says, and how its tasks end.
  *
- * K1. A letter is told until the agent has it: again after a failure, after a restart, and when its member is another.
+ * K1. A letter is told until the agent has it (hearing.ts).
  * K2. Who sends is told by the folder. A header that says otherwise is not believed.
  * K3. An end is for the task it names; where it names none, for the one that is active.
+ * K4. Words that came after a task came where it stands are its end, also when we were cut off in between; a task that
+ *     came there after its words was put back by somebody, and is done again.
  */
 export class Desk {
   readonly queues: Queues;
   readonly #agent: string;
   readonly #office: Office;
-  readonly #settle: () => void;
+  readonly #hearing: Hearing;
   readonly #intake: Intake;
-  /** By the name of the letter: which attempt to tell it counts. */
-  readonly #told = new Map<string, { attempt: number; queue: "inbox" | "active"; failed: boolean }>();
-  #attempts = 0;
+  /** Tasks whose end was said and that have yet to be answered, or to leave their queue. */
+  readonly #ending = new Set<string>();
 
   constructor(queues: Queues, agent: string, office: Office, settle: () => void) {
     this.queues = queues;
     this.#agent = agent;
     this.#office = office;
-    this.#settle = settle;
+    this.#hearing = new Hearing(queues, agent, office, settle);
     this.#intake = new Intake(queues, office, {
       news: (letter) => this.#tellNews(letter),
       isTaken: (waiting) => !isStep(waiting) && this.#isTaken(waiting),
@@ -35,17 +39,29 @@ export class Desk {
     });
   }
 
+  /** K4, after a start: what was cut off, and what somebody put back while nobody was there. */
+  begin(): void {
+    const ends = new Set(this.queues.names("complete").filter(isEnd));
+    if (ends.size === 0) return;
+    for (const queue of WAITING) {
+      for (const name of this.queues.list(queue)) {
+        const words = ENDS.map((end) => derivedName(name, end)).find((one) => ends.has(one));
+        if (words === undefined) continue;
+        if (this.queues.cameBefore([queue, name], ["complete", words])) this.#ending.add(name);
+        // What lies in the inbox is looked at when it moves up.
+        else if (queue !== "inbox") this.byHand(queue, name);
+      }
+    }
+  }
+
   /** Moves what can be moved; true when something was. */
   advance(): boolean {
-    for (const [name, { queue }] of this.#told) if (!this.queues.has(queue, name)) this.#told.delete(name);
-    let moved = this.#intake.advance();
+    let moved = this.#hearing.advance();
+    for (const name of this.#ending) moved = this.#end(name) || moved;
+    moved = this.#intake.advance() || moved;
     for (const name of this.queues.list("outbox")) moved = this.#takeOut(name) || moved;
     const active = this.queues.first("active");
-    if (active !== undefined) {
-      // Cut off between its words and its end: E1. Who was told it in this life ends it by what it says.
-      if (!this.#told.has(active) && this.#hasEnd(active)) return this.#end(active, "active");
-      return this.#tellTask(active) || moved;
-    }
+    if (active !== undefined) return this.#tellTask(active) || moved;
     const next = this.queues.first("next");
     if (next === undefined) return moved;
     const name = this.queues.move(next, "next", "active");
@@ -55,15 +71,24 @@ export class Desk {
 
   /** Somebody moved this file here by hand, and is right. */
   byHand(queue: QueueName, name: string): void {
-    if (queue === "next" || queue === "active") this.#forgetEnds(name);
+    if (queue === "next" || queue === "active") this.#putBack(queue, name);
     if (queue === "complete" && isEnd(name)) this.#wordsByHand();
     else if (queue === "complete" || queue === "archive") this.#endedByHand(queue, name);
+  }
+
+  /** It may have been done before: then it is done again, a step under its name, any other under a new one. */
+  #putBack(queue: "next" | "active", name: string): void {
+    const task = readLetter(this.queues, queue, name);
+    if (!task || "reason" in task || this.#ending.has(name)) return;
+    if (isStep(task)) this.#forgetEnds(name);
+    else if (this.#isSpent(task)) this.queues.move(name, queue, queue, (one) => this.#isTaken({ ...task, name: one }));
+    this.#hearing.forget(name);
   }
 
   /** Somebody wrote for the agent the words that end its task. */
   #wordsByHand(): void {
     const active = this.queues.first("active");
-    if (active !== undefined && this.#hasEnd(active)) this.#end(active, "active");
+    if (active !== undefined && this.#hasEnd(active)) this.#ending.add(active);
   }
 
   #hasEnd(task: string): boolean {
@@ -79,8 +104,10 @@ export class Desk {
 
   /** A task that is over: whoever asked for it hears so, unless they did. */
   owed(queue: QueueName, name: string): void {
-    const task = readLetter(this.queues, queue, name);
-    if (task && !("reason" in task) && task.header.type === "task") this.#answer(task);
+    const letter = readLetter(this.queues, queue, name);
+    if (!letter || "reason" in letter) return;
+    this.#office.circles.heard(this.#agent, nameOf(this.queues.place), letter);
+    if (letter.header.type === "task") this.#answer(letter);
   }
 
   #answer(task: Letter): [End, string] {
@@ -93,10 +120,7 @@ export class Desk {
 
   /** Somebody can hear again, or is somebody else: what it has not ended is told now. */
   tellAgain(): void {
-    for (const [name, { queue }] of this.#told) {
-      this.#told.delete(name);
-      if (queue === "inbox") this.queues.markUnread(name);
-    }
+    this.#hearing.tellAgain();
   }
 
   /** The words with which it ended a task. */
@@ -109,11 +133,17 @@ export class Desk {
   /** A step keeps the name by which its mesh finds it; any other task gets one that nothing followed from. */
   #isTaken(waiting: Pick<Letter, "name" | "header">): boolean {
     const { name } = waiting;
+    return this.queues.has("active", name) || looksLikeStep(name) || this.#isSpent(waiting);
+  }
+
+  /** Something of this name came to its end before. */
+  #isSpent(task: Pick<Letter, "name" | "header">): boolean {
+    const { name } = task;
     return (
-      (["active", "complete", "archive"] as const).some((queue) => this.queues.has(queue, name)) ||
+      this.queues.has("complete", name) ||
+      this.queues.has("archive", name) ||
       this.#hasEnd(name) ||
-      looksLikeStep(name) ||
-      this.#office.isAnswered(waiting, this.queues.place)
+      this.#office.isAnswered(task, this.queues.place)
     );
   }
 
@@ -125,62 +155,21 @@ export class Desk {
     }
   }
 
-  /** It stays in the inbox until the agent has it: told twice after a crash rather than never. */
   #tellNews(letter: Letter): boolean {
     const { type, from } = letter.header;
     const data = { ...this.queues.place, name: letter.name, type, from, title: titleOf(letter.body) };
     this.#office.record({ type: "mesh.received", data });
-    this.#tell(letter, "inbox", () => {
-      this.queues.move(letter.name, "inbox", "complete");
-      this.#told.delete(letter.name);
-    });
+    this.#hearing.tell(letter, "inbox");
     return false;
   }
 
   #tellTask(name: string): boolean {
-    if (this.#told.has(name)) return false;
+    if (this.#hearing.isTold(name)) return false;
     const letter = readLetter(this.queues, "active", name);
     if (letter === undefined) return this.queues.noticed("active", name);
     if ("reason" in letter) return this.#office.putAside(this.queues, "active", name, letter.reason);
-    this.#tell(letter, "active", () => {});
+    this.#hearing.tell(letter, "active");
     return false;
-  }
-
-  #tell(letter: Letter, queue: "inbox" | "active", taken: () => void): void {
-    const { name } = letter;
-    const attempt = ++this.#attempts;
-    this.#told.set(name, { attempt, queue, failed: false });
-    const where = { ...this.queues.place, name };
-    const isLate = () => !this.#office.isOpen || this.#told.get(name)?.attempt !== attempt;
-    const telling = async () => this.#office.ports.tell(this.#agent, letter);
-    void telling()
-      .then(
-        () => {
-          if (!this.#office.isOpen) return;
-          // Also where it was ended before we heard that it was taken.
-          this.#office.record({ type: "mesh.told", data: where });
-          if (isLate()) return;
-          taken();
-          this.#tellFailed();
-          this.#settle();
-        },
-        (error: unknown) => {
-          if (isLate()) return;
-          this.#told.set(name, { attempt, queue, failed: true });
-          this.#office.record({ type: "mesh.undelivered", data: { ...where, why: gist(wordsOfError(error)) } });
-        },
-      )
-      // What could not be moved now (a full disk) is moved by the next settling.
-      .catch(() => this.#settle());
-  }
-
-  /** It hears: what could not be told before is tried again. */
-  #tellFailed(): void {
-    for (const [name, { queue, failed }] of this.#told) {
-      if (!failed) continue;
-      this.#told.delete(name);
-      if (queue === "inbox") this.queues.markUnread(name);
-    }
   }
 
   #takeOut(name: string): boolean {
@@ -189,18 +178,9 @@ export class Desk {
     if ("reason" in letter) return this.#office.putAside(this.queues, "outbox", name, letter.reason);
     const { place } = this.queues;
     const route = routeOf(letter.header, place, this.#office.ports.directory());
-    const why = route.kind === "nowhere" ? route.reason : this.#liesAbout(letter, route);
+    const why = route.kind === "nowhere" ? route.reason : lieOf(letter.header.from, place, route);
     if (why !== undefined) return this.#office.putAside(this.queues, "outbox", name, why);
     return this.#carry(letter, route);
-  }
-
-  /** K2. Within its mesh an agent may call itself by its short name. */
-  #liesAbout({ header: { from } }: Letter, route: Route): string | undefined {
-    const own = nameOf(this.queues.place);
-    if (from === own) return undefined;
-    if (from !== this.#agent) return `"from" says ${from}, but it lies in the outbox of ${own}.`;
-    const leaves = "mesh" in route && route.mesh !== this.queues.place.mesh;
-    return leaves ? `"from" says ${from}; whoever is in another mesh needs ${own} to answer.` : undefined;
   }
 
   #carry(letter: Letter, route: Route): boolean {
@@ -223,6 +203,8 @@ export class Desk {
             letter.name,
             `${letter.header.to} is not there any more.`,
           );
+        const why = this.#goesTooFar(letter, nameOf(to.place));
+        if (why !== undefined) return this.#office.putAside(this.queues, "outbox", letter.name, why);
         const moved = this.queues.moveTo(letter.name, "outbox", to, "inbox") !== undefined;
         if (route.mesh !== this.queues.place.mesh) ports.changed(route.mesh);
         return moved;
@@ -230,6 +212,20 @@ export class Desk {
       case "nowhere":
         return false;
     }
+  }
+
+  /** How far it is, is written into it before it leaves: O4. */
+  #goesTooFar(letter: Letter, to: string): string | undefined {
+    const { circles } = this.#office;
+    const here = { mesh: this.queues.place.mesh, agent: this.#agent };
+    const active = this.queues.first("active");
+    const task = active === undefined ? undefined : readLetter(this.queues, "active", active);
+    const far = circles.next(here, letter, to, task && !("reason" in task) ? task : undefined);
+    const why = this.#office.refusal(here, to, far);
+    if (why !== undefined) return why;
+    this.#office.rewrite(this.queues, "outbox", { ...letter, header: { ...letter.header, ...fieldsOfFar(far) } });
+    circles.sent(nameOf(here), to, far);
+    return undefined;
   }
 
   /** The human is handed each name once, so a second message of a name gets another before. */
@@ -256,20 +252,40 @@ export class Desk {
     }
     // Of a task that is over it is kept beside it and changes nothing: said twice, or ended by a person meanwhile.
     if (!this.queues.moveAs(letter.name, "outbox", "complete", derivedName(meant, end))) return true;
-    return where === "active" || where === "inbox" || where === "next" ? this.#end(meant, where) : true;
+    if (!isWaiting(where)) return true;
+    this.#ending.add(meant);
+    return this.#end(meant);
   }
 
-  /** E1: the answer first, then the task leaves the queue it is in. */
-  #end(name: string, from: "active" | "inbox" | "next"): boolean {
-    const task = readLetter(this.queues, from, name);
-    if (task === undefined) return this.queues.noticed(from, name);
-    if ("reason" in task) return this.#office.putAside(this.queues, from, name, task.reason);
+  /** E1: the answer first, then the task leaves the queue it is in: the one a hand has just moved it to, perhaps. */
+  #end(name: string): boolean {
+    const from = this.queues.find(name);
+    const task = isWaiting(from) ? readLetter(this.queues, from, name) : undefined;
+    if (!isWaiting(from) || task === undefined) {
+      if (from !== undefined) this.queues.noticed(from, name);
+      // Over, or gone: whoever did that by hand was right.
+      if (!isWaiting(this.queues.find(name))) this.#ending.delete(name);
+      return true;
+    }
+    if ("reason" in task) {
+      this.#office.putAside(this.queues, from, name, task.reason);
+      this.#ending.delete(name);
+      return true;
+    }
     const [end, words] = this.#answer(task);
     if (this.queues.move(name, from, "complete") === undefined) return true;
-    this.#told.delete(name);
+    this.#ending.delete(name);
+    this.#hearing.forget(name);
     this.#office.ended(this.queues.place, name, end, words);
     return true;
   }
+}
+
+/** Where a task is before it is over. */
+const WAITING = ["active", "next", "inbox"] as const;
+
+function isWaiting(queue: QueueName | undefined): queue is (typeof WAITING)[number] {
+  return WAITING.some((one) => one === queue);
 }
 
 /** The words with which an agent ended its task lie beside it in `complete`, under its name. */

@@ -3,8 +3,10 @@ import { join } from "node:path";
 import type { MessageHeader } from "../protocol/index.ts";
 import type { DeclaredMesh } from "./config.ts";
 import type { Layout, QueueName } from "./layout.ts";
-import { derivedName, type Letter, post, readLetterFile, stemOf } from "./letter.ts";
-import { isMessageName, Queues } from "./queue.ts";
+import { type Letter, post, readLetterFile } from "./letter.ts";
+import { derivedName, stemOf } from "./letter-names.ts";
+import { Queues } from "./queue.ts";
+import { isMessageName } from "./queue-files.ts";
 import { HOUSE } from "./route.ts";
 import { leaves } from "./topology.ts";
 

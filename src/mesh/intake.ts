@@ -46,10 +46,11 @@ export class Intake {
     // Whoever is in the line and not in the inbox was moved away by somebody.
     if (!waiting) this.#line.clear();
     if (!waiting) return false;
-    this.#line.delete(waiting.name);
     this.#ways.movesUp(waiting);
     const isTaken = (candidate: string) => this.#ways.isTaken({ ...waiting, name: candidate });
     const there = this.#queues.move(waiting.name, "inbox", "next", isTaken);
+    // Not before: what could not be moved (a full disk) stays in the line.
+    this.#line.delete(waiting.name);
     return there !== undefined;
   }
 }

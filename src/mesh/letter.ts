@@ -1,10 +1,20 @@
 import { isUtf8 } from "node:buffer";
-import { createHash } from "node:crypto";
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { MessageHeader } from "../protocol/index.ts";
 import type { QueueName } from "./layout.ts";
-import { format, MAX_MESSAGE, parse, sanitized } from "./message-file.ts";
+import { headOf } from "./letter-names.ts";
+import { format, MAX_MESSAGE, parse } from "./message-file.ts";
 import type { Queues } from "./queue.ts";
 
 /** A message, read from its file. */
@@ -77,37 +87,20 @@ export function post(
   }
 }
 
+/** Writes a message anew in its place, whole at any instant. */
+export function rewrite(path: string, header: MessageHeader, body: string, tmp: string): void {
+  const aside = join(tmp, `${process.pid}-${++written}.md`);
+  mkdirSync(tmp, { recursive: true });
+  try {
+    writeFileSync(aside, format(header, body), { mode: 0o600 });
+    renameSync(aside, path);
+  } catch (error) {
+    rmSync(aside, { force: true });
+    throw error;
+  }
+}
+
 let written = 0;
-
-/**
- * What follows from a message is named after it: whoever makes it again after a crash finds it by its name, in whichever
- * queue it is by then.
- */
-export function derivedName(name: string, suffix: string): string {
-  const stem = stemOf(name);
-  // A file system counts bytes.
-  const short = Buffer.byteLength(stem) <= 120 ? stem : `${headOf(stem, 100)}-${hash(stem)}`;
-  return `${short}.${suffix}.md`;
-}
-
-/** A step of a mesh's task, made by the mesh: told by its name, for a header can be copied. */
-export function isStep({ name, header: { task, step } }: Pick<Letter, "name" | "header">): boolean {
-  return task !== undefined && step !== undefined && name === derivedName(`${task}.md`, step);
-}
-
-/** Somebody's own name for a message that looks like one of ours. */
-export function looksLikeStep(name: string): boolean {
-  return /\.(?:\d+|entry|completion|fix-\d+)\.md$/.test(name);
-}
-
-export function stemOf(name: string): string {
-  return name.replace(/\.md$/, "");
-}
-
-/** Any name as a `msg-id`. */
-export function idOf(stem: string): string {
-  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/.test(stem) ? stem : `${sanitized(stem)}-${hash(stem)}`;
-}
 
 /** At most so many bytes of it, and a word where it was cut. */
 export function clipped(text: string, bytes: number): string {
@@ -115,14 +108,3 @@ export function clipped(text: string, bytes: number): string {
 }
 
 const CUT = "\n\n(cut: it was too long for a message)\n";
-
-function headOf(text: string, bytes: number): string {
-  return Buffer.from(text)
-    .subarray(0, Math.max(0, bytes))
-    .toString("utf8")
-    .replace(/\uFFFD{1,3}$/, "");
-}
-
-function hash(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 12);
-}

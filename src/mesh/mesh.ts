@@ -5,7 +5,8 @@ import { Desk, isEnd } from "./desk.ts";
 import type { Layout, QueueName } from "./layout.ts";
 import type { Letter } from "./letter.ts";
 import { gist, isTakenByHouse, Office, wordsOfError } from "./office.ts";
-import { type Look, QUIET_MS, Queues } from "./queue.ts";
+import { type Look, Queues } from "./queue.ts";
+import { QUIET_MS } from "./queue-files.ts";
 import type { Directory } from "./route.ts";
 import { type Standing, StateFile } from "./state.ts";
 import { Tasks } from "./tasks.ts";
@@ -54,6 +55,9 @@ export class Mesh {
   readonly #layout: Layout;
   readonly #state: StateFile;
   #declared: DeclaredMesh;
+  /** What came to its end since then (milliseconds) may not be answered yet. */
+  #owesSince: number | undefined;
+  #isLookingBack = false;
   #isSettling = false;
   #again = false;
   #retry: { timer: NodeJS.Timeout; wait: number } | undefined;
@@ -64,7 +68,7 @@ export class Mesh {
     this.#declared = declared;
     this.#layout = layout;
     this.queues = new Queues(layout, { mesh, agent: null });
-    this.#office = new Office(mesh, layout, ports);
+    this.#office = new Office(() => this.#declared.config, layout, ports);
     this.#tasks = new Tasks(this.queues, declared, this.#office, this.#desks, () => this.settle());
     this.#state = new StateFile(layout.state(mesh), new Date(ports.now()).toISOString());
   }
@@ -82,12 +86,17 @@ export class Mesh {
     const young = this.queues.open().young;
     this.#tasks.completed = this.queues.count("complete", isTask) + this.queues.count("archive", isTask);
     if (this.#furnish() || young) this.#lookSoon();
+    const written = statSync(this.#layout.state(this.name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    this.#owesSince = written - 60_000;
   }
 
   /** Takes up what is under way. */
   begin(): void {
-    this.#guard(() => this.#answerWhatIsOwed());
+    this.#guard(() => {
+      for (const whose of [this.#tasks, ...this.#desks.values()]) whose.begin();
+    });
     this.settle();
+    void this.#answerWhatIsOwed();
   }
 
   close(): void {
@@ -139,17 +148,19 @@ export class Mesh {
 
   /** Looks into every folder: when notices may have been lost. */
   look(): Look {
-    const found: Look = { changed: false, young: false };
+    const found: Look = { changed: false, young: false, byHand: [] };
     if (!this.#office.isOpen) return found;
     this.#guard(() => {
-      for (const queues of [this.queues, ...this.agents.values()]) {
-        const { changed, young } = queues.look();
+      for (const whose of [this.#tasks, ...this.#desks.values()]) {
+        const { changed, young, byHand } = whose.queues.look();
         found.changed ||= changed;
         found.young ||= young;
+        for (const [queue, name] of byHand) whose.byHand(queue, name);
       }
     });
     if (found.young) this.#lookSoon();
     this.settle();
+    void this.#answerWhatIsOwed();
     return found;
   }
 
@@ -181,22 +192,34 @@ export class Mesh {
   /** Nothing is under way and nothing waits. */
   get isIdle(): boolean {
     const live: QueueName[] = ["active", "inbox", "next", "outbox"];
+    if (this.#owesSince !== undefined) return false;
     return [this.queues, ...this.agents.values()].every((queues) => live.every((queue) => queues.count(queue) === 0));
   }
 
   /**
    * Tasks that were moved to where they are over while nobody was there, or whose answers a power failure has emptied.
-   * What was over before `state.json` was last written was answered then.
+   * What was over before `state.json` was last written was answered then. There may be any number: nobody waits for it.
    */
-  #answerWhatIsOwed(): void {
-    const written = statSync(this.#layout.state(this.name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    const since = written - 60_000;
-    for (const queue of ["complete", "archive"] as const) {
-      for (const name of this.queues.since(queue, since)) this.#tasks.owed(queue, name);
-      for (const [agent, queues] of this.agents) {
-        for (const name of queues.since(queue, since)) if (!isEnd(name)) this.#desks.get(agent)?.owed(queue, name);
+  async #answerWhatIsOwed(): Promise<void> {
+    const since = this.#owesSince;
+    if (since === undefined || this.#isLookingBack) return;
+    this.#isLookingBack = true;
+    try {
+      for (const queue of ["complete", "archive"] as const) {
+        for (const whose of [this.#tasks, ...this.#desks.values()]) {
+          for (const name of await whose.queues.since(queue, since)) {
+            if (!this.#office.isOpen) return;
+            if (!isEnd(name)) whose.owed(queue, name);
+          }
+        }
       }
+      this.#owesSince = undefined;
+    } catch (error) {
+      this.#stalled(error);
+    } finally {
+      this.#isLookingBack = false;
     }
+    this.settle();
   }
 
   /** E5. False when it did not work. */

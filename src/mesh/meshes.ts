@@ -147,9 +147,8 @@ export class Meshes {
     const before = Date.now() - daysOld * 24 * 3_600_000;
     let moved = 0;
     for (const queues of [mesh.queues, ...mesh.agents.values()]) {
-      const young = new Set(queues.since("complete", before));
-      for (const message of queues.list("complete")) {
-        if (!young.has(message) && queues.move(message, "complete", "archive") !== undefined) moved++;
+      for (const message of queues.before("complete", before)) {
+        if (queues.move(message, "complete", "archive") !== undefined) moved++;
       }
     }
     return moved;

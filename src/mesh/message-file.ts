@@ -75,7 +75,7 @@ export const MAX_MESSAGE = 1024 * 1024;
 /** As it is written, escapes counted. */
 const MAX_VALUE = 2_000;
 
-const FIELDS = ["from", "to", "type", "status", "msg-id", "timestamp", "task", "step", "in-reply-to"] as const;
+const FIELDS = Object.keys(messageHeaderSchema.shape) as (keyof MessageHeader)[];
 
 type Fields = { ok: true; value: Record<string, string> } | { ok: false; reason: string };
 

@@ -1,7 +1,9 @@
 import { join } from "node:path";
-import type { MeshFact, MessageHeader } from "../protocol/index.ts";
+import type { MeshConfig, MeshFact, MessageHeader } from "../protocol/index.ts";
+import { asFarAs, Circles, type Far, tooFar } from "./circles.ts";
 import { type Layout, nameOf, type Place, type QueueName } from "./layout.ts";
-import { derivedName, idOf, type Letter, post, stemOf } from "./letter.ts";
+import { type Letter, post, rewrite } from "./letter.ts";
+import { derivedName, idOf, stemOf } from "./letter-names.ts";
 import type { MeshPorts } from "./mesh.ts";
 import { titleOf } from "./message-file.ts";
 import { quarantine } from "./quarantine.ts";
@@ -12,12 +14,15 @@ import { HOUSE, senderOf } from "./route.ts";
 export class Office {
   readonly mesh: string;
   readonly ports: MeshPorts;
+  readonly circles = new Circles();
   readonly #layout: Layout;
+  readonly #config: () => MeshConfig;
   /** Once it is closed, nothing that comes late moves anything. */
   isOpen = true;
 
-  constructor(mesh: string, layout: Layout, ports: MeshPorts) {
-    this.mesh = mesh;
+  constructor(config: () => MeshConfig, layout: Layout, ports: MeshPorts) {
+    this.mesh = config().mesh;
+    this.#config = config;
     this.#layout = layout;
     this.ports = ports;
   }
@@ -55,6 +60,7 @@ export class Office {
       type,
       status: "complete",
       "in-reply-to": stemOf(task.name),
+      ...asFarAs(task.header, true),
     };
     const body = `# ${type === "error" ? "Failed" : "Done"}: ${titleOf(task.body)}\n\n${words}\n`;
     this.post(to, name, header, body, isForHouse ? "outbox" : "inbox");
@@ -79,6 +85,22 @@ export class Office {
     if (sender === null || sender === "human" || nameOf(sender) === nameOf(from)) return undefined;
     if (sender.agent === null && sender.mesh === this.mesh) return undefined;
     return this.ports.queuesOf(sender.mesh, sender.agent);
+  }
+
+  /** A message that goes too far is refused, and the human is asked: first, and by its name once. */
+  refusal(from: Place & { agent: string }, to: string, far: Far): string | undefined {
+    const own = nameOf(from);
+    const why = tooFar(far, own, to, this.#config());
+    if (why === undefined) return undefined;
+    const name = derivedName(`${far.thread}.md`, `${from.agent}.circle`);
+    const header: MessageHeader = { from: own, to: "human", type: "ask", status: "pending", thread: far.thread };
+    this.ports.human(from.agent, { name, header, body: `May ${own} and ${to} go on? ${why}\n` });
+    return why;
+  }
+
+  /** In its place, at once and whole. */
+  rewrite(queues: Queues, queue: QueueName, { name, header, body }: Letter): void {
+    rewrite(queues.path(queue, name), header, body, join(this.#layout.running, "tmp"));
   }
 
   putAside(queues: Queues, from: QueueName, name: string, why: string): boolean {

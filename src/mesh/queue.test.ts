@@ -33,13 +33,14 @@ test("Q3, E2: whatever is sent, asked, ended and restarted in between, tasks are
   fc.assert(
     fc.property(steps, (taken) => {
       const dir = mkdtempSync(join(tmpdir(), "fifo-"));
+      const world = new World(new Layout(dir));
       try {
-        const world = new World(new Layout(dir));
         for (const step of taken) world.take(step);
         for (let left = 200; left > 0 && world.lost().length > 0; left--) world.take("end");
         expect(world.begun).toEqual(world.sent);
         expect(world.lost()).toEqual([]);
       } finally {
+        world.close();
         rmSync(dir, { recursive: true });
       }
     }),
@@ -119,6 +120,10 @@ class World {
     return name;
   }
 
+  close(): void {
+    this.#mesh.close();
+  }
+
   #tellAll(): void {
     for (const tell of this.#untold.splice(0)) tell();
   }
@@ -158,9 +163,12 @@ test("Q5: a look leaves what may still be written, and says so; later it takes i
   queues.open();
   writeOld(queues.path("inbox", "old.md"), "x");
   writeFileSync(queues.path("inbox", "young.md"), "x");
-  expect([queues.look(), queues.list("inbox")]).toEqual([{ changed: true, young: true }, ["old.md"]]);
+  expect([queues.look(), queues.list("inbox")]).toEqual([{ changed: true, young: true, byHand: [] }, ["old.md"]]);
   utimesSync(queues.path("inbox", "young.md"), 1, 1);
-  expect([queues.look(), queues.list("inbox")]).toEqual([{ changed: true, young: false }, ["old.md", "young.md"]]);
+  expect([queues.look(), queues.list("inbox")]).toEqual([
+    { changed: true, young: false, byHand: [] },
+    ["old.md", "young.md"],
+  ]);
   rmSync(layout.project, { recursive: true });
 });
 

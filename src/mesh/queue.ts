@@ -1,6 +1,18 @@
-import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, unlinkSync } from "node:fs";
-import { dirname, join, sep } from "node:path";
+import { existsSync, mkdirSync } from "node:fs";
+import { sep } from "node:path";
 import { type Layout, type Place, QUEUES, type QueueName } from "./layout.ts";
+import { fitting } from "./letter-names.ts";
+import {
+  arrivalOf,
+  byArrival,
+  compare,
+  exists,
+  isMessageName,
+  linked,
+  messagesIn,
+  namesIn,
+  renamed,
+} from "./queue-files.ts";
 
 /**
  * The queues of one agent, or of a mesh itself: folders of message files, and what is in them in the order it came.
@@ -34,7 +46,7 @@ export class Queues {
 
   /** What is there now, also where nobody told us. */
   look(): Look {
-    const found: Look = { changed: false, young: false };
+    const found: Look = { changed: false, young: false, byHand: [] };
     for (const queue of LIVE) this.#lookInto(queue, found);
     return found;
   }
@@ -43,14 +55,21 @@ export class Queues {
     const known = this.#of(queue);
     const there = messagesIn(this.dir(queue), queue);
     for (const name of [...known]) {
-      if (!there.has(name)) found.changed = this.#lose(queue, name) || found.changed;
+      if (there.has(name)) continue;
+      found.changed = this.#lose(queue, name) || found.changed;
+      // Our own moves are known: somebody has ended it.
+      const over = OVER.find((one) => existsSync(this.path(one, name)));
+      if (over) found.byHand.push([over, name]);
     }
     const fresh = [...there].filter(([name]) => !known.has(name)).toSorted(byArrival);
     const whole = fresh.filter(([, { isYoung }]) => !isYoung);
     found.young ||= whole.length < fresh.length;
     if (whole.length === 0) return;
     found.changed = true;
-    for (const [name] of whole) this.#gain(queue, name);
+    for (const [name] of whole) {
+      this.#gain(queue, name);
+      if (queue === "next" || queue === "active") found.byHand.push([queue, name]);
+    }
     // What came first may be what we learn of last.
     const inOrder = [...known].toSorted((a, b) => compare(there.get(a)?.at ?? 0n, there.get(b)?.at ?? 0n));
     known.clear();
@@ -90,11 +109,25 @@ export class Queues {
     return [...messagesIn(this.dir(queue), queue)].toSorted(byArrival).map(([name]) => name);
   }
 
-  /** What came to where it is over since then (milliseconds). */
-  since(queue: QueueName, time: number): string[] {
-    const from = BigInt(Math.floor(time)) * 1_000_000n;
-    const found = [...messagesIn(this.dir(queue), queue)].filter(([, { at }]) => at >= from);
+  /** What came to where it is over before then (milliseconds), in that order. */
+  before(queue: QueueName, time: number): string[] {
+    const until = BigInt(Math.floor(time)) * 1_000_000n;
+    const found = [...messagesIn(this.dir(queue), queue)].filter(([, { at }]) => at < until);
     return found.toSorted(byArrival).map(([name]) => name);
+  }
+
+  /** What came to where it is over since then (milliseconds), in that order. Others get their turn in between. */
+  async since(queue: QueueName, time: number): Promise<string[]> {
+    const from = BigInt(Math.floor(time)) * 1_000_000n;
+    // Whatever comes or goes changes the folder.
+    if ((arrivalOf(this.dir(queue)) ?? 0n) < from) return [];
+    const found: [string, bigint][] = [];
+    for (const [index, name] of this.names(queue).entries()) {
+      if (index % AT_ONCE === AT_ONCE - 1) await new Promise(setImmediate);
+      const at = arrivalOf(this.path(queue, name));
+      if (at !== undefined && at >= from) found.push([name, at]);
+    }
+    return found.toSorted(([a, at], [b, bt]) => compare(at, bt) || (a < b ? -1 : 1)).map(([name]) => name);
   }
 
   /** Of those that are over, only those that are meant. */
@@ -115,6 +148,16 @@ export class Queues {
     return LIVE.find((queue) => this.#of(queue).has(name)) ?? onDisk() ?? onDisk();
   }
 
+  /** In no order, and without a look at each. */
+  names(queue: QueueName): string[] {
+    return namesIn(this.dir(queue), queue);
+  }
+
+  /** Whether the one came where it is before the other did (of another's queues, perhaps), or in the same instant. */
+  cameBefore(one: [QueueName, string], other: [QueueName, string], whose: Queues = this): boolean {
+    return (arrivalOf(this.path(...one)) ?? 0n) <= (arrivalOf(whose.path(...other)) ?? 0n);
+  }
+
   dir(queue: QueueName): string {
     return this.#dirs.get(queue) as string;
   }
@@ -125,23 +168,33 @@ export class Queues {
 
   /** Moves within these queues. The name it has there, or undefined when it was not there to be moved. */
   move(name: string, from: QueueName, to: QueueName, isTaken: IsTaken = () => false): string | undefined {
-    return this.#rename(name, from, this, to, this.#freeName(to, name, isTaken));
+    return this.#rename(name, from, this, to, this.freeName(to, name, isTaken));
   }
 
   /** Moves to another's queue. */
   moveTo(name: string, from: QueueName, other: Queues, to: QueueName): string | undefined {
-    return this.#rename(name, from, other, to, other.#freeName(to, name));
+    return this.#rename(name, from, other, to, other.freeName(to, name));
   }
 
   /** Moves under a name by which it is to be found. */
   moveAs(name: string, from: QueueName, to: QueueName, as: string): boolean {
-    return this.#rename(name, from, this, to, this.#freeName(to, as)) !== undefined;
+    return this.#rename(name, from, this, to, this.freeName(to, as)) !== undefined;
+  }
+
+  /** A name that the queue does not have, and that nobody minds. */
+  freeName(queue: QueueName, name: string, isTaken: IsTaken = () => false): string {
+    // What has a number gets another one, not a second.
+    const stem = name.replace(/(?:~\d{1,6})?\.md$/, "");
+    for (let number = 1; ; number++) {
+      const candidate = number === 1 ? name : fitting(stem, `~${number}.md`);
+      if (!this.has(queue, candidate) && !exists(this.path(queue, candidate)) && !isTaken(candidate)) return candidate;
+    }
   }
 
   /** Takes in what lies written aside, under this name or a numbered one, also when others write here at this instant. */
   take(aside: string, to: QueueName, name: string): string {
     for (;;) {
-      const taken = this.#freeName(to, name);
+      const taken = this.freeName(to, name);
       if (!linked(aside, this.path(to, taken))) continue;
       this.#came(to, taken);
       return taken;
@@ -179,15 +232,6 @@ export class Queues {
   #of(queue: LiveQueue): Set<string> {
     return this.#names.get(queue) as Set<string>;
   }
-
-  /** A name that the queue does not have, and that nobody minds. */
-  #freeName(queue: QueueName, name: string, isTaken: IsTaken = () => false): string {
-    const stem = name.replace(/\.md$/, "");
-    for (let number = 1; ; number++) {
-      const candidate = number === 1 ? name : `${stem}~${number}.md`;
-      if (!this.has(queue, candidate) && !exists(this.path(queue, candidate)) && !isTaken(candidate)) return candidate;
-    }
-  }
 }
 
 export interface Look {
@@ -195,99 +239,24 @@ export interface Look {
   changed: boolean;
   /** Something is there that may still be written: look again when it is older. */
   young: boolean;
+  /** What somebody else moved to where we did not know of it. */
+  byHand: [QueueName, string][];
 }
 
-type IsTaken = (name: string) => boolean;
+/** Of what is over: about a millisecond's worth. */
+const AT_ONCE = 100;
 
-/** How long nobody must have written to a file before it counts as whole. */
-export const QUIET_MS = 100;
+type IsTaken = (name: string) => boolean;
 
 /** The queues in which something is still to happen. */
 const LIVE = ["inbox", "next", "active", "outbox"] as const;
 type LiveQueue = (typeof LIVE)[number];
 
-const IN_ORDER = [...LIVE, "complete", "archive"] as const;
+/** Where what has come to its end lies. */
+const OVER = ["complete", "archive"] as const;
+
+const IN_ORDER = [...LIVE, ...OVER] as const;
 
 function isLive(queue: QueueName): queue is LiveQueue {
   return (LIVE as readonly QueueName[]).includes(queue);
-}
-
-/** Editors' temporary files, hidden ones and the reasons beside quarantined messages are no messages. */
-export function isMessageName(name: string, queue: QueueName): boolean {
-  return name.endsWith(".md") && !name.startsWith(".") && !(queue === "quarantine" && name.endsWith(".reason.md"));
-}
-
-interface Found {
-  /** When it came there, in nanoseconds. */
-  at: bigint;
-  isYoung: boolean;
-}
-
-function messagesIn(dir: string, queue: QueueName): Map<string, Found> {
-  const found = new Map<string, Found>();
-  const now = Date.now();
-  for (const name of namesIn(dir, queue)) {
-    const stat = lstatSync(join(dir, name), { bigint: true, throwIfNoEntry: false });
-    if (!stat) continue;
-    // Somebody may go on writing what was written just now; only to these two do others write.
-    const isOpen = queue === "inbox" || queue === "outbox";
-    const isYoung = isOpen && Math.abs(now - Number(stat.mtimeMs)) < QUIET_MS;
-    found.set(name, { at: stat.ctimeNs, isYoung });
-  }
-  return found;
-}
-
-function namesIn(dir: string, queue: QueueName): string[] {
-  try {
-    return readdirSync(dir).filter((name) => isMessageName(name, queue));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    // Somebody deleted the folder: what was in it is gone. What comes has it made again.
-    return [];
-  }
-}
-
-function byArrival([a, { at }]: [string, Found], [b, { at: bt }]: [string, Found]): number {
-  return compare(at, bt) || (a < b ? -1 : 1);
-}
-
-function compare(a: bigint, b: bigint): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** A link or a fifo is there too, although it is no message. */
-function exists(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-/** Unlike a rename this never writes over a file. False when somebody has the name. */
-function linked(aside: string, to: string): boolean {
-  try {
-    linkSync(aside, to);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return false;
-    if (code === "ENOENT" && exists(aside)) mkdirSync(dirname(to), { recursive: true });
-    else if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP") throw error;
-    // A file system without links, or a folder that somebody deleted.
-    renameSync(aside, to);
-    return true;
-  }
-  unlinkSync(aside);
-  return true;
-}
-
-function renamed(from: string, to: string): boolean {
-  try {
-    renameSync(from, to);
-    return true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ENOENT") throw error;
-    if (!exists(from)) return false;
-    // Somebody deleted the folder it goes to.
-    mkdirSync(dirname(to), { recursive: true });
-    renameSync(from, to);
-    return true;
-  }
 }

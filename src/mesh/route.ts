@@ -41,6 +41,15 @@ export function routeOf({ to, type }: Pick<MessageHeader, "to" | "type">, from: 
   };
 }
 
+/** Who sends is told by the folder; why a header that says otherwise is not believed. Within a mesh a short name will do. */
+export function lieOf(from: string, place: Place, route: Route): string | undefined {
+  const own = nameOf(place);
+  if (from === own) return undefined;
+  if (from !== place.agent) return `"from" says ${from}, but it lies in the outbox of ${own}.`;
+  const leaves = "mesh" in route && route.mesh !== place.mesh;
+  return leaves ? `"from" says ${from}; whoever is in another mesh needs ${own} to answer.` : undefined;
+}
+
 /** Whom an answer to this message goes to, if anybody; a short name is one of the mesh it was sent in. */
 export function senderOf(from: string, within: string, directory: Directory): Place | "human" | null {
   if (from === "human") return "human";

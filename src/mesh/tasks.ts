@@ -1,11 +1,14 @@
 import type { MessageHeader } from "../protocol/index.ts";
+import { asFarAs } from "./circles.ts";
 import type { DeclaredMesh } from "./config.ts";
 import type { Desk } from "./desk.ts";
+import { Gates } from "./gates.ts";
 import { Intake } from "./intake.ts";
 import { nameOf, type QueueName } from "./layout.ts";
-import { clipped, derivedName, type Letter, readLetter, stemOf } from "./letter.ts";
+import { clipped, type Letter, readLetter } from "./letter.ts";
+import { derivedName, stemOf } from "./letter-names.ts";
 import { MAX_MESSAGE } from "./message-file.ts";
-import { gist, type Office, wordsOfError } from "./office.ts";
+import type { Office } from "./office.ts";
 import type { Queues } from "./queue.ts";
 import { due, isDone, lastLeaves, leaves, type Progress, type StepPath } from "./topology.ts";
 
@@ -21,11 +24,9 @@ export class Tasks {
   readonly queues: Queues;
   readonly #office: Office;
   readonly #desks: ReadonlyMap<string, Desk>;
-  readonly #settle: () => void;
+  readonly #gates: Gates;
   readonly #intake: Intake;
   #declared: DeclaredMesh;
-  /** The one whose gates are being run. */
-  #checking: string | undefined;
   /** The active one, so that it is not read at every move. */
   #active: Letter | undefined;
 
@@ -40,7 +41,7 @@ export class Tasks {
     this.#declared = declared;
     this.#office = office;
     this.#desks = desks;
-    this.#settle = settle;
+    this.#gates = new Gates(office, settle);
     this.#intake = new Intake(queues, office, {
       news: (letter) => this.#toEntry(letter),
       isTaken: ({ name, header }) => this.#isTaken({ name, header }),
@@ -50,6 +51,22 @@ export class Tasks {
 
   redeclare(declared: DeclaredMesh): void {
     this.#declared = declared;
+  }
+
+  /** What somebody put back while nobody was there is done again: it came there after its last step was done. */
+  begin(): void {
+    for (const queue of ["next", "active"] as const) {
+      for (const name of this.queues.list(queue)) if (this.#cameLast(queue, name)) this.byHand(queue, name);
+    }
+  }
+
+  #cameLast(queue: QueueName, name: string): boolean {
+    return leaves(this.#declared.plan).every(({ at, agent }) => {
+      const step = derivedName(name, at);
+      const desk = this.#desks.get(agent)?.queues;
+      const there = desk?.find(step);
+      return !desk || !there || !this.queues.cameBefore([queue, name], [there, step], desk);
+    });
   }
 
   /** Moves what can be moved; true when something was. */
@@ -74,9 +91,15 @@ export class Tasks {
   /** Somebody moved this file here by hand, and is right. */
   byHand(queue: QueueName, name: string): void {
     // It is to be done again: under a name that nothing followed from yet.
-    if ((queue === "next" || queue === "active") && this.#isSpent(name))
-      this.queues.move(name, queue, queue, (candidate) => this.#isSpent(candidate));
+    if (queue === "next" || queue === "active") this.#putBack(queue, name);
     if (queue === "complete" || queue === "archive") this.#endedByHand(queue, name);
+  }
+
+  #putBack(queue: "next" | "active", name: string): void {
+    const task = readLetter(this.queues, queue, name);
+    if (!task || "reason" in task) return;
+    const isOver = this.#isSpent(name) || this.#office.isAnswered(task, this.queues.place);
+    if (isOver) this.queues.move(name, queue, queue, (one) => this.#isTaken({ ...task, name: one }));
   }
 
   #endedByHand(queue: QueueName, name: string): void {
@@ -114,7 +137,7 @@ export class Tasks {
       this.#give(task, step.at, step.agent, step.from);
     }
     if (steps.length > 0) return true;
-    return isDone(plan, progress) && this.#check(task);
+    return isDone(plan, progress) && this.#judge(task);
   }
 
   #progress(task: string): Progress {
@@ -141,10 +164,9 @@ export class Tasks {
     );
   }
 
-  /** Steps followed from this name, and none is under way: it came to its end before. */
+  /** It went through all its steps, or failed at one: it came to its end before. */
   #isSpent(task: string): boolean {
-    const progress = [...this.#progress(task).values()];
-    return progress.length > 0 && !progress.includes("given");
+    return isDone(this.#declared.plan, this.#progress(task)) || this.#failure(task) !== undefined;
   }
 
   #give(task: Letter, at: StepPath, agent: string, from: readonly StepPath[]): void {
@@ -157,6 +179,7 @@ export class Tasks {
       status: before.length > 0 ? "handoff" : "pending",
       task: stemOf(task.name),
       step: at,
+      ...asFarAs(task.header),
     };
     const body = before.length === 0 ? task.body : this.#handoff(task, agent, before);
     this.#office.post(this.#desks.get(agent)?.queues, derivedName(task.name, at), header, body);
@@ -184,39 +207,18 @@ export class Tasks {
   }
 
   /** A2. True when something moved at once; gates take their time. */
-  #check(task: Letter): boolean {
-    if (this.#checking !== undefined) return false;
+  #judge(task: Letter): boolean {
     const fixes = this.#fixes(task.name);
     if (fixes.some((fix) => !isOver(fix))) return false;
-    const gates = this.#declared.config.validation_gates ?? [];
-    if (gates.length === 0) return this.#end(task);
-    this.#checking = task.name;
-    void this.#firstProblem(gates)
-      .then((problem) => {
-        if (!this.#office.isOpen || !this.queues.has("active", task.name)) return;
-        if (problem === null) this.#end(task);
-        else if (fixes.length < MOST_FIXES) this.#sendBack(task, problem, fixes.length + 1);
-        else this.#end(task, `It did not pass after ${MOST_FIXES} corrections. ${problem}`);
-      })
-      // What could not be written now (a full disk) is checked again.
-      .catch(() => {})
-      .finally(() => {
-        this.#checking = undefined;
-        this.#settle();
-      });
-    return false;
-  }
-
-  async #firstProblem(gates: readonly string[]): Promise<string | null> {
-    for (const gate of gates) {
-      const run = async () => this.#office.ports.gate(gate);
-      const why = await run().catch((error: unknown) => `The gate itself failed: ${wordsOfError(error)}`);
-      if (!this.#office.isOpen) return null;
-      const data = { mesh: this.#office.mesh, gate, ok: why === null, why: gist(why ?? "") };
-      this.#office.record({ type: "mesh.gate", data });
-      if (why !== null) return `The gate ${gate} did not pass:\n\n${why}`;
-    }
-    return null;
+    const names = this.#declared.config.validation_gates ?? [];
+    const problem = this.#gates.problemOf(`${fixes.length} ${task.name}`, names);
+    if (problem === undefined) return false;
+    if (problem === null) this.#end(task);
+    else if (fixes.length < MOST_FIXES) this.#sendBack(task, problem, fixes.length + 1);
+    else this.#end(task, `It did not pass after ${MOST_FIXES} corrections. ${problem}`);
+    // Not before: what could not be written (a full disk) is written later, and the gates are not run again for it.
+    this.#gates.forget();
+    return true;
   }
 
   /** Where the corrections of a task are, in their order. */
@@ -239,6 +241,7 @@ export class Tasks {
       status: "pending",
       task: stemOf(task.name),
       step: `fix-${number}`,
+      ...asFarAs(task.header),
     };
     const what = clipped(task.body.trim(), ROOM / 2);
     const body = `# Correct what did not pass\n\n${clipped(problem, ROOM / 2)}\n\n## The Task\n\n${what}\n`;

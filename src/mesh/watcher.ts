@@ -1,7 +1,7 @@
 import { type FSWatcher, lstatSync, mkdirSync, statSync, watch } from "node:fs";
 import { join } from "node:path";
 import { QUEUES, type QueueName } from "./layout.ts";
-import { isMessageName, QUIET_MS } from "./queue.ts";
+import { isMessageName, QUIET_MS } from "./queue-files.ts";
 
 /**
  * Says which message files came to or went from a place's queues.

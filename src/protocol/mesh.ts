@@ -61,6 +61,10 @@ export const meshConfigSchema = z.strictObject({
   validation_gates: z.array(meshNameSchema).max(20).optional(),
   entry_point: meshNameSchema.optional(),
   completion_agent: meshNameSchema.optional(),
+  /** How many messages may follow one from the other before the human is asked; 12 if left out. */
+  max_hops: z.int().min(1).max(10_000).optional(),
+  /** How often two may write to each other and back about one thing before the human is asked; 60 if left out. */
+  max_rounds: z.int().min(1).max(10_000).optional(),
 });
 export type MeshConfig = z.infer<typeof meshConfigSchema>;
 
@@ -90,6 +94,8 @@ const short = z.string().min(1).max(200);
 /** The name of a message's file without its ending: as long as a file system allows. */
 const stem = z.string().min(1).max(255);
 
+const count = z.string().regex(/^\d{1,6}$/, "expected a number");
+
 /**
  * The header of a message file (seed 004, "Message Format"). Every value is a string: nothing in a header is more than
  * words. Below the seed's own fields are ours, by which a task is followed through its mesh.
@@ -112,6 +118,10 @@ export const messageHeaderSchema = z.strictObject({
   step: short.optional(),
   /** The message that this one answers. */
   "in-reply-to": stem.optional(),
+  /** What it all began with, how many messages it is away from that, and how often the word has passed between the two. */
+  thread: stem.optional(),
+  hops: count.optional(),
+  turn: count.optional(),
 });
 export type MessageHeader = z.infer<typeof messageHeaderSchema>;
 

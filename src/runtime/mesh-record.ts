@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Layout } from "../mesh/layout.ts";
-import { derivedName, type Letter } from "../mesh/letter.ts";
+import type { Letter } from "../mesh/letter.ts";
+import { derivedName } from "../mesh/letter-names.ts";
 import { format } from "../mesh/message-file.ts";
 import { putFile, queueOf } from "../mesh/outgoing.ts";
 import { type Question, questionOf, type Situation } from "../projections/index.ts";

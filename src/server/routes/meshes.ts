@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { isMessageName } from "../../mesh/queue.ts";
+import { isMessageName } from "../../mesh/queue-files.ts";
 import type { AgentSummaryData } from "../../projections/index.ts";
 import {
   afterIdQuery,

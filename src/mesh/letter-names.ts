@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import type { Letter } from "./letter.ts";
+import { sanitized } from "./message-file.ts";
+
+/**
+ * What follows from a message is named after it: whoever makes it again after a crash finds it by its name, in whichever
+ * queue it is by then.
+ */
+export function derivedName(name: string, suffix: string): string {
+  const stem = stemOf(name);
+  return `${Buffer.byteLength(stem) <= 120 ? stem : shortened(stem, 120)}.${suffix}.md`;
+}
+
+/** A name with this ending that a file system takes: it counts bytes. */
+export function fitting(stem: string, ending: string, bytes = 255): string {
+  const room = bytes - Buffer.byteLength(ending);
+  return `${Buffer.byteLength(stem) <= room ? stem : shortened(stem, room)}${ending}`;
+}
+
+function shortened(stem: string, bytes: number): string {
+  return `${headOf(stem, bytes - 20)}-${hash(stem)}`;
+}
+
+/** A step of a mesh's task, made by the mesh: told by its name, for a header can be copied. */
+export function isStep({ name, header: { task, step } }: Pick<Letter, "name" | "header">): boolean {
+  return task !== undefined && step !== undefined && name === derivedName(`${task}.md`, step);
+}
+
+/** Somebody's own name for a message that looks like one of ours. */
+export function looksLikeStep(name: string): boolean {
+  return /\.(?:\d+|entry|completion|fix-\d+)\.md$/.test(name);
+}
+
+export function stemOf(name: string): string {
+  return name.replace(/\.md$/, "");
+}
+
+/** Any name as a `msg-id`. */
+export function idOf(stem: string): string {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/.test(stem) ? stem : `${sanitized(stem)}-${hash(stem)}`;
+}
+
+/** So many bytes of it, whole characters. */
+export function headOf(text: string, bytes: number): string {
+  return Buffer.from(text)
+    .subarray(0, Math.max(0, bytes))
+    .toString("utf8")
+    .replace(/\uFFFD{1,3}$/, "");
+}
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 12);
+}
