@@ -70,9 +70,12 @@ export type Signal = (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
 export async function endAll(processes: readonly Process[], signal: Signal): Promise<void> {
   let ours = processes;
   const living = () => ours.filter((one) => isSame(one, processOf(one.pid)));
-  for (const how of ["SIGTERM", "SIGKILL"] as const) {
+  const wait = async () => {
     const end = performance.now() + GRACE_MS;
     while (living().length > 0 && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  };
+  for (const how of ["SIGTERM", "SIGKILL"] as const) {
+    await wait();
     ours = [...new Map(living().flatMap((one) => treeOf(one).map((each) => [each.pid, each]))).values()];
     for (const { pid } of living()) {
       try {
@@ -82,6 +85,8 @@ export async function endAll(processes: readonly Process[], signal: Signal): Pro
       }
     }
   }
+  // The kernel takes its time too, and whoever asked for the end counts on it.
+  await wait();
 }
 
 const GRACE_MS = 1_000;

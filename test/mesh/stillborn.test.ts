@@ -5,7 +5,7 @@ import type { Fact } from "../../src/protocol/index.ts";
 import { MeshHouse } from "./house.ts";
 import { withTmux } from "./terminals.ts";
 
-const LONG = { timeout: 60_000 };
+const LONG = { timeout: 180_000 };
 const isState =
   (state: string) =>
   ({ type, data }: Fact): boolean =>

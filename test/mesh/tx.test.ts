@@ -87,14 +87,14 @@ class Project implements AsyncDisposable {
 withTmux(
   "start, spawn with a task, status, stop: a whole life by tx, through a server that it starts itself",
   {
-    timeout: 60_000,
+    timeout: 180_000,
   },
   async () => {
     await using project = new Project();
     const started = await project.tx(["start"], { cwd: join(project.project, "deep/below") });
     expect([started.code, started.stdout.split("\n")[0]]).toEqual([0, "relay (sequential, persistent, idle, 0 done)"]);
     expect((await project.tx(["spawn", "relay", "--init", "# Carry it\n\nfar"])).code).toBe(0);
-    await vi.waitFor(() => expect(project.messages("relay", "complete")).toHaveLength(1), { timeout: 30_000 });
+    await vi.waitFor(() => expect(project.messages("relay", "complete")).toHaveLength(1), { timeout: 120_000 });
     expect(await project.json("status", "relay")).toMatchObject({
       project: project.project,
       status: "working",
@@ -161,7 +161,7 @@ test("what needs no server: prompt, send, next, done and ask by files, and what 
 
 withTmux(
   "start takes the good meshes, says what is wrong with the others and fails; a mistake in config.json keeps nobody from a server that runs",
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     await using project = new Project();
     const broken = join(project.project, "meshes/mesh-configs/broken.json");
@@ -183,7 +183,7 @@ withTmux(
     const [aside] = project.messages("relay/agents/first", "quarantine").filter((name) => !name.endsWith(".reason.md"));
     expect(done.stderr).toContain(`.ai/tx/mesh/relay/agents/first/msgs/quarantine/${aside}`);
     await project.tx(["send", "relay", "# Carry it"]);
-    await vi.waitFor(() => expect(project.messages("relay", "complete")).toHaveLength(1), { timeout: 30_000 });
+    await vi.waitFor(() => expect(project.messages("relay", "complete")).toHaveLength(1), { timeout: 120_000 });
     expect(await project.json("archive", "relay", "--days", "0")).toEqual({ mesh: "relay", archived: 5 });
     expect(await project.tx(["archive", "relay", "--days", "soon"])).toMatchObject({ code: 2 });
   },
