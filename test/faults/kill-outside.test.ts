@@ -40,7 +40,7 @@ const PLAIN = `for step in one two three; do [ -e $step ] || { sleep 0.04; : > $
 test.skipIf(skipped)(
   `a server with programs at work is killed ${KILLS} times (seed ${SEED}) ${skipped}`,
   {
-    timeout: 600_000,
+    timeout: KILLS * 30_000,
   },
   async () => {
     await using home = await keptOnFailure();

@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { call, script, startTeam, until } from "../../src/testing/index.ts";
 import { skipped } from "../try-sandbox.ts";
 import { processesNaming } from "./house.ts";
@@ -65,10 +65,13 @@ describe.skipIf(skipped)(`a program that knows nothing of us ${skipped}`, () => 
   test("whose work goes on behind its result is ended with all of it, and its end is on record", async () => {
     const marker = `behind-${process.pid}`;
     const command = `(setsid bash -c 'trap "" TERM; while :; do date >> count.md; sleep 0.01; done' ${marker} >/dev/null 2>&1 &)
-      until [ -s count.md ]; do sleep 0.01; done; echo 'Done so far.' > _result.md; exec sleep 600`;
+      until [ -s count.md ] && [ -e go ]; do sleep 0.01; done; rm go; echo 'Done so far.' > _result.md; exec sleep 600`;
     await using team = await startTeam({ ...plain(command), coordinator: hiring() });
     await team.until(({ roster }) => roster.paul?.status === "busy");
-    await expect.poll(() => processesNaming(marker).length).toBeGreaterThan(0);
+    const scratch = join(team.agent.log.dir, "runs/run-1/nodes/node-1/scratch");
+    await vi.waitFor(() => access(join(scratch, "count.md")), { timeout: 25_000 });
+    expect(processesNaming(marker)).not.toEqual([]);
+    await writeFile(join(scratch, "go"), "");
     await team.outcome();
     expect(processesNaming(marker)).toEqual([]);
     expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "Done so far." });

@@ -120,3 +120,14 @@ test("no line is a throw: what cannot be understood is said, what says nothing t
     }),
   );
 });
+
+test("a session is lost when it says so before it has begun, and not when it ends with any other error", () => {
+  // As version 2.1.325 says it.
+  const ends = (error: string) => ({
+    ...{ type: "result", subtype: "error_during_execution", is_error: true, num_turns: 0, total_cost_usd: 0 },
+    errors: [error],
+  });
+  const lost = "No conversation found with session ID: 5b1b2b3b-aaaa-4222-8333-444444444444";
+  expect(played([ends(lost)])).toEqual([{ kind: "lost", why: lost }]);
+  expect(played([ends("Out of memory")])).toEqual([{ kind: "noted", text: "Out of memory" }]);
+});
