@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { vi } from "vitest";
+import { createCatalog } from "../../src/models/catalog.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import type { NewAgent, Runtime } from "../../src/runtime/runtime.ts";
@@ -48,11 +49,11 @@ export interface House extends AsyncDisposable {
   dropSockets(): void;
 }
 
-export async function openHouse(script: ProviderServerOptions): Promise<House> {
+export async function openHouse(script: ProviderServerOptions, { isPatient = false } = {}): Promise<House> {
   const home = await temporaryHome();
   const provider = await startProviderServer(script);
   const settings = { home: home.path, env: { ...provider.env, PATH: process.env.PATH ?? "" }, config: {} };
-  const runtime = await openRuntime(settings);
+  const runtime = await openRuntime(settings, isPatient ? { catalog: patientCatalog(settings.env) } : {});
   const token = "token-of-the-house-for-tests-only-0123456789";
   const app = await buildServer({ runtime, settings, token, webDir: resolve(ROOT, "dist/web") });
   const url = await app.listen({ port: 0, host: "127.0.0.1" });
@@ -105,6 +106,16 @@ export async function openHouse(script: ProviderServerOptions): Promise<House> {
 export async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(PICTURES, { recursive: true });
   await page.screenshot({ path: resolve(PICTURES, `${name}.png`) });
+}
+
+/** Models that nobody gives up: one that is silent is waited for, and one that failed is about to be asked again, for ever. */
+function patientCatalog(env: Readonly<Record<string, string>>): ReturnType<typeof createCatalog> {
+  const sleep = (_: number, signal: AbortSignal) =>
+    new Promise<void>((_, reject) => {
+      signal.throwIfAborted();
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+  return createCatalog({ env, config: {}, random: Math.random, sleep, stallMs: 86_400_000 });
 }
 
 function isThere(path: string): boolean {

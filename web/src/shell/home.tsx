@@ -25,7 +25,7 @@ export function Home() {
           <div className={inbox.length > 6 ? "" : "md:hidden"}>
             <NeedsYou items={inbox} most={50} />
           </div>
-          <ul className="grid gap-2 lg:grid-cols-2">
+          <ul className="grid grid-cols-1 gap-2 lg:grid-cols-2">
             {list.map((summary) => (
               <li key={summary.id}>
                 <AgentCard summary={summary} />

@@ -35,7 +35,10 @@ export function NeedsYou({ items, most = 6 }: { items: readonly InboxItem[]; mos
         ))}
       </ul>
       {sorted.length > most && (
-        <Link to={{ screen: "home" }} className="block px-2 py-1 text-xs font-semibold text-wait underline">
+        <Link
+          to={{ screen: "home" }}
+          className="flex min-h-11 items-center px-2 text-xs font-semibold text-wait underline md:min-h-7"
+        >
           {sorted.length - most} more
         </Link>
       )}
