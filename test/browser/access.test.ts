@@ -19,6 +19,9 @@ const OPTIONS: axe.RunOptions = {
   ),
 };
 
+/** How long somebody worked cannot be wider than it was; the same moments are in the list below, at full size. */
+const TARGET_SIZE = { id: "target-size", selector: "*:not([aria-label='Who worked when'] *)" };
+
 describe.skipIf(!hasChromium)("the page for everyone: no rule of accessibility is broken, whatever is shown", () => {
   let town: Town;
   let shared: Page;
@@ -67,41 +70,51 @@ async function faultsOf(page: Page, { name, ready, width: only }: Scene): Promis
     await page.setViewportSize(sizeOf(width));
     for (const theme of THEMES) {
       await page.emulateMedia({ colorScheme: theme });
-      await inSight(page, ready);
+      await inSight(page, ready, `${name}-${theme}-${width}`);
       found.push(...(await violations(page)).map((each) => [width, theme, ...each]));
       await picture(page, `${name}-${theme}-${width}`);
     }
     const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
     if (overflow !== 0) found.push([width, "overflows", overflow]);
   }
-  return [...found, ...(only === 1440 ? [] : await tooSmall(page))];
+  return [...found, ...(only === 1440 ? [] : await outOfReach(page))];
 }
 
-/** In words, in a field, or as the name of a picture. */
-async function inSight(page: Page, words: string): Promise<void> {
-  const written = page
-    .getByText(words)
-    .or(page.getByLabel(words))
-    .or(page.getByAltText(words))
-    .filter({ visible: true });
-  await written.first().waitFor();
+/** In words, in a field, or as the name of a picture. What was there instead can be looked at. */
+async function inSight(page: Page, words: string, name: string): Promise<void> {
+  const all = page.getByText(words).or(page.getByLabel(words)).or(page.getByAltText(words));
+  await all
+    .filter({ visible: true })
+    .first()
+    .waitFor()
+    .catch(async (error: unknown) => {
+      await picture(page, name);
+      throw error;
+    });
 }
 
 async function violations(page: Page): Promise<unknown[][]> {
   // Of a page that was not loaded anew since.
-  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(axe.source);
+  if (await page.evaluate("typeof axe === 'undefined'"))
+    await page.evaluate(`${axe.source}; axe.configure(${JSON.stringify({ rules: [TARGET_SIZE] })})`);
   const found = (await page.evaluate(`axe.run(document, ${JSON.stringify(OPTIONS)})`)) as axe.AxeResults;
   return found.violations.map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 200))]);
 }
 
-/** On a phone: what is to be touched and is lower than a finger. Links within sentences are as high as their line. */
-async function tooSmall(page: Page): Promise<unknown[]> {
+/**
+ * On a phone: what is to be touched and is lower than a finger, or beyond the edge. Links within sentences are as high as
+ * their line; the board, tables and code may be wider than the page, and are moved.
+ */
+async function outOfReach(page: Page): Promise<unknown[]> {
   const top = (await page.locator("dialog[open]").count()) > 0 ? "dialog[open]" : "body";
   return page.locator(`${top} :is(button, a, summary, input, select, textarea):visible`).evaluateAll((all) =>
     all.flatMap((element) => {
-      const { height } = element.getBoundingClientRect();
-      const isInline = element.closest("p, dd, li > .prose, .prose, [aria-label='Who worked when'], .sr-only") !== null;
-      return height < 43.5 && !isInline ? [["too small", element.outerHTML.slice(0, 200), Math.round(height)]] : [];
+      const { height, right } = element.getBoundingClientRect();
+      const isWithin = (where: string) => element.closest(where) !== null;
+      const isLow = height < 43.5 && !isWithin("p, .prose, .sr-only, [aria-label='Who worked when']");
+      const isBeyond = right > 390.5 && !isWithin("[data-board]");
+      const fault = isLow ? `only ${Math.round(height)} high` : `ends at ${Math.round(right)}`;
+      return isLow || isBeyond ? [[fault, element.outerHTML.slice(0, 200)]] : [];
     }),
   );
 }

@@ -117,7 +117,7 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
 describe.skipIf(!hasChromium)("making an agent where there are no keys and no programs", () => {
   let house: House;
   beforeAll(async () => {
-    house = await openHouse({ turns: [] }, { PATH: "/nowhere", OLLAMA_BASE_URL: "http://127.0.0.1:9" });
+    house = await openHouse({ turns: [] }, { env: { PATH: "/nowhere", OLLAMA_BASE_URL: "http://127.0.0.1:9" } });
   });
   afterAll(async () => {
     await house[Symbol.asyncDispose]();

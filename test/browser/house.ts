@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { vi } from "vitest";
+import { createCatalog } from "../../src/models/catalog.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { liveSettings } from "../../src/runtime/live-config.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
@@ -49,16 +50,18 @@ export interface House extends AsyncDisposable {
   dropSockets(): void;
 }
 
-/** `surroundings` stand in place of the providers' addresses and keys. */
-export async function openHouse(
-  script: ProviderServerOptions,
-  surroundings?: Readonly<Record<string, string>>,
-): Promise<House> {
+export interface HouseOptions {
+  /** In place of the providers' addresses and keys. */
+  env?: Readonly<Record<string, string>>;
+  isPatient?: boolean;
+}
+
+export async function openHouse(script: ProviderServerOptions, options: HouseOptions = {}): Promise<House> {
   const home = await temporaryHome();
   const provider = await startProviderServer(script);
-  const env = surroundings ?? { ...provider.env, PATH: process.env.PATH ?? "" };
+  const env = options.env ?? { ...provider.env, PATH: process.env.PATH ?? "" };
   const settings = liveSettings({ home: home.path, env, config: {} });
-  const runtime = await openRuntime(settings);
+  const runtime = await openRuntime(settings, options.isPatient ? { catalog: patientCatalog(env) } : {});
   const token = "token-of-the-house-for-tests-only-0123456789";
   const app = await buildServer({ runtime, settings, token, webDir: resolve(ROOT, "dist/web") });
   const url = await app.listen({ port: 0, host: "127.0.0.1" });
@@ -111,6 +114,16 @@ export async function openHouse(
 export async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(PICTURES, { recursive: true });
   await page.screenshot({ path: resolve(PICTURES, `${name}.png`) });
+}
+
+/** Models that nobody gives up: one that is silent is waited for, and one that failed is about to be asked again, for ever. */
+function patientCatalog(env: Readonly<Record<string, string>>): ReturnType<typeof createCatalog> {
+  const sleep = (_: number, signal: AbortSignal) =>
+    new Promise<void>((_, reject) => {
+      signal.throwIfAborted();
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+  return createCatalog({ env, config: {}, random: Math.random, sleep, stallMs: 86_400_000 });
 }
 
 function isThere(path: string): boolean {

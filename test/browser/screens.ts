@@ -182,14 +182,14 @@ const memory: Scenes = [
     ready: "0 passages",
     act: (page) => search(page, "zebra"),
   },
-  { name: "memory-empty", path: ({ at }) => `${at.waiting}/memory`, ready: "GOAL.md" },
+  { name: "memory-empty", path: ({ at }) => `${at.waiting}/memory`, ready: "Nothing is remembered yet." },
 ];
 
 const mesh: Scenes = [
   { name: "mesh", path: (town) => town.mesh.review, ready: "Quarantine" },
   { name: "mesh-idle", path: (town) => town.mesh.research, ready: "Nothing has come here yet." },
   { name: "mesh-agent", path: (town) => `${town.mesh.review}/fixer`, ready: "fixer works." },
-  { name: "mesh-agent-not-begun", path: (town) => `${town.mesh.research}/researcher`, ready: "has not begun" },
+  { name: "mesh-agent-not-begun", path: (town) => `${town.mesh.research}/synthesiser`, ready: "has not begun" },
   {
     name: "mesh-message",
     path: (town) => `${town.mesh.review}/fixer`,

@@ -40,7 +40,7 @@ export const townScript: ProviderServerOptions = {
         calls: [call("write_file", { path: "papers.md", content: "One.\n" })],
       },
     ],
-    [GOALS.unreachable]: [{ fault: { status: 503, message: "The far model does not answer.", retryAfter: 55 } }],
+    [GOALS.unreachable]: [{ fault: { status: 503, message: "The far model does not answer." } }],
     [GOALS.refused]: [{ fault: { status: 401, message: "invalid x-api-key" } }],
     [GOALS.staged]: [
       {

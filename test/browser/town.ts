@@ -26,7 +26,7 @@ const PICTURE = Buffer.from(
 );
 
 export async function openTown(): Promise<Town> {
-  const house = await openHouse(townScript);
+  const house = await openHouse(townScript, { isPatient: true });
   const dir = realpathSync(mkdtempSync(join(tmpdir(), "agiraph-town-")));
   const { provider } = house;
   provider.release("alice");

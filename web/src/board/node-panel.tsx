@@ -44,10 +44,13 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
         </Link>
       </div>
       <div className="min-h-0 flex-1 space-y-4 overflow-y-auto p-4">
-        <dl className="grid grid-cols-[auto_1fr] gap-x-3 gap-y-1 text-[13px]">
+        <dl className="grid grid-cols-[auto_1fr] items-center gap-x-3 gap-y-1 text-[13px]">
           <Term name="Worker">
             {worker ? (
-              <Link to={{ screen: "entity", agent: view.id, worker }} className="text-accent underline">
+              <Link
+                to={{ screen: "entity", agent: view.id, worker }}
+                className="inline-flex min-h-11 items-center text-accent underline md:min-h-0"
+              >
                 {nameOf(view.id, worker)}
               </Link>
             ) : (
@@ -121,14 +124,14 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
         <Section title="Log">
           {detail.state === "failed" && <p className="text-bad">{detail.problem}</p>}
           {detail.state === "loading" && <p className="text-dim">Loading…</p>}
-          <ol className="space-y-1 text-xs">
+          <ol className="text-xs">
             {log.map((fact) => (
-              <li key={fact.seq} className="flex gap-2">
+              <li key={fact.seq} className="flex items-center gap-2 md:items-baseline">
                 <button
                   type="button"
                   onClick={() => goTo(fact.seq)}
                   title={`${exactTime(fact.ts)}: see everything as it was at fact ${fact.seq}`}
-                  className="shrink-0 font-mono text-accent underline"
+                  className="min-h-11 shrink-0 font-mono text-accent underline md:min-h-6"
                 >
                   {clockTime(fact.ts)}
                 </button>

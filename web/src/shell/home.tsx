@@ -37,7 +37,7 @@ export function Home() {
           <div className="md:hidden">
             <Unread list={list} />
           </div>
-          <ul className="grid gap-2 lg:grid-cols-2">
+          <ul className="grid grid-cols-1 gap-2 lg:grid-cols-2">
             {list.map((summary) => (
               <li key={summary.id}>
                 <AgentCard summary={summary} />

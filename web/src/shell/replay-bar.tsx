@@ -28,7 +28,7 @@ export function ReplayBar({ agent, at }: { agent: string; at: number }) {
         onChange={(event) => move(Number(event.target.value))}
         aria-label="Moment"
         aria-valuetext={`fact ${at} of ${newest}`}
-        className="h-8 min-w-24 flex-1 accent-(--accent)"
+        className="h-11 min-w-24 flex-1 accent-(--accent) md:h-8"
       />
       <button type="button" className={BUTTON} onClick={() => move(at + 1)} aria-label="One fact on">
         <ChevronRight className="size-4" aria-hidden />

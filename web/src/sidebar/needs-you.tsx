@@ -52,7 +52,10 @@ export function NeedsYou({ items, most = 6 }: { items: readonly InboxItem[]; mos
         ))}
       </ul>
       {waiting.length > most && (
-        <Link to={{ screen: "home" }} className="block px-2 py-1 text-xs font-semibold text-wait underline">
+        <Link
+          to={{ screen: "home" }}
+          className="flex min-h-11 items-center px-2 text-xs font-semibold text-wait underline md:min-h-7"
+        >
           {waiting.length - most} more
         </Link>
       )}

@@ -17,7 +17,7 @@ export function Sidebar() {
       <div className="flex h-14 shrink-0 items-center gap-1 border-b border-line pr-2 pl-3">
         <Link
           to={{ screen: "home" }}
-          className="mr-auto flex items-center gap-2 rounded-md py-1 font-semibold tracking-tight"
+          className="mr-auto flex min-h-11 items-center gap-2 rounded-md font-semibold tracking-tight md:min-h-8"
         >
           <img src="/favicon.svg" alt="" className="size-5" />
           Agiraph

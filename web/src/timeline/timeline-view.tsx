@@ -69,7 +69,7 @@ function Scrubber({ newest }: { newest: number }) {
           value={newest}
           onChange={(event) => goTo(Number(event.target.value))}
           aria-valuetext={`fact ${newest} of ${newest}`}
-          className="h-8 min-w-0 flex-1 accent-(--accent)"
+          className="h-11 min-w-0 flex-1 accent-(--accent) md:h-8"
         />
       </label>
       <span className="shrink-0 text-xs text-dim">now</span>
