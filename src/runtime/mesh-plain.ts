@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Letter, stemOf } from "../mesh/letter.ts";
+import type { Letter } from "../mesh/letter.ts";
+import { stemOf } from "../mesh/letter-names.ts";
 import type { Member } from "../mesh/meshes.ts";
 import type { Said } from "../mesh/speaking.ts";
 import { COORDINATOR, type ProgramProfile } from "../protocol/index.ts";

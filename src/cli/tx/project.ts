@@ -20,15 +20,10 @@ export interface TxCall extends Invocation {
   speaker: { mesh: string; agent: string } | undefined;
 }
 
-/** Where the person is: `npm start` changes to the package's own folder, and says where it came from. */
-export function folderOf({ env, cwd }: TxCall["terminal"]): string {
-  return env.npm_lifecycle_event === "start" && env.INIT_CWD ? env.INIT_CWD : cwd;
-}
-
 /** The project that is meant: named, or the nearest folder above that declares meshes. */
 export function layoutOf({ project, terminal }: TxCall): Layout {
   const named = project ?? terminal.env.TX_PROJECT;
-  const here = folderOf(terminal);
+  const here = terminal.cwd;
   if (named !== undefined) {
     const folder = resolve(here, named);
     if (!isProject(folder)) throw new UsageError(`There are no meshes in ${folder}: it has no meshes/mesh-configs/.`);
