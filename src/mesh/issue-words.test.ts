@@ -24,8 +24,8 @@ test("headers: what is missing, wrong or unknown is said by its name, with what 
   ]).toEqual([
     '"from": it is missing',
     '"type": there is no tsk. Did you mean task? There are: task, ask, ask-response, task-complete, error',
-    "there is no field colour. There are: from, to, type, status, msg-id, timestamp, task, step, in-reply-to",
-    "there is no field stauts. Did you mean status? There are: from, to, type, status, msg-id, timestamp, task, step, in-reply-to",
+    "there is no field colour. There are: from, to, type, status, msg-id, timestamp, task, step, in-reply-to, thread, hops, turn",
+    "there is no field stauts. Did you mean status? There are: from, to, type, status, msg-id, timestamp, task, step, in-reply-to, thread, hops, turn",
     '"to": it is empty',
     '"to": it is too long; at most 200 characters are taken',
     '"timestamp": expected a time such as 2026-11-16T09:00:00Z, and it is yesterday',
