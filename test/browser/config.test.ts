@@ -13,7 +13,7 @@ describe.skipIf(!hasChromium)("config.json in the page", () => {
     await line.waitFor();
     expect(await line.textContent()).toContain('max_turns: expected a number, e.g. "max_turns": 200; there is text.');
     rmSync(path);
-    await page.evaluate(() => window.dispatchEvent(new Event("focus")));
+    await page.evaluate("window.dispatchEvent(new Event('focus'))");
     await line.waitFor({ state: "detached" });
   });
 });

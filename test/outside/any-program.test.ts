@@ -49,10 +49,11 @@ describe.skipIf(skipped)(`a program that knows nothing of us ${skipped}`, () => 
   test("whose work goes on behind its result is ended with all of it, and its end is on record", async () => {
     const marker = `behind-${process.pid}`;
     const command = `(setsid bash -c 'trap "" TERM; while :; do date >> count.md; sleep 0.01; done' ${marker} >/dev/null 2>&1 &)
-      until [ -s count.md ]; do sleep 0.01; done; echo 'Done so far.' > _result.md; exec sleep 600`;
+      until [ -s count.md ] && grep -q Go _inbox.md; do sleep 0.05; done; echo 'Done so far.' > _result.md; exec sleep 600`;
     await using team = await startTeam({ ...plain(command), coordinator: hiring() });
     await team.until(({ roster }) => roster.paul?.status === "busy");
-    await expect.poll(() => processesNaming(marker).length).toBeGreaterThan(0);
+    while (processesNaming(marker).length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await team.agent.send("Go", "Paul");
     await team.outcome();
     expect(processesNaming(marker)).toEqual([]);
     expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "Done so far." });
