@@ -119,6 +119,16 @@ describe.skipIf(skipped)(`a program that knows nothing of us ${skipped}`, () => 
     expect(sent.map(({ data: { from, to } }) => ({ from, to }))).toEqual([{ from: "human", to: "paul" }]);
   });
 
+  test("prints no answers to the human: it has its outbox for them", async () => {
+    const command = "until grep -q Faster _inbox.md; do sleep 0.05; done; echo heard; exit 1";
+    await using team = await startTeam({ ...plain(command), coordinator: hiring("node-1 failed") });
+    await until(team.agent, ({ roster }) => roster.paul?.status === "busy");
+    await team.agent.send("Faster!", "Paul");
+    await team.outcome();
+    const sent = (await team.facts()).filter((fact) => fact.type === "message.sent");
+    expect(sent.map(({ data: { from, to } }) => ({ from, to }))).toEqual([{ from: "human", to: "paul" }]);
+  });
+
   test("that ends without a result has failed, twice, with what it said", async () => {
     await using team = await startTeam({ ...plain("echo no disk >&2; exit 3"), coordinator: hiring("node-1 failed") });
     await team.outcome();
