@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { MeshFact } from "../protocol/index.ts";
@@ -112,6 +112,62 @@ test("Q4: a step that somebody has done again ends with its new words, not with 
   project.move(own, "t.0.md", "complete", "active");
   await third;
   expect(result()).toContain("third");
+});
+
+test("Q4: a finished task put back into active is done again under another name, and answered once more", async () => {
+  const project = await open({
+    ...delegation,
+    agents: { ...delegation.agents, coder: (_, say) => say("mesh", "task-complete", "Coded.\n") },
+  });
+  const own = { mesh: "m", agent: "coder" };
+  project.send("m", "t.md", "# T\n");
+  await project.until(isEnd("m"));
+  const answered = project.next(isTold("lead", "part~2.m.coder.done.md"));
+  project.move(own, "part.md", "complete", "active");
+  await answered;
+  expect(project.queues("m", "coder").complete).toEqual(["part.result.md", "part~2.md", "part~2.result.md"]);
+
+  // Also while nobody was there, and never with two numbers.
+  const again = project.next(isTold("lead", "part~3.m.coder.done.md"));
+  await project.meshes.close();
+  const ended = join(project.layout.queue(own, "complete"), "part~2.result.md");
+  await laterThan(ended);
+  project.move(own, "part~2.md", "complete", "active");
+  await project.reopen();
+  await again;
+});
+
+/** The clock of the files goes in steps of some milliseconds. */
+async function laterThan(path: string): Promise<void> {
+  const aside = `${path}.later`;
+  await expect
+    .poll(() => {
+      writeFileSync(aside, "");
+      return statSync(aside).ctimeMs > statSync(path).ctimeMs;
+    })
+    .toBe(true);
+  rmSync(aside);
+}
+
+test("names as long as a file system takes: done, done again and put aside, each under one that fits", async () => {
+  const project = await open({ configs: [{ ...pair, agents: ["x/a"] }] });
+  const name = `${"n".repeat(252)}.md`;
+  for (const time of [1, 2]) {
+    const ended = project.next(isEnd("m"));
+    project.send("m", name, `# ${time}\n`);
+    await ended;
+  }
+  for (const _ of [1, 2]) {
+    const aside = project.next(({ type }) => type === "mesh.quarantined");
+    project.put({ mesh: "m", agent: null }, "inbox", name, "no message\n");
+    await aside;
+  }
+  const { complete = [], quarantine = [] } = project.queues("m");
+  expect([complete.length, quarantine.length, project.facts.some(({ type }) => type === "mesh.stalled")]).toEqual([
+    2,
+    4,
+    false,
+  ]);
 });
 
 test("deleted folders are made again, and what comes later goes through", async () => {

@@ -1,4 +1,14 @@
-import { existsSync, linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { MessageHeader } from "../protocol/index.ts";
 import { type Layout, type Place, QUEUES, type QueueName } from "./layout.ts";
@@ -48,9 +58,11 @@ export function putFile(layout: Layout, place: Place, queue: QueueName, name: st
   mkdirSync(tmp, { recursive: true });
   mkdirSync(layout.queue(place, queue), { recursive: true });
   const aside = join(tmp, `out-${process.pid}-${++written}.md`);
-  writeFileSync(aside, text, { mode: 0o600 });
   try {
+    // Whoever hears that it was sent may count on it: on the disk before it is there, and there on the disk too.
+    writeFileSync(aside, text, { mode: 0o600, flush: true });
     linkSync(aside, join(layout.queue(place, queue), name));
+    syncFolder(layout.queue(place, queue));
     return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -62,6 +74,18 @@ export function putFile(layout: Layout, place: Place, queue: QueueName, name: st
     return true;
   } finally {
     rmSync(aside, { force: true });
+  }
+}
+
+function syncFolder(dir: string): void {
+  let folder: number | undefined;
+  try {
+    folder = openSync(dir, "r");
+    fsyncSync(folder);
+  } catch {
+    // Some file systems sync no folders.
+  } finally {
+    if (folder !== undefined) closeSync(folder);
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -169,6 +169,23 @@ test("Q5: a look leaves what may still be written, and says so; later it takes i
     { changed: true, young: false, byHand: [] },
     ["old.md", "young.md"],
   ]);
+  rmSync(layout.project, { recursive: true });
+});
+
+test("Q4: what hands moved without our being told is found by a look", () => {
+  const layout = new Layout(mkdtempSync(join(tmpdir(), "look-")));
+  const queues = new Queues(layout, { mesh: "m", agent: null });
+  queues.open();
+  for (const name of ["a.md", "b.md"]) writeOld(queues.path("inbox", name), name);
+  queues.look();
+  renameSync(queues.path("inbox", "a.md"), queues.path("active", "a.md"));
+  renameSync(queues.path("inbox", "b.md"), queues.path("complete", "b.md"));
+  const { byHand } = queues.look();
+  expect(byHand.toSorted()).toEqual([
+    ["active", "a.md"],
+    ["complete", "b.md"],
+  ]);
+  expect(queues.look().byHand).toEqual([]);
   rmSync(layout.project, { recursive: true });
 });
 

@@ -41,6 +41,13 @@ const doer = () =>
     if (header.type === "task") end(say, name);
   });
 
+const handsOn = (other: string) =>
+  remembering(({ name, header }, say) => {
+    if (header.type !== "task") return;
+    if (!name.startsWith("zz-")) say(other, "task", "# You\n", { name: `${name.slice(0, -3)}-${other}.md` });
+    end(say, name);
+  });
+
 function end(say: Say, task: string, words = "Done.\n"): void {
   const stem = task.slice(0, -3);
   say("mesh", "task-complete", words, { name: `${stem}.end.md`, "in-reply-to": stem });
@@ -261,6 +268,23 @@ export const SCENARIOS: Scenario[] = [
         (project) => isThere(project, "coder", "complete", "part.md"),
         (project) => project.move({ mesh: "m", agent: "coder" }, "part.md", "complete", "inbox"),
       ],
+    }),
+  },
+  {
+    name: "a task that is handed round in a circle",
+    hows: ["kill", "fail"],
+    gaps: 20,
+    ends: {
+      "m/ complete": ["t.md"],
+      "m/a complete": ["t.0-b-a.m.b.done.md"].concat(["t.0-b-a.md", "t.0-b-a.result.md", "t.0.md", "t.0.result.md"]),
+      "m/a quarantine": ["t.0-b-a-b.md", "t.0-b-a-b.reason.md"],
+    },
+    begin: () => ({
+      options: {
+        configs: [{ mesh: "m", type: "persistent", agents: ["x/a", "x/b"], max_hops: 2 }],
+        agents: { a: handsOn("b"), b: handsOn("a") },
+      },
+      people: [(project) => project.send("m", "t.md", "# T\n")],
     }),
   },
 ];
