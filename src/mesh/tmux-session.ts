@@ -229,13 +229,17 @@ export class TmuxSession {
   async #paste(text: string, { whole = false } = {}): Promise<void> {
     const name = `tx-${process.pid}-${++pastes}`;
     const file = join(this.plan.dir, `${name}.paste`);
-    await writeFile(file, text, { mode: 0o600 });
+    // Gemini shows its input before it asks for pastes to be marked, and would take what comes meanwhile for keys: "?" and
+    // line breaks are lost. Who has an input that we know knows the marks as well; of others tmux knows whether they do.
+    const isMarked = whole && this.plan.kind.input !== null;
+    await writeFile(file, isMarked ? `\x1b[200~${text}\x1b[201~` : text, { mode: 0o600 });
+    const how = whole ? (isMarked ? [] : ["-p"]) : ["-r"];
     try {
       await this.#asking((client) => client.command("load-buffer", "-b", name, file));
       const client = this.#client;
       // As one paste, where the program knows such; keys are given as they are. Who is cut off just then does not know
       // whether it was done, and looks.
-      await client.onPaneOf("paste-buffer", "-d", "-b", name, ...(whole ? ["-p"] : ["-r"])).catch((error: unknown) => {
+      await client.onPaneOf("paste-buffer", "-d", "-b", name, ...how).catch((error: unknown) => {
         if (!client.hasEnded) throw error;
       });
     } finally {
