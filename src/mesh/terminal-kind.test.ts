@@ -129,6 +129,20 @@ test("a text shows when its end does, however it is wrapped, or what stands for 
   ]).toEqual([true, false, true, true]);
 });
 
+test("letters that end alike: the one before pushed out of sight, or still there, is not taken for the new one", () => {
+  const { plain, codex } = TERMINAL_KINDS;
+  const end = "Then go on with what you were doing.)";
+  const old = ["> an older one", end];
+  const codexOld = ["› an older one", `  ${end}`, "• Well."];
+  const input = (...lines: string[]) => [...lines, "", "  GPT-5.5 default"];
+  expect([
+    showsText(plain, [...old, "> "], ["line 9", end], `many lines\n${end}`),
+    showsText(plain, [...old, "> "], [...old, "> "], `many lines\n${end}`),
+    showsText(codex, [...codexOld, ...input("› Ask Codex to do anything")], input("› line 9", `  ${end}`), `x\n${end}`),
+    showsText(codex, input("› Ask Codex to do anything"), [...codexOld, ...input("› Ask Codex to do anything")], end),
+  ]).toEqual([true, false, true, false]);
+});
+
 test("in a box it is looked for in the box, not in what stands beside it", () => {
   const { opencode } = TERMINAL_KINDS;
   const edge = `  ╹${"▀".repeat(30)}`;

@@ -211,10 +211,20 @@ export function showsText(
     if (folds(now) > folds(before)) return true;
   }
   const wanted = squeezed(text).slice(-TAIL);
+  if (wanted === "") return false;
+  const words = (screen: readonly string[]) => squeezed(whereTyped(kind, screen));
+  const times = (screen: readonly string[]) => words(screen).split(wanted).length - 1;
+  // Letters end alike, and a long one pushes the one before out of sight: then it is one as it was, but the last.
+  return times(now) > times(before) || (words(now).endsWith(wanted) && !words(before).endsWith(wanted));
+}
+
+/** Where one sees what one types: in the input where there is one, else anywhere. */
+function whereTyped(kind: TerminalKind, screen: readonly string[]): string {
+  if (kind.input === null) return screen.join("");
+  const input = inputIn(kind, screen);
   // In a box one looks into the box: what stands beside it would be between its lines.
-  const words = (screen: readonly string[]) => (kind.boxEdge ? (inputOf(kind, screen) ?? "") : screen.join(""));
-  const times = (screen: readonly string[]) => squeezed(words(screen)).split(wanted).length - 1;
-  return wanted !== "" && times(now) > times(before);
+  if (input === null || kind.boxEdge) return input?.typed ?? "";
+  return screen.slice(input.from).join("");
 }
 
 /** So much of the end is looked for: the beginning may have scrolled out of sight. */

@@ -133,11 +133,11 @@ export class TmuxServer {
     return leader && leader.parent === server.pid && isSame(leader, processOf(pid)) ? leader : null;
   }
 
-  /** Straight to the program, whatever a person's tmux shows just then: as one paste, where it knows such, or as keys. False: it has ended. */
-  async paste(session: string, text: string, { whole }: { whole: boolean }): Promise<boolean> {
+  /** Straight to the program, whatever a person's tmux shows just then. False: it has ended. */
+  async paste(session: string, text: string, how: keyof typeof PASTED): Promise<boolean> {
     const buffer = `tx-${process.pid}-${++pastes}`;
     const target = ["-t", `=${session}:`];
-    const paste = quotedLine(["paste-buffer", "-d", "-b", buffer, ...target, whole ? "-p" : "-r"]);
+    const paste = quotedLine(["paste-buffer", "-d", "-b", buffer, ...target, ...PASTED[how]]);
     const ended = `${quotedLine(["delete-buffer", "-b", buffer])} ; display-message -p ended`;
     const said = await this.#run(
       ["load-buffer", "-b", buffer, "-", ";", "if-shell", "-F", ...target, "#{pane_dead}", ended, paste],
@@ -196,6 +196,8 @@ function seatOf(line: string): Seat | undefined {
 
 /** Buffers belong to the server: their names are unique over all sessions. */
 let pastes = 0;
+/** As one paste where the program asked for such, byte for byte, or as keys. */
+const PASTED = { whole: ["-p"], raw: [], keys: ["-r"] } as const;
 
 const MOST_TRIES = 5;
 const COLUMNS = 140;

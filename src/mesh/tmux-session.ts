@@ -137,12 +137,18 @@ export class TmuxSession {
   }
 
   async #paste(text: string, how: { whole: boolean }): Promise<void> {
-    const { name } = this.plan;
-    const isTaken = await this.#server.paste(name, text, how).catch(async (error: unknown) => {
-      if (error instanceof NoTmux) throw error;
-      // Whoever does not know whether it was done looks whether it is there.
-      return this.#server.has(name).catch(() => true);
-    });
+    const { name, kind } = this.plan;
+    // Gemini shows its input before it asks for pastes to be marked, and would take what comes meanwhile for keys: "?" and
+    // line breaks are lost. Who has an input that we know knows the marks as well; of others tmux knows whether they do.
+    const isMarked = how.whole && kind.input !== null;
+    const pasted = isMarked ? `\x1b[200~${text}\x1b[201~` : text;
+    const isTaken = await this.#server
+      .paste(name, pasted, isMarked ? "raw" : how.whole ? "whole" : "keys")
+      .catch(async (error: unknown) => {
+        if (error instanceof NoTmux) throw error;
+        // Whoever does not know whether it was done looks whether it is there.
+        return this.#server.has(name).catch(() => true);
+      });
     if (isTaken) return;
     this.#changed();
     throw new Undelivered(`${name} has ended.`);

@@ -86,8 +86,8 @@ withTmux("U5: nothing is pasted into a terminal whose program has ended, and the
   const other = await terminals.server.start("mesh-b", { argv: ["sleep", "1000"], env, cwd: terminals.dir });
   await terminals.server.start("mesh-a", { argv: ["true"], env, cwd: terminals.dir });
   await until(async () => (await terminals.server.find("mesh-a"))?.isDead === true);
-  expect(await terminals.server.paste("mesh-a", "words", { whole: true })).toBe(false);
-  expect(await terminals.server.paste("mesh-a", "\r", { whole: false })).toBe(false);
+  expect(await terminals.server.paste("mesh-a", "words", "whole")).toBe(false);
+  expect(await terminals.server.paste("mesh-a", "\r", "keys")).toBe(false);
   expect(await terminals.server.find("mesh-b")).toEqual(other);
 });
 

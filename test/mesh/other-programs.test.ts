@@ -126,7 +126,7 @@ class Scene implements AsyncDisposable {
     await this.house.api.sendToMesh(this.house.id, "line", { to: "coder", type: "ask", text: `${text}\n` });
     let told = 0;
     await this.house.until(({ type, data }) => {
-      if (type === "mesh.undelivered") throw new Error(data.why);
+      if (type === "mesh.undelivered") throw new Error(`${data.why}\n${this.screen()}`);
       return type === "mesh.told" && ++told === asked;
     });
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { isEnd } from "../../src/mesh/testing/scripted-project.ts";
-import { project } from "./seed-004.ts";
+import { PATIENT, project } from "./seed-004.ts";
 
 describe("Core Components", () => {
   test("two meshes are isolated: agents, messages, queues, facts and states of one are none of the other's", async () => {
@@ -20,7 +20,7 @@ describe("Core Components", () => {
       return [status, tasks_completed];
     };
     await expect
-      .poll(() => ["left", "right"].map(read))
+      .poll(() => ["left", "right"].map(read), PATIENT)
       .toEqual([
         ["complete", 1],
         ["processing", 0],

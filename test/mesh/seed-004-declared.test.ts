@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { readDeclared } from "../../src/mesh/config.ts";
 import { isEnd } from "../../src/mesh/testing/scripted-project.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
-import { declared, Patient, project } from "./seed-004.ts";
+import { declared, PATIENT, Patient, project } from "./seed-004.ts";
 
 const one: MeshConfig = { mesh: "test", type: "persistent", agents: ["x/worker"] };
 const here = { mesh: "test", agent: null };
@@ -62,7 +62,7 @@ describe("Watcher Class (`lib/watcher.js`)", () => {
     await scene.until(isEnd("test", null, "slow.md"));
     expect(scene.heard.map(({ letter }) => letter.body.trim())).toEqual(["# Written in parts"]);
     rmSync(scene.layout.queue(here, "inbox"), { recursive: true });
-    await expect.poll(() => existsSync(scene.layout.queue(here, "inbox"))).toBe(true);
+    await expect.poll(() => existsSync(scene.layout.queue(here, "inbox")), PATIENT).toBe(true);
     scene.put(here, "inbox", "after.md", task("After"));
     await scene.until(isEnd("test", null, "after.md"));
   });
@@ -190,7 +190,7 @@ describe("Agent Directory Structure", () => {
       ["inbox", "next", "active", "complete", "outbox", "quarantine", "archive"].toSorted(),
     );
     scene.send("test", "t.md", "# Work\n");
-    await expect.poll(() => readdirSync(join(dir, "msgs/active"))).toEqual(["t.0.md"]);
+    await expect.poll(() => readdirSync(join(dir, "msgs/active")), PATIENT).toEqual(["t.0.md"]);
   });
 });
 
@@ -199,7 +199,7 @@ describe("Directory Structure", () => {
     await using scene = await project({ configs: [one] });
     scene.send("test", "t.md", "# Work\n");
     await scene.until(isEnd("test"));
-    await expect.poll(() => existsSync(scene.layout.state("test"))).toBe(true);
+    await expect.poll(() => existsSync(scene.layout.state("test")), PATIENT).toBe(true);
     expect(readdirSync(scene.dir).toSorted()).toEqual([".ai", "meshes"]);
     const mesh = join(scene.dir, ".ai/tx/mesh/test");
     expect(readdirSync(mesh).toSorted()).toEqual(["agents", "msgs", "shared", "state.json"]);

@@ -73,8 +73,9 @@ describe("File Structure", () => {
     const inbox = { mesh: "destination", agent: null };
     scene.put(inbox, "inbox", "bad.md", file("wish", "pending"));
     scene.put(inbox, "inbox", "good.md", file("task", "pending"));
+    await scene.until(({ type }) => type === "mesh.quarantined");
     await scene.until(isEnd("destination", null, "good.md"));
-    expect(scene.queues("destination")).toEqual({ complete: ["good.md"], quarantine: ["bad.md", "bad.md.reason.md"] });
+    expect(scene.queues("destination")).toEqual({ complete: ["good.md"], quarantine: ["bad.md", "bad.reason.md"] });
   });
 });
 

@@ -5,7 +5,7 @@ import { parse } from "../../src/mesh/message-file.ts";
 import { readState } from "../../src/mesh/state.ts";
 import { isEnd, type ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
-import { Patient, project } from "./seed-004.ts";
+import { PATIENT, Patient, project } from "./seed-004.ts";
 
 const one: MeshConfig = { mesh: "test", type: "persistent", agents: ["x/worker"] };
 const three: MeshConfig = {
@@ -20,8 +20,8 @@ const agent = { mesh: "test", agent: "worker" };
 /** Three for the mesh, of which the first is given. */
 async function threeSent(scene: ScriptedProject, worker: Patient): Promise<void> {
   for (const name of ["c.md", "a.md", "b.md"]) scene.send("test", name, `# ${name}\n`);
-  await expect.poll(() => worker.given).toEqual(["c.0.md"]);
-  await expect.poll(() => scene.queues("test")).toEqual({ active: ["c.md"], next: ["a.md"], inbox: ["b.md"] });
+  await expect.poll(() => worker.given, PATIENT).toEqual(["c.0.md"]);
+  await expect.poll(() => scene.queues("test"), PATIENT).toEqual({ active: ["c.md"], next: ["a.md"], inbox: ["b.md"] });
 }
 
 const activated =
@@ -61,7 +61,7 @@ describe("Queue Flow", () => {
       ["a", "b"],
     ]) {
       worker.end(`${name}.0.md`);
-      await expect.poll(() => worker.given).toEqual([`${then}.0.md`]);
+      await expect.poll(() => worker.given, PATIENT).toEqual([`${then}.0.md`]);
     }
     worker.end("b.0.md");
     await scene.until(isEnd("test", null, "b.md"));
@@ -71,7 +71,7 @@ describe("Queue Flow", () => {
       .poll(() => {
         scene.meshes.archive("test", 0);
         return scene.queues("test");
-      })
+      }, PATIENT)
       .toEqual({ archive: ["a.md", "b.md", "c.md"] });
   });
 });
@@ -86,7 +86,7 @@ describe("Queue Class (`lib/queue.js`)", () => {
     }
     await scene.until(activated("1.md", "worker"));
     await expect
-      .poll(() => scene.queues("test", "worker"))
+      .poll(() => scene.queues("test", "worker"), PATIENT)
       .toEqual({ active: ["1.md"], next: ["2.md"], inbox: ["3.md"] });
     scene.move(agent, "1.md", "active", "complete");
     await scene.until(activated("2.md", "worker"));
@@ -107,7 +107,7 @@ describe("Mesh-Level Queues", () => {
     await scene.until(isEnd("test", null, "c.md"));
     await scene.until(activated("a.md"));
     await expect
-      .poll(() => scene.meshes.getQueueStatus("test"))
+      .poll(() => scene.meshes.getQueueStatus("test"), PATIENT)
       .toEqual({ ...none, inbox: 0, next: 1, active: 1, complete: 1 });
     expect(scene.meshes.getQueueStatus("nobody")).toBeUndefined();
   });
@@ -127,7 +127,7 @@ describe("Agent-Level Queues", () => {
     const worker = new Patient();
     await using scene = await project({ configs: [one], agents: { worker: worker.script } });
     scene.send("test", "t.md", "# Work\n");
-    await expect.poll(() => worker.given).toEqual(["t.0.md"]);
+    await expect.poll(() => worker.given, PATIENT).toEqual(["t.0.md"]);
     expect([scene.queues("test"), scene.queues("test", "worker")]).toEqual([
       { active: ["t.md"] },
       { active: ["t.0.md"] },
@@ -149,14 +149,14 @@ describe("Workflow Advancement", () => {
     scene.send("mesh", "t.md", "# Work\n");
     const state = () => readState(scene.layout, "mesh");
     const workflow = { workflow: ["agent1", "agent2", "agent3"], workflow_complete: false };
-    await expect.poll(() => people.agent1.given).toEqual(["t.0.md"]);
+    await expect.poll(() => people.agent1.given, PATIENT).toEqual(["t.0.md"]);
     await expect
-      .poll(state)
+      .poll(state, PATIENT)
       .toMatchObject({ ...workflow, workflow_position: 0, current_agent: "agent1", previous_agent: null });
     people.agent1.end("t.0.md");
-    await expect.poll(() => people.agent2.given).toEqual(["t.1.md"]);
+    await expect.poll(() => people.agent2.given, PATIENT).toEqual(["t.1.md"]);
     await expect
-      .poll(state)
+      .poll(state, PATIENT)
       .toMatchObject({ ...workflow, workflow_position: 1, current_agent: "agent2", previous_agent: "agent1" });
     const handoff = parse(
       readFileSync(join(scene.layout.queue({ mesh: "mesh", agent: "agent2" }, "active"), "t.1.md"), "utf8"),
@@ -172,11 +172,11 @@ describe("Workflow Advancement", () => {
       body: expect.stringMatching(/^# Handoff from agent1 to agent2\n\n## Previous Work\n\nThe end of t\.0\.md\n/),
     });
     people.agent2.end("t.1.md");
-    await expect.poll(() => people.agent3.given).toEqual(["t.2.md"]);
+    await expect.poll(() => people.agent3.given, PATIENT).toEqual(["t.2.md"]);
     people.agent3.end("t.2.md");
     await scene.until(isEnd("mesh"));
     await expect
-      .poll(state)
+      .poll(state, PATIENT)
       .toMatchObject({ workflow_complete: true, current_agent: null, tasks_completed: 1, status: "complete" });
   });
 });
@@ -186,15 +186,15 @@ describe("State Management", () => {
     const worker = new Patient();
     await using scene = await project({ configs: [one], agents: { worker: worker.script } });
     const state = () => readState(scene.layout, "test");
-    await expect.poll(() => state()?.status).toBe("idle");
+    await expect.poll(() => state()?.status, PATIENT).toBe("idle");
     expect(Object.keys(state() ?? {})).toEqual([
       ...["mesh", "status", "current_agent", "previous_agent", "workflow", "workflow_position"],
       ...["workflow_complete", "tasks_completed", "started_at", "updated_at"],
     ]);
     scene.send("test", "t.md", "# Work\n");
-    await expect.poll(() => state()?.status).toBe("processing");
+    await expect.poll(() => state()?.status, PATIENT).toBe("processing");
     worker.end("t.0.md");
-    await expect.poll(() => state()).toMatchObject({ mesh: "test", status: "complete", tasks_completed: 1 });
+    await expect.poll(() => state(), PATIENT).toMatchObject({ mesh: "test", status: "complete", tasks_completed: 1 });
   });
 });
 
@@ -202,7 +202,7 @@ describe("Atomic State (`lib/atomic-state.js`)", () => {
   test("whoever reads it during work reads a whole one; deleted, it is made again", async () => {
     await using scene = await project({ configs: [three] });
     const path = scene.layout.state("mesh");
-    await expect.poll(() => readState(scene.layout, "mesh")).toBeDefined();
+    await expect.poll(() => readState(scene.layout, "mesh"), PATIENT).toBeDefined();
     const names = Array.from({ length: 20 }, (_, at) => `${at}.md`);
     for (const name of names) scene.send("mesh", name, "# Work\n");
     while (!scene.facts.some(isEnd("mesh", null, names.at(-1)))) {
@@ -211,7 +211,7 @@ describe("Atomic State (`lib/atomic-state.js`)", () => {
     }
     rmSync(path);
     scene.send("mesh", "last.md", "# Work\n");
-    await expect.poll(() => readState(scene.layout, "mesh")?.tasks_completed).toBe(21);
+    await expect.poll(() => readState(scene.layout, "mesh")?.tasks_completed, PATIENT).toBe(21);
   });
 });
 

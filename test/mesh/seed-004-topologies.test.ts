@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isEnd, type ScriptedOptions } from "../../src/mesh/testing/scripted-project.ts";
-import { declared, Patient, project } from "./seed-004.ts";
+import { declared, PATIENT, Patient, project } from "./seed-004.ts";
 
 /** The seed's configs as they stand, with the two fields that it requires of all. */
 const asMesh = (config: string, agents?: string[]) =>
@@ -52,11 +52,11 @@ describe("1. Sequential Topology", () => {
     await using scene = await opened(config, { agents });
     scene.send("mesh", "t.md", "# Work\n");
     const given = () => [people.agent1.given, people.agent2.given, people.agent3.given];
-    await expect.poll(given).toEqual([["t.0.md"], [], []]);
+    await expect.poll(given, PATIENT).toEqual([["t.0.md"], [], []]);
     people.agent1.end("t.0.md");
-    await expect.poll(given).toEqual([[], ["t.1.md"], []]);
+    await expect.poll(given, PATIENT).toEqual([[], ["t.1.md"], []]);
     people.agent2.end("t.1.md");
-    await expect.poll(given).toEqual([[], [], ["t.2.md"]]);
+    await expect.poll(given, PATIENT).toEqual([[], [], ["t.2.md"]]);
     people.agent3.end("t.2.md");
     expect(await scene.until(isEnd("mesh"))).toMatchObject({ data: { gist: "The end of t.2.md" } });
     expect(scene.heard.map(({ letter }) => letter.header.status)).toEqual(["pending", "handoff", "handoff"]);
@@ -71,7 +71,7 @@ describe("2. Parallel Topology", () => {
     await using scene = await opened(config, { agents });
     scene.send("mesh", "t.md", "# Work\n\nThe same for all.\n");
     const given = () => [people.agent1.given, people.agent2.given, people.agent3.given];
-    await expect.poll(given).toEqual([["t.0.md"], ["t.1.md"], ["t.2.md"]]);
+    await expect.poll(given, PATIENT).toEqual([["t.0.md"], ["t.1.md"], ["t.2.md"]]);
     expect(new Set(scene.heard.map(({ letter }) => letter.body)).size).toBe(1);
     people.agent3.end("t.2.md");
     await scene.until(isEnd("mesh", "agent3"));
@@ -96,7 +96,7 @@ describe("3. Map-Reduce Topology", () => {
     scene.send("mesh", "t.md", "# Work\n");
     const { mapper1, mapper2, mapper3, reducer } = people;
     await expect
-      .poll(() => [mapper1, mapper2, mapper3].flatMap(({ given }) => given))
+      .poll(() => [mapper1, mapper2, mapper3].flatMap(({ given }) => given), PATIENT)
       .toEqual(["t.map.0.md", "t.map.1.md", "t.map.2.md"]);
     mapper2.end("t.map.1.md");
     mapper1.end("t.map.0.md");
@@ -104,7 +104,7 @@ describe("3. Map-Reduce Topology", () => {
     await scene.until(isEnd("mesh", "mapper2"));
     expect(reducer.given).toEqual([]);
     mapper3.end("t.map.2.md");
-    await expect.poll(() => reducer.given).toEqual(["t.reduce.0.md"]);
+    await expect.poll(() => reducer.given, PATIENT).toEqual(["t.reduce.0.md"]);
     const active = scene.layout.queue({ mesh: "mesh", agent: "reducer" }, "active");
     expect(readFileSync(join(active, "t.reduce.0.md"), "utf8")).toContain(
       "### mapper1\n\nThe end of t.map.0.md\n\n### mapper2\n\nThe end of t.map.1.md\n\n### mapper3\n\nThe end of t.map.2.md",
@@ -156,9 +156,9 @@ describe("Key Design Principles", () => {
     const worker = new Patient();
     await using scene = await project({ configs: [relay(["first", "second"])], agents: { first: worker.script } });
     scene.send("relay", "t.md", "# Work\n");
-    await expect.poll(() => worker.given).toEqual(["t.0.md"]);
+    await expect.poll(() => worker.given, PATIENT).toEqual(["t.0.md"]);
     await scene.reopen();
-    await expect.poll(() => scene.told).toEqual(["first: task t.0.md", "first: task t.0.md"]);
+    await expect.poll(() => scene.told, PATIENT).toEqual(["first: task t.0.md", "first: task t.0.md"]);
     worker.end("t.0.md");
     await scene.until(isEnd("relay"));
     expect(scene.told.at(-1)).toBe("second: task t.1.md");
