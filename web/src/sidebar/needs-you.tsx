@@ -4,11 +4,20 @@ import { StatusDot } from "../shell/status.tsx";
 import { age, gist } from "../text/figures.ts";
 
 /** What waits for the person, over all agents: questions first, then messages that nobody read. */
-export function NeedsYou({ items, most = 6 }: { items: readonly InboxItem[]; most?: number }) {
+export function NeedsYou({
+  items,
+  most = 6,
+  label = "Needs you",
+}: {
+  items: readonly InboxItem[];
+  most?: number;
+  /** What it is called where it stands a second time. */
+  label?: string;
+}) {
   if (items.length === 0) return null;
   const sorted = items.toSorted((a, b) => Number(b.kind === "question") - Number(a.kind === "question"));
   return (
-    <section aria-label="Needs you" className="mb-3 rounded-lg border border-wait/40 bg-wait-tint p-1">
+    <section aria-label={label} className="mb-3 rounded-lg border border-wait/40 bg-wait-tint p-1">
       <h2 className="flex items-center justify-between px-2 py-1 text-xs font-semibold text-wait">
         Needs you <span className="rounded-full bg-wait px-1.5 text-page">{items.length}</span>
       </h2>
