@@ -54,7 +54,11 @@ describe.skipIf(!hasChromium)("the page for everyone: no rule of accessibility i
       await page.evaluate(
         `history.pushState(null, "", ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent("popstate"))`,
       );
-    } else await page.goto(path);
+    } else {
+      // Neither does it remember what was written.
+      if (page === shared) await page.evaluate("localStorage.clear()");
+      await page.goto(path);
+    }
     isUsed = scene.act !== undefined || scene.before !== undefined;
     if (!scene.act) return;
     if (!scene.before) await page.getByRole("heading", { level: 1 }).waitFor();

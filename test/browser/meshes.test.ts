@@ -1,12 +1,11 @@
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { copyReady, Layout } from "../../src/mesh/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { type House, hasChromium, MODEL, openHouse, picture } from "./house.ts";
+import { type House, hasChromium, MODEL, openHouse } from "./house.ts";
 
 const call = (name: string, args: unknown) => ({ name, args });
 const REVIEW = "### F1 (high) a.ts:3: it loses the last line\n\nRead a file without a newline at its end.\n";
@@ -94,7 +93,6 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     await handoff.getByRole("heading", { name: "Handoff from reviewer to fixer" }).waitFor();
     // What an agent wrote is markdown too.
     expect(await handoff.locator("strong").allTextContents()).toContain("One");
-    await picture(page, "mesh-live-1440-light");
 
     house.provider.release("fixer");
     await main().getByText("fixer waits for a task.").waitFor();
@@ -111,43 +109,10 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     renameSync(join(dir, "bad.md"), join(layout.queue({ mesh: "review", agent: null }, "inbox"), "bad.md"));
     const aside = main().getByRole("region", { name: "Quarantine" });
     await aside.getByText("It has no header").waitFor();
-    await picture(page, "mesh-aside-1440-light");
-  });
-
-  test("no rule of accessibility is broken, at any width, light or dark, and all is within reach of a finger", async () => {
-    const found: unknown[] = [];
-    for (const width of [1440, 390]) {
-      for (const theme of ["light", "dark"] as const) {
-        await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
-        await page.emulateMedia({ colorScheme: theme });
-        for (const at of ["", "/verifier"]) {
-          await page.goto(`/ui/meshes/${record.log.id}/review${at}`);
-          const complete = main().getByRole("region", { name: "Complete" });
-          await complete.getByRole("button").first().click();
-          await complete.getByText("timestamp:").first().waitFor();
-          const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
-          found.push(...violations.map(({ id, nodes }) => [width, theme, at, id, nodes[0]?.html]));
-          const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-          if (overflow !== 0) found.push([width, theme, at, "overflows", overflow]);
-          await picture(page, `mesh${at.replace("/", "-")}-${width}-${theme}`);
-        }
-        if (width === 1440) continue;
-        const small = await page
-          .locator(
-            "main button:visible, main nav a:visible, main section a:visible, main textarea:visible, main select:visible",
-          )
-          .evaluateAll((all) =>
-            all.flatMap((element) => (element.getBoundingClientRect().height < 44 ? [element.outerHTML] : [])),
-          );
-        found.push(...small);
-      }
-    }
-    expect(found).toEqual([]);
-    expect(house.complaints).toEqual([]);
   });
 
   test("when they are stopped, the page says how to go on", async () => {
-    await page.setViewportSize({ width: 1440, height: 900 });
+    expect(house.complaints).toEqual([]);
     await record.stop("human");
     await page.goto("/ui/");
     await page.getByText("Stopped. Start them there: tx start").waitFor();

@@ -182,7 +182,7 @@ const memory: Scenes = [
     ready: "0 passages",
     act: (page) => search(page, "zebra"),
   },
-  { name: "memory-empty", path: ({ at }) => `${at.waiting}/memory`, ready: "Nothing is remembered yet." },
+  { name: "memory-empty", path: ({ at }) => `${at.waiting}/memory`, ready: "MEMORY.md" },
 ];
 
 const mesh: Scenes = [
@@ -202,7 +202,7 @@ const mesh: Scenes = [
     ready: "Review the readers too.",
     act: (page) => write(page, "Review the readers too.\nThey read the same file."),
   },
-  { name: "mesh-stopped", path: (town) => town.mesh.stopped, ready: "The meshes of this project are stopped." },
+  { name: "mesh-stopped", path: (town) => town.mesh.stopped, ready: "Start it: tx start" },
   { name: "mesh-missing", path: (town) => `${town.mesh.review}-nowhere`, ready: "There is no mesh" },
 ];
 
@@ -239,7 +239,7 @@ const overlay: Screens["overlay"] = {
     {
       name: "new-agent-refused",
       path: () => "/ui/",
-      ready: "/nowhere/at/all",
+      ready: "must be a folder",
       act: async (page) => {
         await press("n")(page);
         await page.getByLabel("Goal").fill("Survey a folder that is not there.");

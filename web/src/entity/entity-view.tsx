@@ -52,10 +52,22 @@ export function Missing({ what }: { what: string }) {
   );
 }
 
+/** What is not known yet, with the way elsewhere. */
 export function Loading() {
   return (
-    <div className="h-full animate-pulse space-y-6 p-6" role="status" aria-label="Loading">
-      <div className="h-5 w-48 rounded bg-hover" />
+    <div className="flex h-full min-h-0 flex-col">
+      <ScreenHeader title={<span className="text-dim">Loading…</span>} />
+      <div className="p-3 md:p-5">
+        <Outline />
+      </div>
+    </div>
+  );
+}
+
+/** Where words will be. */
+export function Outline() {
+  return (
+    <div className="animate-pulse space-y-6" role="status" aria-label="Loading">
       {["w-3/5", "w-2/5", "w-1/2"].map((width) => (
         <div key={width} className="flex gap-3">
           <div className="size-8 shrink-0 rounded-md bg-hover" />

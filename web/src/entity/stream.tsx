@@ -54,6 +54,17 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
     };
   }, [key, virtual]);
 
+  // Rows are of another height in a narrower page, and fewer fit above a growing field: whoever was at the end stays there.
+  useEffect(() => {
+    const log = scroller.current;
+    if (!log) return;
+    const observer = new ResizeObserver(() => {
+      if (!places.get(key)) virtual.scrollToEnd();
+    });
+    observer.observe(log);
+    return () => observer.disconnect();
+  }, [key, virtual]);
+
   const look = () => {
     const log = scroller.current;
     if (!log) return;

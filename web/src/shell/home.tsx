@@ -1,5 +1,6 @@
 import { ChevronRight, Plus } from "lucide-react";
 import { ScreenHeader } from "../entity/entity-header.tsx";
+import { Outline } from "../entity/entity-view.tsx";
 import { restore } from "../entity/steering.ts";
 import type { AgentSummary } from "../live/api.ts";
 import { useAgents } from "../live/use-live.ts";
@@ -32,11 +33,12 @@ export function Home() {
       <div className="min-h-0 flex-1 overflow-y-auto p-3 md:p-5">
         <div className="mx-auto max-w-4xl">
           <div className={inbox.filter(needsPerson).length > 6 ? "" : "md:hidden"}>
-            <NeedsYou items={inbox} most={50} />
+            <NeedsYou items={inbox} most={50} label="Waiting for you" />
           </div>
           <div className="md:hidden">
             <Unread list={list} />
           </div>
+          {state === "loading" && <Outline />}
           <ul className="grid grid-cols-1 gap-2 lg:grid-cols-2">
             {list.map((summary) => (
               <li key={summary.id}>

@@ -33,11 +33,13 @@ export function Locked() {
   );
 }
 
+const SILENT = "The server does not answer";
+
 export function Unreachable({ problem }: { problem: string }) {
   return (
-    <Notice title="The server does not answer">
-      <p>{problem}</p>
-      <p className="mt-2">
+    <Notice title={SILENT}>
+      {!problem.startsWith(SILENT) && <p className="mb-2">{problem}</p>}
+      <p>
         Start it with <Command>agiraph serve</Command>; the page comes back by itself.
       </p>
       <button type="button" onClick={() => void agents.refresh()} className={`mt-4 ${ACTION}`}>

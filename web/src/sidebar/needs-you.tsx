@@ -18,13 +18,22 @@ const DOTS: Record<InboxItem["kind"], { status: Status; title: string }> = {
 };
 
 /** What waits for the person, over all agents: questions first, since somebody waits for the answer. */
-export function NeedsYou({ items, most = 6 }: { items: readonly InboxItem[]; most?: number }) {
+export function NeedsYou({
+  items,
+  most = 6,
+  label = "Needs you",
+}: {
+  items: readonly InboxItem[];
+  most?: number;
+  /** What it is called where it stands a second time. */
+  label?: string;
+}) {
   const waiting = items
     .filter(needsPerson)
     .sort((a, b) => Number(b.kind === "question") - Number(a.kind === "question"));
   if (waiting.length === 0) return null;
   return (
-    <section aria-label="Needs you" className="mb-3 rounded-lg border border-wait/40 bg-wait-tint p-1">
+    <section aria-label={label} className="mb-3 rounded-lg border border-wait/40 bg-wait-tint p-1">
       <h2 className="flex items-center justify-between px-2 py-1 text-xs font-semibold text-wait">
         Needs you <span className="rounded-full bg-wait px-1.5 text-page">{waiting.length}</span>
       </h2>
