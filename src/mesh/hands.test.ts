@@ -170,6 +170,19 @@ test("names as long as a file system takes: done, done again and put aside, each
   ]);
 });
 
+test("E4: a file that is called like another's reason is not written over by it", async () => {
+  const project = await open({ configs: [{ ...pair, agents: ["x/a"] }] });
+  for (const name of ["x.reason.md", "x.md"]) {
+    const aside = project.next(({ type }) => type === "mesh.quarantined");
+    project.put({ mesh: "m", agent: null }, "inbox", name, `no message: ${name}\n`);
+    await aside;
+  }
+  const lies = (name: string) =>
+    readFileSync(join(project.layout.queue({ mesh: "m", agent: null }, "quarantine"), name), "utf8").split("\n", 1)[0];
+  expect(["x.reason~2.md", "x.md"].map(lies)).toEqual(["no message: x.reason.md", "no message: x.md"]);
+  expect(["x.reason~2.reason.md", "x.reason.md"].map(lies)).toEqual(Array(2).fill(lies("x.reason.md")));
+});
+
 test("deleted folders are made again, and what comes later goes through", async () => {
   const project = await open({ configs: [{ mesh: "m", type: "persistent", agents: ["x/a"] }] });
   for (const [name, folder] of [

@@ -8,6 +8,8 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -87,12 +89,14 @@ export function post(
   }
 }
 
-/** Writes a message anew in its place, whole at any instant. */
+/** Writes a message anew in its place, whole at any instant, and as old as it was: what waits goes by that. */
 export function rewrite(path: string, header: MessageHeader, body: string, tmp: string): void {
   const aside = join(tmp, `${process.pid}-${++written}.md`);
   mkdirSync(tmp, { recursive: true });
   try {
     writeFileSync(aside, format(header, body), { mode: 0o600 });
+    const { atimeMs, mtimeMs } = statSync(path);
+    utimesSync(aside, atimeMs / 1000, mtimeMs / 1000);
     renameSync(aside, path);
   } catch (error) {
     rmSync(aside, { force: true });

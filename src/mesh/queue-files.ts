@@ -27,7 +27,9 @@ export function messagesIn(dir: string, queue: QueueName): Map<string, Found> {
     // Somebody may go on writing what was written just now; only to these two do others write.
     const isOpen = queue === "inbox" || queue === "outbox";
     const isYoung = isOpen && Math.abs(now - Number(stat.mtimeMs)) < QUIET_MS;
-    found.set(name, { at: stat.ctimeNs, isYoung });
+    // What an agent says goes in the order in which it was written: we write into it how far it is (circles.ts).
+    const at = queue === "outbox" ? stat.mtimeMs * 1_000_000n : stat.ctimeNs;
+    found.set(name, { at, isYoung });
   }
   return found;
 }

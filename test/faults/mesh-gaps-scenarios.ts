@@ -276,7 +276,7 @@ export const SCENARIOS: Scenario[] = [
     gaps: 20,
     ends: {
       "m/ complete": ["t.md"],
-      "m/a complete": ["t.0-b-a.m.b.done.md"].concat(["t.0-b-a.md", "t.0-b-a.result.md", "t.0.md", "t.0.result.md"]),
+      "m/a complete": ["t.0-b-a.md", "t.0-b-a.result.md", "t.0-b.m.b.done.md", "t.0.md", "t.0.result.md"],
       "m/a quarantine": ["t.0-b-a-b.md", "t.0-b-a-b.reason.md"],
     },
     begin: () => ({

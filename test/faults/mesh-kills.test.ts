@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -165,24 +166,30 @@ class World {
       // The mesh was quicker.
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
-    if (there !== undefined && !isOver(to)) this.#note(place, name, from);
+    if (there !== undefined) this.#note(place, name, from, to);
   }
 
   /**
-   * The journal by which second answers are right or wrong. What was over is to be done, and answered, once more. What
+   * The journal by which second answers are right or wrong. What was over is to be done, and answered, once more: unless a
+   * hand ends it again before anybody sees it, or it was put back so soon that the clock of the files cannot tell. What
    * has its words already, or was answered, and is about to be over, may be: who comes first is chance. Looked at after
-   * the move: what has no words then is moved before its end.
+   * the move: what has no words then was moved before its end.
    */
-  #note(place: Place, name: string, from: QueueName): void {
+  #note(place: Place, name: string, from: QueueName, to: QueueName): void {
     if (!isAnswered(place)) return;
     const stem = name.slice(0, -3);
     const done = `${stem}.${nameOf(place).replace("/", ".")}.done.md`;
     const isSaid = QUEUES.some((queue) => existsSync(join(this.layout.queue(LEAD, queue), done)));
-    const hasWords = existsSync(join(this.layout.queue(place, "complete"), `${stem}.result.md`));
+    const [words, now] = [
+      join(this.layout.queue(place, "complete"), `${stem}.result.md`),
+      this.layout.queue(place, to),
+    ].map((path, at) => statSync(at === 0 ? path : join(path, name), { bigint: true, throwIfNoEntry: false })?.ctimeNs);
     const noted = this.#putBack.get(first(stem)) ?? { surely: 0, perhaps: 0 };
-    if (from === "complete" && isSaid) noted.surely++;
-    // Ended by a hand that nobody has seen yet, too.
-    else if (from === "complete" || isSaid || hasWords) noted.perhaps++;
+    const isLater = words === undefined || (now !== undefined && now > words);
+    if (from === "complete" && isSaid && isLater) noted.surely++;
+    else if (isOver(to) && isSaid && noted.surely > 0)
+      Object.assign(noted, { surely: noted.surely - 1, perhaps: noted.perhaps + 1 });
+    else if (isSaid || words !== undefined || from === "complete") noted.perhaps++;
     this.#putBack.set(first(stem), noted);
   }
 
