@@ -75,10 +75,16 @@ withClaude("two Claude Codes in terminals, one after the other, who end their ta
 });
 
 withClaude("nothing is typed into a dialog: what comes waits until a person has answered it", LONG, async () => {
+  // The question is heard in the turn that the dialog was in, or in one of its own: turns are not counted.
+  let isEnded = false;
   await using provider = await startProviderServer({
-    respond: minds({
-      coder: [bash("touch made.txt"), { text: "Made." }, bash('tx done "Made it."'), { text: "Said." }],
-    }),
+    respond: ({ body, turn, messages }) => {
+      if (!Array.isArray(body.tools) || body.tools.length === 0) return { text: "ok" };
+      if (turn === 0) return bash("touch made.txt");
+      if (isEnded || !messages.some(({ text }) => text.includes("How far are you?"))) return { text: "Made." };
+      isEnded = true;
+      return bash('tx done "Made it."');
+    },
   });
   await using house = await (
     await new MeshHouse({

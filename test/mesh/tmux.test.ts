@@ -12,20 +12,25 @@ withTmux(
   async () => {
     await using terminals = new Terminals();
     using _ = load(2);
+    // As real letters do, they end alike, and some are taller than the screen.
     const words = (who: number, at: number) =>
       [
         `[tx] message ${who}-${at}.`,
         `[tx] message ${who}-${at}.\n\nÜber «Σίσυφος», 漢字, 🎉👩‍💻 and e\u0301.\n    indented 'quotes' "$HOME" \`x\` #{pane} \\n\nlast line ${at}`,
         `[tx] message ${who}-${at}: ${"a long line ".repeat(60)}`,
-      ][at % 3]?.trim() ?? "";
+        `[tx] message ${who}-${at}.\n\n(Then go on with what you were doing.)`,
+        `[tx] message ${who}-${at}.\n${"one of many lines\n".repeat(50)}(Then go on with what you were doing.)`,
+      ][at % 5]?.trim() ?? "";
     const heard = await Promise.all(
       [1, 2, 3, 4].map(async (who) => {
         const { session, taken } = await terminals.reader(`mesh-a${who}`);
         for (let at = 1; at <= 25; at++) await session.say(words(who, at), `message ${who}-${at}`, never);
+        // Keys come in order: what is late would be before this.
+        await session.say("the end", "the end", never);
         return taken();
       }),
     );
-    const said = [1, 2, 3, 4].map((who) => Array.from({ length: 25 }, (_, at) => words(who, at + 1)));
+    const said = [1, 2, 3, 4].map((who) => [...Array.from({ length: 25 }, (_, at) => words(who, at + 1)), "the end"]);
     expect(heard).toEqual(said);
   },
 );
