@@ -1,6 +1,7 @@
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { routeOf } from "../../web/src/shell/address.ts";
 import { hasChromium, picture } from "./house.ts";
 import { SCREENS, type Scene, type Width } from "./screens.ts";
 import { openTown, type Town } from "./town.ts";
@@ -39,6 +40,7 @@ describe.skipIf(!hasChromium)("the page for everyone: no rule of accessibility i
       test.for(scenes.map((scene) => [scene.name, scene] as const))(`${kind} ${group}: %s`, async ([, scene]) => {
         const page = scene.before ? await town.house.page() : shared;
         await play(page, scene);
+        if (kind === "screen") expect(screenAt(page)).toBe(group);
         expect(await faultsOf(page, scene)).toEqual([]);
         if (page !== shared) await page.context().close();
       });
@@ -65,6 +67,11 @@ describe.skipIf(!hasChromium)("the page for everyone: no rule of accessibility i
     await scene.act(page, town);
   }
 });
+
+function screenAt(page: Page): string {
+  const { pathname, search } = new URL(page.url());
+  return routeOf(pathname, search).screen;
+}
 
 const sizeOf = (width: Width) => ({ width, height: width === 390 ? 844 : 900 });
 

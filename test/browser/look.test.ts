@@ -79,6 +79,15 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
       .waitFor();
   });
 
+  test("whoever comes to a file by a link sees where in the tree it is", async () => {
+    await page.goto(at("files"));
+    await page.getByRole("button", { name: "run-1" }).waitFor();
+    expect(await page.getByRole("link", { name: "report.md" }).count()).toBe(0);
+    const path = JSON.stringify(at("files/runs/run-1/nodes/node-1/published/report.md"));
+    await page.evaluate(`history.pushState(null, "", ${path}); dispatchEvent(new PopStateEvent("popstate"))`);
+    await page.locator("a[aria-current=page]", { hasText: "report.md" }).waitFor();
+  });
+
   test("files are read: markdown as text, code in colours, whoever wrote it and when", async () => {
     await page.goto(at("files/runs/run-1/nodes/node-1/published/report.md"));
     await page.getByRole("heading", { name: "Chip A" }).waitFor();

@@ -52,16 +52,6 @@ const entity: Scenes = [
   { name: "coordinator", path: ({ at }) => at.chips, ready: "I set up a team of three" },
   { name: "coordinator-finished", path: ({ at }) => at.finished, ready: "What was written" },
   { name: "coordinator-stages", path: ({ at }) => at.staged, ready: ASSESSMENT },
-  {
-    name: "coordinator-saying",
-    path: ({ at }) => at.saying,
-    ready: "A heat pump moves heat",
-    // Words are heard by whoever is there while they are said.
-    act: async (page, { house }) => {
-      await page.getByText("Explain how a heat pump works.").first().waitFor();
-      house.provider.release("saying");
-    },
-  },
   { name: "coordinator-asleep", path: ({ at }) => at.asleep, ready: "asleep until" },
   { name: "coordinator-stopped", path: ({ at }) => at.resting, ready: "Stopped. Write to go on." },
   { name: "coordinator-broke", path: ({ at }) => at.broke, ready: "The budget is spent" },
@@ -271,7 +261,18 @@ const overlay: Screens["overlay"] = {
 
 const agent: Screens["agent"] = {
   ...CONNECTIONS.agent,
-  live: [{ name: "question-open-to-all", path: ({ at }) => at.chips, ready: "Bob" }],
+  live: [
+    {
+      name: "coordinator-saying",
+      path: ({ at }) => at.saying,
+      ready: "A heat pump moves heat",
+      // Words are heard by whoever is there while they are said.
+      act: async (page, { house }) => {
+        await page.getByText("Explain how a heat pump works.").first().waitFor();
+        house.provider.release("saying");
+      },
+    },
+  ],
   gone: [{ name: "gone", path: () => "/ui/agents/agent-none", ready: "There is no agent" }],
   replay: [
     { name: "replay", path: ({ at }) => `${at.chips}?at=20`, ready: "You are looking at the past." },

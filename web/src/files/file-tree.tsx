@@ -1,5 +1,5 @@
 import { ChevronRight, FileText, Folder } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Link } from "../shell/link.tsx";
 import { size } from "../text/figures.ts";
 import type { Branch } from "./tree.ts";
@@ -44,6 +44,10 @@ function BranchRow({
 }) {
   const isOnTheWay = current.startsWith(`${branch.path}/`);
   const [isOpen, setOpen] = useState(isOnTheWay || isOpenAtFirst);
+  // Whoever opens a file sees where it is.
+  useEffect(() => {
+    if (isOnTheWay) setOpen(true);
+  }, [isOnTheWay]);
   const indent = { paddingLeft: `${0.25 + depth * 0.9}rem` };
   if (branch.children === null) {
     return (
