@@ -36,7 +36,7 @@ export function createTx(terminal: Terminal, end: (code: ExitCode) => void): Com
     .action(does(async (call) => (await import("./tx/start.ts")).start(call)));
   program
     .command("stop")
-    .description("stop the meshes of this project; messages and terminals stay as they are")
+    .description("stop the meshes of this project and all that runs for them; messages stay, tx start goes on")
     .action(does(async (call) => (await import("./tx/start.ts")).stop(call)));
   program
     .command("status")
@@ -115,6 +115,27 @@ export function createTx(terminal: Terminal, end: (code: ExitCode) => void): Com
         (await import("./tx/speak.ts")).ask(call, to, question, options),
       ),
     );
+  program
+    .command("archive")
+    .description("move what a mesh and its agents have completed out of the way, to archive/")
+    .argument("<mesh>")
+    .option("--days <n>", "only what has been complete for so many days", "7")
+    .action(
+      does(async (call, mesh: string, options: { days: string }) =>
+        (await import("./tx/archive.ts")).archive(call, mesh, options),
+      ),
+    );
+  program
+    .command("completion")
+    .description("print a completion script for a shell: commands, meshes and agents")
+    .argument("<shell>", "bash, zsh or fish")
+    .action(
+      does(async (call, shell: string) => (await import("./commands/completion.ts")).completion(call, shell, program)),
+    );
+  program
+    .command("names", { hidden: true })
+    .argument("[words...]")
+    .action(does(async (call, words: string[]) => (await import("./tx/names.ts")).names(call, words)));
   for (const command of program.commands)
     command.showHelpAfterError(`\`tx ${command.name()} --help\` shows how it is meant.`);
   return program;

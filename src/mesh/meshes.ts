@@ -16,6 +16,7 @@ import { lockProject } from "./lock.ts";
 import { Mesh } from "./mesh.ts";
 import { Queues } from "./queue.ts";
 import type { Directory } from "./route.ts";
+import { Staff } from "./staff.ts";
 import { QueueWatcher } from "./watcher.ts";
 
 /** Who does what a mesh agent is given: a program in tmux, one without a terminal, a model in our loop. */
@@ -31,6 +32,8 @@ export interface MeshesPorts {
   record(fact: MeshFact): void;
   /** Begins with the first letter for it. */
   member(mesh: DeclaredMesh, agent: DeclaredAgent): Member;
+  /** Whether a process before this one has left it running. */
+  isLeft?(mesh: DeclaredMesh, agent: DeclaredAgent): boolean;
   gate(mesh: DeclaredMesh, name: string): Promise<string | null>;
   human(mesh: string, agent: string, letter: Letter): void;
 }
@@ -49,9 +52,7 @@ export class Meshes {
   readonly layout: Layout;
   readonly meshes = new Map<string, Mesh>();
   readonly #ports: MeshesPorts;
-  readonly #members = new Map<string, Member>();
-  /** Members that were begun by what was declared before. */
-  readonly #outdated = new Set<string>();
+  readonly #staff: Staff;
   readonly #watchers = new Map<string, QueueWatcher>();
   readonly #declarations: DeclarationWatcher;
   readonly #problems = new Map<string, string>();
@@ -65,6 +66,7 @@ export class Meshes {
   constructor(layout: Layout, ports: MeshesPorts) {
     this.layout = layout;
     this.#ports = ports;
+    this.#staff = new Staff(ports.member);
     this.#declarations = new DeclarationWatcher(layout, () => {
       this.#reloading = this.#reloading.then(() => this.reload()).catch(() => {});
     });
@@ -84,6 +86,11 @@ export class Meshes {
       const { meshes, problems } = await readDeclared(this.layout);
       for (const problem of problems) this.#problems.set(problem.file, problem.message);
       const added = [...meshes.values()].map((declared) => this.#add(declared));
+      // Whoever was left running ends with the work of its mesh, as if it had been begun here: X2.
+      for (const { name, declared } of added) {
+        for (const agent of declared.agents.values())
+          if (this.#ports.isLeft?.(declared, agent)) this.#staff.member(declared, name, agent.name);
+      }
       for (const mesh of added) mesh.begin();
       this.#folder = watch(this.layout.meshes, (_, name) => this.#wakeIfMade(name));
       this.#folder.on("error", () => {});
@@ -106,11 +113,7 @@ export class Meshes {
 
   /** Ends somebody's session; the next letter begins another. */
   async dismiss(mesh: string, agent: string): Promise<void> {
-    const key = `${mesh}/${agent}`;
-    const member = this.#members.get(key);
-    this.#members.delete(key);
-    this.#outdated.delete(key);
-    await member?.close();
+    await this.#staff.dismiss(mesh, agent);
   }
 
   /** Somebody's session died, or could not be told: it is begun again and told all that it has not ended. */
@@ -119,9 +122,14 @@ export class Meshes {
     this.meshes.get(mesh)?.tellAgain(agent);
   }
 
-  directory(): Directory {
+  /** All that are there, also those between two tasks. */
+  declared(): ReadonlyMap<string, DeclaredMesh> {
     const all = [...this.meshes.values()].map(({ declared }) => declared).concat([...this.#asleep.values()]);
-    return new Map(all.map(({ config, agents }) => [config.mesh, [...agents.keys()]]));
+    return new Map(all.map((declared) => [declared.config.mesh, declared]));
+  }
+
+  directory(): Directory {
+    return new Map([...this.declared()].map(([name, { agents }]) => [name, [...agents.keys()]]));
   }
 
   /** How many messages are in each queue (seed 004, `getQueueStatus`). */
@@ -188,7 +196,7 @@ export class Meshes {
     const changed = [...declared.agents.values()].filter((agent) => !isSame(agent, before.agents.get(agent.name)));
     const gone = [...before.agents.keys()].filter((agent) => !declared.agents.has(agent));
     if (isSame(before.config, declared.config) && changed.length + gone.length === 0) return;
-    for (const { name: agent } of changed) this.#outdated.add(`${name}/${agent}`);
+    for (const { name: agent } of changed) this.#staff.outdate(name, agent);
     for (const agent of gone) {
       this.#watchers.get(`${name}/${agent}`)?.close();
       this.#watchers.delete(`${name}/${agent}`);
@@ -205,7 +213,7 @@ export class Meshes {
     const mesh: Mesh = new Mesh(declared, this.layout, {
       now: this.#ports.now,
       record: this.#ports.record,
-      tell: (agent, letter) => this.#tell(name, agent, letter),
+      tell: (agent, letter) => this.#staff.tell(mesh.declared, name, agent, letter),
       gate: (gate) => this.#ports.gate(mesh.declared, gate),
       human: (agent, letter) => this.#ports.human(name, agent, letter),
       directory: () => this.directory(),
@@ -267,26 +275,6 @@ export class Meshes {
     return queues;
   }
 
-  async #tell(mesh: string, agent: string, letter: Letter): Promise<void> {
-    const key = `${mesh}/${agent}`;
-    // Somebody who is begun by what was declared before ends what they have, and the next task is for a new one.
-    if (letter.header.type === "task" && this.#outdated.delete(key)) await this.dismiss(mesh, agent);
-    await this.#member(mesh, agent).tell(letter);
-  }
-
-  #member(mesh: string, agent: string): Member {
-    const key = `${mesh}/${agent}`;
-    const there = this.#members.get(key);
-    if (there) return there;
-    const declared = this.meshes.get(mesh)?.declared;
-    const who = declared?.agents.get(agent);
-    if (!declared || !who) throw new Error(`${key} is not declared.`);
-    const member = this.#ports.member(declared, who);
-    this.#members.set(key, member);
-    this.#outdated.delete(key);
-    return member;
-  }
-
   /** X2. Later: whoever moves its messages now is not interrupted. */
   #endSoon(mesh: Mesh): void {
     if (mesh.declared.lifetime === "persistent") return;
@@ -297,7 +285,7 @@ export class Meshes {
     const { name, declared } = mesh;
     if (this.meshes.get(name) !== mesh || !mesh.isIdle) return;
     const isEphemeral = declared.lifetime === "ephemeral";
-    const members = [...declared.agents.keys()].filter((agent) => this.#members.has(`${name}/${agent}`));
+    const members = this.#staff.of(declared);
     if (!isEphemeral && members.length === 0) return;
     await Promise.allSettled(members.map((agent) => this.dismiss(name, agent)));
     if (this.meshes.get(name) !== mesh) return;

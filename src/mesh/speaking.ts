@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { Layout, Place } from "./layout.ts";
 import { type Outgoing, putMessage } from "./outgoing.ts";
 
@@ -24,9 +24,11 @@ export async function sayFrom(
   const said = { ...(ended !== undefined && { answers: ended }), ...message };
   const name = putMessage(layout, place, "outbox", at, { ...said, from: `${place.mesh}/${place.agent}` });
   if (!(await leaves(layout.queue(place, "outbox"), name))) return { kind: "waiting", name };
-  const reason = join(layout.queue(place, "quarantine"), name.replace(/\.md$/, ".reason.md"));
-  if (!existsSync(join(layout.queue(place, "quarantine"), name))) return { kind: "taken", name };
-  return { kind: "refused", reason: (await readFile(reason, "utf8").catch(() => "It was not understood.")).trim() };
+  const aside = layout.queue(place, "quarantine");
+  if (!existsSync(join(aside, name))) return { kind: "taken", name };
+  const reason = await readFile(join(aside, name.replace(/\.md$/, ".reason.md")), "utf8").catch(() => "");
+  const file = join(relative(layout.project, aside), name);
+  return { kind: "refused", reason: `${reason.trim() || "It was not understood."}\nWhat you said lies in ${file}` };
 }
 
 /** The task that it works on, by which an end names it. */

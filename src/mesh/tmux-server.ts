@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { endAll, isSame, type Process, processOf, type Signal, treeOf, wordsOf } from "./process-tree.ts";
 import { ControlClient } from "./tmux-client.ts";
 
 /** The terminal that a program is started in. */
@@ -25,14 +26,20 @@ export class NoTmux extends Error {
  * U1. A private socket: nobody's own tmux is touched, and no other project's.
  * U2. A program gets the environment it was given and nothing of ours. It goes by stdin, never by arguments.
  * U3. A program that ends leaves its last screen behind, until it is started anew or killed.
+ * U4. Who is killed is ended with all that it began, also what does not care that its terminal is gone. Nobody else is
+ *     ever signalled: its leader is a living child of this very server, known again by when it began, whatever tmux says.
+ *     A session of the same name that was begun meanwhile stays.
+ * U5. Nothing is pasted into a terminal whose program has ended: tmux 3.3a would crash, and all terminals with it.
  */
 export class TmuxServer {
   readonly socket: string;
   readonly #path: string;
+  readonly #signal: Signal;
 
-  constructor(socket: string, path: string) {
+  constructor(socket: string, path: string, signal: Signal = process.kill) {
     this.socket = socket;
     this.#path = path;
+    this.#signal = signal;
   }
 
   /** What a person types to look at a terminal. */
@@ -41,33 +48,31 @@ export class TmuxServer {
   }
 
   /** The sessions there are; none where no server runs. */
-  async sessions(): Promise<string[]> {
-    const listed = await this.#run(["list-sessions", "-F", "#{session_name}"]).catch((error: unknown) => {
+  async seats(): Promise<Seat[]> {
+    const listed = await this.#run(["list-panes", "-a", "-F", SEAT]).catch((error: unknown) => {
       if (error instanceof NoTmux) throw error;
       return "";
     });
-    return listed.split("\n").filter((name) => name !== "");
+    return listed.split("\n").flatMap((line) => seatOf(line) ?? []);
+  }
+
+  async find(session: string): Promise<Seat | undefined> {
+    return (await this.seats()).find(({ name }) => name === session);
   }
 
   /** Those whose program has not ended. */
   async alive(): Promise<string[]> {
-    const listed = await this.#run(["list-panes", "-a", "-F", "#{pane_dead} #{session_name}"]).catch(
-      (error: unknown) => {
-        if (error instanceof NoTmux) throw error;
-        return "";
-      },
-    );
-    return listed.split("\n").flatMap((line) => (line.startsWith("0 ") ? [line.slice(2)] : []));
+    return (await this.seats()).flatMap(({ name, isDead }) => (isDead ? [] : [name]));
   }
 
   async has(session: string): Promise<boolean> {
-    return (await this.sessions()).includes(session);
+    return (await this.find(session)) !== undefined;
   }
 
   /** Starts a program in a session of this name. One that is there already and has ended is started anew. */
-  async start(session: string, { argv, env, cwd }: Launch): Promise<void> {
+  async start(session: string, { argv, env, cwd }: Launch): Promise<Seat> {
     mkdirSync(dirname(this.socket), { recursive: true, mode: 0o700 });
-    if (await this.has(session)) await this.kill(session);
+    await this.kill(session);
     const variables = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
     // tmux gives a program the PATH of whoever calls it, whatever it was told.
     const path = env.PATH === undefined ? [] : [`PATH=${env.PATH}`];
@@ -80,19 +85,65 @@ export class TmuxServer {
       ["set-hook", "-g", "pane-died", "rename-window ended"],
       ["new-session", "-d", "-s", session, "-n", "program", ...size, "-c", cwd, ...variables, "--", ...program],
     ];
-    await this.#run(["start-server", ";", "source-file", "-"], `${lines.map(quotedLine).join("\n")}\n`);
-    if (!(await this.has(session))) throw new Error(`tmux did not start ${session}.`);
+    let why = "";
+    for (let tries = 1; tries <= MOST_TRIES; tries++) {
+      await this.#run(["start-server", ";", "source-file", "-"], `${lines.map(quotedLine).join("\n")}\n`).catch(
+        (error: unknown) => {
+          if (error instanceof NoTmux) throw error;
+          why = error instanceof Error ? ` ${error.message}` : "";
+        },
+      );
+      const seat = await this.find(session);
+      if (seat) return seat;
+      // A server whose last session was ended just now is on its way out, and takes whoever comes then with it.
+      await new Promise((resolve) => setTimeout(resolve, 50 * tries));
+    }
+    throw new Error(`tmux did not start ${session}.${why}`);
   }
 
-  async kill(session: string): Promise<void> {
-    await this.#run(["kill-session", "-t", `=${session}`]).catch((error: unknown) => {
+  /** Ends a session with all that runs in it: the one of this name, or only the one that is meant. U4. */
+  async kill(session: string, meant?: Seat): Promise<void> {
+    const seat = await this.find(session);
+    if (!seat || (meant && (seat.id !== meant.id || seat.pid !== meant.pid))) return;
+    const leader = await this.#leaderOf(seat);
+    const tree = leader ? treeOf(leader) : [];
+    const isIt = `#{==:#{session_name} #{pane_pid},${session} ${seat.pid}}`;
+    const end = quotedLine(["kill-session", "-t", seat.id]);
+    await this.#run(["if-shell", "-F", "-t", `${seat.id}:`, isIt, end]).catch((error: unknown) => {
       if (error instanceof NoTmux) throw error;
       // It is gone already.
     });
+    await endAll(tree, this.#signal);
   }
 
+  /** Every session there is, also of who is declared no more; then the server itself. */
   async killAll(): Promise<void> {
+    const seats = await this.seats();
+    await Promise.all(seats.map((seat) => this.kill(seat.name, seat)));
     await this.#run(["kill-server"]).catch(() => {});
+  }
+
+  /** U4. Null where what tmux says does not hold. */
+  async #leaderOf({ pid, isDead }: Seat): Promise<Process | null> {
+    if (isDead || pid <= 1) return null;
+    const said = await this.#run(["display-message", "-p", "#{pid}"]).catch(() => "");
+    const server = processOf(Number(said.trim()));
+    if (!server || server.pid <= 1 || !wordsOf(server.pid).includes(this.socket)) return null;
+    const leader = processOf(pid);
+    return leader && leader.parent === server.pid && isSame(leader, processOf(pid)) ? leader : null;
+  }
+
+  /** Straight to the program, whatever a person's tmux shows just then: as one paste, where it knows such, or as keys. False: it has ended. */
+  async paste(session: string, text: string, { whole }: { whole: boolean }): Promise<boolean> {
+    const buffer = `tx-${process.pid}-${++pastes}`;
+    const target = ["-t", `=${session}:`];
+    const paste = quotedLine(["paste-buffer", "-d", "-b", buffer, ...target, whole ? "-p" : "-r"]);
+    const ended = `${quotedLine(["delete-buffer", "-b", buffer])} ; display-message -p ended`;
+    const said = await this.#run(
+      ["load-buffer", "-b", buffer, "-", ";", "if-shell", "-F", ...target, "#{pane_dead}", ended, paste],
+      text,
+    );
+    return said.trim() !== "ended";
   }
 
   /** Somebody of ours who sits before the terminal, and does not change its size. */
@@ -127,6 +178,26 @@ export class TmuxServer {
 const MISSING =
   'tmux is not installed, and this agent runs in a terminal. Install it (Debian, Ubuntu: apt install tmux; macOS: brew install tmux), or set "runs": "headless" or "harnessed" in the agent\'s config.json.';
 
+/** A session that is there, and the program that was started in it. */
+export interface Seat {
+  name: string;
+  /** As tmux has it: another one of the same name has another. */
+  id: string;
+  pid: number;
+  isDead: boolean;
+}
+
+const SEAT = "#{session_id} #{pane_pid} #{pane_dead} #{session_name}";
+
+function seatOf(line: string): Seat | undefined {
+  const [, id = "", pid, dead, name = ""] = /^(\$\d+) (\d+) ([01]) (.+)$/.exec(line) ?? [];
+  return id === "" ? undefined : { name, id, pid: Number(pid), isDead: dead === "1" };
+}
+
+/** Buffers belong to the server: their names are unique over all sessions. */
+let pastes = 0;
+
+const MOST_TRIES = 5;
 const COLUMNS = 140;
 const ROWS = 45;
 
@@ -156,9 +227,9 @@ export function tmuxSocket(home: string, project: string): string {
   return join(tmpdir(), `agiraph-${process.getuid?.() ?? 0}-${own}`, name);
 }
 
-/** One command as tmux reads it from a file or from a control client. */
+/** One command as tmux reads it from a file or from a control client: one line, whatever the words hold. */
 export function quotedLine(words: readonly string[]): string {
   const line = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
-  if (/[\n\r\0]/.test(line)) throw new Error("A word for tmux holds a line break.");
-  return line;
+  if (line.includes("\0")) throw new Error("A word for tmux holds a NUL.");
+  return line.replaceAll("\n", `'"\\n"'`).replaceAll("\r", `'"\\r"'`);
 }

@@ -1,27 +1,20 @@
-import { unlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { type Hook, HookFile } from "./hook-file.ts";
-import { inputOf, seenState, showsText, type TerminalKind } from "./terminal-kind.ts";
+import { inputOf, seenState, type TerminalKind } from "./terminal-kind.ts";
 import type { ControlClient } from "./tmux-client.ts";
-import type { TmuxServer } from "./tmux-server.ts";
+import { NoTmux, type TmuxServer } from "./tmux-server.ts";
+import { Typist, Undelivered } from "./typist.ts";
 
-export type SessionState = "starting" | "ready" | "busy" | "dialog" | "idle" | "dead" | "gone";
-
-/** Nobody has it before their eyes; why, in words. */
-export class Undelivered extends Error {
-  override readonly name = "Undelivered";
-}
+/** `broken`: it died at once, time and again, and rests until somebody begins it. */
+export type SessionState = "starting" | "ready" | "busy" | "dialog" | "idle" | "dead" | "gone" | "broken";
 
 export interface SessionPlan {
   name: string;
   kind: TerminalKind;
-  /** A folder of the session's own, for what is pasted. */
-  dir: string;
   /** Where the program's hooks write, where it has such. */
   hooks: string | null;
 }
 
-interface Look {
+export interface Look {
   screen: string[];
   title: string;
   isDead: boolean;
@@ -35,11 +28,8 @@ interface Look {
 /**
  * One program in its terminal, as we sit before it.
  *
- * W1. What is said arrives exactly once, or `Undelivered` is thrown: pasted whole, seen on the screen, sent, seen taken.
- *     What was swallowed is pasted again, and since the input is emptied before, a slow program does not get it twice.
- * W2. Nothing is typed while a dialog is open: it would be answered by what we paste. Nor into what a person is typing.
- * W3. Nothing of the text is a key: control characters are taken out, so it cannot end the paste and go on as keys.
- * W4. Its death is told within seconds, by tmux, and nobody polls.
+ * W1. Its death is told within 5 s: by tmux as a rule, and whoever looks every two seconds does not depend on it.
+ * W2. What was told of it is what is seen: hooks first, then the title, then the screen.
  */
 export class TmuxSession {
   readonly plan: SessionPlan;
@@ -57,12 +47,25 @@ export class TmuxSession {
   #looking: NodeJS.Timeout | undefined;
   #isClosed = false;
   #speaking: Promise<unknown> = Promise.resolve();
+  readonly #typist: Typist;
 
   private constructor(server: TmuxServer, plan: SessionPlan, onState: (state: SessionState, detail?: string) => void) {
     this.#server = server;
     this.plan = plan;
     this.#onState = onState;
     this.#client = this.#attached();
+    this.#typist = new Typist({
+      ...{ name: plan.name, kind: plan.kind },
+      look: () => this.#look(),
+      stateOf: (look) => this.#stateOf(look),
+      isAlive: () => this.isAlive,
+      change: (ms) => this.#change(ms),
+      quietMs: () => performance.now() - this.#lastOutput,
+      hooks: () => this.#hooks !== undefined,
+      hasTaken: (mark) => this.#prompts.some((prompt) => prompt.includes(mark)),
+      readHooks: async () => this.#hooks?.read(),
+      paste: (text, how) => this.#paste(text, how),
+    });
   }
 
   /** Sits down before a session that is there. */
@@ -88,6 +91,12 @@ export class TmuxSession {
     return !this.#isClosed && this.#state !== "dead" && this.#state !== "gone";
   }
 
+  /** Whether it has ended, by a look at it; whoever follows it is told before this resolves. */
+  async hasEnded(): Promise<boolean> {
+    if (this.isAlive) await this.#follow();
+    return !this.isAlive;
+  }
+
   /** Kept with the session, and gone with it. */
   async note(name: string, value: string): Promise<void> {
     await this.#asking((client) => client.onPaneOf("set-option", `@tx_${name}`, value));
@@ -110,7 +119,7 @@ export class TmuxSession {
 
   /** One after the other. `mark` is a part of the text that nothing else has. */
   say(text: string, mark: string, signal: AbortSignal): Promise<void> {
-    const said = this.#speaking.then(() => this.#say(plainText(text), mark, signal));
+    const said = this.#speaking.then(() => this.#typist.say(text, mark, signal));
     this.#speaking = said.catch(() => {});
     return said;
   }
@@ -125,115 +134,16 @@ export class TmuxSession {
     this.#wake();
   }
 
-  async #say(text: string, mark: string, signal: AbortSignal): Promise<void> {
-    for (let tries = 1; tries <= MOST_TRIES; tries++) {
-      await this.#untilItHears(signal);
-      const before = await this.#look();
-      await this.#paste(text, { whole: true });
-      const echo = await this.#until(ECHO_MS * tries, (look) => {
-        if (seenState(this.plan.kind, look) === "dialog") return "dialog";
-        return showsText(this.plan.kind, before.screen, look.screen, text) ? "shown" : undefined;
-      });
-      if (echo === "shown" && (await this.#send(mark, signal))) return;
-      // Whatever of it came, or comes late, goes before it is pasted again.
-      if (this.isAlive && echo !== "dialog") await this.#clear(text.split("\n").length);
-    }
-    throw new Undelivered(`${this.plan.name} did not take what was typed, ${MOST_TRIES} times. Look: tx attach.`);
-  }
-
-  /** Enter, until it is seen that it was taken. */
-  async #send(mark: string, signal: AbortSignal): Promise<boolean> {
-    const { kind } = this.plan;
-    for (let presses = 1; presses <= MOST_TRIES; presses++) {
-      signal.throwIfAborted();
-      await this.#hooks?.read();
-      // Where only the cursor tells that it was taken, it has to stand still before.
-      if (kind.input === null) await this.#untilQuiet();
-      const before = await this.#look();
-      // One that has opened just now would take the Enter for its answer: W2.
-      if (seenState(kind, before) === "dialog") await this.#untilItHears(signal, { typed: true });
-      await this.#paste("\r");
-      const pressed = performance.now();
-      const taken = await this.#until(ACCEPT_MS, (look) => {
-        if (this.#prompts.some((prompt) => prompt.includes(mark))) return "taken";
-        const typed = inputOf(kind, look.screen);
-        if (typed === null) return kind.input === null && look.cursor !== before.cursor ? "taken" : undefined;
-        // Where the hooks tell, they are waited for a little; they may be switched off.
-        if (typed === "") return this.#hooks && performance.now() - pressed < HOOK_MS ? undefined : "taken";
-        return performance.now() - pressed > SWALLOWED_MS ? "still there" : undefined;
-      });
-      if (taken === "taken") return true;
-    }
-    return false;
-  }
-
-  /** Until it can be typed to, however long a dialog is open or a person types. */
-  async #untilItHears(signal: AbortSignal, { typed = false } = {}): Promise<void> {
-    const { kind, name } = this.plan;
-    const began = performance.now();
-    for (;;) {
-      signal.throwIfAborted();
-      const look = await this.#look();
-      if (look.isDead || !this.isAlive) throw new Undelivered(`${name} has ended.`);
-      const state = this.#stateOf(look);
-      const mayType = state === "idle" || state === "ready" || (state === "busy" && kind.hearsWhileBusy);
-      const isFree = typed || !(await this.#isSomebodyTyping(look));
-      if (mayType && isFree) return;
-      const waited = performance.now() - began;
-      if (state === "starting" && waited > START_MS)
-        throw new Undelivered(`${name} was not ready after ${START_MS / 1000} s. Look: tx attach.`);
-      // A program that never stops talking is spoken to in between.
-      if (state === "busy" && kind.input === null && waited > TALKATIVE_MS) return;
-      await this.#change(LOOK_MS);
-    }
-  }
-
-  /** A person's half-typed line waits for the person; one that nobody is there for is cleared away. */
-  async #isSomebodyTyping({ screen, isWatched }: Look): Promise<boolean> {
-    const typed = inputOf(this.plan.kind, screen) ?? "";
-    if (typed === "") return false;
-    if (!isWatched) await this.#clear(screen.length);
-    return true;
-  }
-
-  async #untilQuiet(): Promise<void> {
-    const began = performance.now();
-    const isLoud = () => performance.now() - this.#lastOutput < STILL_MS && performance.now() - began < ECHO_MS;
-    while (isLoud() && this.isAlive) await this.#change(STILL_MS);
-  }
-
-  /** So many lines, and one more. */
-  #clear(lines: number): Promise<void> {
-    return this.#paste(this.plan.kind.clear.repeat(lines + 1));
-  }
-
-  async #until<T>(ms: number, find: (look: Look) => T | undefined): Promise<T | undefined> {
-    const end = performance.now() + ms;
-    for (;;) {
-      const found = find(await this.#look());
-      if (found !== undefined) return found;
-      const left = end - performance.now();
-      if (left <= 0 || !this.isAlive) return undefined;
-      await this.#change(Math.min(left, LOOK_MS));
-    }
-  }
-
-  /** Straight to the program, whatever a person's tmux shows just then. */
-  async #paste(text: string, { whole = false } = {}): Promise<void> {
-    const name = `tx-${process.pid}-${++pastes}`;
-    const file = join(this.plan.dir, `${name}.paste`);
-    await writeFile(file, text, { mode: 0o600 });
-    try {
-      await this.#asking((client) => client.command("load-buffer", "-b", name, file));
-      const client = this.#client;
-      // As one paste, where the program knows such; keys are given as they are. Who is cut off just then does not know
-      // whether it was done, and looks.
-      await client.onPaneOf("paste-buffer", "-d", "-b", name, ...(whole ? ["-p"] : ["-r"])).catch((error: unknown) => {
-        if (!client.hasEnded) throw error;
-      });
-    } finally {
-      await unlink(file).catch(() => {});
-    }
+  async #paste(text: string, how: { whole: boolean }): Promise<void> {
+    const { name } = this.plan;
+    const isTaken = await this.#server.paste(name, text, how).catch(async (error: unknown) => {
+      if (error instanceof NoTmux) throw error;
+      // Whoever does not know whether it was done looks whether it is there.
+      return this.#server.has(name).catch(() => true);
+    });
+    if (isTaken) return;
+    this.#changed();
+    throw new Undelivered(`${name} has ended.`);
   }
 
   async #look(): Promise<Look> {
@@ -304,7 +214,9 @@ export class TmuxSession {
     if (this.#isClosed || !this.isAlive) return;
     this.#lookLater();
     if (look.isDead) {
-      this.#enter("dead", look.status === "" ? "it ended" : `it ended with ${look.status}`);
+      // tmux moves the screen up to say so, and what was said last may be above it.
+      const screen = await this.#asking((client) => client.onPaneOf("capture-pane", "-p", "-S", "-5")).catch(() => []);
+      if (!this.#isClosed && this.isAlive) this.#enter("dead", endWords(look.status, screen));
       return;
     }
     if (look.screen.some((line) => line !== "")) this.#hasSpoken = true;
@@ -366,36 +278,22 @@ export class TmuxSession {
   }
 }
 
-/** Buffers belong to the server: their names are unique over all sessions. */
-let pastes = 0;
+/** How it ended, and the last line that it left. */
+function endWords(status: string, screen: readonly string[]): string {
+  const how = status === "" ? "it ended" : `it ended with ${status}`;
+  // The very last line is of tmux.
+  const last = screen.filter((line) => line.trim() !== "" && !line.startsWith("Pane is dead")).at(-1);
+  return last === undefined ? how : `${how}; its last line: ${last.trim().slice(0, 160)}`;
+}
 
 const PANE =
   "#{pane_dead} #{session_attached} #{cursor_x},#{cursor_y},#{history_size} #{pane_dead_status} #{pane_title}";
 
-const MOST_TRIES = 4;
-const START_MS = 60_000;
-const ECHO_MS = 3_000;
-const ACCEPT_MS = 6_000;
-const SWALLOWED_MS = 1_500;
+/** The screen may be a moment behind the hooks. */
 const HOOK_MS = 1_000;
-const LOOK_MS = 250;
 const FOLLOW_MS = 150;
 const GLANCE_MS = 2_000;
 const QUIET_MS = 300;
-const STILL_MS = 80;
 /** A program that shows nothing at first is taken to be there after so long. */
 const SILENT_START_MS = 2_000;
-const TALKATIVE_MS = 10_000;
 const KEPT_PROMPTS = 200;
-
-/** W3. What a terminal would take for a key is no part of a text. */
-export function plainText(text: string): string {
-  return (
-    text
-      .replace(/\r\n?/g, "\n")
-      .replaceAll("\t", "    ")
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
-      .replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, "")
-      .trim()
-  );
-}

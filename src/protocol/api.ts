@@ -3,7 +3,7 @@ import { cycleSecondsSchema } from "./config.ts";
 import { storedEntrySchema } from "./entry.ts";
 import { factTypes, publishedFileSchema } from "./fact.ts";
 import { nodeIdSchema } from "./ids.ts";
-import { MESSAGE_TYPES, meshNameSchema } from "./mesh.ts";
+import { MESH_SESSION_STATES, MESSAGE_TYPES, meshNameSchema } from "./mesh.ts";
 import { outcomeSchema } from "./outcome.ts";
 import { missedPolicySchema } from "./trigger.ts";
 
@@ -383,10 +383,16 @@ export const meshAgentViewSchema = z.object({
   runs: z.enum(["tmux", "headless", "harnessed"]),
   program: z.string(),
   /** How its session is doing, as far as it was begun. */
-  state: z.enum(["starting", "ready", "busy", "dialog", "idle", "dead", "gone"]).nullable(),
+  state: z.enum(MESH_SESSION_STATES).nullable(),
+  /** How it came to that, where there is something to be said: how it died. */
+  detail: z.string().nullable(),
+  /** Since when it is so. */
+  since: z.number().nullable(),
   queues: queueCounts,
   /** The message it works on. */
   active: z.string().nullable(),
+  /** Since when it has it. */
+  active_since: z.number().nullable(),
   /** What a person types to sit down before it. */
   attach: z.array(z.string()).nullable(),
 });
@@ -401,6 +407,8 @@ export const meshViewSchema = z.object({
   status: z.enum(["idle", "active", "processing", "complete"]),
   current_agent: z.string().nullable(),
   tasks_completed: z.int(),
+  /** How its last task ended, as far as that was since the server was started. */
+  last_end: z.object({ task: z.string(), failed: z.boolean(), words: z.string(), at: z.number() }).nullable(),
   queues: queueCounts,
   active: z.string().nullable(),
   agents: z.array(meshAgentViewSchema),
@@ -461,4 +469,9 @@ export const sendMeshMessageSchema = z.strictObject({
   /** What it answers. */
   answers: z.string().min(1).max(200).optional(),
 });
+export const archiveMeshSchema = z.strictObject({
+  /** What has been complete for so many days. */
+  days: z.number().min(0).max(36_500).default(7),
+});
+export const archivedMeshSchema = z.object({ mesh: z.string(), archived: z.int() });
 export const sentMeshMessageSchema = z.object({ mesh: z.string(), agent: z.string().nullable(), name: z.string() });

@@ -135,6 +135,9 @@ const mesh = { mesh: meshNameSchema };
 const place = { ...mesh, agent: meshNameSchema.nullable() };
 const message = { ...place, name: z.string() };
 
+/** `broken`: it died at once, time and again, and is begun again only by a person. */
+export const MESH_SESSION_STATES = ["starting", "ready", "busy", "dialog", "idle", "dead", "gone", "broken"] as const;
+
 /** What happens in a mesh. The messages themselves are files in the project and stay there. */
 export const meshFacts = {
   "mesh.opened": z.object({ ...mesh, project: z.string(), topology: z.enum(TOPOLOGIES), agents: z.array(z.string()) }),
@@ -152,7 +155,7 @@ export const meshFacts = {
   "mesh.session": z.object({
     ...place,
     agent: meshNameSchema,
-    state: z.enum(["starting", "ready", "busy", "dialog", "idle", "dead", "gone"]),
+    state: z.enum(MESH_SESSION_STATES),
     detail: z.string().optional(),
   }),
   /** Something could not be written or moved (a full disk, say). Nothing is lost; it is tried again. */

@@ -192,7 +192,7 @@ export class Agent {
       const started: NewFact = { type: "agent.started", data: { why, pid: this.#house.pid } };
       await this.log.append({ facts: [...facts, started] }).durable;
     } catch (error) {
-      await meshes.close();
+      await meshes.close("leaves");
       throw error;
     }
     this.#meshes = meshes;
@@ -264,7 +264,7 @@ export class Agent {
   async stop(by: string): Promise<void> {
     if (!isAtWork(this.#soon.agent.status)) return this.log.settled();
     await this.log.append({ facts: [{ type: "agent.stopped", data: { by } }] }).durable;
-    await this.halt();
+    await this.halt("ends");
   }
 
   /** As `stop`, with the promise that it goes on: by `agiraph resume`. */
@@ -290,16 +290,16 @@ export class Agent {
   }
 
   /** Ends the work in this process; the log says who stopped, and the run stays open for the next start. */
-  async halt(): Promise<void> {
+  async halt(meshes: "leaves" | "ends" = "leaves"): Promise<void> {
     const before = this.#broken;
     this.#resting = true;
     try {
       // Who is just beginning would not hear it.
       await this.#starting?.catch(() => {});
       this.#tasks.abort(new Error("stopped"));
-      const meshes = this.#meshes;
+      const hosted = this.#meshes;
       this.#meshes = undefined;
-      await meshes?.close();
+      await hosted?.close(meshes);
       await this.idle().catch((error: unknown) => {
         // What had gone wrong before was told when it happened.
         if (error !== before) throw error;

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import type { DeclaredAgent, DeclaredMesh } from "../mesh/config.ts";
 import type { Layout } from "../mesh/layout.ts";
 import type { Letter } from "../mesh/letter.ts";
@@ -17,12 +16,13 @@ import { programHome } from "../store/paths.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
 import type { OutsidePlace } from "../workers/outside/place.ts";
-import { CLAUDE_CODE } from "../workers/outside/programs.ts";
 import { Purse } from "../workers/purse.ts";
 import { HarnessedMember } from "./mesh-harnessed.ts";
 import { HeadlessMember } from "./mesh-headless.ts";
+import { PlainMember } from "./mesh-plain.ts";
 import type { MeshRecordPorts } from "./mesh-project.ts";
 import { MESH_RUN, type MeshRecord, workerIdOf } from "./mesh-record.ts";
+import { describedRun, modelName, programName, type Runs, runsOf } from "./mesh-runs.ts";
 import { meshScope } from "./mesh-scope.ts";
 import { sessionOf, terminalMember } from "./mesh-terminals.ts";
 import { meshTools } from "./mesh-tools.ts";
@@ -41,12 +41,14 @@ export interface MembersPorts {
   tx: readonly string[];
 }
 
-type Runs = "tmux" | "headless" | "harnessed";
-
 export interface AgentStanding {
   runs: Runs;
   program: string;
   state: SessionState | null;
+  /** How it came to this state, where there is something to be said. */
+  detail: string | null;
+  /** Since when, in seconds. */
+  since: number | null;
 }
 
 /** Whoever does what the agents of a project's meshes are given, each of its kind. */
@@ -59,7 +61,9 @@ export class MeshMembers {
   readonly #record: MeshRecord;
   readonly #members = new Map<string, Member>();
   readonly #terminals = new Map<string, TmuxMember>();
-  readonly #states = new Map<string, SessionState>();
+  readonly #states = new Map<string, Pick<AgentStanding, "state" | "detail" | "since">>();
+  /** Those who are being let go: whoever comes after them waits for that. */
+  readonly #closing = new Map<string, Promise<void>>();
   readonly #server: TmuxServer;
   readonly #purse: Purse;
 
@@ -90,59 +94,120 @@ export class MeshMembers {
     try {
       made = this.#make(mesh, agent);
     } catch (error) {
-      // A program that is not here may be there for the next letter.
-      return { tell: () => Promise.reject(error), close: async () => {} };
+      this.#reporter(mesh, agent)("broken", error instanceof Error ? error.message : String(error));
+      return this.#absent(mesh, agent);
     }
-    const member = closing(made, () => {
-      this.#members.delete(key);
-      this.#terminals.delete(key);
-    });
+    const member = this.#closable(key, made);
     if (made instanceof TmuxMember) this.#terminals.set(key, made);
     this.#members.set(key, member);
     return member;
   }
 
-  /** Null for somebody who has none. */
+  /** A program that is not here may be there for the next letter. */
+  #absent(mesh: DeclaredMesh, agent: DeclaredAgent): Member {
+    return {
+      tell: async (letter) => {
+        this.#program(mesh, agent);
+        await this.member(mesh, agent).tell(letter);
+      },
+      close: async () => this.#members.get(`${mesh.config.mesh}/${agent.name}`)?.close(),
+    };
+  }
+
+  /** Null for somebody who has none. Throws, with advice, where its program is not here. */
   terminal(mesh: DeclaredMesh, agent: DeclaredAgent): TmuxMember | null {
+    if (runsOf(agent) !== "tmux") return null;
+    this.#program(mesh, agent);
     this.member(mesh, agent);
     return this.#terminals.get(`${mesh.config.mesh}/${agent.name}`) ?? null;
   }
 
-  /** Terminals that outlived the process before this one are looked after again. */
+  /** What keeps an agent from beginning, before anybody has tried. */
+  problemOf(mesh: DeclaredMesh, agent: DeclaredAgent): string | null {
+    if (runsOf(agent) === "harnessed") return null;
+    try {
+      this.#program(mesh, agent);
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /** Sees which terminals have outlived the process before this one. */
+  async look(): Promise<void> {
+    this.#left = new Set(await this.#server.alive().catch(() => []));
+  }
+
+  #left: ReadonlySet<string> = new Set();
+
+  isLeft(mesh: DeclaredMesh, agent: DeclaredAgent): boolean {
+    return runsOf(agent) === "tmux" && this.#left.has(sessionOf(mesh.config.mesh, agent.name));
+  }
+
+  /** Whoever was left running is looked after again. */
   async takeUp(meshes: Iterable<DeclaredMesh>): Promise<void> {
-    const alive = new Set(await this.#server.alive().catch(() => []));
     for (const mesh of meshes) {
       for (const agent of mesh.agents.values()) {
-        if (!alive.has(sessionOf(mesh.config.mesh, agent.name)) || this.#runs(agent) !== "tmux") continue;
-        await this.terminal(mesh, agent)
-          ?.start()
-          .catch(() => {}); // the next letter says why
+        // Why not, the next letter says.
+        await this.#terminals
+          .get(`${mesh.config.mesh}/${agent.name}`)
+          ?.sitDown()
+          .catch(() => {});
       }
     }
   }
 
   stateOf(mesh: DeclaredMesh, agent: DeclaredAgent): AgentStanding {
-    const state = this.#states.get(`${mesh.config.mesh}/${agent.name}`) ?? null;
-    return { runs: this.#runs(agent), program: describedRun(agent), state };
+    const standing = this.#states.get(`${mesh.config.mesh}/${agent.name}`) ?? {
+      state: null,
+      detail: null,
+      since: null,
+    };
+    return { runs: runsOf(agent), program: describedRun(agent), ...standing };
   }
 
   attachWords(mesh: DeclaredMesh, agent: DeclaredAgent): string[] | null {
-    if (this.#runs(agent) !== "tmux") return null;
+    if (runsOf(agent) !== "tmux") return null;
     return this.#server.attachWords(sessionOf(mesh.config.mesh, agent.name));
   }
 
   /** Also a terminal that an earlier process of ours began. */
   async end(mesh: DeclaredMesh, agent: DeclaredAgent): Promise<void> {
+    const session = sessionOf(mesh.config.mesh, agent.name);
+    const seat = runsOf(agent) === "tmux" ? await this.#server.find(session) : undefined;
     await this.#members.get(`${mesh.config.mesh}/${agent.name}`)?.close();
-    if (this.#runs(agent) === "tmux") await this.#server.kill(sessionOf(mesh.config.mesh, agent.name));
+    if (seat) await this.#server.kill(session, seat);
   }
 
   async close(): Promise<void> {
     await Promise.allSettled([...this.#members.values()].map((member) => member.close()));
+    await Promise.allSettled(this.#closing.values());
+    // Also who is declared no more, and whoever began something in such a terminal.
+    if (!this.isLeaving) await this.#server.killAll().catch(() => {});
+  }
+
+  #closable(key: string, made: Member): Member {
+    const before = this.#closing.get(key);
+    return {
+      tell: async (letter) => {
+        await before;
+        await made.tell(letter);
+      },
+      close: async () => {
+        this.#members.delete(key);
+        this.#terminals.delete(key);
+        const closing = made.close().finally(() => {
+          if (this.#closing.get(key) === ended) this.#closing.delete(key);
+        });
+        const ended = closing.catch(() => {});
+        this.#closing.set(key, ended);
+        await closing;
+      },
+    };
   }
 
   #make(mesh: DeclaredMesh, agent: DeclaredAgent): Member {
-    switch (this.#runs(agent)) {
+    switch (runsOf(agent)) {
       case "tmux":
         return this.#terminal(mesh, agent);
       case "headless":
@@ -165,6 +230,7 @@ export class MeshMembers {
         tx,
         now: clock.now,
         isLeaving: () => this.isLeaving,
+        before: this.#closing.get(`${mesh.config.mesh}/${agent.name}`) ?? Promise.resolve(),
       },
       { mesh, agent, ...this.#program(mesh, agent), record: this.#reporter(mesh, agent) },
     );
@@ -175,12 +241,23 @@ export class MeshMembers {
     const scope = meshScope(this.#layout, place);
     const { write, read, hide } = scope.binds();
     const { profile, model, programHome: home } = this.#program(mesh, agent);
+    const { project } = this.#layout;
+    if (profile.kind === "autonomous")
+      return new PlainMember({
+        ...this.#speaking(mesh, agent),
+        ...{ outside: this.#ports.outside, profile, home, binds: { write, read, hide } },
+        workspace: this.#layout.workspace(place.mesh, place.agent),
+        output: this.#layout.output(place.mesh),
+        about: { TX_MESH: place.mesh, TX_AGENT: place.agent, TX_PROJECT: project },
+        say: (message) => sayFrom(this.#layout, place, new Date(this.#recordPorts.clock.now()), message),
+        record: this.#reporter(mesh, agent),
+      });
     return new HeadlessMember({
       ...this.#speaking(mesh, agent),
       outside: this.#ports.outside,
       profile,
       model,
-      cwd: this.#layout.project,
+      cwd: project,
       home,
       binds: { write, read, hide },
       tools: meshTools(this.#layout, place, this.#recordPorts.clock.now),
@@ -232,19 +309,13 @@ export class MeshMembers {
     const place = placeOf(mesh, agent);
     const key = `${place.mesh}/${place.agent}`;
     return (state: SessionState, detail?: string) => {
-      if (this.#states.get(key) === state) return;
-      this.#states.set(key, state);
+      if (this.#states.get(key)?.state === state) return;
+      const since = this.#recordPorts.clock.now() / 1000;
+      this.#states.set(key, { state, detail: detail ?? null, since });
       this.#record.record({ type: "mesh.session", data: { ...place, state, ...(detail !== undefined && { detail }) } });
+      if (state === "broken") this.#record.tellHuman(place.mesh, place.agent, brokenWords(place, detail ?? "it ended"));
       if (state === "ready") this.#begun(place.mesh, place.agent);
     };
-  }
-
-  /** As declared; otherwise a model of a provider thinks in our loop, and a program has a terminal where there are such. */
-  #runs({ config: { options = {} } }: DeclaredAgent): Runs {
-    if (options.runs) return options.runs;
-    if (options.program === undefined && options.model?.includes("/") && !options.model.startsWith(`${CLAUDE_CODE}/`))
-      return "harnessed";
-    return hasTmux() ? "tmux" : "headless";
   }
 }
 
@@ -255,46 +326,6 @@ function placeOf(mesh: DeclaredMesh, agent: DeclaredAgent): { mesh: string; agen
   return { mesh: mesh.config.mesh, agent: agent.name };
 }
 
-function programName({ config: { options } }: DeclaredAgent): string {
-  return options?.program ?? CLAUDE_CODE;
-}
-
-/** claude-opus, claude-sonnet and claude-haiku are what Claude Code calls opus, sonnet and haiku. */
-function modelName({ config: { options } }: DeclaredAgent): string | null {
-  const model = options?.model;
-  if (model === undefined) return null;
-  const [, alias] = /^(?:claude-code\/|claude-)(opus|sonnet|haiku)$/.exec(model) ?? [];
-  return alias ?? model;
-}
-
-/** For the roster: what somebody is. */
-export function describedRun(agent: DeclaredAgent): string {
-  const { options } = agent.config;
-  const isModel = options?.runs === "harnessed" || (options?.program === undefined && options?.model?.includes("/"));
-  if (isModel) return options?.model ?? "default";
-  return `${programName(agent)}/${modelName(agent) ?? "default"}`;
-}
-
-let tmuxIsHere: boolean | undefined;
-
-function hasTmux(): boolean {
-  if (tmuxIsHere === undefined) {
-    try {
-      execFileSync("tmux", ["-V"], { stdio: "ignore" });
-      tmuxIsHere = true;
-    } catch {
-      tmuxIsHere = false;
-    }
-  }
-  return tmuxIsHere;
-}
-
-function closing(member: Member, onClose: () => void): Member {
-  return {
-    tell: (letter) => member.tell(letter),
-    async close() {
-      onClose();
-      await member.close();
-    },
-  };
+function brokenWords({ mesh, agent }: { mesh: string; agent: string }, why: string): string {
+  return `${mesh}/${agent} cannot work: ${why} What is for it waits. When that is mended, begin it: tx spawn ${mesh} ${agent}`;
 }

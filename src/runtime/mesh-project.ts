@@ -1,18 +1,22 @@
 import { mkdirSync, realpathSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { DeclaredAgent, DeclaredMesh } from "../mesh/config.ts";
 import { Layout } from "../mesh/layout.ts";
+import { readLetter } from "../mesh/letter.ts";
 import { type Member, Meshes } from "../mesh/meshes.ts";
+import { titleOf } from "../mesh/message-file.ts";
 import { putMessage } from "../mesh/outgoing.ts";
+import { Queues } from "../mesh/queue.ts";
 import type { Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
-import type { MessageHeader } from "../protocol/index.ts";
+import { HUMAN, type MeshFact, type MessageHeader } from "../protocol/index.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import type { ForeseenLog } from "./foreseen-log.ts";
 import { HumanRefusal } from "./human-refusal.ts";
 import { runGate } from "./mesh-gates.ts";
-import { type AgentStanding, describedRun, type MembersPorts, MeshMembers } from "./mesh-members.ts";
+import { type AgentStanding, type MembersPorts, MeshMembers } from "./mesh-members.ts";
 import { MeshRecord } from "./mesh-record.ts";
+import { describedRun } from "./mesh-runs.ts";
 
 /** The record of a project's meshes: an agent's log. */
 export interface MeshRecordPorts {
@@ -21,6 +25,14 @@ export interface MeshRecordPorts {
   soon(): Situation;
   clock: Clock;
   live(delta: Delta): void;
+}
+
+export interface LastEnd {
+  task: string;
+  failed: boolean;
+  words: string;
+  /** In seconds. */
+  at: number;
 }
 
 /** The meshes of one project at work in this process. */
@@ -37,15 +49,22 @@ export interface HostedMeshes {
   /** Begins an agent, or tells it again what it has not ended. */
   spawn(mesh: string, agent: string): Promise<void>;
   kill(mesh: string, agent: string): Promise<void>;
+  /** How its last task of its own ended, as far as that was in this process. */
+  lastEnd(mesh: string): LastEnd | null;
+  /** What is wrong with what is declared, or keeps somebody from beginning. */
+  problems(): { file: string; problem: string }[];
   /** What a person types to sit down before it; null for those without a terminal. */
   attachWords(mesh: string, agent: string): string[] | null;
-  close(): Promise<void>;
+  /** The house closes, and terminals are left as they are; or the meshes are stopped, and nothing of them runs on. */
+  close(how: "leaves" | "ends"): Promise<void>;
 }
 
 /**
  * Opens the meshes that a project declares, and keeps their record.
  *
  * J1. What the house closes goes on where it was when it is opened again: messages are files, and terminals outlive us.
+ * J2. What a person stops runs on nowhere: sessions end with all that they began. What they had not ended they are told
+ *     when they are started again.
  */
 export async function openMeshes(record: MeshRecordPorts, ports: MembersPorts): Promise<HostedMeshes> {
   const { project } = record.now().agent.created;
@@ -71,7 +90,7 @@ class MeshProject implements HostedMeshes {
     this.#record = new MeshRecord(layout, record);
     const begun = (mesh: string, agent: string) => {
       // Whoever begins is told what the one before could not be.
-      if (this.#unheard.delete(`${mesh}/${agent}`)) setImmediate(() => this.meshes.meshes.get(mesh)?.tellAgain(agent));
+      this.#tellUnheard(mesh, agent);
     };
     this.#members = new MeshMembers(layout, record, this.#record, ports, begun);
     this.meshes = new Meshes(layout, {
@@ -80,8 +99,13 @@ class MeshProject implements HostedMeshes {
         this.#record.record(fact);
         if (fact.type === "mesh.opened" || fact.type === "mesh.reloaded") this.#introduce(fact.data.mesh);
         if (fact.type === "mesh.undelivered") this.#unheard.add(`${fact.data.mesh}/${fact.data.agent}`);
+        // What could not be told to whoever was declared before is told to whoever is now.
+        if (fact.type === "mesh.reloaded" && fact.data.problem === null) this.#tellUnheard(fact.data.mesh);
+        if ((fact.type === "mesh.failed" || fact.type === "mesh.completed") && fact.data.agent === null)
+          this.#ended(fact);
       },
       member: (mesh, agent): Member => this.#members.member(mesh, agent),
+      isLeft: (mesh, agent) => this.#members.isLeft(mesh, agent),
       gate: (mesh, gate) => runGate(layout, mesh, gate, ports.sandbox, this.#stop.signal),
       human: (mesh, agent, letter) => this.#record.toHuman(mesh, agent, letter),
     });
@@ -89,6 +113,7 @@ class MeshProject implements HostedMeshes {
 
   async open(): Promise<void> {
     mkdirSync(join(this.layout.running, "tmp"), { recursive: true });
+    await this.#members.look();
     try {
       await this.meshes.open();
     } catch (error) {
@@ -115,11 +140,14 @@ class MeshProject implements HostedMeshes {
 
   async spawn(mesh: string, agent: string): Promise<void> {
     const [declared, who] = this.#declared(mesh, agent);
+    const problem = this.#members.problemOf(declared, who);
+    if (problem !== null) throw new HumanRefusal("conflict", `${mesh}/${agent} cannot begin. ${problem}`);
     const member = this.#members.terminal(declared, who);
+    if (!member && this.#tellUnheard(mesh, agent)) return;
     if (!member)
       throw new HumanRefusal("conflict", `${mesh}/${agent} has no terminal; it begins with its first message.`);
-    const hasEnded = member.state === "dead" || member.state === "gone";
-    await member.start();
+    const hasEnded = ["dead", "gone", "broken"].includes(member.state ?? "");
+    await member.revive();
     // What it had not ended is told to whoever comes after it.
     if (hasEnded) this.meshes.meshes.get(mesh)?.tellAgain(agent);
   }
@@ -134,12 +162,51 @@ class MeshProject implements HostedMeshes {
     return this.#members.attachWords(...this.#declared(mesh, agent));
   }
 
-  async close(): Promise<void> {
-    this.#members.isLeaving = true;
+  async close(how: "leaves" | "ends"): Promise<void> {
+    this.#members.isLeaving = how === "leaves";
     this.#stop.abort(new Error("closed"));
     await this.meshes.close();
     await this.#members.close();
     await this.#record.close();
+  }
+
+  /** True when there was something. */
+  #tellUnheard(mesh: string, agent?: string): boolean {
+    const agents = agent === undefined ? [...(this.meshes.declared().get(mesh)?.agents.keys() ?? [])] : [agent];
+    const unheard = agents.filter((one) => this.#unheard.delete(`${mesh}/${one}`));
+    for (const one of unheard) setImmediate(() => this.meshes.meshes.get(mesh)?.tellAgain(one));
+    return unheard.length > 0;
+  }
+
+  /** Whoever gave a mesh a task hears of its end by a message; a person sees the good ones, and is told of the bad. */
+  #ended({ type, data }: Extract<MeshFact, { type: "mesh.failed" | "mesh.completed" }>): void {
+    const at = this.#clock.now() / 1000;
+    const words = "why" in data ? data.why : data.gist;
+    this.#lastEnds.set(data.mesh, { task: data.name, failed: type === "mesh.failed", words, at });
+    if (type === "mesh.completed") return;
+    const [mesh, entry] = [data.mesh, this.meshes.declared().get(data.mesh)?.entry];
+    const letter = readLetter(new Queues(this.layout, { mesh, agent: null }), "complete", data.name);
+    if (entry === undefined || !letter || "reason" in letter || letter.header.from !== HUMAN) return;
+    this.#record.tellHuman(mesh, entry, `${mesh} could not do “${titleOf(letter.body)}”: ${words}`);
+  }
+
+  readonly #lastEnds = new Map<string, LastEnd>();
+
+  lastEnd(mesh: string): LastEnd | null {
+    return this.#lastEnds.get(mesh) ?? null;
+  }
+
+  problems(): { file: string; problem: string }[] {
+    const wrong = [...this.meshes.problems].map(([file, problem]) => ({ file, problem }));
+    const missing = new Map<string, string>();
+    for (const mesh of this.meshes.declared().values()) {
+      for (const agent of mesh.agents.values()) {
+        const problem = this.#members.problemOf(mesh, agent);
+        const file = relative(this.layout.project, join(agent.dir, "config.json"));
+        if (problem !== null) missing.set(file, `${file}: "options.program": ${problem}`);
+      }
+    }
+    return [...wrong, ...[...missing].map(([file, problem]) => ({ file, problem }))];
   }
 
   #introduce(mesh: string): void {
@@ -150,9 +217,10 @@ class MeshProject implements HostedMeshes {
   }
 
   #mesh(mesh: string): DeclaredMesh {
-    const declared = this.meshes.meshes.get(mesh)?.declared;
+    const all = this.meshes.declared();
+    const declared = all.get(mesh);
     if (declared) return declared;
-    const names = [...this.meshes.meshes.keys()];
+    const names = [...all.keys()];
     const list = names.length > 0 ? `There are: ${names.join(", ")}.` : "None is declared in meshes/mesh-configs/.";
     throw new HumanRefusal("not_found", `There is no mesh "${mesh}". ${list}`);
   }

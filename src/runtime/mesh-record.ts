@@ -76,6 +76,14 @@ export class MeshRecord {
 
   readonly #asked = new Set<string>();
 
+  /** Something that a person should know and that nobody in the mesh says. */
+  tellHuman(mesh: string, agent: string, text: string): void {
+    const worker_id = workerIdOf(mesh, agent);
+    const message_id = `${worker_id}:${this.#ports.log.seq + this.#waiting.length + 1}`;
+    const data = { message_id, from: worker_id, to: HUMAN, text, file: `${mesh}/agents/${agent}`, hops: 1 };
+    this.record({ type: "message.sent", data });
+  }
+
   /** Leave to do something, asked of a person: it waits in the inbox. */
   async mayIt(worker_id: string, tool: string, gist: string): Promise<boolean> {
     const number = this.#nextQuestion();

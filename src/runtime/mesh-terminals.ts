@@ -1,10 +1,7 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { DeclaredAgent, DeclaredMesh } from "../mesh/config.ts";
 import type { Layout } from "../mesh/layout.ts";
-import { stampOf } from "../mesh/message-file.ts";
-import { buildPrompt, promptText } from "../mesh/prompt.ts";
-import { wordsFor } from "../mesh/telling.ts";
+import { buildPrompt, keepPrompt, promptText } from "../mesh/prompt.ts";
+import { lineFor, wordsFor } from "../mesh/telling.ts";
 import { hooksOf, prepareHome } from "../mesh/terminal-home.ts";
 import type { TerminalKindName } from "../mesh/terminal-kind.ts";
 import { TmuxMember } from "../mesh/tmux-member.ts";
@@ -25,6 +22,8 @@ export interface TerminalPorts {
   tx: readonly string[];
   now(): number;
   isLeaving(): boolean;
+  /** Resolves when whoever had its session before has let go of it. */
+  before: Promise<void>;
 }
 
 export interface TerminalOrder {
@@ -48,7 +47,6 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     session: sessionOf(place.mesh, place.agent),
     kind,
     cwd: layout.project,
-    dir: home,
     hooks: hooksOf(kind, home),
     async prepare() {
       await ports.outside.makeHome(profile, home);
@@ -66,9 +64,10 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
         tx: ports.tx,
       });
     },
-    words: (letter) => wordsFor(layout, place, letter),
+    words: (letter) => (kind === "plain" ? lineFor : wordsFor)(layout, place, letter),
     record,
     isLeaving,
+    before: () => ports.before,
   });
 }
 
@@ -101,16 +100,4 @@ function environmentOf(
     TX_PROJECT: layout.project,
     AGIRAPH_HOME: home,
   };
-}
-
-/** `prompts/{timestamp}-prompt.md`: what it was begun with. */
-export async function keepPrompt(
-  layout: Layout,
-  { mesh, agent }: { mesh: string; agent: string },
-  prompt: string,
-  now: number,
-): Promise<void> {
-  const dir = layout.prompts(mesh, agent);
-  await mkdir(dir, { recursive: true });
-  await writeFile(join(dir, `${stampOf(new Date(now))}-prompt.md`), prompt);
 }

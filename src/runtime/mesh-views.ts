@@ -9,9 +9,11 @@ import type { HostedMeshes } from "./mesh-project.ts";
 /** What there is to be seen of meshes, when somebody looks. */
 export function meshView(hosted: HostedMeshes, name: string) {
   const mesh = hosted.meshes.meshes.get(name);
-  if (!mesh) return undefined;
-  const { config, lifetime, topology, plan, agents } = mesh.declared;
-  const { status, current_agent, tasks_completed } = mesh.state;
+  const declared = hosted.meshes.declared().get(name);
+  if (!declared) return undefined;
+  const { config, lifetime, topology, plan, agents } = declared;
+  // One that sleeps between two tasks has put its folder away.
+  const { status, current_agent, tasks_completed } = mesh?.state ?? AT_REST;
   return {
     mesh: name,
     description: config.description ?? null,
@@ -21,24 +23,37 @@ export function meshView(hosted: HostedMeshes, name: string) {
     status,
     current_agent,
     tasks_completed,
-    ...standing(mesh.queues),
+    last_end: hosted.lastEnd(name),
+    ...standing(mesh?.queues),
     agents: [...agents.values()].map((agent) => ({
       name: agent.name,
       description: agent.config.description ?? null,
       ...hosted.stateOf(name, agent.name),
-      ...standing(mesh.agents.get(agent.name)),
+      ...standing(mesh?.agents.get(agent.name)),
+      active_since: sinceWhen(mesh?.agents.get(agent.name)),
       attach: hosted.attachWords(name, agent.name),
     })),
   };
 }
 
-function standing(queues: Queues | undefined): { queues: Record<QueueName, number>; active: string | null } {
+const AT_REST = { status: "idle", current_agent: null, tasks_completed: 0 } as const;
+
+function standing(queues: Queues | undefined) {
   const counts = QUEUES.map((queue) => [queue, queues?.count(queue) ?? 0] as const);
-  return { queues: Object.fromEntries(counts) as Record<QueueName, number>, active: queues?.first("active") ?? null };
+  const active = queues?.first("active") ?? null;
+  return { queues: Object.fromEntries(counts) as Record<QueueName, number>, active };
+}
+
+/** A rename changes a file's change time: since when it is where it is. */
+function sinceWhen(queues: Queues | undefined): number | null {
+  const active = queues?.first("active");
+  if (!queues || active === undefined) return null;
+  const stat = lstatSync(queues.path("active", active), { throwIfNoEntry: false });
+  return stat ? stat.ctimeMs / 1000 : null;
 }
 
 export function queuesView(hosted: HostedMeshes, mesh: string, limit: number) {
-  const declared = hosted.meshes.meshes.get(mesh)?.declared;
+  const declared = hosted.meshes.declared().get(mesh);
   if (!declared) return undefined;
   const places = [null, ...declared.agents.keys()].map((agent) => {
     const queues = new Queues(hosted.layout, { mesh, agent });

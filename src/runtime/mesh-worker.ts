@@ -1,4 +1,4 @@
-import { lstat, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { z } from "zod";
 import { readMesh } from "../mesh/config.ts";
@@ -12,6 +12,7 @@ import { PROTOCOL_FILES, putFile, readPart } from "../store/foreign-folder.ts";
 import { EventQueue } from "../workers/outside/event-queue.ts";
 import { wordsAgain } from "../workers/outside/first-words.ts";
 import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "../workers/outside/session.ts";
+import { copyFiles, filesBelow, MOST_BYTES } from "./mesh-output.ts";
 
 /**
  * A mesh is a worker on a board: its entry gets the node's spec and refs as a task, and what it completes is published.
@@ -220,34 +221,13 @@ class MeshSession implements OutsideSession {
 
   /** W2. No link is followed; what was there before the task is of another one. */
   async #copyOutput(words: string): Promise<void> {
-    const output = this.#layout.output(this.#mesh.name);
-    const since = this.#mesh.began(this.#task) - GRAIN_MS;
-    let copied = 0;
-    for (const file of await filesBelow(output)) {
-      if (copied >= MOST_FILES) {
-        this.events.push({
-          kind: "noted",
-          text: `shared/output has more than ${MOST_FILES} files; the rest is there.`,
-        });
-        break;
-      }
-      const bytes = await this.#readNew(output, file, since);
-      if (bytes === undefined) continue;
-      await putFile(this.#job.cwd, file, bytes);
-      copied++;
-    }
+    await copyFiles(this.#layout.output(this.#mesh.name), this.#job.cwd, {
+      since: this.#mesh.began(this.#task) - GRAIN_MS,
+      note: (text) => this.events.push({ kind: "noted", text }),
+    });
     const there = (await readdir(this.#job.cwd)).filter((name) => !PROTOCOL_FILES.includes(name));
     // Somebody whose answer is all of the work has something to publish all the same.
     if (there.length === 0) await putFile(this.#job.cwd, "result.md", `${words}\n`);
-  }
-
-  async #readNew(output: string, file: string, since: number): Promise<Buffer | undefined> {
-    const changed = await changedAt(join(output, file));
-    if (changed < since) return undefined;
-    const bytes = await readPart(output, file, 0, MOST_BYTES + 1);
-    if (bytes === undefined || bytes.length <= MOST_BYTES) return bytes;
-    this.events.push({ kind: "noted", text: `${file} in shared/output is too large to be copied; it stays there.` });
-    return undefined;
   }
 
   async #taskWords(): Promise<string> {
@@ -288,20 +268,7 @@ class MeshSession implements OutsideSession {
 
 const HOW_TO_ANSWER = `To ask or tell whoever gave it something: \`tx ask agiraph "words"\` (a first line \`TO: name\` is for somebody in their team).`;
 const MOST_ROUNDS = 3;
-const MOST_FILES = 5_000;
-const MOST_BYTES = 64 * 1024 * 1024;
 /** What others are told, whole, is short; the rest is in the files. */
 const MOST_WORDS = 3_900;
 /** File systems tell time by the tick. */
 const GRAIN_MS = 20;
-
-async function filesBelow(dir: string): Promise<string[]> {
-  const entries = await readdir(dir, { withFileTypes: true, recursive: true }).catch(() => []);
-  return entries
-    .flatMap((entry) => (entry.isFile() ? [relative(dir, join(entry.parentPath, entry.name))] : []))
-    .toSorted();
-}
-
-async function changedAt(path: string): Promise<number> {
-  return (await lstat(path).catch(() => undefined))?.ctimeMs ?? 0;
-}

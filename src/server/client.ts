@@ -3,6 +3,7 @@ import {
   type AgentSummary,
   agentSummarySchema,
   agentsPageSchema,
+  archivedMeshSchema,
   boardPageSchema,
   type CreateAgent,
   conversationPageSchema,
@@ -211,6 +212,10 @@ export class ApiClient {
 
   sendToMesh(id: string, mesh: string, message: z.input<typeof sendMeshMessageSchema>) {
     return this.#ask("POST", `${inMesh(id, mesh)}/messages`, sentMeshMessageSchema, {}, message);
+  }
+
+  archiveMesh(id: string, mesh: string, days: number) {
+    return this.#ask("POST", `${inMesh(id, mesh)}/archive`, archivedMeshSchema, {}, { days });
   }
 
   steerMeshAgent(id: string, mesh: string, agent: string, deed: "spawn" | "kill") {

@@ -55,6 +55,7 @@ test("the description of the API is valid OpenAPI, and has every route of the co
     "POST /meshes/{id}/stop",
     "POST /meshes/{id}/{mesh}/agents/{agent}/kill",
     "POST /meshes/{id}/{mesh}/agents/{agent}/spawn",
+    "POST /meshes/{id}/{mesh}/archive",
     "POST /meshes/{id}/{mesh}/messages",
     "PUT /agents/{id}/board/{node_id}/scratch/{*}",
   ]);

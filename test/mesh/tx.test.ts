@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -110,15 +110,19 @@ withTmux(
       code: 1,
       stderr: expect.stringContaining("no terminal here"),
     });
+    expect(await project.tx(["kill", "relay", "second"])).toMatchObject({
+      code: 0,
+      stderr: "Ended: relay/second. Their messages stay.\n",
+    });
     expect(await project.tx(["stop"])).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining("tx kill relay first"),
+      stderr: "Stopped and ended relay/first. Messages stay where they are, and go on with: tx start\n",
     });
     expect(await project.tx(["spawn", "relay"])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("Start them: tx start"),
     });
-    expect(await project.json("kill", "relay", "first")).toEqual({ mesh: "relay", killed: ["first"] });
+    expect(await project.json("kill", "relay", "first")).toEqual({ mesh: "relay", killed: [] });
   },
 );
 
@@ -153,4 +157,57 @@ test("what needs no server: prompt, send, next, done and ask by files, and what 
     "✗ missing required argument 'text'",
     "✗ There are no meshes in /nowhere: it has no meshes/mesh-configs/.",
   ]);
+});
+
+withTmux(
+  "start takes the good meshes, says what is wrong with the others and fails; a mistake in config.json keeps nobody from a server that runs",
+  { timeout: 60_000 },
+  async () => {
+    await using project = new Project();
+    const broken = join(project.project, "meshes/mesh-configs/broken.json");
+    writeFileSync(broken, JSON.stringify({ mesh: "broken", type: "persistent", agents: ["x/nobody"] }));
+    const started = await project.tx(["start"]);
+    expect([started.code, started.stdout.split("\n")[0]]).toEqual([1, "relay (sequential, persistent, idle, 0 done)"]);
+    expect(started.stderr).toContain("meshes/agents/x/nobody/config.json: it is not there");
+    expect(started.stderr).toContain("1 problem, see above. The others are started.");
+    const before = readFileSync(join(project.home, "config.json"), "utf8");
+    writeFileSync(join(project.home, "config.json"), '{"programs": 3}');
+    const status = await project.tx(["status", "relay"]);
+    expect([status.code, status.stdout.split("\n")[0]]).toEqual([0, "relay (sequential, persistent, idle, 0 done)"]);
+    writeFileSync(join(project.home, "config.json"), before);
+    rmSync(broken);
+    const as = ["--as", "relay/first"];
+    const done = await project.tx(["done", "I am done.", ...as]);
+    expect(done.code).toBe(1);
+    expect(done.stderr).toContain("There is nothing in active/ that this could be the end of.");
+    const [aside] = project.messages("relay/agents/first", "quarantine").filter((name) => !name.endsWith(".reason.md"));
+    expect(done.stderr).toContain(`.ai/tx/mesh/relay/agents/first/msgs/quarantine/${aside}`);
+    await project.tx(["send", "relay", "# Carry it"]);
+    await vi.waitFor(() => expect(project.messages("relay", "complete")).toHaveLength(1), { timeout: 30_000 });
+    expect(await project.json("archive", "relay", "--days", "0")).toEqual({ mesh: "relay", archived: 5 });
+    expect(await project.tx(["archive", "relay", "--days", "soon"])).toMatchObject({ code: 2 });
+  },
+);
+
+test("completion knows commands, meshes and agents, and bash completes with it", async () => {
+  await using project = new Project();
+  const next = async (...words: string[]) =>
+    (await project.tx(["names", "--", ...words])).stdout.split("\n").filter(Boolean);
+  expect(await next("attach")).toEqual(["relay"]);
+  expect(await next("attach", "relay")).toEqual(["first", "second"]);
+  expect(await next("send")).toEqual(["relay", "relay/first", "relay/second"]);
+  expect(await next("stop")).toEqual([]);
+  const { stdout: script } = await project.tx(["completion", "bash"]);
+  mkdirSync(join(project.dir, "bin"));
+  writeFileSync(join(project.dir, "bin/tx"), `#!/bin/sh\nexec "${process.execPath}" "${TX}" "$@"\n`, { mode: 0o755 });
+  const said = execFileSync(
+    "bash",
+    ["-c", `${script}\nCOMP_WORDS=(tx attach relay f); COMP_CWORD=3; _tx; echo "\${COMPREPLY[@]}"`],
+    {
+      cwd: project.project,
+      env: { PATH: `${join(project.dir, "bin")}:${process.env.PATH}`, HOME: project.dir },
+      encoding: "utf8",
+    },
+  );
+  expect(said.trim()).toBe("first");
 });

@@ -4,12 +4,17 @@ import type { Invocation } from "../invocation.ts";
 
 /** A script for the shell, made from the commands there are, so that it never names one that is not. */
 export async function completion({ terminal }: Invocation, shell: string, program: Command): Promise<ExitCode> {
+  // A program that has names of its own to offer says them when it is asked.
+  const asks = program.commands.some((command) => command.name() === NAMES);
   const write = SHELLS[shell];
   if (!write)
     throw new UsageError(`There is no completion for "${shell}". There is: ${Object.keys(SHELLS).join(", ")}.`);
-  await terminal.print(write(wordsOf(program)));
+  await terminal.print(write(program.name(), wordsOf(program), asks));
   return EXIT.done;
 }
+
+/** `tx names -- attach review`: what may stand there next, one word a line. */
+export const NAMES = "names";
 
 interface CommandWords {
   name: string;
@@ -21,31 +26,34 @@ function wordsOf(program: Command): CommandWords[] {
   const longs = (command: Command) =>
     command.options.filter((option) => !option.hidden).flatMap((option) => option.long ?? []);
   const everywhere = [...longs(program).filter((flag) => flag !== "--version"), "--help"];
-  return program.commands.map((command) => ({
+  const offered = program.commands.filter((command) => command.name() !== NAMES);
+  return offered.map((command) => ({
     name: command.name(),
     description: command.description(),
     flags: [...longs(command), ...everywhere],
   }));
 }
 
-const SHELLS: Record<string, (commands: CommandWords[]) => string> = {
-  bash: (commands) => `# agiraph completion for bash: eval "$(agiraph completion bash)"
-_agiraph() {
+type Script = (program: string, commands: CommandWords[], asks: boolean) => string;
+
+const SHELLS: Record<string, Script> = {
+  bash: (program, commands, asks) => `# ${program} completion for bash: eval "$(${program} completion bash)"
+_${program}() {
   local current="\${COMP_WORDS[COMP_CWORD]}" words
   if [ "$COMP_CWORD" -eq 1 ]; then
     words="${commands.map(({ name }) => name).join(" ")} --help --version"
   else
     case "\${COMP_WORDS[1]}" in
 ${commands.map(({ name, flags }) => `      ${name}) words="${flags.join(" ")}" ;;`).join("\n")}
-    esac
+    esac${asks ? `\n    words="$words $(${program} ${NAMES} -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)"` : ""}
   fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
-complete -o default -F _agiraph agiraph
+complete -o default -F _${program} ${program}
 `,
-  zsh: (commands) => `#compdef agiraph
-# agiraph completion for zsh: eval "$(agiraph completion zsh)"
-_agiraph() {
+  zsh: (program, commands, asks) => `#compdef ${program}
+# ${program} completion for zsh: eval "$(${program} completion zsh)"
+_${program}() {
   local -a commands=(
 ${commands.map(({ name, description }) => `    '${name}:${description.replaceAll("'", "’").replaceAll(":", " ")}'`).join("\n")}
   )
@@ -55,17 +63,17 @@ ${commands.map(({ name, description }) => `    '${name}:${description.replaceAll
   fi
   case "$words[2]" in
 ${commands.map(({ name, flags }) => `    ${name}) compadd -- ${flags.join(" ")} ;;`).join("\n")}
-  esac
+  esac${asks ? `\n  compadd -- \${(f)"$(${program} ${NAMES} -- \${words[2,CURRENT-1]} 2>/dev/null)"}` : ""}
   _files
 }
-compdef _agiraph agiraph
+compdef _${program} ${program}
 `,
-  fish: (commands) => `# agiraph completion for fish: agiraph completion fish | source
+  fish: (program, commands, asks) => `# ${program} completion for fish: ${program} completion fish | source
 ${commands
   .flatMap(({ name, description, flags }) => [
-    `complete -c agiraph -n __fish_use_subcommand -f -a ${name} -d '${description.replaceAll("'", "’")}'`,
-    ...flags.map((flag) => `complete -c agiraph -n '__fish_seen_subcommand_from ${name}' -l ${flag.slice(2)}`),
+    `complete -c ${program} -n __fish_use_subcommand -f -a ${name} -d '${description.replaceAll("'", "’")}'`,
+    ...flags.map((flag) => `complete -c ${program} -n '__fish_seen_subcommand_from ${name}' -l ${flag.slice(2)}`),
   ])
   .join("\n")}
-`,
+${asks ? `complete -c ${program} -n 'not __fish_use_subcommand' -a '(${program} ${NAMES} -- (commandline -opc)[2..-1] 2>/dev/null)'\n` : ""}`,
 };

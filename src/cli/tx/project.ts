@@ -1,13 +1,15 @@
 import { existsSync, realpathSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type DeclaredMesh, readDeclared } from "../../mesh/config.ts";
 import { Layout } from "../../mesh/layout.ts";
 import { nearest } from "../../models/nearest.ts";
 import type { MeshProjectView } from "../../protocol/api.ts";
+import { type Settings, SettingsError } from "../../runtime/settings.ts";
 import type { ApiClient } from "../../server/client.ts";
 import { Refusal, UsageError } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
-import { settingsOf } from "../look.ts";
+import { liveHolder, settingsOf } from "../look.ts";
 import { runningServer } from "../running-server.ts";
 
 /** One call of `tx`. */
@@ -18,20 +20,26 @@ export interface TxCall extends Invocation {
   speaker: { mesh: string; agent: string } | undefined;
 }
 
+/** Where the person is: `npm start` changes to the package's own folder, and says where it came from. */
+export function folderOf({ env, cwd }: TxCall["terminal"]): string {
+  return env.npm_lifecycle_event === "start" && env.INIT_CWD ? env.INIT_CWD : cwd;
+}
+
 /** The project that is meant: named, or the nearest folder above that declares meshes. */
 export function layoutOf({ project, terminal }: TxCall): Layout {
   const named = project ?? terminal.env.TX_PROJECT;
+  const here = folderOf(terminal);
   if (named !== undefined) {
-    const folder = resolve(terminal.cwd, named);
+    const folder = resolve(here, named);
     if (!isProject(folder)) throw new UsageError(`There are no meshes in ${folder}: it has no meshes/mesh-configs/.`);
     return new Layout(realpathSync(folder));
   }
-  for (let folder = terminal.cwd; ; folder = dirname(folder)) {
+  for (let folder = here; ; folder = dirname(folder)) {
     if (isProject(folder)) return new Layout(realpathSync(folder));
     if (dirname(folder) === folder) break;
   }
   throw new UsageError(
-    `There are no meshes here: neither ${terminal.cwd} nor a folder above it has meshes/mesh-configs/. Go to the project, pass --project DIR, or begin with ready ones: tx init. How to declare a mesh: docs/meshes.md.`,
+    `There are no meshes here: neither ${here} nor a folder above it has meshes/mesh-configs/. Go to the project, pass --project DIR, or begin with ready ones: tx init. How to declare a mesh: docs/meshes.md.`,
   );
 }
 
@@ -66,9 +74,24 @@ export interface Running {
   view: MeshProjectView;
 }
 
+/** A mistake in config.json keeps nobody from a server that runs: it goes on with what it has read. */
+export async function settingsFor(call: TxCall): Promise<Settings> {
+  try {
+    return await settingsOf(call);
+  } catch (error) {
+    const { env } = call.terminal;
+    const home = resolve(call.home || env.AGIRAPH_HOME || join(homedir(), ".agiraph"));
+    if (!(error instanceof SettingsError) || !liveHolder(home)) throw error;
+    call.terminal.say(
+      `${call.terminal.errPaint.yellow("!")} ${error.message} The server goes on with what it read before.`,
+    );
+    return { home, env, config: {} };
+  }
+}
+
 /** The server of the home with the meshes of this project at work, if it is so. */
 export async function runningMeshes(call: TxCall, layout: Layout): Promise<Running | undefined> {
-  const client = await runningServer(await settingsOf(call));
+  const client = await runningServer(await settingsFor(call));
   if (!client) return undefined;
   const { projects } = await client.meshProjects({ limit: 1000 });
   const found = projects.find(({ project }) => project === layout.project);

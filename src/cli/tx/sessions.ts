@@ -3,13 +3,13 @@ import type { DeclaredMesh } from "../../mesh/config.ts";
 import { TmuxServer, tmuxSocket } from "../../mesh/tmux-server.ts";
 import type { MeshView } from "../../protocol/api.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { settingsOf } from "../look.ts";
 import {
   agentIn,
   declaredMesh,
   layoutOf,
   type Running,
   runningMeshes,
+  settingsFor,
   startedMeshes,
   type TxCall,
   unknown,
@@ -44,15 +44,23 @@ export async function kill(call: TxCall, mesh: string, agent: string | undefined
   const names = running
     ? agentsOf(running, mesh, agent).map(({ name }) => name)
     : namesIn(await declaredMesh(layout, mesh), agent);
-  const { home, env } = await settingsOf(call);
+  const { home, env } = await settingsFor(call);
   const server = new TmuxServer(tmuxSocket(home, layout.project), env.PATH ?? "");
+  // Terminals outlive whoever hosted them.
+  const left = running ? [] : (await server.seats().catch(() => [])).map(({ name }) => name);
+  const had = running ? agentsOf(running, mesh, agent).filter(({ state }) => state !== null && state !== "gone") : [];
+  const killed = running ? had.map(({ name }) => name) : names.filter((name) => left.includes(`${mesh}-${name}`));
   for (const name of names) {
     if (running) await running.client.steerMeshAgent(running.view.id, mesh, name, "kill");
-    // Terminals outlive whoever hosted them.
     else await server.kill(`${mesh}-${name}`);
   }
-  if (call.json) await call.terminal.printJson({ mesh, killed: names });
-  call.terminal.say(`Ended: ${names.map((name) => `${mesh}/${name}`).join(", ")}. Their messages stay.`);
+  if (call.json) await call.terminal.printJson({ mesh, killed });
+  const ended = killed.map((name) => `${mesh}/${name}`).join(", ");
+  call.terminal.say(
+    killed.length > 0
+      ? `Ended: ${ended}. Their messages stay.`
+      : `${names.map((name) => `${mesh}/${name}`).join(", ")} had no session.`,
+  );
   return EXIT.done;
 }
 
@@ -115,7 +123,7 @@ function chosen({ view }: Running, mesh: string | undefined, agent: string | und
 }
 
 function isOpen({ runs, state }: AgentView): boolean {
-  return runs === "tmux" && state !== null && state !== "dead" && state !== "gone";
+  return runs === "tmux" && state !== null && !["dead", "gone", "broken"].includes(state);
 }
 
 function agentsOf({ view }: Running, mesh: string, agent: string | undefined): AgentView[] {

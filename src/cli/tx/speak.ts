@@ -8,7 +8,7 @@ import { type Outgoing, putMessage } from "../../mesh/outgoing.ts";
 import { sayFrom } from "../../mesh/speaking.ts";
 import type { MessageHeader } from "../../protocol/index.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { agentIn, declaredMesh, layoutOf, type TxCall } from "./project.ts";
+import { agentIn, declaredMesh, layoutOf, runningMeshes, type TxCall } from "./project.ts";
 
 interface SendOptions {
   type?: MessageHeader["type"];
@@ -93,6 +93,7 @@ const WORDS: Readonly<Record<MessageHeader["type"], string>> = {
 /** Straight to the inbox of whoever is meant: `mesh`, or `mesh/agent`. */
 async function speakAsPerson(call: TxCall, layout: Layout, message: Speech): Promise<ExitCode> {
   const { terminal, json } = call;
+  if (message.to === "human") throw new UsageError("Who asks? It is an agent who asks the human: --as mesh/agent");
   const [name = "", agent, ...more] = message.to.split("/");
   if (more.length > 0) throw new UsageError(`"${message.to}": expected mesh or mesh/agent.`);
   const declared = await declaredMesh(layout, name);
@@ -100,6 +101,8 @@ async function speakAsPerson(call: TxCall, layout: Layout, message: Speech): Pro
   const file = putMessage(layout, place, "inbox", new Date(), { ...message, from: "human" });
   if (json) await terminal.printJson({ message: file, mesh: name, agent: place.agent });
   else await terminal.printLines([join(layout.queue(place, "inbox"), file)]);
+  if (!(await runningMeshes(call, layout).catch(() => undefined)))
+    terminal.say("It waits there: the meshes are not started (tx start).");
   return EXIT.done;
 }
 
@@ -136,7 +139,9 @@ async function answerTo(layout: Layout, place: { mesh: string; agent: string }, 
         if (!parsed.ok) continue;
         seen.add(path);
         const { type, "in-reply-to": answers } = parsed.header;
-        if (type === "ask-response" && answers === asked) return parsed.body.trim();
+        // What was asked is said again for whoever reads it later; here it is known.
+        if (type === "ask-response" && answers === asked)
+          return parsed.body.replace(/\n\n\(You had asked: [^\n]*\)\s*$/, "").trim();
       }
     }
     return undefined;

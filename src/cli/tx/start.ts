@@ -3,25 +3,32 @@ import { existsSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
+import { TmuxServer, tmuxSocket } from "../../mesh/tmux-server.ts";
 import type { Settings } from "../../runtime/settings.ts";
 import type { ApiClient } from "../../server/client.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
-import { liveHolder, settingsOf } from "../look.ts";
+import { count } from "../format.ts";
+import { liveHolder } from "../look.ts";
 import { runningServer } from "../running-server.ts";
-import { layoutOf, runningMeshes, type TxCall } from "./project.ts";
+import { layoutOf, runningMeshes, settingsFor, type TxCall } from "./project.ts";
 import { showProject } from "./status.ts";
 
 /** Hands the project to the server of the home. */
 export async function start(call: TxCall): Promise<ExitCode> {
   const { terminal } = call;
   const layout = layoutOf(call);
-  const settings = await settingsOf(call);
+  const settings = await settingsFor(call);
   const client = (await runningServer(settings)) ?? (await startServer(call, settings));
   const view = await client.startMeshes(layout.project);
   await showProject(call, view);
   if (view.meshes.length === 0 && !call.json)
     terminal.say("No mesh is declared in meshes/mesh-configs/ yet; one that comes is taken up at once.");
-  return view.problems.length > 0 && view.meshes.length === 0 ? EXIT.failed : EXIT.done;
+  if (view.problems.length === 0) return EXIT.done;
+  const started = view.meshes.length > 0 ? "The others are started." : "None is started.";
+  terminal.say(
+    `${count(view.problems.length, "problem")}, see above. ${started} A file that is mended is read again at once.`,
+  );
+  return EXIT.failed;
 }
 
 export async function stop(call: TxCall): Promise<ExitCode> {
@@ -29,23 +36,28 @@ export async function stop(call: TxCall): Promise<ExitCode> {
   const layout = layoutOf(call);
   const running = await runningMeshes(call, layout);
   if (!running) {
-    if (json) await terminal.printJson({ project: layout.project, status: "stopped" });
-    terminal.say(`The meshes of ${layout.project} are not started.`);
+    // Terminals outlive a server that was killed.
+    const { home, env } = await settingsFor(call);
+    const server = new TmuxServer(tmuxSocket(home, layout.project), env.PATH ?? "");
+    const left = await server.alive().catch(() => []);
+    if (left.length > 0) await server.killAll();
+    if (json) await terminal.printJson({ project: layout.project, status: "stopped", ended: left });
+    const ended = left.length > 0 ? ` Ended what was left of them: ${left.join(", ")}.` : "";
+    terminal.say(`The meshes of ${layout.project} are not started.${ended}`);
     return EXIT.done;
   }
-  const open = running.view.meshes.flatMap(({ mesh, agents }) =>
-    agents.filter(({ runs, state }) => runs === "tmux" && isOpen(state)).map(({ name }) => `${mesh} ${name}`),
+  const ended = running.view.meshes.flatMap(({ mesh, agents }) =>
+    agents.filter(({ state }) => isOpen(state)).map(({ name }) => `${mesh}/${name}`),
   );
   const view = await running.client.stopMeshes(running.view.id);
-  if (json) await terminal.printJson({ project: view.project, status: view.status });
-  terminal.say("Stopped. Messages stay where they are, and go on with: tx start");
-  const [first] = open;
-  if (first) terminal.say(`Still open are the terminals of ${open.join(", ")}. One is ended with: tx kill ${first}`);
+  if (json) await terminal.printJson({ project: view.project, status: view.status, ended });
+  const sessions = ended.length > 0 ? ` and ended ${ended.join(", ")}` : "";
+  terminal.say(`Stopped${sessions}. Messages stay where they are, and go on with: tx start`);
   return EXIT.done;
 }
 
 function isOpen(state: string | null): boolean {
-  return state !== null && state !== "dead" && state !== "gone";
+  return state !== null && !["dead", "gone", "broken"].includes(state);
 }
 
 const listeningSchema = z.object({ url: z.string(), pid: z.int() });

@@ -1,5 +1,6 @@
-import { readDeclared } from "../../mesh/config.ts";
-import { QUEUES } from "../../mesh/layout.ts";
+import { type DeclaredMesh, readDeclared } from "../../mesh/config.ts";
+import { type Layout, nameOf, QUEUES } from "../../mesh/layout.ts";
+import { Queues } from "../../mesh/queue.ts";
 import type { MeshProjectView, MeshView } from "../../protocol/api.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { type Cell, table } from "../table.ts";
@@ -27,10 +28,24 @@ export async function status(call: TxCall, mesh: string | undefined): Promise<Ex
     return EXIT.done;
   }
   for (const { message } of problems) terminal.say(`${terminal.errPaint.yellow("!")} ${plain(message)}`);
+  await terminal.printLines(declared.flatMap((name) => waitingIn(layout, meshes.get(name)) ?? []));
   terminal.say(
     `The meshes of ${layout.project} are not started (tx start). Declared: ${declared.join(", ") || "none"}.`,
   );
   return EXIT.done;
+}
+
+/** Messages are files: they are there without a server too. */
+function waitingIn(layout: Layout, declared: DeclaredMesh | undefined): string | undefined {
+  if (!declared) return undefined;
+  const { mesh } = declared.config;
+  const words = [null, ...declared.agents.keys()].flatMap((agent) => {
+    const queues = new Queues(layout, { mesh, agent });
+    queues.look();
+    const counts = queueWords(Object.fromEntries(QUEUES.map((queue) => [queue, queues.count(queue)])));
+    return counts === "-" ? [] : [`${nameOf({ mesh, agent })}: ${counts}`];
+  });
+  return words.length === 0 ? undefined : words.join("; ");
 }
 
 /** For people a table for each mesh, for programs the whole. */
@@ -45,20 +60,63 @@ export async function showProject(call: TxCall, view: MeshProjectView): Promise<
 }
 
 function linesFor({ terminal: { paint, columns } }: TxCall, mesh: MeshView): string[] {
-  const head: Cell[] = ["AGENT", "RUNS", "STATE", "QUEUES", "ACTIVE"].map((text) => ({ text, paint: paint.dim }));
+  const head: Cell[] = ["AGENT", "RUNS", "QUEUES", "DOES"].map((text) => ({ text, paint: paint.dim }));
+  const now = Date.now() / 1000;
   const rows = mesh.agents.map((agent): Cell[] => [
     { text: agent.name, paint: paint.bold },
     { text: `${agent.runs} ${agent.program}` },
-    { text: agent.state ?? "-", paint: paintFor(agent.state, paint) },
     { text: queueWords(agent.queues) },
-    { text: agent.active ?? "" },
+    { text: plain(doing(mesh.mesh, agent, now)), paint: paintFor(agent.state, paint) },
   ]);
   const about = `${mesh.topology}, ${mesh.lifetime}, ${mesh.status}, ${mesh.tasks_completed} done`;
   const queues = queueWords(mesh.queues);
+  const { last_end: last } = mesh;
   return [
     `${paint.bold(mesh.mesh)} (${about})${queues === "-" ? "" : ` ${queues}`}${mesh.active ? ` on ${mesh.active}` : ""}`,
-    ...table([head, ...rows], columns).map((line) => `  ${line}`),
+    ...(last?.failed ? [paint.red(`  ${last.task} failed ${ago(last.at, now)}: ${plain(last.words)}`)] : []),
+    ...table([head, ...rows], columns - 2).map((line) => `  ${line}`),
   ];
+}
+
+type AgentView = MeshView["agents"][number];
+
+/** What somebody is doing, for how long, and what a person can do about it. */
+function doing(mesh: string, agent: AgentView, now: number): string {
+  const { name, state, since, detail, active, active_since } = agent;
+  const long = since === null ? "" : ` for ${span(now - since)}`;
+  const why = detail === null ? "" : `: ${detail}`;
+  const task = active === null ? "" : `${active}${active_since === null ? "" : `, ${span(now - active_since)}`}`;
+  switch (state) {
+    case null:
+      return active === null ? "-" : `has not begun ${task}`;
+    case "starting":
+      return `is starting${long}`;
+    case "dialog":
+      return `asks something${long}: tx attach ${mesh} ${name}`;
+    case "broken":
+      return `broken${long}${why} Then: tx spawn ${mesh} ${name}`;
+    case "dead":
+      return `dead${long}${why}${active === null ? "" : ` (has ${task}; tx spawn ${mesh} ${name} begins it again)`}`;
+    case "gone":
+      return `ended ${since === null ? "" : ago(since, now)}${active === null ? "" : `, has ${task}`}`;
+    case "busy":
+      return active === null ? `busy${long}` : `works on ${task}`;
+    case "ready":
+    case "idle":
+      return active === null ? `idle${long}` : `works on ${task} (quiet${long})`;
+  }
+}
+
+function ago(at: number, now: number): string {
+  return `${span(now - at)} ago`;
+}
+
+/** As people say it. */
+function span(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 120) return `${whole} s`;
+  if (whole < 2 * 3600) return `${Math.round(whole / 60)} min`;
+  return whole < 2 * 86_400 ? `${Math.round(whole / 3600)} h` : `${Math.round(whole / 86_400)} days`;
 }
 
 function queueWords(counts: Readonly<Record<string, number>>): string {
@@ -67,7 +125,7 @@ function queueWords(counts: Readonly<Record<string, number>>): string {
 }
 
 function paintFor(state: string | null, paint: TxCall["terminal"]["paint"]): (text: string) => string {
-  if (state === "dead" || state === "gone") return paint.red;
+  if (state === "dead" || state === "broken") return paint.red;
   if (state === "dialog") return paint.yellow;
   return state === "busy" ? paint.green : (text) => text;
 }

@@ -5,6 +5,8 @@ import { isMessageName } from "../../mesh/queue.ts";
 import type { AgentSummaryData } from "../../projections/index.ts";
 import {
   afterIdQuery,
+  archivedMeshSchema,
+  archiveMeshSchema,
   type MeshProjectView,
   meshLetterQuery,
   meshLetterSchema,
@@ -91,7 +93,7 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
     "/meshes/:id/stop",
     {
       schema: {
-        summary: "Stop them; messages and terminals stay as they are",
+        summary: "Stop them and all that runs for them; messages stay",
         tags,
         params: ofAgent,
         response: answers(meshProjectSchema),
@@ -135,7 +137,7 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
     },
     async ({ params: { id, mesh, queue, name }, query: { agent = null } }) => {
       const meshes = await hosted(id);
-      const declared = meshes.meshes.meshes.get(mesh)?.declared;
+      const declared = meshes.meshes.declared().get(mesh);
       if (!declared) throw noMesh(mesh);
       const isPlace = agent === null || declared.agents.has(agent);
       const isName = isMessageName(name, queue) && !name.includes("/") && !name.includes("\0");
@@ -165,6 +167,24 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
     },
   );
 
+  app.post(
+    "/meshes/:id/:mesh/archive",
+    {
+      schema: {
+        summary: "Move what a mesh and its agents have completed to archive/",
+        tags,
+        params: ofMesh,
+        body: archiveMeshSchema,
+        response: answers(archivedMeshSchema),
+      },
+    },
+    async ({ params: { id, mesh }, body: { days } }) => {
+      const { meshes } = await hosted(id);
+      if (!meshes.declared().has(mesh)) throw noMesh(mesh);
+      return { mesh, archived: meshes.archive(mesh, days) };
+    },
+  );
+
   const steer = (deed: "spawn" | "kill", summary: string) => {
     app.post(
       `/meshes/:id/:mesh/agents/:agent/${deed}`,
@@ -185,14 +205,14 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
 function viewOf(agent: Agent): MeshProjectView {
   const { id, created, status } = agent.now.agent;
   const { meshes: hosted } = agent;
-  const names = hosted ? [...hosted.meshes.meshes.keys()] : [];
+  const names = hosted ? [...hosted.meshes.declared().keys()] : [];
   return {
     id,
     name: created.name,
     project: created.project ?? "",
     status,
     meshes: hosted ? names.flatMap((name) => meshView(hosted, name) ?? []) : [],
-    problems: [...(hosted?.meshes.problems ?? [])].map(([file, problem]) => ({ file, problem })),
+    problems: hosted?.problems() ?? [],
   };
 }
 

@@ -3,9 +3,11 @@ import type { Status } from "../shell/status.tsx";
 
 type Member = MeshView["agents"][number];
 
-export function statusOfMesh({ status, agents }: Pick<MeshView, "status" | "agents">): Status {
+export function statusOfMesh({ status, agents, last_end }: Pick<MeshView, "status" | "agents" | "last_end">): Status {
   if (agents.some(({ state }) => state === "dialog")) return "asking";
-  if (agents.some(({ state, active }) => state === "dead" && active !== null)) return "failed";
+  const hasEnded = (state: Member["state"]) => state === "dead" || state === "broken";
+  if (agents.some(({ state, active }) => hasEnded(state) && active !== null)) return "failed";
+  if (status === "complete" && last_end?.failed) return "failed";
   return status === "processing"
     ? "working"
     : status === "active"
@@ -23,6 +25,7 @@ export function statusOfMember({ state, active }: Pick<Member, "state" | "active
     case "dialog":
       return "asking";
     case "dead":
+    case "broken":
       return "failed";
     case "ready":
     case "idle":
@@ -44,6 +47,8 @@ export function stateWords({ state, active }: Pick<Member, "state" | "active">):
       return "has a dialog open: attach, and answer it";
     case "dead":
       return "has died; the next message begins it again";
+    case "broken":
+      return "died at once, three times; it rests until it is begun again";
     case "ready":
     case "idle":
       return active === null ? "waits for a task" : "is quiet, with a task before it";

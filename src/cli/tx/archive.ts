@@ -1,0 +1,16 @@
+import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
+import { count } from "../format.ts";
+import { layoutOf, startedMeshes, type TxCall, unknown } from "./project.ts";
+
+/** Through the server: it knows its own moves from those of a hand, which would be taken for a word. */
+export async function archive(call: TxCall, mesh: string, { days }: { days: string }): Promise<ExitCode> {
+  const daysOld = Number(days);
+  if (!(daysOld >= 0)) throw new UsageError(`--days "${days}": expected a number of days, such as 7.`);
+  const { client, view } = await startedMeshes(call, layoutOf(call));
+  const names = view.meshes.map((one) => one.mesh);
+  if (!names.includes(mesh)) throw new UsageError(unknown("mesh", mesh, names));
+  const { archived } = await client.archiveMesh(view.id, mesh, daysOld);
+  if (call.json) await call.terminal.printJson({ mesh, archived });
+  call.terminal.say(`${count(archived, "message")} moved to archive/.`);
+  return EXIT.done;
+}

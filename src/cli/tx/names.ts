@@ -1,0 +1,30 @@
+import { readDeclared } from "../../mesh/config.ts";
+import { readyMeshes } from "../../mesh/ready.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { layoutOf, type TxCall } from "./project.ts";
+
+/** For completion: what may stand next after these words. Read from the files; needs no server, and is silent where there is nothing. */
+export async function names(call: TxCall, [command = "", ...words]: string[]): Promise<ExitCode> {
+  const given = words.filter((word) => !word.startsWith("-"));
+  await call.terminal.printLines(await candidates(call, command, given).catch(() => []));
+  return EXIT.done;
+}
+
+async function candidates(call: TxCall, command: string, [first, second]: string[]): Promise<string[]> {
+  if (command === "init") return readyMeshes();
+  if (command === "completion") return first === undefined ? ["bash", "zsh", "fish"] : [];
+  const { meshes } = await readDeclared(layoutOf(call));
+  const agents = (mesh: string) => [...(meshes.get(mesh)?.agents.keys() ?? [])];
+  if (command === "send" || command === "ask") {
+    if (first !== undefined) return [];
+    const own = call.speaker ? agents(call.speaker.mesh) : [];
+    const all = [...meshes.keys()].flatMap((mesh) => [mesh, ...agents(mesh).map((agent) => `${mesh}/${agent}`)]);
+    return [...own, ...all, ...(command === "ask" ? ["human"] : [])];
+  }
+  if (!TAKES_MESH.has(command) || second !== undefined) return [];
+  if (first === undefined) return [...meshes.keys()];
+  return TAKES_AGENT.has(command) ? agents(first) : [];
+}
+
+const TAKES_MESH = new Set(["status", "spawn", "attach", "kill", "prompt", "archive"]);
+const TAKES_AGENT = new Set(["spawn", "attach", "kill", "prompt"]);

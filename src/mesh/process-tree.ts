@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** A process as the kernel shows it. Pids are given out anew: it is known again by when it began. */
+export interface Process {
+  pid: number;
+  parent: number;
+  /** The session (of the kernel, not of tmux) that it belongs to. */
+  session: number;
+  /** In ticks since the machine was started. */
+  began: string;
+}
+
+/** Null where there is none, or where it has ended and only waits to be noticed. */
+export function processOf(pid: number): Process | null {
+  if (!Number.isSafeInteger(pid) || pid < 1) return null;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name of the program stands in brackets and may hold anything, brackets too.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const [state, parent = "", , session = ""] = fields;
+    if (state === "Z" || state === "X") return null;
+    return { pid, parent: Number(parent), session: Number(session), began: fields[19] ?? "" };
+  } catch {
+    return null;
+  }
+}
+
+/** The words it was started with; empty where that cannot be read. */
+export function wordsOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+  } catch {
+    return [];
+  }
+}
+
+export function isSame(one: Process, now: Process | null): boolean {
+  return now !== null && now.pid === one.pid && now.began === one.began;
+}
+
+/** A process, all that it began, and all that these began. Empty where it is not the one that was meant. */
+export function treeOf(root: Process): Process[] {
+  if (root.pid <= 1 || !isSame(root, processOf(root.pid))) return [];
+  const all = everybody();
+  const tree = new Map([[root.pid, root]]);
+  // Who lost their parent belongs to somebody else by then, but is still in the session of the terminal.
+  for (const one of all) if (one.session === root.pid && one.pid > 1) tree.set(one.pid, one);
+  for (let size = 0; size !== tree.size; ) {
+    size = tree.size;
+    for (const one of all) if (one.pid > 1 && tree.has(one.parent)) tree.set(one.pid, one);
+  }
+  tree.delete(process.pid);
+  return [...tree.values()];
+}
+
+function everybody(): Process[] {
+  try {
+    return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (processOf(Number(name)) ?? []) : []));
+  } catch {
+    return [];
+  }
+}
+
+export type Signal = (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
+
+/**
+ * Whoever of these still lives is asked to end, and after a while made to, with what they have begun meanwhile. What now
+ * has the pid of one of them is left alone.
+ */
+export async function endAll(processes: readonly Process[], signal: Signal): Promise<void> {
+  let ours = processes;
+  const living = () => ours.filter((one) => isSame(one, processOf(one.pid)));
+  for (const how of ["SIGTERM", "SIGKILL"] as const) {
+    const end = performance.now() + GRACE_MS;
+    while (living().length > 0 && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    ours = [...new Map(living().flatMap((one) => treeOf(one).map((each) => [each.pid, each]))).values()];
+    for (const { pid } of living()) {
+      try {
+        signal(pid, how);
+      } catch {
+        // It has ended by itself.
+      }
+    }
+  }
+}
+
+const GRACE_MS = 1_000;
+const LOOK_MS = 25;

@@ -1,0 +1,72 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { MeshConfig } from "../../src/protocol/index.ts";
+import { MeshHouse } from "./house.ts";
+
+/** Any program as an agent without a terminal. */
+async function plainHouse(script: string, more: Partial<MeshConfig> = {}): Promise<MeshHouse> {
+  const house = new MeshHouse({
+    meshes: [{ mesh: "solo", type: "persistent", agents: ["x/one"], ...more }],
+    agents: { one: { options: { program: "mine", runs: "headless" } } },
+    config: { programs: { mine: { kind: "autonomous", command: ["sh", "-c", script] } } },
+  });
+  return (await house.open()).start();
+}
+
+const ofMesh =
+  (type: "mesh.completed" | "mesh.failed") =>
+  (fact: { type: string; data: object }): boolean =>
+    fact.type === type && "agent" in fact.data && fact.data.agent === null;
+
+test("P1, P2: it works in a folder of its own, what it makes goes to shared/output, and _result.md ends its task", async () => {
+  await using house = await plainHouse(
+    'cp _task.md seen.md; mkdir parts; echo "$TX_AGENT of $TX_MESH" > parts/who.md; echo "It is made." > _result.md; sleep 1000',
+    { validation_gates: ["output-exists"] },
+  );
+  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n\nof wood\n" });
+  const { data } = await house.completed("solo");
+  expect(data).toMatchObject({ gist: "It is made." });
+  expect(readdirSync(house.project).toSorted()).toEqual([".ai", "meshes"]);
+  const output = house.layout.output("solo");
+  expect(readdirSync(output, { recursive: true }).toSorted()).toEqual(["parts", "parts/who.md", "seen.md"]);
+  expect(readFileSync(join(output, "parts/who.md"), "utf8")).toBe("one of solo\n");
+  expect(readFileSync(join(output, "seen.md"), "utf8")).toMatch(/^# Make it\n\nof wood\n/);
+});
+
+test("P2: one that only prints has said by that what it did; the next task is another run", async () => {
+  await using house = await plainHouse("echo It is 42.");
+  await house.api.sendToMesh(house.id, "solo", { text: "# How much?\n" });
+  expect((await house.completed("solo")).data).toMatchObject({ gist: "It is 42." });
+  await house.api.sendToMesh(house.id, "solo", { text: "# And now?\n" });
+  let ends = 0;
+  await house.until((fact) => ofMesh("mesh.completed")(fact) && ++ends === 2);
+  expect(readdirSync(house.project).toSorted()).toEqual([".ai", "meshes"]);
+});
+
+test("P2: one that fails says why with its last words, and the human who sent the task is told", async () => {
+  await using house = await plainHouse("echo there is no ink >&2; exit 4");
+  await house.api.sendToMesh(house.id, "solo", { text: "# Write it\n" });
+  await house.until(ofMesh("mesh.failed"));
+  const [error] = (house.queues("solo", "one").complete ?? []).filter((name) => name.endsWith(".error.md"));
+  expect(house.read("solo", "one", "complete", error ?? "")).toContain(
+    "The program failed: it ended with 4.\n\nthere is no ink",
+  );
+  const { items } = await house.api.inbox();
+  expect(items.map(({ text }) => text)).toEqual([
+    "solo could not do “Write it”: one: The program failed: it ended with 4.",
+  ]);
+  expect((await house.api.meshProject(house.id)).meshes[0]?.last_end).toMatchObject({ failed: true });
+});
+
+test("P3: what it is told while it runs is in its inbox, and what it writes to its outbox is the answer", async () => {
+  await using house = await plainHouse(
+    'until grep -q "How far" _inbox.md; do sleep 0.1; done; printf "TO: human\\nHalf of it.\\n---\\n" >> _outbox.md; until [ -f ../go ]; do sleep 0.1; done; echo Done. > _result.md',
+  );
+  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+  await house.until(({ type, data }) => type === "mesh.told" && data.agent === "one");
+  await house.api.sendToMesh(house.id, "solo", { to: "one", type: "ask", text: "How far are you?\n" });
+  const { data } = await house.until(({ type }) => type === "message.sent");
+  expect(data).toMatchObject({ to: "human", text: "Half of it." });
+  expect(existsSync(join(house.project, "_inbox.md"))).toBe(false);
+});
