@@ -131,9 +131,19 @@ export function showsText(
     const folds = (screen: readonly string[]) => screen.filter((line) => kind.folded?.test(line)).length;
     if (folds(now) > folds(before)) return true;
   }
-  const wanted = squeezed(text).slice(-TAIL);
+  const wanted = tailOf(text);
   const times = (screen: readonly string[]) => squeezed(screen.join("")).split(wanted).length - 1;
   return wanted !== "" && times(now) > times(before);
+}
+
+/** Whether these rows end with what was pasted. */
+export function endsWithText(rows: readonly string[], text: string): boolean {
+  const wanted = tailOf(text);
+  return wanted !== "" && squeezed(rows.join("")).endsWith(wanted);
+}
+
+function tailOf(text: string): string {
+  return squeezed(text).slice(-TAIL);
 }
 
 /** So much of the end is looked for: the beginning may have scrolled out of sight. */

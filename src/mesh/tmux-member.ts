@@ -18,6 +18,8 @@ export interface TmuxMemberPorts {
   hooks: string | null;
   words(letter: Letter): string;
   record(state: SessionState, detail?: string): void;
+  /** Something waits for a person at its terminal, since long. */
+  kept(why: string): void;
   /** Whether what runs is left running when it is let go: the house closes, and the terminals outlive it. */
   isLeaving(): boolean;
   /** Resolves when whoever had this session before has let go of it. */
@@ -135,7 +137,8 @@ export class TmuxMember implements Member {
       this.#begun = performance.now();
       this.#seat = await server.start(name, { argv: prepared.argv, env: prepared.env, cwd });
     }
-    return TmuxSession.open(server, { name, kind: TERMINAL_KINDS[kind], hooks }, (state, detail) => {
+    const { kept } = this.#ports;
+    return TmuxSession.open(server, { name, kind: TERMINAL_KINDS[kind], hooks, kept }, (state, detail) => {
       this.#say(state, detail);
       if (state === "dead" || state === "gone") this.#ended(detail ?? "it ended");
     });

@@ -34,6 +34,7 @@ export interface TerminalOrder {
   /** The program's own home. */
   programHome: string;
   record(state: SessionState, detail?: string): void;
+  tellHuman(text: string): void;
 }
 
 /** A mesh agent as a program in a terminal. */
@@ -66,6 +67,10 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     },
     words: (letter) => (kind === "plain" ? lineFor : wordsFor)(layout, place, letter),
     record,
+    kept: (why) =>
+      order.tellHuman(
+        `Something waits for ${place.mesh}/${place.agent}: ${why}. It is told when that is sent or deleted: tx attach ${place.mesh} ${place.agent}`,
+      ),
     isLeaving,
     before: () => ports.before,
   });
