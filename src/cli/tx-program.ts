@@ -27,7 +27,9 @@ export function createTx(terminal: Terminal, end: (code: ExitCode) => void): Com
 
   program
     .command("init")
-    .description("put ready meshes into this folder: research, review, plan-build-test, tour (the demo); nothing is overwritten")
+    .description(
+      "put ready meshes into this folder: research, review, plan-build-test, tour (the demo); nothing is overwritten",
+    )
     .argument("[mesh...]", "all if left out")
     .action(does(async (call, meshes: string[]) => (await import("./tx/init.ts")).init(call, meshes)));
   program

@@ -7,7 +7,18 @@ import { type Keyboard, Typist } from "./typist.ts";
 /** The cursor stands behind the last line of the screen. */
 function look(now: number, keys: number, lines: string[], more: Partial<Look> = {}): Look {
   const cursor = `${lines.at(-1)?.length ?? 0},${lines.length - 1},0`;
-  return { screen: lines, title: "", isDead: false, status: "", cursor, width: 10, isWatched: true, keys, now, ...more };
+  return {
+    screen: lines,
+    title: "",
+    isDead: false,
+    status: "",
+    cursor,
+    width: 10,
+    isWatched: true,
+    keys,
+    now,
+    ...more,
+  };
 }
 
 function seen(...looks: Look[]): boolean {

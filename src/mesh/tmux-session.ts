@@ -127,8 +127,8 @@ export class TmuxSession {
   }
 
   /** One after the other. `mark` is a part of the text that nothing else has. */
-  say(text: string, mark: string, signal: AbortSignal): Promise<void> {
-    const said = this.#speaking.then(() => this.#typist.say(text, mark, signal));
+  say(text: string, mark: string, signal: AbortSignal, before?: () => void): Promise<void> {
+    const said = this.#speaking.then(() => this.#typist.say(text, mark, signal, before));
     this.#speaking = said.catch(() => {});
     return said;
   }

@@ -46,17 +46,18 @@ export class Typist {
     this.#at = keyboard;
   }
 
-  /** `mark` is a part of the text that nothing else has. */
-  async say(words: string, mark: string, signal: AbortSignal): Promise<void> {
+  /** `mark` is a part of the text that nothing else has. `before` is called when it can be typed, and is not yet. */
+  async say(words: string, mark: string, signal: AbortSignal, before: () => void = () => {}): Promise<void> {
     const text = plainText(words);
     const { kind, name } = this.#at;
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
       await this.#untilItHears(signal);
-      const before = await this.#at.look();
+      const shown = await this.#at.look();
+      if (tries === 1) before();
       await this.#at.paste(text, { whole: true });
       const echo = await this.#until(ECHO_MS * tries, (look) => {
         if (seenState(kind, look) === "dialog") return "dialog";
-        return this.#shows(before, look, text) ? "shown" : undefined;
+        return this.#shows(shown, look, text) ? "shown" : undefined;
       });
       if (echo === "shown" && (await this.#send(mark, signal))) return;
       // Whatever of it came, or comes late, goes before it is pasted again.

@@ -2,7 +2,7 @@ import type { DeclaredAgent, DeclaredMesh } from "../mesh/config.ts";
 import type { Layout } from "../mesh/layout.ts";
 import { buildPrompt, keepPrompt, promptText } from "../mesh/prompt.ts";
 import { lineFor, wordsFor } from "../mesh/telling.ts";
-import { hooksOf, prepareHome } from "../mesh/terminal-home.ts";
+import { hooksOf, notesOf, prepareHome } from "../mesh/terminal-home.ts";
 import type { TerminalKindName } from "../mesh/terminal-kind.ts";
 import { TmuxMember } from "../mesh/tmux-member.ts";
 import type { TmuxServer } from "../mesh/tmux-server.ts";
@@ -49,6 +49,8 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     kind,
     cwd: layout.project,
     hooks: hooksOf(kind, home),
+    notes: notesOf(home),
+    now: ports.now,
     async prepare() {
       await ports.outside.makeHome(profile, home);
       const prompt = promptText(await buildPrompt(layout, mesh, agent));
