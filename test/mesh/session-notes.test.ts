@@ -73,22 +73,26 @@ async function opened(): Promise<Session> {
   return session;
 }
 
-withTmux("N1: tx done ends the task that the session knew of; said late, it ends no other and says so", LONG, async () => {
-  await using session = await opened();
-  const first = await session.tell("# One\n");
-  const late = session.tx(["done", "-"]);
-  await late.begun();
-  expect(await session.tx(["done", "One is done."]).ended).toMatchObject({ code: 0 });
-  const second = await session.tell("# Two\n");
-  late.child.stdin.end("One is done, once more.");
-  const refused = await late.ended;
-  expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain(`${first}, the task that this session was told last, is over already`);
-  expect(session.house.queues("solo", "one").active).toEqual([second]);
-  expect(await session.tx(["done", "Two is done."]).ended).toMatchObject({ code: 0 });
-  expect(session.house.queues("solo", "one").active).toBeUndefined();
-  expect((await session.tx(["done", "Two is done, twice."]).ended).stderr).toContain(`${second}, the task`);
-});
+withTmux(
+  "N1: tx done ends the task that the session knew of; said late, it ends no other and says so",
+  LONG,
+  async () => {
+    await using session = await opened();
+    const first = await session.tell("# One\n");
+    const late = session.tx(["done", "-"]);
+    await late.begun();
+    expect(await session.tx(["done", "One is done."]).ended).toMatchObject({ code: 0 });
+    const second = await session.tell("# Two\n");
+    late.child.stdin.end("One is done, once more.");
+    const refused = await late.ended;
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(`${first}, the task that this session was told last, is over already`);
+    expect(session.house.queues("solo", "one").active).toEqual([second]);
+    expect(await session.tx(["done", "Two is done."]).ended).toMatchObject({ code: 0 });
+    expect(session.house.queues("solo", "one").active).toBeUndefined();
+    expect((await session.tx(["done", "Two is done, twice."]).ended).stderr).toContain(`${second}, the task`);
+  },
+);
 
 withTmux("N1: what tx next has shown is known as well as what was typed", LONG, async () => {
   await using session = await opened();
