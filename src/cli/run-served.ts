@@ -37,6 +37,14 @@ export async function resumeServed(
   const { settings, now } = await lookAtAgent(call, word);
   const resumed = await server.resume(now.agent.id, more);
   const { terminal } = call;
+  const { created } = now.agent;
+  if (created.meshes) {
+    if (call.json) await terminal.printJson(resumed);
+    terminal.say(
+      `${created.name} (${resumed.id}) goes on in the server. How it stands: tx status --project ${created.project}`,
+    );
+    return EXIT.done;
+  }
   terminal.say(
     terminal.errPaint.dim(`Agent: ${resumed.name} (${resumed.id}) goes on with ${resumed.model}, in the server`),
   );

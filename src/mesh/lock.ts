@@ -3,7 +3,8 @@ import { z } from "zod";
 import { nodeDisk, replaceFile } from "../store/index.ts";
 import type { Layout } from "./layout.ts";
 
-const holderSchema = z.object({ pid: z.int() });
+const holderSchema = z.object({ pid: z.int(), home: z.string().optional() });
+export type Holder = z.infer<typeof holderSchema>;
 
 /**
  * One process at a time moves a project's messages.
@@ -11,12 +12,15 @@ const holderSchema = z.object({ pid: z.int() });
  * L1. `.ai/tx/lock` dies with its holder, so a crash never leaves a project locked. `lock.json` beside it says who holds
  *     it, for people and for whoever comes second.
  */
-export function lockProject(layout: Layout): () => void {
+export function lockProject(layout: Layout, home?: string): () => void {
   mkdirSync(layout.running, { recursive: true });
   const release = nodeDisk.lock(layout.lock);
   if (release === undefined) throw new ProjectLockedError(layout.project, readHolder(layout));
   try {
-    replaceFile(layout.holder, `${JSON.stringify({ pid: process.pid })}\n`);
+    replaceFile(
+      layout.holder,
+      `${JSON.stringify({ pid: process.pid, home } satisfies Record<keyof Holder, unknown>)}\n`,
+    );
   } catch {
     // It is a courtesy; the lock is what counts.
   }
@@ -24,9 +28,9 @@ export function lockProject(layout: Layout): () => void {
 }
 
 /** The process that moves, or last moved, the messages here. Whether it lives, only the lock knows. */
-export function readHolder(layout: Layout): number | undefined {
+export function readHolder(layout: Layout): Holder | undefined {
   try {
-    return holderSchema.safeParse(JSON.parse(readFileSync(layout.holder, "utf8"))).data?.pid;
+    return holderSchema.safeParse(JSON.parse(readFileSync(layout.holder, "utf8"))).data;
   } catch {
     return undefined;
   }
@@ -36,9 +40,12 @@ export class ProjectLockedError extends Error {
   override readonly name = "ProjectLockedError";
   readonly pid: number | undefined;
 
-  constructor(project: string, pid: number | undefined) {
-    const who = pid === undefined ? "another process" : `pid ${pid}`;
-    super(`The meshes of ${project} are run by ${who} already. Talk to that one, or stop it first (tx stop).`);
-    this.pid = pid;
+  constructor(project: string, holder: Holder | undefined) {
+    const who = holder === undefined ? "another process" : `pid ${holder.pid}`;
+    const home = holder?.home === undefined ? "" : ` --home ${holder.home}`;
+    super(
+      `The meshes of ${project} are run by ${who} already. Talk to that one (tx status${home}), or stop it first (tx stop${home}).`,
+    );
+    this.pid = holder?.pid;
   }
 }

@@ -28,6 +28,8 @@ export interface Member {
 }
 
 export interface MeshesPorts {
+  /** Whose server runs them: for whoever comes second. */
+  home?: string;
   now(): number;
   record(fact: MeshFact): void;
   /** Begins with the first letter for it. */
@@ -78,7 +80,7 @@ export class Meshes {
   }
 
   async open(): Promise<void> {
-    this.#release = lockProject(this.layout);
+    this.#release = lockProject(this.layout, this.#ports.home);
     this.#isOpen = true;
     try {
       mkdirSync(this.layout.meshes, { recursive: true });

@@ -21,6 +21,8 @@ export interface Outgoing {
   body: string;
   /** What it answers. */
   answers?: string;
+  /** Told its name before it is there. */
+  named?(name: string): void;
 }
 
 /** A message is longer than any that is read. */
@@ -33,7 +35,7 @@ export class TooLong extends Error {
  * and whole, under a name that none of the queues has. The name.
  */
 export function putMessage(layout: Layout, place: Place, queue: QueueName, at: Date, message: Outgoing): string {
-  const { from, to, type, body, answers } = message;
+  const { from, to, type, body, answers, named } = message;
   for (let counter = 1; ; counter++) {
     const name = fileNameOf(at, counter, titleOf(body));
     if (isThere(layout, place, name)) continue;
@@ -46,6 +48,7 @@ export function putMessage(layout: Layout, place: Place, queue: QueueName, at: D
       timestamp: at.toISOString(),
       ...(answers !== undefined && { "in-reply-to": answers }),
     };
+    named?.(name);
     if (putFile(layout, place, queue, name, format(header, `${body.trimEnd()}\n`))) return name;
   }
 }

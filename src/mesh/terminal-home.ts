@@ -1,5 +1,6 @@
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { SessionNotes } from "./session-notes.ts";
 import { asMarkdown, asToml, SLASH_COMMANDS } from "./slash-commands.ts";
 import type { TerminalKindName } from "./terminal-kind.ts";
 
@@ -52,7 +53,9 @@ export async function prepareHome(job: TerminalJob): Promise<Prepared> {
     COLORTERM: "truecolor",
     LANG: job.env.LANG ?? "C.UTF-8",
     TX_PROMPT: join(home, PROMPT),
+    TX_SESSION: join(home, NOTES),
   };
+  notesOf(home).clear();
   // A login shell begins with the machine's PATH, and programs run their commands in such.
   for (const file of [".profile", ".bash_profile", ".bashrc", ".zprofile", ".zshrc"])
     await put(file, `export PATH=${quoted(env.PATH)}\n`);
@@ -61,11 +64,16 @@ export async function prepareHome(job: TerminalJob): Promise<Prepared> {
 }
 
 const PROMPT = ".tx/prompt.md";
+const NOTES = ".tx/session";
 const HOOKS = ".tx/hooks.ndjson";
 
 /** Where the hooks of a program in this home write, if it has such. */
 export function hooksOf(kind: TerminalKindName, home: string): string | null {
   return kind === "claude" ? join(home, HOOKS) : null;
+}
+
+export function notesOf(home: string): SessionNotes {
+  return new SessionNotes(join(home, NOTES));
 }
 
 type Put = (path: string, text: string) => Promise<void>;

@@ -210,7 +210,7 @@ export function showsText(
     const folds = (screen: readonly string[]) => screen.filter((line) => kind.folded?.test(line)).length;
     if (folds(now) > folds(before)) return true;
   }
-  const wanted = squeezed(text).slice(-TAIL);
+  const wanted = tailOf(text);
   if (wanted === "") return false;
   const words = (screen: readonly string[]) => squeezed(whereTyped(kind, screen));
   const times = (screen: readonly string[]) => words(screen).split(wanted).length - 1;
@@ -225,6 +225,16 @@ function whereTyped(kind: TerminalKind, screen: readonly string[]): string {
   // In a box one looks into the box: what stands beside it would be between its lines.
   if (input === null || kind.boxEdge) return input?.typed ?? "";
   return screen.slice(input.from).join("");
+}
+
+/** Whether these rows end with what was pasted. */
+export function endsWithText(rows: readonly string[], text: string): boolean {
+  const wanted = tailOf(text);
+  return wanted !== "" && squeezed(rows.join("")).endsWith(wanted);
+}
+
+function tailOf(text: string): string {
+  return squeezed(text).slice(-TAIL);
 }
 
 /** So much of the end is looked for: the beginning may have scrolled out of sight. */

@@ -1,5 +1,6 @@
 import type { Letter } from "./letter.ts";
 import type { Member } from "./meshes.ts";
+import type { SessionNotes } from "./session-notes.ts";
 import type { Prepared } from "./terminal-home.ts";
 import { TERMINAL_KINDS, type TerminalKindName } from "./terminal-kind.ts";
 import type { Seat, TmuxServer } from "./tmux-server.ts";
@@ -17,7 +18,12 @@ export interface TmuxMemberPorts {
   /** Where its hooks write, for a session that is there already. */
   hooks: string | null;
   words(letter: Letter): string;
+  /** For `tx` in there. */
+  notes: SessionNotes;
+  now(): number;
   record(state: SessionState, detail?: string): void;
+  /** Something waits for a person at its terminal, since long. */
+  kept(why: string): void;
   /** Whether what runs is left running when it is let go: the house closes, and the terminals outlive it. */
   isLeaving(): boolean;
   /** Resolves when whoever had this session before has let go of it. */
@@ -102,10 +108,17 @@ export class TmuxMember implements Member {
     const name = encodeURIComponent(letter.name);
     const told = (await session.noted("told")).split(" ").filter((one) => one !== "");
     if (told.includes(name)) return;
+    // Who waits for it in there has it already.
+    const answers = letter.header["in-reply-to"];
+    const isAnswer = letter.header.type === "ask-response" && answers !== undefined;
+    if (isAnswer && this.#ports.notes.isAwaited(answers)) return;
     const isCutOff = (await session.noted("telling")) === name;
     if (!isCutOff || !(await session.hasHeard(letter.name))) {
       await session.note("telling", name);
-      await session.say(this.#ports.words(letter), letter.name, this.#stop.signal);
+      await session.say(this.#ports.words(letter), letter.name, this.#stop.signal, () => {
+        const { notes, now } = this.#ports;
+        if (letter.header.type === "task") notes.tell(letter.name, now());
+      });
     }
     await session.note("told", [...told, name].slice(-KEPT).join(" "));
   }
@@ -135,7 +148,8 @@ export class TmuxMember implements Member {
       this.#begun = performance.now();
       this.#seat = await server.start(name, { argv: prepared.argv, env: prepared.env, cwd });
     }
-    return TmuxSession.open(server, { name, kind: TERMINAL_KINDS[kind], hooks }, (state, detail) => {
+    const { kept } = this.#ports;
+    return TmuxSession.open(server, { name, kind: TERMINAL_KINDS[kind], hooks, kept }, (state, detail) => {
       this.#say(state, detail);
       if (state === "dead" || state === "gone") this.#ended(detail ?? "it ended");
     });

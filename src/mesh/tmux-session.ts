@@ -1,3 +1,4 @@
+import { HalfLine } from "./half-line.ts";
 import { type Hook, HookFile } from "./hook-file.ts";
 import { inputOf, seenState, type TerminalKind } from "./terminal-kind.ts";
 import type { ControlClient } from "./tmux-client.ts";
@@ -12,6 +13,8 @@ export interface SessionPlan {
   kind: TerminalKind;
   /** Where the program's hooks write, where it has such. */
   hooks: string | null;
+  /** Something waits there for a person, since long; why, in words. */
+  kept(why: string): void;
 }
 
 export interface Look {
@@ -21,8 +24,12 @@ export interface Look {
   /** How it ended. */
   status: string;
   cursor: string;
+  width: number;
   /** Somebody besides us sits before it. */
   isWatched: boolean;
+  /** When a person last pressed a key there, and when this was seen: in seconds, by the clock of tmux. */
+  keys: number;
+  now: number;
 }
 
 /**
@@ -49,6 +56,7 @@ export class TmuxSession {
   #looking: NodeJS.Timeout | undefined;
   #isClosed = false;
   #speaking: Promise<unknown> = Promise.resolve();
+  readonly #half = new HalfLine();
   readonly #typist: Typist;
 
   private constructor(server: TmuxServer, plan: SessionPlan, onState: (state: SessionState, detail?: string) => void) {
@@ -57,7 +65,7 @@ export class TmuxSession {
     this.#onState = onState;
     this.#client = this.#attached();
     this.#typist = new Typist({
-      ...{ name: plan.name, kind: plan.kind },
+      ...{ name: plan.name, kind: plan.kind, half: this.#half },
       look: () => this.#look(),
       stateOf: (look) => this.#stateOf(look),
       isAlive: () => this.isAlive,
@@ -67,6 +75,7 @@ export class TmuxSession {
       hasTaken: (mark) => this.#prompts.some((prompt) => prompt.includes(mark)),
       readHooks: async () => this.#hooks?.read(),
       paste: (text, how) => this.#paste(text, how),
+      kept: (why) => plan.kept(why),
     });
   }
 
@@ -120,8 +129,8 @@ export class TmuxSession {
   }
 
   /** One after the other. `mark` is a part of the text that nothing else has. */
-  say(text: string, mark: string, signal: AbortSignal): Promise<void> {
-    const said = this.#speaking.then(() => this.#typist.say(text, mark, signal));
+  say(text: string, mark: string, signal: AbortSignal, before?: () => void): Promise<void> {
+    const said = this.#speaking.then(() => this.#typist.say(text, mark, signal, before));
     this.#speaking = said.catch(() => {});
     return said;
   }
@@ -157,9 +166,15 @@ export class TmuxSession {
   async #look(): Promise<Look> {
     const [lines, screen] = await this.#asking((client) =>
       Promise.all([client.onPaneOf("display-message", "-p", PANE), client.onPaneOf("capture-pane", "-p")]),
-    ).catch((): [string[], string[]] => [[this.isAlive ? "0 0 -  " : "1 0 -  "], []]);
-    const [dead = "1", attached = "0", cursor = "", status = "", ...title] = (lines[0] ?? "").split(" ");
-    return { screen, title: title.join(" "), isDead: dead === "1", status, cursor, isWatched: Number(attached) > 1 };
+    ).catch((): [string[], string[]] => [[], []]);
+    // Nothing is known while our client comes back.
+    const [line = `${this.isAlive ? 0 : 1} 0 0 0 0 -  `] = lines;
+    const [dead, attached, now, keys, width, cursor = "", status = "", ...title] = line.split(" ");
+    const times = { now: Number(now), keys: Number(keys) };
+    const is = { isDead: dead === "1", isWatched: Number(attached) > 1, width: Number(width), ...times };
+    const look = { screen, title: title.join(" "), status, cursor, ...is };
+    if (lines.length > 0) this.#half.see(look);
+    return look;
   }
 
   #attached(): ControlClient {
@@ -301,7 +316,7 @@ function endWords(status: string, screen: readonly string[]): string {
 }
 
 const PANE =
-  "#{pane_dead} #{session_attached} #{cursor_x},#{cursor_y},#{history_size} #{pane_dead_status} #{pane_title}";
+  "#{pane_dead} #{session_attached} %s #{session_activity} #{pane_width} #{cursor_x},#{cursor_y},#{history_size} #{pane_dead_status} #{pane_title}";
 
 /** The screen may be a moment behind the hooks. */
 const HOOK_MS = 1_000;

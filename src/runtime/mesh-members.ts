@@ -219,6 +219,8 @@ export class MeshMembers {
 
   #terminal(mesh: DeclaredMesh, agent: DeclaredAgent): TmuxMember {
     const { outside, env, home, tx } = this.#ports;
+    const place = placeOf(mesh, agent);
+    const tellHuman = (text: string) => this.#record.tellHuman(place.mesh, place.agent, text);
     const { clock } = this.#recordPorts;
     return terminalMember(
       {
@@ -232,7 +234,7 @@ export class MeshMembers {
         isLeaving: () => this.isLeaving,
         before: this.#closing.get(`${mesh.config.mesh}/${agent.name}`) ?? Promise.resolve(),
       },
-      { mesh, agent, ...this.#program(mesh, agent), record: this.#reporter(mesh, agent) },
+      { mesh, agent, ...this.#program(mesh, agent), tellHuman, record: this.#reporter(mesh, agent) },
     );
   }
 

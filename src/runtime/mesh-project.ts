@@ -94,6 +94,7 @@ class MeshProject implements HostedMeshes {
     };
     this.#members = new MeshMembers(layout, record, this.#record, ports, begun);
     this.meshes = new Meshes(layout, {
+      home: ports.home,
       now: () => record.clock.now(),
       record: (fact) => {
         this.#record.record(fact);

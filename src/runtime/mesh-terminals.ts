@@ -2,7 +2,7 @@ import type { DeclaredAgent, DeclaredMesh } from "../mesh/config.ts";
 import type { Layout } from "../mesh/layout.ts";
 import { buildPrompt, keepPrompt, promptText } from "../mesh/prompt.ts";
 import { lineFor, wordsFor } from "../mesh/telling.ts";
-import { hooksOf, prepareHome } from "../mesh/terminal-home.ts";
+import { hooksOf, notesOf, prepareHome } from "../mesh/terminal-home.ts";
 import type { TerminalKindName } from "../mesh/terminal-kind.ts";
 import { TmuxMember } from "../mesh/tmux-member.ts";
 import type { TmuxServer } from "../mesh/tmux-server.ts";
@@ -34,6 +34,7 @@ export interface TerminalOrder {
   /** The program's own home. */
   programHome: string;
   record(state: SessionState, detail?: string): void;
+  tellHuman(text: string): void;
 }
 
 /** A mesh agent as a program in a terminal. */
@@ -48,6 +49,8 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     kind,
     cwd: layout.project,
     hooks: hooksOf(kind, home),
+    notes: notesOf(home),
+    now: ports.now,
     async prepare() {
       await ports.outside.makeHome(profile, home);
       const prompt = promptText(await buildPrompt(layout, mesh, agent));
@@ -66,6 +69,10 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     },
     words: (letter) => (kind === "plain" ? lineFor : wordsFor)(layout, place, letter),
     record,
+    kept: (why) =>
+      order.tellHuman(
+        `Something waits for ${place.mesh}/${place.agent}: ${why}. It is told when that is sent or deleted: tx attach ${place.mesh} ${place.agent}`,
+      ),
     isLeaving,
     before: () => ports.before,
   });

@@ -77,6 +77,7 @@ const KNOWN: Readonly<Record<string, readonly [number, string]>> = {
   FileNotFound: [404, "not_found"],
   TooLittleMoney: [409, "too_little_money"],
   UnpricedModel: [400, "unpriced_model"],
+  ProjectLockedError: [409, "project_in_use"],
 };
 
 function scopeStatus({ reason, message }: ScopeRefusal): number {

@@ -111,6 +111,17 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     await aside.getByText("It has no header").waitFor();
   });
 
+  test("who is in a mesh is written to there: their own page leads to it", async () => {
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.goto(`/ui/agents/${record.log.id}/workers/review-fixer`);
+    await main().getByRole("link", { name: "Write to review/fixer in its mesh" }).click();
+    await main().getByRole("textbox", { name: "Message to fixer" }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/ui/meshes/${record.log.id}/review/fixer`);
+    await page.goBack();
+    await main().getByRole("link", { name: "Write to review/fixer in its mesh" }).waitFor();
+    expect(await main().getByRole("textbox").count()).toBe(0);
+  });
+
   test("when they are stopped, the page says how to go on", async () => {
     expect(house.complaints).toEqual([]);
     await record.stop("human");

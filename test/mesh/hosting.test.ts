@@ -184,3 +184,13 @@ test("messages are seen and read through the API, and what leads elsewhere is no
   });
   expect(existsSync(join(house.project, ".claude"))).toBe(false);
 });
+
+test("a project that another home runs is refused with words that say whose it is", async () => {
+  const plan = { meshes: [{ mesh: "line", type: "persistent" as const, agents: ["x/one"] }] };
+  await using house = await (await new MeshHouse(plan).open()).start();
+  await using other = await new MeshHouse(plan).open();
+  await expect(other.api.startMeshes(house.project)).rejects.toMatchObject({
+    status: 409,
+    message: `The meshes of ${house.project} are run by pid ${process.pid} already. Talk to that one (tx status --home ${house.home}), or stop it first (tx stop --home ${house.home}).`,
+  });
+});

@@ -51,7 +51,7 @@ export class Terminals implements AsyncDisposable {
   }
 
   async open(name: string): Promise<TmuxSession> {
-    const plan = { name, kind: TERMINAL_KINDS.plain, dir: join(this.dir, name), hooks: null };
+    const plan = { name, kind: TERMINAL_KINDS.plain, hooks: null, kept: () => {} };
     const session = await TmuxSession.open(this.server, plan, (state) => {
       this.states.push([name, state]);
       for (const one of this.#waiting.filter(({ isSo }) => isSo())) one.resolve();

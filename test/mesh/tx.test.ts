@@ -15,6 +15,7 @@ import { expect, test, vi } from "vitest";
 import { withTmux } from "./terminals.ts";
 
 const TX = join(import.meta.dirname, "../../src/cli/tx.ts");
+const AGIRAPH = join(import.meta.dirname, "../../src/cli/main.ts");
 /** An agent as simple as can be: it ends whatever task it is given. */
 const OBEDIENT = 'while read -r line; do case "$line" in *"[tx] Task"*) tx done "I am $TX_AGENT." ;; esac; done';
 
@@ -51,8 +52,8 @@ class Project implements AsyncDisposable {
     writeFileSync(join(this.home, "config.json"), JSON.stringify({ programs, server: { port: 0 } }));
   }
 
-  tx(words: readonly string[], { cwd = this.project, env = {}, stdin = "" } = {}): Promise<Said> {
-    const child = spawn(process.execPath, [TX, ...words], {
+  tx(words: readonly string[], { cwd = this.project, env = {}, stdin = "", program = TX } = {}): Promise<Said> {
+    const child = spawn(process.execPath, [program, ...words], {
       cwd,
       env: { PATH: process.env.PATH, HOME: this.dir, AGIRAPH_HOME: this.home, ...env },
     });
@@ -75,12 +76,14 @@ class Project implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.tx(["kill", "relay"]);
     const holder = join(this.home, "home.lock.json");
-    if (existsSync(holder)) {
-      const { pid } = JSON.parse(readFileSync(holder, "utf8")) as { pid: number };
-      process.kill(pid, "SIGTERM");
-      await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow(), { timeout: 15_000, interval: 50 });
-    }
+    if (existsSync(holder)) await this.endServer();
     rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  async endServer(): Promise<void> {
+    const { pid } = JSON.parse(readFileSync(join(this.home, "home.lock.json"), "utf8")) as { pid: number };
+    process.kill(pid, "SIGTERM");
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow(), { timeout: 15_000, interval: 50 });
   }
 }
 
@@ -211,3 +214,29 @@ test("completion knows commands, meshes and agents, and bash completes with it",
   );
   expect(said.trim()).toBe("first");
 });
+
+withTmux(
+  "the record of meshes: paused it says how to go on, resumed it goes on in the server, and without one it is refused",
+  { timeout: 60_000 },
+  async () => {
+    await using project = new Project();
+    await project.tx(["start"]);
+    const agiraph = (...words: string[]) => project.tx(words, { program: AGIRAPH });
+    expect((await agiraph("pause", "mesh: project")).stderr).toContain("is paused.");
+    const paused = await project.tx(["status", "relay"]);
+    expect([paused.code, paused.stderr]).toEqual([
+      0,
+      `The meshes of ${project.project} are not started (tx start). Declared: relay.\n`,
+    ]);
+    const resumed = await agiraph("resume", "mesh: project");
+    expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining("goes on in the server")]);
+    expect((await project.tx(["status", "relay"])).stdout).toMatch(/^relay /);
+    await agiraph("pause", "mesh: project");
+    await project.endServer();
+    expect(await agiraph("resume", "mesh: project")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`Start them: tx start --project ${project.project}`),
+    });
+    expect((await project.tx(["start"])).code).toBe(0);
+  },
+);

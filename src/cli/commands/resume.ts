@@ -37,6 +37,10 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
   try {
     const found = await findAgent(runtime.store, word);
     const { id, status, created } = found.agent;
+    if (created.meshes)
+      throw new Refusal(
+        `${created.name} (${id}) is the record of meshes, and these run in a server. Start them: tx start --project ${created.project}`,
+      );
     if (status === "completed" && !waitsForTriggers(found)) {
       throw new Refusal(
         `${created.name} (${id}) is completed; there is nothing to go on with. Its result: ${commandLine(call, "show", id)}`,

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { type DeclaredMesh, readDeclared } from "../../mesh/config.ts";
 import { Layout } from "../../mesh/layout.ts";
 import { nearest } from "../../models/nearest.ts";
+import { isAtWork } from "../../projections/index.ts";
 import type { MeshProjectView } from "../../protocol/api.ts";
 import { type Settings, SettingsError } from "../../runtime/settings.ts";
 import type { ApiClient } from "../../server/client.ts";
@@ -92,7 +93,7 @@ export async function runningMeshes(call: TxCall, layout: Layout): Promise<Runni
   const found = projects.find(({ project }) => project === layout.project);
   if (!found) return undefined;
   const view = await client.meshProject(found.id);
-  return view.status === "stopped" || view.status === "idle" ? undefined : { client, view };
+  return isAtWork(view.status) ? { client, view } : undefined;
 }
 
 export async function startedMeshes(call: TxCall, layout: Layout): Promise<Running> {

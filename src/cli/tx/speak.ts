@@ -3,8 +3,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import type { Layout } from "../../mesh/layout.ts";
+import { stemOf } from "../../mesh/letter-names.ts";
 import { parse } from "../../mesh/message-file.ts";
-import { type Outgoing, putMessage } from "../../mesh/outgoing.ts";
+import { type Outgoing, putMessage, queueOf } from "../../mesh/outgoing.ts";
+import { SessionNotes } from "../../mesh/session-notes.ts";
 import { sayFrom } from "../../mesh/speaking.ts";
 import type { MessageHeader } from "../../protocol/index.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
@@ -22,9 +24,21 @@ export async function send(call: TxCall, to: string, text: string, { type, answe
 }
 
 export async function done(call: TxCall, words: string[], { failed = false }: { failed?: boolean }): Promise<ExitCode> {
-  speakerIn(call);
+  const speaker = speakerIn(call);
   const body = words.length > 0 ? await wordsFrom(call, words) : failed ? "It cannot be done." : "Done.";
-  return speak(call, { to: "mesh", type: failed ? "error" : "task-complete", body });
+  // What it was told after this began it cannot mean.
+  const told = notesIn(call)?.toldBefore(performance.timeOrigin);
+  if (told !== undefined) refuseIfOver(layoutOf(call), speaker, told);
+  const answers = told === undefined ? {} : { answers: stemOf(told) };
+  return speak(call, { to: "mesh", type: failed ? "error" : "task-complete", body, ...answers });
+}
+
+function refuseIfOver(layout: Layout, speaker: { mesh: string; agent: string }, told: string): void {
+  const queue = queueOf(layout, speaker, told);
+  if (queue === "active" || queue === "next" || queue === "inbox") return;
+  throw new Refusal(
+    `${told}, the task that this session was told last, is over already, so this has ended nothing. The next one comes by itself; tx next shows the one that is yours now.`,
+  );
 }
 
 /** The task that is the speaker's now. The next one comes by itself when this one is done. */
@@ -40,6 +54,7 @@ export async function next(call: TxCall): Promise<ExitCode> {
     terminal.say(waiting > 0 ? `${waiting} wait; the next comes by itself.` : "Nothing is to be done now.");
     return EXIT.done;
   }
+  notesIn(call)?.tell(name, Date.now());
   const path = join(layout.queue(speaker, "active"), name);
   const parsed = parse(await readFile(path, "utf8"));
   const body = parsed.ok ? parsed.body.trim() : "";
@@ -59,9 +74,15 @@ export async function ask(
   if (!wait) return speak(call, { to, type: "ask", body });
   const layout = layoutOf(call);
   const speaker = speakerIn(call);
-  const said = await sayFrom(layout, speaker, new Date(), { to, type: "ask", body });
+  const notes = notesIn(call);
+  const said = await sayFrom(layout, speaker, new Date(), {
+    ...{ to, type: "ask", body },
+    named: (name) => notes?.awaits(stemOf(name)),
+  });
   if (said.kind === "refused") throw new Refusal(said.reason);
-  const answer = await answerTo(layout, speaker, said.name.replace(/\.md$/, ""));
+  const asked = stemOf(said.name);
+  const answer = await answerTo(layout, speaker, asked);
+  notes?.hasTaken(asked);
   if (call.json) await call.terminal.printJson({ asked: said.name, answer });
   else await call.terminal.printLines([answer]);
   return EXIT.done;
@@ -104,6 +125,12 @@ async function speakAsPerson(call: TxCall, layout: Layout, message: Speech): Pro
   if (!(await runningMeshes(call, layout).catch(() => undefined)))
     terminal.say("It waits there: the meshes are not started (tx start).");
   return EXIT.done;
+}
+
+/** What is kept beside the session that this is called in; whoever speaks for somebody else has none. */
+function notesIn({ speaker, terminal: { env } }: TxCall): SessionNotes | undefined {
+  if (!env.TX_SESSION || speaker?.mesh !== env.TX_MESH || speaker?.agent !== env.TX_AGENT) return undefined;
+  return new SessionNotes(env.TX_SESSION);
 }
 
 function speakerIn({ speaker }: TxCall): { mesh: string; agent: string } {

@@ -1,6 +1,7 @@
 import { useEffect } from "react";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { useAgent } from "../live/use-live.ts";
+import { Link } from "../shell/link.tsx";
 import { markRead } from "../shell/unread.ts";
 import { Composer } from "./composer.tsx";
 import { EntityHeader, ScreenHeader } from "./entity-header.tsx";
@@ -29,7 +30,27 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
     <div className="flex h-full min-h-0 flex-col">
       <EntityHeader view={view} situation={situation} worker={worker} />
       <Stream key={`${agent} ${worker}`} view={view} worker={worker} />
-      <Composer key={`to ${agent} ${worker}`} view={view} situation={situation} worker={worker} />
+      {situation.agent.created.meshes ? (
+        <ToMesh project={agent} name={person?.spawned.name ?? ""} />
+      ) : (
+        <Composer key={`to ${agent} ${worker}`} view={view} situation={situation} worker={worker} />
+      )}
+    </div>
+  );
+}
+
+/** Who is in a mesh is written to on the mesh's page, where the message becomes a file. */
+function ToMesh({ project, name }: { project: string; name: string }) {
+  const [mesh = "", member] = name.split("/");
+  if (mesh === "") return null;
+  return (
+    <div className="shrink-0 border-t border-line px-3 py-2 text-[13px] md:px-5">
+      <Link
+        to={{ screen: "mesh", project, mesh, member: member ?? null }}
+        className="inline-flex min-h-11 items-center text-accent underline md:min-h-8"
+      >
+        Write to {name} in its mesh
+      </Link>
     </div>
   );
 }

@@ -1,0 +1,74 @@
+import type { Look } from "./tmux-session.ts";
+
+/** The line that the cursor is in, also where it goes over several rows. */
+interface Line {
+  /** Counted from the beginning of all that was ever shown. */
+  row: number;
+  x: number;
+  text: string;
+}
+
+/**
+ * Whether a person has begun a line in a terminal and not sent it, for a program whose input cannot be told by its looks.
+ *
+ * H1. What changes the line of the cursor while keys are pressed is a person's; without keys it is the program's.
+ * H2. A begun line is over when the cursor comes to another line together with a key (Enter, Ctrl-C), or when the line is
+ *     again as it was before. What the program says in between does not end it, nor does whoever goes away.
+ */
+export class HalfLine {
+  /** As the program left it, and when that was seen: in seconds, by the clock of tmux. */
+  #prompt: (Line & { at: number }) | undefined;
+  #begun: (Line & { at: number }) | undefined;
+
+  get isBegun(): boolean {
+    return this.#begun !== undefined;
+  }
+
+  see(look: Look): void {
+    const here = { ...lineOf(look), at: look.now };
+    if (this.#begun) this.#goOn(this.#begun, here, look);
+    else if (!look.isWatched || this.#isOfProgram(here, look)) this.#prompt = here;
+    else if (this.#prompt && !isSame(this.#prompt, here)) this.#begun = here;
+  }
+
+  /** What was in the line was sent or cleared by us. */
+  forget(): void {
+    this.#prompt = undefined;
+    this.#begun = undefined;
+  }
+
+  /** H1. A key of this very second may have come after it was seen. */
+  #isOfProgram(here: Line, { keys }: Look): boolean {
+    return !this.#prompt || keys < this.#prompt.at || here.row !== this.#prompt.row;
+  }
+
+  /** H2. */
+  #goOn(begun: Line & { at: number }, here: Line & { at: number }, { keys }: Look): void {
+    const isBack = this.#prompt !== undefined && isSame(this.#prompt, here);
+    const isElsewhere = here.row !== begun.row;
+    const isRedrawn = here.text === begun.text;
+    if (isBack || (isElsewhere && keys >= begun.at && !isRedrawn)) {
+      this.#begun = undefined;
+      this.#prompt = here;
+      return;
+    }
+    if (isElsewhere) this.#prompt = undefined;
+    this.#begun = here;
+  }
+}
+
+function isSame(one: Line, other: Line): boolean {
+  return one.row === other.row && one.x === other.x && one.text === other.text;
+}
+
+function lineOf({ screen, cursor, width }: Look): Line {
+  const { x, y, history } = cursorOf(cursor);
+  let first = y;
+  while (first > 0 && (screen[first - 1] ?? "").length >= width) first--;
+  return { row: history + first, x, text: screen.slice(first, y + 1).join("") };
+}
+
+export function cursorOf(cursor: string): { x: number; y: number; history: number } {
+  const [x = 0, y = 0, history = 0] = cursor.split(",").map(Number);
+  return { x, y, history };
+}

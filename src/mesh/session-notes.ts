@@ -1,0 +1,92 @@
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+
+const toldSchema = z.object({ task: z.string(), at: z.number() });
+
+/**
+ * What is kept beside a session in a terminal (`TX_SESSION`), for `tx` in there and for whoever types to it.
+ *
+ * N1. `tx done` ends the task that the session knew of when it was called: one that is said late, or twice, never ends a
+ *     task that was told after it began.
+ * N2. An answer that `tx ask --wait` waits for, or has taken, is not typed as well; where nobody waits any more it is.
+ */
+export class SessionNotes {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** For a session that begins: what the one before was told is no matter of its. */
+  clear(): void {
+    rmSync(this.#told, { force: true });
+    rmSync(this.#awaited, { recursive: true, force: true });
+  }
+
+  /** Before the session can know of it: whoever ends it begins later. */
+  tell(task: string, at: number): void {
+    mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
+    appendFileSync(this.#told, `${JSON.stringify({ task, at })}\n`, { mode: 0o600 });
+  }
+
+  /** The task that it was last told before this instant. */
+  toldBefore(at: number): string | undefined {
+    const told = textOf(this.#told).split("\n").flatMap(toldIn);
+    return told.findLast((one) => one.at <= at)?.task;
+  }
+
+  /** N2. */
+  awaits(question: string): void {
+    this.#mark(question, String(process.pid));
+  }
+
+  hasTaken(question: string): void {
+    this.#mark(question, TAKEN);
+  }
+
+  isAwaited(question: string): boolean {
+    const who = textOf(join(this.#awaited, question));
+    return who === TAKEN || (who !== "" && isAlive(Number(who)));
+  }
+
+  #mark(question: string, who: string): void {
+    mkdirSync(this.#awaited, { recursive: true, mode: 0o700 });
+    writeFileSync(join(this.#awaited, question), who, { mode: 0o600 });
+  }
+
+  get #told(): string {
+    return join(this.#dir, "told.ndjson");
+  }
+
+  get #awaited(): string {
+    return join(this.#dir, "awaited");
+  }
+}
+
+const TAKEN = "taken";
+
+function toldIn(line: string): z.infer<typeof toldSchema>[] {
+  try {
+    const told = toldSchema.safeParse(JSON.parse(line));
+    return told.success ? [told.data] : [];
+  } catch {
+    return [];
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return pid > 1 && process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

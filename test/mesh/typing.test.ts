@@ -1,0 +1,115 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, vi } from "vitest";
+import type { TmuxSession } from "../../src/mesh/tmux-session.ts";
+import { Terminals, withTmux } from "./terminals.ts";
+
+const never = new AbortController().signal;
+const LONG = { timeout: 90_000 };
+const SOON = { timeout: 60_000, interval: 50 };
+/** As a shell script reads: the kernel echoes what is typed, and a line is a line. */
+const LINES = 'printf "> "; while read -r line; do echo "$line" >> taken; printf "Taken.\\n> "; done';
+
+class LineReader implements AsyncDisposable {
+  readonly #terminals = new Terminals();
+  session!: TmuxSession;
+
+  async open(before = ""): Promise<this> {
+    const { server, dir } = this.#terminals;
+    const env = { PATH: process.env.PATH ?? "", LANG: "C.UTF-8", TERM: "xterm-256color" };
+    await server.start("mesh-a", { argv: ["sh", "-c", `${before}${LINES}`], env, cwd: dir });
+    this.session = await this.#terminals.open("mesh-a");
+    await this.#terminals.until("mesh-a", "ready");
+    return this;
+  }
+
+  taken(): string[] {
+    const file = join(this.#terminals.dir, "taken");
+    return existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : [];
+  }
+
+  screen(): string {
+    return this.#tmux("capture-pane", "-p", "-t", "=mesh-a:");
+  }
+
+  /** A person sits down before it: a terminal in a terminal, so that keys are keys. */
+  async sitDown(): Promise<void> {
+    const { server } = this.#terminals;
+    const attach = server.attachWords("mesh-a").map((word) => `'${word}'`);
+    this.#tmux("new-session", "-d", "-s", "person", "-x", "140", "-y", "45", `env -u TMUX ${attach.join(" ")}`);
+    await vi.waitFor(() => expect(this.#ask("#{session_attached}")).toBe("2"), SOON);
+  }
+
+  async type(...keys: string[]): Promise<void> {
+    this.#tmux("send-keys", "-t", "=person:", ...keys);
+  }
+
+  leave(): void {
+    this.#tmux("kill-session", "-t", "=person");
+  }
+
+  /** By then whoever does not care for what is begun would have typed into it. */
+  async untilKeysAreOld(): Promise<void> {
+    await vi.waitFor(
+      () => expect(Number(this.#ask("%s")) - Number(this.#ask("#{session_activity}"))).toBeGreaterThan(4),
+      SOON,
+    );
+  }
+
+  #ask(format: string): string {
+    return this.#tmux("display-message", "-p", "-t", "=mesh-a:", format).trim();
+  }
+
+  #tmux(...words: string[]): string {
+    return execFileSync("tmux", ["-S", this.#terminals.server.socket, ...words], { encoding: "utf8" });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#terminals[Symbol.asyncDispose]();
+  }
+}
+
+withTmux("Y2, H1: what comes while a person has typed half a line waits until it is sent", LONG, async () => {
+  await using reader = await new LineReader().open();
+  await reader.sitDown();
+  await reader.type("half a line");
+  await vi.waitFor(() => expect(reader.screen()).toContain("> half a line"), SOON);
+  const said = reader.session.say("[tx] from us", "from us", never);
+  await reader.untilKeysAreOld();
+  expect(reader.taken()).toEqual([]);
+  await reader.type(" is whole", "Enter");
+  await said;
+  await vi.waitFor(() => expect(reader.taken()).toEqual(["half a line is whole", "[tx] from us"]), SOON);
+});
+
+withTmux("H2: a line that was deleted keeps nobody waiting", LONG, async () => {
+  await using reader = await new LineReader().open();
+  await reader.sitDown();
+  await reader.type("half a line");
+  await vi.waitFor(() => expect(reader.screen()).toContain("> half a line"), SOON);
+  const said = reader.session.say("[tx] from us", "from us", never);
+  await reader.type("C-u");
+  await said;
+  await vi.waitFor(() => expect(reader.taken()).toEqual(["[tx] from us"]), SOON);
+});
+
+withTmux("H2: a line that a person has left behind is cleared away", LONG, async () => {
+  await using reader = await new LineReader().open();
+  await reader.sitDown();
+  await reader.type("half a line");
+  await vi.waitFor(() => expect(reader.screen()).toContain("> half a line"), SOON);
+  const said = reader.session.say("[tx] from us", "from us", never);
+  await reader.untilKeysAreOld();
+  reader.leave();
+  await said;
+  await vi.waitFor(() => expect(reader.taken()).toEqual(["[tx] from us"]), SOON);
+});
+
+withTmux("Y1: on a full screen too, what ends alike is typed to a line reader once", LONG, async () => {
+  // What is typed twice is seen: it does not know the key that empties a line.
+  await using reader = await new LineReader().open("stty kill undef; ");
+  const words = Array.from({ length: 16 }, (_, at) => `[tx] Task ${at} ${"a ".repeat(210)}(When it is done: tx done)`);
+  for (const [at, text] of words.entries()) await reader.session.say(text, `Task ${at} `, never);
+  await vi.waitFor(() => expect(reader.taken()).toEqual(words), SOON);
+});
