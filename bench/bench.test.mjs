@@ -208,7 +208,7 @@ async function seen(run) {
   return (await fetch(`${url}/${run}`)).json();
 }
 
-test("a home is opened again, and a server is looked at and asked", async () => {
+test("a home is opened again, and a server is looked at and asked", { timeout: 180_000 }, async () => {
   const run = async (scenario, job) => {
     const told = { contestant: "agiraph", scenario, home: join(home, scenario), ...job };
     await mkdir(told.home);
