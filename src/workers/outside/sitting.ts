@@ -195,11 +195,14 @@ export class Sitting {
   }
 
   async #decide(wish: Extract<OutsideEvent, { kind: "wants" }>): Promise<void> {
+    const { session } = this.#lives;
     const policy = this.#profile.permissions ?? (this.#lives.isConfined ? "allow" : "ask");
     this.#approvals ??= new Approvals(policy, this.#seat.spawned.name, this.#seat.actor, this.#place);
     const decision = await this.#approvals.decide(wish, this.#signal);
+    // Each life numbers its wishes by itself: what was asked in another one must not decide one of this.
+    if (session !== this.#lives.session) return;
     this.#pulse.sign();
-    await this.#lives.session?.decide(wish.id, decision);
+    await session?.decide(wish.id, decision);
   }
 
   /** It has none of our tools at hand, and asked for one by a file. */
@@ -279,6 +282,8 @@ export class Sitting {
   async #liveAgain(): Promise<void> {
     this.#startsToWork();
     this.#hung = undefined;
+    const facts = this.#approvals?.asksNoMore() ?? [];
+    if (facts.length > 0) await this.#minutes.note(...facts);
     await this.#voice.between(async () => {
       if (this.#isOver) return;
       if (!this.#isHeardByFiles) await this.#allowance.begin();
