@@ -501,7 +501,7 @@ test("what the program says of a whole turn corrects what we thought its calls c
   });
   await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
   await team.outcome();
-  expect(team.agent.now.spending.by_worker.clara).toMatchObject({ cost_usd: 1.5, unpriced_calls: 0 });
+  expect(team.agent.now.spending.by_worker.clara).toMatchObject({ calls: 2, cost_usd: 1.5, unpriced_calls: 0 });
 });
 
 test("a program that asks its model again and again is seen to be in trouble, until the model answers", async () => {
