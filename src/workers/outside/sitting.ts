@@ -51,6 +51,8 @@ export class Sitting {
   readonly #ending = Promise.withResolvers<void>();
   #isOver = false;
   #isLetGo = false;
+  /** Its turn is over, and what follows from that is being decided. */
+  #isAtRest = false;
   #lastWords = "";
   /** Why what it wished for last was not done: it may not have heard it any more. */
   #refusal: string | undefined;
@@ -78,7 +80,8 @@ export class Sitting {
     const toolbox = seat.tools({ human: this.#answers.port, waits: () => this.#voice.waits() });
     this.#tools = guarded(toolbox, {
       ...{ minutes: this.#minutes, signal, isOver },
-      isLetGo: () => this.#isLetGo,
+      // Where we publish in its place, no call of it has to.
+      isLetGo: () => this.#isLetGo && !this.#isAtRest,
       busy: () => this.#busy(),
       ends: (outcome) => this.#resolve(outcome),
     });
@@ -249,7 +252,9 @@ export class Sitting {
     if (this.#isOver) return;
     if (event.words.trim() !== "") this.#lastWords = event.words;
     const isFailure = event.how === "failed" || event.how === "refused";
+    this.#isAtRest = true;
     const outcome = isFailure ? await this.#failure(event) : await this.#voice.next(this.#lastWords);
+    this.#isAtRest = false;
     if (outcome) this.#resolve(outcome);
   }
 
@@ -306,7 +311,7 @@ export class Sitting {
     const mayBeSilent = () => this.#isOver || (this.#approvals?.areOpen ?? false);
     const onSilence = () => {
       this.#hung = `It gave no sign of life for ${seconds} s.`;
-      if (this.#lives.hasMore) void this.#lives.session?.close();
+      if (this.#lives.hasMore) this.#lives.session?.close().catch((error: unknown) => this.#fail(error));
       else this.#resolve({ kind: "failed", error: this.#hung });
     };
     this.#pulse.watch(seconds, mayBeSilent, onSilence, this.#signal).catch(() => {});
