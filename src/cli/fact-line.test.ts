@@ -136,6 +136,19 @@ const EACH: { [T in FactType]: DataOf<T> } = {
 
 const factOf = (type: FactType) => ({ seq: 1, agent_id: "agent-test", ts: 0, type, data: EACH[type] }) as Fact;
 
+test("what a program's turns really cost is told as that, not as a reply", () => {
+  const usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, reasoning: 0 };
+  const said = (cost_usd: number) =>
+    factLine({
+      ...{ seq: 1, ts: 1, agent_id: "agent-abcd", type: "model.responded" },
+      data: { ...ann, model: "x/y", turn: 2, usage, cost_usd, finish: "other", ms: 0, correction: true },
+    });
+  expect([said(0.25), said(-0.25)]).toEqual([
+    "ann node-1 until now: $0.25 more than was counted",
+    "ann node-1 until now: $0.25 less than was counted",
+  ]);
+});
+
 test("every kind of fact has words: nobody is shown raw JSON", () => {
   expect(factTypes.filter((type) => /[{}]|undefined/.test(factLine(factOf(type))))).toEqual([]);
   expect(factTypes.filter((type) => factLine(factOf(type)) === "")).toEqual(["agent.resumed"]);

@@ -168,8 +168,9 @@ function thoughtWordsOf(fact: Fact): string | undefined {
     case "model.called":
       return `${onNode(fact.data)} turn ${fact.data.turn}: ${fact.data.model}`;
     case "model.responded": {
-      const { turn, usage, cost_usd, ms } = fact.data;
+      const { turn, usage, cost_usd, ms, correction } = fact.data;
       const cost = cost_usd === null ? "price unknown" : money(cost_usd);
+      if (correction) return `${onNode(fact.data)} until now: ${correctionWords(cost_usd ?? 0)} than was counted`;
       return `${onNode(fact.data)} turn ${turn}: ${amount(usage.input)} in, ${amount(usage.output)} out, ${cost}, ${milliseconds(ms)}`;
     }
     case "model.failed": {
@@ -207,6 +208,10 @@ function thoughtWordsOf(fact: Fact): string | undefined {
 
 function onNode({ worker_id, node_id }: { worker_id: string; node_id: string | null }): string {
   return node_id === null ? worker_id : `${worker_id} ${node_id}`;
+}
+
+function correctionWords(usd: number): string {
+  return `${money(Math.abs(usd))} ${usd < 0 ? "less" : "more"}`;
 }
 
 export function outcomeWords(outcome: Outcome): string {

@@ -30,6 +30,7 @@ export function applyToSpending(spending: Spending, fact: Fact): void {
   spending.by_worker[worker_id] = own;
   for (const tally of [spending.total, own]) {
     if (fact.type === "model.failed") tally.failures += 1;
+    else if (fact.data.correction) tally.cost_usd += fact.data.cost_usd ?? 0;
     else count(tally, fact.data.usage, fact.data.cost_usd);
   }
 }

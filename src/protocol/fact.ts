@@ -262,6 +262,8 @@ export const factData = {
     cost_usd: z.number().nullable(),
     finish: z.string(),
     ms: z.number(),
+    /** No call: the calls before it have cost so much more than was thought, or less than that. */
+    correction: z.literal(true).optional(),
   }),
   "model.failed": z.object({
     ...actor,

@@ -99,7 +99,14 @@ export function fieldWords(path: Path): string {
 }
 
 function named(name: string): string {
-  return name.length <= 40 && /^[A-Za-z0-9_][\w./:-]*$/.test(name) ? name : "(a name that is not repeated here)";
+  const isName = name.length <= 40 && /^[A-Za-z0-9_][\w./:-]*$/.test(name) && !looksLikeKey(name);
+  return isName ? name : "(a name that is not repeated here)";
+}
+
+/** Long pieces in which letters and digits are mixed, and a key's usual beginnings. */
+function looksLikeKey(name: string): boolean {
+  const isMixed = (piece: string) => piece.length >= 12 && /\d/.test(piece) && /[A-Za-z]/.test(piece);
+  return /^(sk|pk|rk|gsk|xai|tvly|ghp|hf)[-_]/.test(name) || name.split(/[^A-Za-z0-9]/).some(isMixed);
 }
 
 function unknownFieldWords(keys: readonly string[], path: Path): string {

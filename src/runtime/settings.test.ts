@@ -164,6 +164,9 @@ test.each([
     `{"mcp_servers": {"a": {"url": "http://a.b", "headers_env": {"x": "Bearer ${SECRET}"}}}}`,
   ],
   ["a key as the name of a field", `{"${SECRET}-and-as-long-as-keys-are-in-earnest": 1}`],
+  ["a short key as the name of a field", `{"${SECRET}": 1}`],
+  ["a key as the name of a program", `{"programs": {"${SECRET}": {}}}`],
+  ["a key of another form as the name of a field", `{"AIzaSyA0123456789-sk_ant-abcdefghijklmno": 1}`],
   ["a key in an address", `{"channels": {"a": {"type": "webhook", "url": "${SECRET}:x", "secret": "${SECRET}"}}}`],
   ["a short secret", `{"channels": {"a": {"type": "webhook", "url": "https://a.b", "secret": "sk-ant-012"}}}`],
 ])("what may be a key is never repeated: %s", async (_, text) => {
@@ -172,7 +175,16 @@ test.each([
   await writeFile(path, text);
   const error = await readConfig(path).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(SettingsError);
-  expect(String(error)).not.toContain("sk-ant");
+  expect(String(error)).not.toMatch(/sk-ant|AIza/);
+});
+
+test("a name that is long, or has a date in it, is repeated all the same", async () => {
+  await using home = await temporaryHome();
+  const path = join(home.path, "config.json");
+  await writeFile(path, '{"models": {"anthropic/claude-sonnet-4-5-20250929": {"window": 1}}}');
+  await expect(readConfig(path)).rejects.toThrow(
+    "models.anthropic/claude-sonnet-4-5-20250929: there is no field window.",
+  );
 });
 
 test("the example that problems quote from is valid, and has every field there is", () => {

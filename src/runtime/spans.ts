@@ -126,7 +126,7 @@ class AgentSpans {
         this.#startCall(at, fact);
         return;
       case "model.responded":
-        this.#endCall(at, fact);
+        if (!fact.data.correction) this.#endCall(at, fact);
         return;
       case "model.failed":
         this.#noteFailure(at, fact);

@@ -1,5 +1,6 @@
 import Fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
+import { NO_USAGE } from "../protocol/index.ts";
 import { call, fail, script, startTeam } from "../testing/index.ts";
 import { registerEvents } from "./event-socket.ts";
 import { registerMetrics } from "./metrics.ts";
@@ -49,6 +50,25 @@ test("what agents did, what it cost and how the server is doing can be scraped",
   expect(only(await scrape(), /^agiraph_http_request_seconds_count/)).toEqual([
     'agiraph_http_request_seconds_count{method="GET",route="/metrics",status="200"} 1',
   ]);
+});
+
+test("a cost that turns out to be less than was counted is kept from what follows, and is no call", async () => {
+  const { promise: registered, resolve: go } = Promise.withResolvers<void>();
+  const { team, scrape } = await measured({ coordinator: script(call("finish", { summary: "80" }).until(registered)) });
+  const who = { worker_id: "coordinator", node_id: null, model: "claude", turn: 1, finish: "stop", ms: 1 } as const;
+  const cost = async (cost_usd: number, rest: { correction?: true } = {}) => {
+    const data = { ...who, usage: NO_USAGE, cost_usd, ...rest };
+    await team.agent.log.append({ facts: [{ type: "model.responded", data }] }).durable;
+    return only(await scrape(), /^agiraph_model_(?:calls|cost_usd)_total.*claude/).map((line) =>
+      line.split(" ").at(-1),
+    );
+  };
+  expect(await cost(1)).toEqual(["1", "1"]);
+  expect(await cost(-0.75, { correction: true })).toEqual(["1", "1"]);
+  expect(await cost(0.5)).toEqual(["2", "1"]);
+  expect(await cost(0.5)).toEqual(["3", "1.25"]);
+  go();
+  await team.outcome();
 });
 
 async function measured(plan: { coordinator: ReturnType<typeof script> }) {

@@ -114,6 +114,13 @@ function counting(register: Registry, now: () => number): (fact: Fact) => void {
     labelNames: ["tool", "ok"],
     registers,
   });
+  // A counter never falls: what was counted too much is kept from what comes next.
+  const tooMuch = new Map<string, number>();
+  const costs = (model: string, usd: number) => {
+    const due = usd - (tooMuch.get(model) ?? 0);
+    tooMuch.set(model, Math.max(0, -due));
+    cost.inc({ model }, Math.max(0, due));
+  };
   const modelName = named();
   const toolName = named();
 
@@ -121,12 +128,13 @@ function counting(register: Registry, now: () => number): (fact: Fact) => void {
     facts.inc({ type: fact.type });
     append.observe(Math.max(0, now() / 1000 - fact.ts));
     if (fact.type === "model.responded") {
-      const { usage, cost_usd, ms } = fact.data;
+      const { usage, cost_usd, ms, correction } = fact.data;
       const model = modelName(fact.data.model);
+      if (cost_usd !== null) costs(model, cost_usd);
+      if (correction) return;
       calls.inc({ model, outcome: "ok" });
       answers.observe({ model }, ms / 1000);
       for (const [kind, amount] of Object.entries(usage)) tokens.inc({ model, kind }, amount);
-      if (cost_usd !== null) cost.inc({ model }, cost_usd);
     }
     if (fact.type === "model.failed") {
       const outcome = fact.data.retry_in_ms === null ? "failed" : "retried";

@@ -217,12 +217,14 @@ test("a session that cannot be taken up is not begun anew: it exits without havi
   ]);
 });
 
-test("who dies while it takes its session up, or wants to be signed in first, has not said that it is lost", async () => {
+test("who dies while it takes its session up, wants to be signed in first or cannot just now has not said that it is lost", async () => {
   await using home = await temporaryHome();
   const dies = await talk(home.path, [], "dies-loading", { resume: "s-1" });
   expect(dies).toEqual([expect.objectContaining({ kind: "exited", code: 9 })]);
   const locked = await talk(home.path, [], "locked", { resume: "s-1" });
   expect(locked.map(({ kind }) => kind)).toEqual(["noted", "exited"]);
+  const offline = await talk(home.path, [], "offline", { resume: "s-1" });
+  expect(offline.map(({ kind }) => kind)).toEqual(["noted", "exited"]);
 });
 
 test("nothing is said to a new session before its id is on record", async () => {

@@ -98,6 +98,15 @@ test("how it ends is told: well and silently, badly, and with what it printed or
   ]);
 });
 
+test("a result that it prints in one long line is whole, and no letter of it is torn", async () => {
+  await using folder = await temporaryHome();
+  // 300 kB, which no pipe hands on at once; of an odd number of bytes before letters of two.
+  const job = await aJob(folder.path, shell(`printf x; for at in {1..1500}; do printf 'é%.0s' {1..100}; done`));
+  const events = await heard(await adapter(job));
+  expect(events.find(({ kind }) => kind === "wishes")).toMatchObject({ tool: "publish" });
+  expect(await readFile(join(job.cwd, "stdout.txt"), "utf8")).toBe(`x${"é".repeat(150_000)}`);
+});
+
 test("a torn last entry is sent by one who ended well, and not by one who was killed in the middle of it", async () => {
   await using folder = await temporaryHome();
   const sent = async (script: string, at: string) =>

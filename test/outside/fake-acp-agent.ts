@@ -96,6 +96,7 @@ async function answer(method: string, params: { prompt?: { text: string }[]; ses
   if (method === "session/load") {
     if (how === "dies-loading") process.exit(9);
     if (how === "locked") throw Object.assign(new Error("Authentication required"), { code: -32_000 });
+    if (how === "offline") throw new Error("The provider cannot be reached");
     if (params.sessionId !== "s-1") throw new Error("no such session");
     say("this was said long ago");
     return {};

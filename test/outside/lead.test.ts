@@ -2,9 +2,10 @@ import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { NO_USAGE } from "../../src/protocol/index.ts";
-import { call, manualClock, script, startTeam, type TeamPlan } from "../../src/testing/index.ts";
+import { call, manualClock, script, startTeam, type TeamPlan, until } from "../../src/testing/index.ts";
 import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import type { Stay } from "../../src/workers/outside/place.ts";
+import type { Decision } from "../../src/workers/outside/session.ts";
 
 const begun = { kind: "begun", session_id: "s-1" } as const;
 const done = { kind: "rested", how: "done", words: "" } as const;
@@ -120,6 +121,34 @@ test("one that dies in the middle is taken up twice in a row, with how things st
     { ok: false, content: "Outcome unknown: the program was ended while this ran." },
     { ok: false, content: "Outcome unknown: the program was ended while this ran." },
   ]);
+});
+
+test("leave that was asked for in another life decides nothing in this one", async () => {
+  const isAsked = Promise.withResolvers<void>();
+  const decisions: Decision[] = [];
+  const dies: Play = async (program) => {
+    program.emit(begun);
+    void program.want("Bash", { command: "ls" }, "ls");
+    await isAsked.promise;
+  };
+  const goesOn: Play = async (program) => {
+    program.emit(begun);
+    decisions.push(await program.want("Bash", { command: "rm" }, "rm"));
+    await program.use("finish", { summary: "done", learned: "" });
+  };
+  const plan = led(dies, goesOn);
+  plan.outside.profile = { ...plan.outside.profile, permissions: "ask" };
+  await using team = await startTeam(plan);
+  await until(team.agent, ({ questions }) => questions.open["question-1"] !== undefined);
+  isAsked.resolve();
+  await until(team.agent, ({ questions }) => questions.open["question-2"] !== undefined);
+  await team.agent.respond("always allow Bash", "question-1");
+  await until(team.agent, ({ outside }) => outside.permitted.coordinator !== undefined);
+  await team.agent.respond("deny", "question-2");
+  await team.outcome();
+  expect(decisions).toMatchObject([{ allow: false }]);
+  const stood = (await team.facts()).map(({ type }) => type).filter((type) => /^worker\.(waiting|busy)$/.test(type));
+  expect(stood.join(" ")).toBe("worker.busy worker.waiting worker.busy worker.waiting worker.busy");
 });
 
 test("one that dies again and again ends the run, with the reason", async () => {

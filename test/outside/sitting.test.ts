@@ -398,6 +398,32 @@ test("a message in the same breath as the publish goes out, and the work is publ
   expect((await team.facts()).filter(({ type }) => type === "node.retried")).toEqual([]);
 });
 
+test("what it calls while it is taken at its files takes nothing from them", async () => {
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun);
+    await write(program);
+    program.onClose = async () => {
+      const args = { to: "coordinator", content: "It is done." };
+      const late = { type: "call", id: "late", name: "send_message", args } as const;
+      program.tools?.run(late, new AbortController().signal).catch(() => {}); // nobody waits for it
+      await isSent.promise;
+    };
+    for (let turn = 1; turn <= 4; turn++) {
+      program.emit({ kind: "said", text: "All done." }, done);
+      if (turn < 4) await program.hear();
+    }
+    await new Promise(() => {});
+  });
+  const isSent = Promise.withResolvers<void>();
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  team.agent.log.subscribe(({ type, data }) => {
+    if (type === "tool.result" && data.tool === "send_message") isSent.resolve();
+  });
+  await team.outcome();
+  expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "All done." });
+  expect((await team.facts()).filter(({ type }) => type === "node.retried")).toEqual([]);
+});
+
 test.skipIf(skipped)(`who dies in the middle of its publish has published ${skipped}`, async () => {
   const isCalled = Promise.withResolvers<void>();
   const outside = scriptedPrograms(async (program) => {
@@ -501,7 +527,7 @@ test("what the program says of a whole turn corrects what we thought its calls c
   });
   await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
   await team.outcome();
-  expect(team.agent.now.spending.by_worker.clara).toMatchObject({ cost_usd: 1.5, unpriced_calls: 0 });
+  expect(team.agent.now.spending.by_worker.clara).toMatchObject({ calls: 2, cost_usd: 1.5, unpriced_calls: 0 });
 });
 
 test("a program that asks its model again and again is seen to be in trouble, until the model answers", async () => {

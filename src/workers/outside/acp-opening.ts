@@ -106,13 +106,19 @@ async function makeOrLoad(
   }
 }
 
-/** Who does not answer, or dies meanwhile, has not said that it is lost. */
+/** Who does not answer, dies meanwhile or has some other trouble has not said that it is lost. */
 export class SessionLost extends Error {}
 
 function saysLost(error: unknown): never {
   const code = codeOf(error);
-  throw typeof code === "number" && code !== AUTH_REQUIRED ? new SessionLost(reasonOf(error)) : error;
+  const isAnswer = typeof code === "number" && code !== AUTH_REQUIRED;
+  const why = reasonOf(error);
+  throw isAnswer && (code === NOT_FOUND || NOT_THERE.test(why)) ? new SessionLost(why) : error;
 }
+
+const NOT_FOUND = -32_002;
+/** In an agent's words, where it has no code for it. */
+const NOT_THERE = /not found|\bno\b.* found|no such|not exist|(?:unknown|invalid) session/i;
 
 async function signIn(opening: Opening, { authMethods }: Initialized): Promise<void> {
   const { signIn } = opening.quirks;

@@ -18,14 +18,15 @@ const MOST_WAITING = 20;
  *
  * A1. The same wish (tool and arguments) is one question, also after a restart, until its call has a result.
  * A2. Whoever says "always" is not asked about that tool again, for this worker.
- * A3. A program that asks without end fills nobody's inbox: while many wishes wait, the next is denied.
+ * A3. An answer is for the life that asked, or for one that asks the same: it decides nothing else.
+ * A4. A program that asks without end fills nobody's inbox: while many wishes wait, the next is denied.
  */
 export class Approvals {
   readonly #policy: NonNullable<ProgramProfile["permissions"]>;
   readonly #name: string;
   readonly #actor: Actor;
   readonly #place: Workplace;
-  readonly #waiting = new Set<string>();
+  readonly #waiting = new Set<Wish>();
   /** Questions that were answered and whose call is not over, by the program's call. */
   readonly #granted = new Map<string, Wish>();
 
@@ -50,17 +51,16 @@ export class Approvals {
     const { put, answerTo } = questioning(this.#actor, this.#place);
     const question = `${this.#name} wants to use ${wish.tool}: ${wish.gist}`;
     const waiting: NewFact = { type: "worker.waiting", data: { worker_id, node_id, for: "human" } };
-    this.#waiting.add(wish.id);
+    this.#waiting.add(wish);
     try {
       const order = { question, choices: [ONCE, always, NEVER], only_choices: true };
       const id = await put(order, { id: keyOf(wish) }, [waiting]);
       const answer = (await answerTo(id, signal))?.answer?.text ?? NEVER;
-      this.#granted.set(wish.call_id ?? wish.id, wish);
+      const isAwaited = this.#waiting.delete(wish);
+      if (isAwaited) this.#granted.set(wish.call_id ?? wish.id, wish);
       // Whose other wishes wait still waits.
-      const isLast = this.#waiting.size === 1;
-      const facts: NewFact[] = isLast ? [{ type: "worker.busy", data: { worker_id, node_id } }] : [];
+      const facts = isAwaited && !this.areOpen ? [this.#busy] : [];
       if (answer === always) facts.push({ type: "worker.permitted", data: { worker_id, tool: wish.tool } });
-      this.#waiting.delete(wish.id);
       if (facts.length > 0) await this.#place.log.append({ facts }).durable;
       if (answer === ONCE || answer === always) return { allow: true };
       return {
@@ -68,8 +68,15 @@ export class Approvals {
         why: answer === NEVER ? "Your human does not allow it." : `Your human answers: ${answer}`,
       };
     } finally {
-      this.#waiting.delete(wish.id);
+      this.#waiting.delete(wish);
     }
+  }
+
+  /** Who asked has died: nobody waits for the answers any more, but they hold for the same wish of whoever comes next. */
+  asksNoMore(): NewFact[] {
+    const facts = this.areOpen ? [this.#busy] : [];
+    this.#waiting.clear();
+    return facts;
   }
 
   /** The call has its result: the same wish would be another one. */
@@ -85,6 +92,11 @@ export class Approvals {
   /** Its turn is over, and with it every call. */
   settledByRest(): NewFact[] {
     return [...this.#granted.keys()].flatMap((call_id) => this.settledBy(call_id));
+  }
+
+  get #busy(): NewFact {
+    const { worker_id, node_id } = this.#actor;
+    return { type: "worker.busy", data: { worker_id, node_id } };
   }
 
   #permitted({ outside }: Situation): readonly string[] {

@@ -8,7 +8,7 @@ import type { Running } from "../../sandbox/program.ts";
 import { appendTo, changedAt, PROTOCOL_FILES, putFile, readPart, removeFile } from "../../store/foreign-folder.ts";
 import { LONGEST_SUMMARY } from "../../tools/work.ts";
 import { EventQueue } from "./event-queue.ts";
-import { linesOf } from "./lines.ts";
+import { linesOf, printedBy } from "./lines.ts";
 import { EMPTY_OUTBOX, MAX_ENTRIES, outboxStateSchema, type Settling, type Taken, takeEntries } from "./outbox.ts";
 import { bothEnds, Printed } from "./printed.ts";
 import { ProgramRecord } from "./program-record.ts";
@@ -292,11 +292,10 @@ class AutonomousSession implements OutsideSession {
   }
 
   async #hear(): Promise<void> {
-    for await (const line of linesOf(this.#parts.running.stdout, MAX_LINE)) {
+    for await (const text of printedBy(this.#parts.running.stdout, MAX_LINE)) {
       await this.events.room();
-      if (line === null) continue;
-      this.#printed.add(`${line}\n`);
-      if (!this.#closing) this.events.push({ kind: "delta", of: "text", text: `${line}\n` });
+      this.#printed.add(text);
+      if (!this.#closing) this.events.push({ kind: "delta", of: "text", text });
     }
   }
 

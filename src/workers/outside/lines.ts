@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
 
 /** A line that is longer than this is not kept: what is left of it is read and thrown away. */
 export const MAX_LINE_BYTES = 8 * 1024 * 1024;
@@ -32,4 +33,26 @@ export async function* linesOf(stream: Readable, maxBytes = MAX_LINE_BYTES): Asy
     // A stream that breaks has no more lines; how the program ended is told by `ended`.
   }
   if (bytes > 0) yield taken();
+}
+
+/** All that a program prints, line by line with its end; a line that is longer than this comes in parts. */
+export async function* printedBy(stream: Readable, most: number): AsyncGenerator<string> {
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  try {
+    for await (const chunk of stream) {
+      rest += decoder.write(chunk);
+      for (let end = rest.indexOf("\n"); end >= 0; end = rest.indexOf("\n")) {
+        yield rest.slice(0, end + 1);
+        rest = rest.slice(end + 1);
+      }
+      if (rest.length < most) continue;
+      yield rest;
+      rest = "";
+    }
+  } catch {
+    // As above.
+  }
+  rest += decoder.end();
+  if (rest !== "") yield rest;
 }

@@ -111,7 +111,7 @@ export class Minutes {
   /** The calls so far have cost so much more than was counted, or less. No call and no turn. */
   async corrects(cost_usd: number): Promise<void> {
     const what = { model: this.#model, turn: this.turn, usage: NO_USAGE, cost_usd, finish: "other", ms: 0 };
-    await this.#append([{ type: "model.responded", data: { ...this.#who, ...what } }]);
+    await this.#append([{ type: "model.responded", data: { ...this.#who, ...what, correction: true } }]);
   }
 
   async answered(call_id: string, ok: boolean, content: string, facts: NewFact[]): Promise<void> {

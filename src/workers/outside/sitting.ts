@@ -51,6 +51,8 @@ export class Sitting {
   readonly #ending = Promise.withResolvers<void>();
   #isOver = false;
   #isLetGo = false;
+  /** Its turn is over, and what follows from that is being decided. */
+  #isAtRest = false;
   #lastWords = "";
   /** Why what it wished for last was not done: it may not have heard it any more. */
   #refusal: string | undefined;
@@ -78,7 +80,8 @@ export class Sitting {
     const toolbox = seat.tools({ human: this.#answers.port, waits: () => this.#voice.waits() });
     this.#tools = guarded(toolbox, {
       ...{ minutes: this.#minutes, signal, isOver },
-      isLetGo: () => this.#isLetGo,
+      // Where we publish in its place, no call of it has to.
+      isLetGo: () => this.#isLetGo && !this.#isAtRest,
       busy: () => this.#busy(),
       ends: (outcome) => this.#resolve(outcome),
     });
@@ -195,11 +198,14 @@ export class Sitting {
   }
 
   async #decide(wish: Extract<OutsideEvent, { kind: "wants" }>): Promise<void> {
+    const { session } = this.#lives;
     const policy = this.#profile.permissions ?? (this.#lives.isConfined ? "allow" : "ask");
     this.#approvals ??= new Approvals(policy, this.#seat.spawned.name, this.#seat.actor, this.#place);
     const decision = await this.#approvals.decide(wish, this.#signal);
+    // Each life numbers its wishes by itself: what was asked in another one must not decide one of this.
+    if (session !== this.#lives.session) return;
     this.#pulse.sign();
-    await this.#lives.session?.decide(wish.id, decision);
+    await session?.decide(wish.id, decision);
   }
 
   /** It has none of our tools at hand, and asked for one by a file. */
@@ -246,7 +252,9 @@ export class Sitting {
     if (this.#isOver) return;
     if (event.words.trim() !== "") this.#lastWords = event.words;
     const isFailure = event.how === "failed" || event.how === "refused";
+    this.#isAtRest = true;
     const outcome = isFailure ? await this.#failure(event) : await this.#voice.next(this.#lastWords);
+    this.#isAtRest = false;
     if (outcome) this.#resolve(outcome);
   }
 
@@ -279,6 +287,8 @@ export class Sitting {
   async #liveAgain(): Promise<void> {
     this.#startsToWork();
     this.#hung = undefined;
+    const facts = this.#approvals?.asksNoMore() ?? [];
+    if (facts.length > 0) await this.#minutes.note(...facts);
     await this.#voice.between(async () => {
       if (this.#isOver) return;
       if (!this.#isHeardByFiles) await this.#allowance.begin();
@@ -301,7 +311,7 @@ export class Sitting {
     const mayBeSilent = () => this.#isOver || (this.#approvals?.areOpen ?? false);
     const onSilence = () => {
       this.#hung = `It gave no sign of life for ${seconds} s.`;
-      if (this.#lives.hasMore) void this.#lives.session?.close();
+      if (this.#lives.hasMore) this.#lives.session?.close().catch((error: unknown) => this.#fail(error));
       else this.#resolve({ kind: "failed", error: this.#hung });
     };
     this.#pulse.watch(seconds, mayBeSilent, onSilence, this.#signal).catch(() => {});

@@ -22,7 +22,8 @@ export interface VoicePorts {
  * W1. One after the other: what is taken from the mailbox is on disk, and then said, before anything else is taken.
  * W2. Mail is told as soon as it is there, whatever the program does.
  * W3. Nothing is said between two lives: what was being said is on record when the next one looks what to say again.
- * W4. A turn that is over is answered, or waits for something that is on record, and then costs nothing.
+ * W4. Nothing is taken from the mailbox for somebody who has gone: it is told to whoever comes next.
+ * W5. A turn that is over is answered, or waits for something that is on record, and then costs nothing.
  */
 export class Voice {
   readonly #seat: Seat;
@@ -50,7 +51,8 @@ export class Voice {
   async listen(): Promise<void> {
     while (!this.#ports.isOver()) {
       await this.#seat.mailbox.arrived(this.#ports.signal);
-      if (this.#seat.hasEnded()) return;
+      // What is left in the mailbox of somebody who has gone would arrive again at once, without end.
+      if (this.#seat.hasEnded() || this.#isUnheard) return;
       await this.#tell();
     }
   }
@@ -87,14 +89,23 @@ export class Voice {
     return undefined;
   }
 
+  /** Nobody hears any more what is said. */
+  get #isUnheard(): boolean {
+    return this.#ports.isOver() || this.#ports.pulse.state === "gone";
+  }
+
   async #tell(): Promise<undefined> {
     await this.say(() => this.#seat.news(), []);
   }
 
   async #say(what: UserEntry[] | (() => UserEntry[]), facts: NewFact[]): Promise<void> {
-    const { minutes, allowance, pulse, speak, isOver } = this.#ports;
-    if (isOver() || pulse.state === "gone") return;
-    if (pulse.state === "resting") await allowance.begin();
+    const { minutes, allowance, pulse, speak } = this.#ports;
+    if (this.#isUnheard) return;
+    if (pulse.state === "resting") {
+      await allowance.begin();
+      // That may take long, and meanwhile it may have been let go.
+      if (this.#isUnheard) return allowance.rest();
+    }
     const entries = typeof what === "function" ? what() : what;
     if (entries.length === 0) return pulse.state === "resting" ? allowance.rest() : undefined;
     const { worker_id, node_id } = this.#seat.actor;

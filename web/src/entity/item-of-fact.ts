@@ -60,6 +60,7 @@ function workOf(fact: Fact, worker: string): StreamItem | undefined {
   if (!("worker_id" in fact.data) || fact.data.worker_id !== worker) return;
   switch (fact.type) {
     case "model.responded":
+      if (fact.data.correction) return;
       return { kind: "words", worker_id: worker, ...stamp(fact) };
     case "tool.called": {
       const { call_id, tool, gist } = fact.data;

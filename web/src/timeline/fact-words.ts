@@ -11,6 +11,7 @@ export function factWords(fact: Fact, name: (id: string) => string): string {
     case "model.called":
       return `${name(fact.data.worker_id)} thinks, turn ${fact.data.turn}`;
     case "model.responded":
+      if (fact.data.correction) return `${name(fact.data.worker_id)}: the cost so far is corrected`;
       return `${name(fact.data.worker_id)} replied, ${amount(fact.data.usage.input + fact.data.usage.output)} tokens`;
     case "message.sent":
       return `${name(fact.data.from)} to ${fact.data.to === "*" ? "everyone" : name(fact.data.to)}: ${gist(fact.data.text)}`;
