@@ -55,6 +55,7 @@ export async function readDeclared(layout: Layout): Promise<Declared> {
   for (const name of await declaredNames(layout)) {
     try {
       const declared = await readMesh(layout, name);
+      keepApart(layout, declared, meshes.values());
       meshes.set(declared.config.mesh, declared);
     } catch (error) {
       if (!(error instanceof MeshConfigError)) throw error;
@@ -62,6 +63,26 @@ export async function readDeclared(layout: Layout): Promise<Declared> {
     }
   }
   return { meshes, problems };
+}
+
+/**
+ * A session is called `{mesh}-{agent}` (seed 004), and so is what is kept for it: two agents that share such a name would
+ * be typed to, and killed, in each other's place.
+ */
+export function keepApart(layout: Layout, declared: DeclaredMesh, others: Iterable<DeclaredMesh>): void {
+  const { mesh } = declared.config;
+  const taken = new Map<string, string>();
+  for (const { config, agents } of others) {
+    if (config.mesh === mesh) continue;
+    for (const agent of agents.keys()) taken.set(`${config.mesh}-${agent}`, `${config.mesh}/${agent}`);
+  }
+  for (const [index, agent] of [...declared.agents.keys()].entries()) {
+    const other = taken.get(`${mesh}-${agent}`);
+    if (other === undefined) continue;
+    const file = relative(layout.project, join(layout.configs, `${mesh}.json`));
+    const why = `the session of ${mesh}/${agent} would be called ${mesh}-${agent}, and so is that of ${other}; rename one of them`;
+    throw new MeshConfigError(file, `"agents.${index}": ${why}`);
+  }
 }
 
 /** The meshes for which there is a file, whatever is in it. */

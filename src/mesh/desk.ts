@@ -123,6 +123,10 @@ export class Desk {
     this.#hearing.tellAgain();
   }
 
+  tellNewcomer(): void {
+    this.#hearing.tellAgain(({ went }) => went === "heard");
+  }
+
   /** The words with which it ended a task. */
   resultOf(message: string, end: End = "result"): string {
     const result = readLetter(this.queues, "complete", derivedName(message, end));

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import type { MeshFact } from "../protocol/index.ts";
+import type { MeshConfig, MeshFact } from "../protocol/index.ts";
 import { ProjectLockedError } from "./lock.ts";
 import { Meshes } from "./meshes.ts";
 import { Message } from "./message.ts";
@@ -281,6 +281,29 @@ test("X1: a broken config is said and changes nothing; mended it holds; removed,
   const again = project.next(isTold("a", "t.0.md"));
   project.declare({ ...pair, agents: ["x/a"] });
   await again;
+});
+
+test("two agents whose sessions would have one name are refused, at the start and later, until one is called otherwise", async () => {
+  const first: MeshConfig = { mesh: "m", type: "persistent", agents: ["x/b-a"] };
+  const second: MeshConfig = { mesh: "m-b", type: "persistent", agents: ["x/a"] };
+  const project = await open({ configs: [first, second], agents: { a: silent, c: silent, "b-a": silent } });
+  const file = "meshes/mesh-configs/m-b.json";
+  const problem = `${file}: "agents.0": the session of m-b/a would be called m-b-a, and so is that of m/b-a; rename one of them`;
+  expect([...project.meshes.problems]).toEqual([[file, problem]]);
+  expect([...project.meshes.declared().keys()]).toEqual(["m"]);
+
+  const opened = project.next(({ type }) => type === "mesh.opened");
+  project.declare({ ...second, agents: ["x/c"] });
+  expect((await opened).data).toMatchObject({ mesh: "m-b", agents: ["c"] });
+  const reloaded = project.next(({ type }) => type === "mesh.reloaded");
+  project.declare(second);
+  expect((await reloaded).data).toEqual({ mesh: "m-b", problem });
+  expect(project.meshes.directory().get("m-b")).toEqual(["c"]);
+
+  const mended = project.next((fact) => fact.type === "mesh.reloaded" && fact.data.problem === null);
+  rmSync(join(project.layout.configs, "m.json"));
+  await mended;
+  expect(project.meshes.directory()).toEqual(new Map([["m-b", ["a"]]]));
 });
 
 test("X1: a changed prompt or capability is seen, holds from the next prompt on, and the next task is for a new member", async () => {

@@ -170,6 +170,12 @@ export class Mesh {
     this.settle();
   }
 
+  /** An agent is begun anew: what the one before had heard and not ended is told again. */
+  tellNewcomer(agent: string): void {
+    this.#desks.get(agent)?.tellNewcomer();
+    this.settle();
+  }
+
   /** Moves whatever can be moved, until nothing can. */
   settle(): void {
     if (!this.#office.isOpen) return;

@@ -4,6 +4,7 @@ import {
   type DeclaredAgent,
   type DeclaredMesh,
   declaredNames,
+  keepApart,
   MeshConfigError,
   readDeclared,
   readMesh,
@@ -159,11 +160,17 @@ export class Meshes {
   async reload(): Promise<void> {
     if (!this.#isOpen) return;
     const names = await declaredNames(this.layout);
+    // First: whoever comes may take their names.
+    for (const name of this.#asleep.keys()) if (!names.includes(name)) this.#asleep.delete(name);
+    for (const name of [...this.meshes.keys()]) {
+      if (!names.includes(name)) await this.#remove(name, "it is not declared any more");
+    }
     const problems = new Map<string, string>();
     for (const name of names) {
       try {
         const declared = await readMesh(this.layout, name);
         if (!this.#isOpen) return;
+        keepApart(this.layout, declared, this.declared().values());
         this.#declare(declared);
       } catch (error) {
         if (!(error instanceof MeshConfigError)) throw error;
@@ -174,10 +181,6 @@ export class Meshes {
     }
     this.#problems.clear();
     for (const [file, problem] of problems) this.#problems.set(file, problem);
-    for (const name of this.#asleep.keys()) if (!names.includes(name)) this.#asleep.delete(name);
-    for (const name of [...this.meshes.keys()]) {
-      if (!names.includes(name)) await this.#remove(name, "it is not declared any more");
-    }
     await this.#declarations.refresh();
   }
 

@@ -42,6 +42,7 @@ export interface TmuxMemberPorts {
  */
 export class TmuxMember implements Member {
   readonly #ports: TmuxMemberPorts;
+  #starting: Promise<TmuxSession> | undefined;
   #opening: Promise<TmuxSession> | undefined;
   #telling: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
@@ -55,13 +56,15 @@ export class TmuxMember implements Member {
     this.#ports = ports;
   }
 
-  /** What is known of it, if it was begun here. */
-  get state(): SessionState | undefined {
-    return this.#last;
+  /** Begins it, or sits down before it where it runs already: whoever asks meanwhile gets the same. */
+  start(): Promise<TmuxSession> {
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
   }
 
-  /** Begins it, or sits down before it where it runs already. */
-  async start(): Promise<TmuxSession> {
+  async #start(): Promise<TmuxSession> {
     const session = await this.#opening?.catch(() => undefined);
     if (session?.isAlive) return session;
     session?.close();

@@ -51,6 +51,9 @@ export interface AgentStanding {
   since: number | null;
 }
 
+/** A terminal is begun anew, or whoever sits there can be told something now. */
+export type Begun = (state: "starting" | "ready", mesh: string, agent: string) => void;
+
 /** Whoever does what the agents of a project's meshes are given, each of its kind. */
 export class MeshMembers {
   /** The house closes; terminals are left as they are. */
@@ -67,14 +70,14 @@ export class MeshMembers {
   readonly #server: TmuxServer;
   readonly #purse: Purse;
 
-  readonly #begun: (mesh: string, agent: string) => void;
+  readonly #begun: Begun;
 
   constructor(
     layout: Layout,
     recordPorts: MeshRecordPorts,
     record: MeshRecord,
     ports: MembersPorts,
-    begun: (mesh: string, agent: string) => void,
+    begun: Begun,
   ) {
     this.#begun = begun;
     this.#layout = layout;
@@ -171,12 +174,13 @@ export class MeshMembers {
     return this.#server.attachWords(sessionOf(mesh.config.mesh, agent.name));
   }
 
-  /** Also a terminal that an earlier process of ours began. */
+  /** Also a terminal that an earlier process of ours began. Who comes meanwhile waits, and stays. */
   async end(mesh: DeclaredMesh, agent: DeclaredAgent): Promise<void> {
-    const session = sessionOf(mesh.config.mesh, agent.name);
-    const seat = runsOf(agent) === "tmux" ? await this.#server.find(session) : undefined;
-    await this.#members.get(`${mesh.config.mesh}/${agent.name}`)?.close();
-    if (seat) await this.#server.kill(session, seat);
+    const key = `${mesh.config.mesh}/${agent.name}`;
+    const there = this.#members.get(key);
+    if (there) await there.close();
+    else if (runsOf(agent) === "tmux")
+      await this.#letGo(key, this.#server.kill(sessionOf(mesh.config.mesh, agent.name)));
   }
 
   async close(): Promise<void> {
@@ -188,22 +192,29 @@ export class MeshMembers {
 
   #closable(key: string, made: Member): Member {
     const before = this.#closing.get(key);
-    return {
+    const member: Member = {
       tell: async (letter) => {
         await before;
         await made.tell(letter);
       },
       close: async () => {
-        this.#members.delete(key);
-        this.#terminals.delete(key);
-        const closing = made.close().finally(() => {
-          if (this.#closing.get(key) === ended) this.#closing.delete(key);
-        });
-        const ended = closing.catch(() => {});
-        this.#closing.set(key, ended);
-        await closing;
+        if (this.#members.get(key) === member) {
+          this.#members.delete(key);
+          this.#terminals.delete(key);
+        }
+        await this.#letGo(key, made.close());
       },
     };
+    return member;
+  }
+
+  /** Whoever comes next waits for this, and for what was waited for already. */
+  async #letGo(key: string, closing: Promise<void>): Promise<void> {
+    const ended = Promise.allSettled([this.#closing.get(key), closing]).then(() => {
+      if (this.#closing.get(key) === ended) this.#closing.delete(key);
+    });
+    this.#closing.set(key, ended);
+    await closing;
   }
 
   #make(mesh: DeclaredMesh, agent: DeclaredAgent): Member {
@@ -316,7 +327,8 @@ export class MeshMembers {
       this.#states.set(key, { state, detail: detail ?? null, since });
       this.#record.record({ type: "mesh.session", data: { ...place, state, ...(detail !== undefined && { detail }) } });
       if (state === "broken") this.#record.tellHuman(place.mesh, place.agent, brokenWords(place, detail ?? "it ended"));
-      if (state === "ready") this.#begun(place.mesh, place.agent);
+      const isBegun = state === "ready" || (state === "starting" && runsOf(agent) === "tmux");
+      if (isBegun) this.#begun(state, place.mesh, place.agent);
     };
   }
 }

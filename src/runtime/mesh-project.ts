@@ -14,7 +14,7 @@ import type { Delta } from "../workers/carry-out.ts";
 import type { ForeseenLog } from "./foreseen-log.ts";
 import { HumanRefusal } from "./human-refusal.ts";
 import { runGate } from "./mesh-gates.ts";
-import { type AgentStanding, type MembersPorts, MeshMembers } from "./mesh-members.ts";
+import { type AgentStanding, type Begun, type MembersPorts, MeshMembers } from "./mesh-members.ts";
 import { MeshRecord } from "./mesh-record.ts";
 import { describedRun } from "./mesh-runs.ts";
 
@@ -88,9 +88,10 @@ class MeshProject implements HostedMeshes {
     this.layout = layout;
     this.#clock = record.clock;
     this.#record = new MeshRecord(layout, record);
-    const begun = (mesh: string, agent: string) => {
-      // Whoever begins is told what the one before could not be.
-      this.#tellUnheard(mesh, agent);
+    const begun: Begun = (state, mesh, agent) => {
+      // Whoever is begun anew has heard nothing of what the one before had; and is told what that one could not be.
+      if (state === "starting") setImmediate(() => this.meshes.meshes.get(mesh)?.tellNewcomer(agent));
+      else this.#tellUnheard(mesh, agent);
     };
     this.#members = new MeshMembers(layout, record, this.#record, ports, begun);
     this.meshes = new Meshes(layout, {
@@ -147,16 +148,15 @@ class MeshProject implements HostedMeshes {
     if (!member && this.#tellUnheard(mesh, agent)) return;
     if (!member)
       throw new HumanRefusal("conflict", `${mesh}/${agent} has no terminal; it begins with its first message.`);
-    const hasEnded = ["dead", "gone", "broken"].includes(member.state ?? "");
     await member.revive();
-    // What it had not ended is told to whoever comes after it.
-    if (hasEnded) this.meshes.meshes.get(mesh)?.tellAgain(agent);
+    this.#tellUnheard(mesh, agent);
   }
 
   async kill(mesh: string, agent: string): Promise<void> {
     const [declared, who] = this.#declared(mesh, agent);
-    await this.meshes.dismiss(mesh, agent);
-    await this.#members.end(declared, who);
+    // At once: whoever is begun by a letter that comes meanwhile is somebody else.
+    const ended = this.#members.end(declared, who);
+    await Promise.all([ended, this.meshes.dismiss(mesh, agent)]);
   }
 
   attachWords(mesh: string, agent: string): string[] | null {

@@ -2,12 +2,13 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { tmuxSocket } from "../../src/mesh/tmux-server.ts";
+import { TmuxMember } from "../../src/mesh/tmux-member.ts";
+import { TmuxServer, tmuxSocket } from "../../src/mesh/tmux-server.ts";
 import { MeshHouse } from "./house.ts";
-import { withTmux } from "./terminals.ts";
+import { Terminals, withTmux } from "./terminals.ts";
 
 const READER = join(import.meta.dirname, "terminal-reader.ts");
-const LONG = { timeout: 40_000 };
+const LONG = { timeout: 120_000 };
 
 /** One agent whose program writes down what it is told; it ends by the word "exit". */
 async function readerHouse() {
@@ -123,4 +124,70 @@ withTmux("kill ends the session and nothing else", LONG, async () => {
   await house.api.steerMeshAgent(house.id, "line", "reader", "kill");
   expect(() => tmux("list-sessions")).toThrow();
   expect(house.queues("line", "reader")).toEqual({ active: [name] });
+});
+
+withTmux("who is begun after a kill, by spawn, is told what is not done", LONG, async () => {
+  const { house, taken, told } = await readerHouse();
+  await using _ = house;
+  await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });
+  await told(1);
+  await house.api.steerMeshAgent(house.id, "line", "reader", "kill");
+  await house.api.steerMeshAgent(house.id, "line", "reader", "spawn");
+  await told(2);
+  expect(taken().map((words) => words.includes("Work"))).toEqual([true, true]);
+});
+
+withTmux("B1: whoever a question begins after a death is told the task too", LONG, async () => {
+  const { house, taken, tmux, told } = await readerHouse();
+  await using _ = house;
+  await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });
+  await told(1);
+  tmux("send-keys", "-t", "=line-reader:", "C-c");
+  await house.until(({ type, data }) => type === "mesh.session" && data.state === "dead");
+  await house.api.sendToMesh(house.id, "line", { to: "reader", type: "ask", text: "And?\n" });
+  await told(3);
+  expect(taken().map((words) => words.split(" ", 2)[1])).toEqual(["Task", "Question", "Task"]);
+});
+
+withTmux("what comes while somebody is killed is for whoever comes after", LONG, async () => {
+  const script = `trap "" HUP TERM; while :; do if read -r line; then echo "$line" >> taken; else sleep 0.1; fi; done`;
+  const house = new MeshHouse({
+    meshes: [{ mesh: "line", type: "persistent", agents: ["x/one"] }],
+    agents: { one: { options: { program: "stubborn", runs: "tmux" } } },
+    config: { programs: { stubborn: { kind: "autonomous", command: ["sh", "-c", script] } } },
+  });
+  await (await house.open()).start();
+  await using _ = house;
+  await house.api.sendToMesh(house.id, "line", { to: "one", type: "ask", text: "One?\n" });
+  const isTold = (name: string) => house.until(({ type, data }) => type === "mesh.told" && data.name === name);
+  await house.until(({ type }) => type === "mesh.told");
+  const server = new TmuxServer(tmuxSocket(house.home, house.project), process.env.PATH ?? "");
+  const killed = house.api.steerMeshAgent(house.id, "line", "one", "kill");
+  // Its terminal is gone; it itself is not, for as long as it may.
+  while (await server.has("line-one")) await new Promise(setImmediate);
+  const { name } = await house.api.sendToMesh(house.id, "line", { to: "one", type: "ask", text: "Two?\n" });
+  await killed;
+  await isTold(name);
+  const next = await house.api.sendToMesh(house.id, "line", { to: "one", type: "ask", text: "Three?\n" });
+  await isTold(next.name);
+  expect(await house.facts("mesh.undelivered")).toEqual([]);
+});
+
+withTmux("two who want a session at once get one", LONG, async () => {
+  await using terminals = new Terminals();
+  let prepared = 0;
+  const member = new TmuxMember({
+    ...{ server: terminals.server, session: "line-one", kind: "plain", cwd: terminals.dir, hooks: null },
+    async prepare() {
+      prepared++;
+      return { argv: ["sleep", "1000"], env: { PATH: process.env.PATH ?? "" }, hooks: null };
+    },
+    words: () => "",
+    record: () => {},
+    isLeaving: () => false,
+    before: async () => {},
+  });
+  const [one, other] = await Promise.all([member.start(), member.revive()]);
+  expect([one === other, prepared]).toEqual([true, 1]);
+  await member.close();
 });
