@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestAPI, test } from "vitest";
-import { TERMINAL_KINDS } from "../../src/mesh/terminal-kind.ts";
+import { TERMINAL_KINDS, type TerminalKind } from "../../src/mesh/terminal-kind.ts";
 import { TmuxServer } from "../../src/mesh/tmux-server.ts";
 import { type SessionState, TmuxSession } from "../../src/mesh/tmux-session.ts";
 
@@ -50,8 +50,27 @@ export class Terminals implements AsyncDisposable {
     return { session: await this.open(name), taken: () => linesIn(file) };
   }
 
-  async open(name: string): Promise<TmuxSession> {
-    const plan = { name, kind: TERMINAL_KINDS.plain, hooks: null, kept: () => {} };
+  /** Codex as it was seen with a dialog open (`src/mesh/testing/screens/`), until a person answers it. */
+  async actor(
+    name: string,
+    screen: string,
+  ): Promise<{ session: TmuxSession; answer: () => void; keys: () => string[] }> {
+    const dir = join(this.dir, name);
+    mkdirSync(dir);
+    const file = join(dir, "keys");
+    const shown = join(import.meta.dirname, "../../src/mesh/testing/screens", `${screen}.txt`);
+    await this.server.start(name, {
+      argv: [process.execPath, join(import.meta.dirname, "terminal-actor.ts"), file, shown],
+      env: { PATH: process.env.PATH ?? "", LANG: "C.UTF-8", TERM: "xterm-256color" },
+      cwd: dir,
+    });
+    const tmux = ["-S", this.server.socket, "list-panes", "-t", `=${name}:`, "-F", "#{pane_pid}"];
+    const answer = () => process.kill(Number(execFileSync("tmux", tmux, { encoding: "utf8" })), "SIGUSR1");
+    return { session: await this.open(name, TERMINAL_KINDS.codex), answer, keys: () => linesIn(file) };
+  }
+
+  async open(name: string, kind: TerminalKind = TERMINAL_KINDS.plain): Promise<TmuxSession> {
+    const plan = { name, kind, hooks: null, kept: () => {} };
     const session = await TmuxSession.open(this.server, plan, (state) => {
       this.states.push([name, state]);
       for (const one of this.#waiting.filter(({ isSo }) => isSo())) one.resolve();

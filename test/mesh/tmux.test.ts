@@ -58,6 +58,25 @@ withTmux("nothing in a text is a key", { timeout: 30_000 }, async () => {
 });
 
 withTmux(
+  "nothing at all is typed into a dialog, also under an older prompt; answered, it gets the text, marked, once",
+  { timeout: 60_000 },
+  async () => {
+    await using terminals = new Terminals();
+    const screens = ["approve-command", "approve-edit", "trust", "sign-in", "news"];
+    await Promise.all(
+      screens.map(async (screen) => {
+        const { session, answer, keys } = await terminals.actor(`mesh-${screen}`, `codex-${screen}`);
+        const said = session.say("two\nlines", "two", never);
+        await terminals.until(`mesh-${screen}`, "dialog");
+        answer();
+        await said;
+        expect([screen, keys().join("")]).toEqual([screen, "answered\x1b[200~two\rlines\x1b[201~\r"]);
+      }),
+    );
+  },
+);
+
+withTmux(
   "a person who sits before it and looks back in its history does not keep words from coming",
   {
     timeout: 30_000,
