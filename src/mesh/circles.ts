@@ -129,4 +129,5 @@ function remember<T>(map: Map<string, T>, key: string, value: T): void {
   if (map.size > MOST_KNOWN && oldest !== undefined) map.delete(oldest);
 }
 
-const MOST_KNOWN = 1_000;
+/** For each agent, and of twos: what was heard longer ago is seldom answered, and then counts from its task. */
+const MOST_KNOWN = 100;

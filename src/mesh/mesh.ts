@@ -214,8 +214,10 @@ export class Mesh {
       for (const queue of ["complete", "archive"] as const) {
         for (const whose of [this.#tasks, ...this.#desks.values()]) {
           for (const name of await whose.queues.since(queue, since)) {
+            if (isEnd(name)) continue;
+            await new Promise(setImmediate);
             if (!this.#office.isOpen) return;
-            if (!isEnd(name)) whose.owed(queue, name);
+            whose.owed(queue, name);
           }
         }
       }
