@@ -151,6 +151,11 @@ export class Agent {
     return this.#starting;
   }
 
+  /** When a start that is under way has ended, however that is. */
+  async settled(): Promise<void> {
+    await this.#starting?.catch(() => {});
+  }
+
   /** There is room again: whoever stopped for want of it goes on, and what is due happens. */
   async recover(): Promise<void> {
     await this.#putAway();

@@ -87,6 +87,13 @@ test("the tour works with the demo alone: one counts, one reads what was counted
   }
 });
 
+test("who starts what is just being started waits for that, and is told that it runs", async () => {
+  await using house = await new MeshHouse({ meshes: [{ mesh: "one", type: "persistent", agents: ["x/it"] }] }).open();
+  const views = await Promise.all([1, 2, 3].map(() => house.api.startMeshes(house.project)));
+  expect(new Set(views.map(({ id, status }) => `${id} ${status}`)).size).toBe(1);
+  await house.start();
+});
+
 test("a question to the human waits in the inbox, over a restart; its answer comes to the asker, once", async () => {
   const planner = script(
     call("tx_ask", { to: "human", question: "Which colour?" }).after("Paint it"),

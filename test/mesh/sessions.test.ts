@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { SessionNotes } from "../../src/mesh/session-notes.ts";
 import { TmuxMember } from "../../src/mesh/tmux-member.ts";
 import { TmuxServer, tmuxSocket } from "../../src/mesh/tmux-server.ts";
 import { MeshHouse } from "./house.ts";
@@ -186,6 +187,9 @@ withTmux("two who want a session at once get one", LONG, async () => {
     record: () => {},
     isLeaving: () => false,
     before: async () => {},
+    notes: new SessionNotes(join(terminals.dir, "notes")),
+    now: () => 0,
+    kept: () => {},
   });
   const [one, other] = await Promise.all([member.start(), member.revive()]);
   expect([one === other, prepared]).toEqual([true, 1]);

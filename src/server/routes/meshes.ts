@@ -77,8 +77,12 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
     },
     async ({ body }, reply) => {
       const agent = await runtime.meshRecord(folderOf(body.project));
-      if (agent.meshes) return reply.code(200).send(viewOf(agent));
-      await agent.start(agent.now.agent.status === "idle" ? "created" : "resumed");
+      // Somebody else may be starting them just now, or the server itself, which takes up what was at work.
+      await agent.settled();
+      const isFirst = !agent.isWorking;
+      if (isFirst) await agent.start(agent.now.agent.status === "idle" ? "created" : "resumed");
+      else await agent.settled();
+      if (!isFirst) return reply.code(200).send(viewOf(agent));
       return reply.code(201).header("location", `/meshes/${agent.log.id}`).send(viewOf(agent));
     },
   );
