@@ -92,7 +92,8 @@ export function rewrite(path: string, header: MessageHeader, body: string, tmp: 
   const aside = join(tmp, `${process.pid}-${++written}.md`);
   mkdirSync(tmp, { recursive: true });
   try {
-    writeFileSync(aside, format(header, body), { mode: 0o600 });
+    // Whoever sent it may have heard that it was taken: it is on the disk before it takes the place of what was.
+    writeFileSync(aside, format(header, body), { mode: 0o600, flush: true });
     renameSync(aside, path);
   } catch (error) {
     rmSync(aside, { force: true });

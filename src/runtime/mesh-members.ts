@@ -72,13 +72,7 @@ export class MeshMembers {
 
   readonly #begun: Begun;
 
-  constructor(
-    layout: Layout,
-    recordPorts: MeshRecordPorts,
-    record: MeshRecord,
-    ports: MembersPorts,
-    begun: Begun,
-  ) {
+  constructor(layout: Layout, recordPorts: MeshRecordPorts, record: MeshRecord, ports: MembersPorts, begun: Begun) {
     this.#begun = begun;
     this.#layout = layout;
     this.#recordPorts = recordPorts;
