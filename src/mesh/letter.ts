@@ -94,7 +94,8 @@ export function rewrite(path: string, header: MessageHeader, body: string, tmp: 
   const aside = join(tmp, `${process.pid}-${++written}.md`);
   mkdirSync(tmp, { recursive: true });
   try {
-    writeFileSync(aside, format(header, body), { mode: 0o600 });
+    // Whoever sent it may have heard that it was taken: it is on the disk before it takes the place of what was.
+    writeFileSync(aside, format(header, body), { mode: 0o600, flush: true });
     const { atimeMs, mtimeMs } = statSync(path);
     utimesSync(aside, atimeMs / 1000, mtimeMs / 1000);
     renameSync(aside, path);

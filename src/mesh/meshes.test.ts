@@ -408,6 +408,19 @@ test("folders: output, concepts where the config says, a workspace and prompts f
   expect(folders.map((folder) => existsSync(join(project.layout.mesh("m"), folder)))).toEqual([true, true, true, true]);
 });
 
+test("archive: what was said for a task that is under way stays, whatever its age", async () => {
+  const project = await open({
+    configs: [{ mesh: "m", type: "persistent", agents: ["x/a", "x/b"], workflow: ["a", "b"] }],
+    agents: { b() {} },
+  });
+  project.send("m", "t.md", "# T\n");
+  await project.until((fact) => fact.type === "mesh.told" && fact.data.agent === "b");
+  expect([project.meshes.archive("m", -1), project.queues("m", "a").complete]).toEqual([
+    0,
+    ["t.0.md", "t.0.result.md"],
+  ]);
+});
+
 test("archive: what has been complete for long is put away, and counts as done", async () => {
   const project = await open({ configs: [{ mesh: "m", type: "persistent", agents: ["x/a"] }] });
   project.send("m", "t.md", "# T\n");

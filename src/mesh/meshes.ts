@@ -146,8 +146,11 @@ export class Meshes {
   archive(name: string, daysOld: number): number {
     const mesh = this.meshes.get(name);
     if (!mesh) return 0;
-    // By the clock of the files.
-    const before = Date.now() - daysOld * 24 * 3_600_000;
+    // By the clock of the files. What came since the task that is under way was begun may be words that others are to read.
+    const before = Math.min(
+      Date.now() - daysOld * 24 * 3_600_000,
+      mesh.queues.oldest("active") ?? Number.POSITIVE_INFINITY,
+    );
     let moved = 0;
     for (const queues of [mesh.queues, ...mesh.agents.values()]) {
       for (const message of queues.before("complete", before)) {

@@ -116,6 +116,12 @@ export class Queues {
     return found.toSorted(byArrival).map(([name]) => name);
   }
 
+  /** When what has been there longest came there (milliseconds). */
+  oldest(queue: LiveQueue): number | undefined {
+    const came = this.list(queue).flatMap((name) => arrivalOf(this.path(queue, name)) ?? []);
+    return came.length === 0 ? undefined : Math.min(...came.map((at) => Number(at / 1_000_000n)));
+  }
+
   /** What came to where it is over since then (milliseconds), in that order. Others get their turn in between. */
   async since(queue: QueueName, time: number): Promise<string[]> {
     const from = BigInt(Math.floor(time)) * 1_000_000n;

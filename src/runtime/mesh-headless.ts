@@ -36,6 +36,7 @@ export class HeadlessMember implements Member {
   readonly #ports: HeadlessPorts;
   readonly #stop = new AbortController();
   #opening: Promise<OutsideSession> | undefined;
+  #telling: Promise<void> = Promise.resolve();
   #task: string | undefined;
   #reminders = 0;
   /** It has asked somebody, or handed something on: a turn that is over is waiting. */
@@ -45,7 +46,15 @@ export class HeadlessMember implements Member {
     this.#ports = ports;
   }
 
-  async tell(letter: Letter): Promise<void> {
+  /** One after the other: the second of two that come at once finds what the first has begun. */
+  tell(letter: Letter): Promise<void> {
+    const told = this.#telling.then(() => this.#tell(letter));
+    this.#telling = told.catch(() => {});
+    return told;
+  }
+
+  async #tell(letter: Letter): Promise<void> {
+    this.#stop.signal.throwIfAborted();
     const words = this.#ports.words(letter);
     if (letter.header.type === "task") this.#task = letter.name;
     this.#reminders = 0;

@@ -44,6 +44,8 @@ export class PlainMember implements Member {
   readonly #ports: PlainPorts;
   readonly #stop = new AbortController();
   #run: Run | undefined;
+  /** One run after the other, in the order of their letters. */
+  #beginning: Promise<void> = Promise.resolve();
 
   constructor(ports: PlainPorts) {
     this.#ports = ports;
@@ -60,9 +62,13 @@ export class PlainMember implements Member {
     }
     // News for somebody who does not run changes nothing: the next run reads what there is.
     if (!isWork) return;
-    await run?.ended;
-    this.#stop.signal.throwIfAborted();
-    await this.#begin(letter);
+    const begun = this.#beginning.then(async () => {
+      await this.#run?.ended;
+      this.#stop.signal.throwIfAborted();
+      await this.#begin(letter);
+    });
+    this.#beginning = begun.catch(() => {});
+    await begun;
   }
 
   async close(): Promise<void> {

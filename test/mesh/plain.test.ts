@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { putMessage } from "../../src/mesh/outgoing.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
 import { MeshHouse } from "./house.ts";
 
@@ -57,6 +58,25 @@ test("P2: one that fails says why with its last words, and the human who sent th
     "solo could not do “Write it”: one: The program failed: it ended with 4.",
   ]);
   expect((await house.api.meshProject(house.id)).meshes[0]?.last_end).toMatchObject({ failed: true });
+});
+
+test("two letters that come at once are two runs, one after the other", async () => {
+  await using house = await plainHouse(
+    "mkdir ../running || { echo Two at once. >&2; exit 3; }; sleep 0.2; rmdir ../running; echo Done.",
+  );
+  const solo = { mesh: "solo", agent: "one" };
+  // Both lie there when the mesh begins to look.
+  await house.api.stopMeshes(house.id);
+  for (const text of ["Who?", "Where?"]) {
+    const message = { from: "human", to: "solo/one", type: "ask", body: text } as const;
+    putMessage(house.layout, solo, "inbox", new Date(), message);
+  }
+  await house.start();
+  let told = 0;
+  await house.until(({ type }) => type === "mesh.told" && ++told === 2);
+  let idle = 0;
+  await house.until(({ type, data }) => type === "mesh.session" && data.state === "idle" && ++idle === 2);
+  expect((await house.facts("mesh.session")).filter(({ state }) => state === "dead")).toEqual([]);
 });
 
 test("P3: what it is told while it runs is in its inbox, and what it writes to its outbox is the answer", async () => {

@@ -48,7 +48,7 @@ export function stateWords({ state, active }: Pick<Member, "state" | "active">):
     case "dead":
       return "has died; the next message begins it again";
     case "broken":
-      return "died at once, three times; it rests until it is begun again";
+      return "cannot begin: its program is not here, or died at once three times; it rests until it is begun again";
     case "ready":
     case "idle":
       return active === null ? "waits for a task" : "is quiet, with a task before it";
