@@ -193,6 +193,7 @@ describe("State Management", () => {
     ]);
     scene.send("test", "t.md", "# Work\n");
     await expect.poll(() => state()?.status, PATIENT).toBe("processing");
+    await expect.poll(() => worker.given, PATIENT).toEqual(["t.0.md"]);
     worker.end("t.0.md");
     await expect.poll(() => state(), PATIENT).toMatchObject({ mesh: "test", status: "complete", tasks_completed: 1 });
   });
