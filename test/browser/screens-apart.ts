@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import type { Screens } from "./screens.ts";
-import { ROOM } from "./town-script.ts";
+import { GOALS, ROOM } from "./town-script.ts";
 
 /** Scenes in which something is otherwise than usual: each has a browser of its own, so that the others do not notice. */
 
@@ -19,10 +19,14 @@ const CUTTABLE = `{
   };
 }`;
 
+/** Before the page knows its agents it would not be lost, but never have begun. */
 async function cut(page: Page): Promise<void> {
+  await listed(page);
   await page.context().setOffline(true);
   await page.evaluate("for (const socket of window.sockets) socket.close()");
 }
+
+const listed = (page: Page) => page.getByRole("navigation", { name: "Agents" }).getByText("Archive").waitFor();
 
 /** An answer that never comes. */
 const hold = (address: string) => (page: Page) => page.route(address, () => {});
@@ -46,7 +50,10 @@ export const TOASTS: Screens["toast"] = {
       path: () => "/ui/",
       ready: `Coordinator asks: ${ROOM}`,
       before: still,
-      act: async (_, { house }) => house.provider.release("urgent"),
+      act: async (page, { house }) => {
+        await listed(page);
+        await house.create({ goal: GOALS.urgent, name: "Workshop" });
+      },
     },
   ],
   bad: [
@@ -136,10 +143,7 @@ export const CONNECTIONS: { page: Screens["page"]; agent: Pick<Screens["agent"],
         path: () => "/ui/",
         ready: "The connection is lost",
         before: (page) => page.addInitScript(CUTTABLE),
-        act: async (page) => {
-          await page.getByRole("heading", { name: "Agents" }).waitFor();
-          await cut(page);
-        },
+        act: cut,
       },
       {
         name: "not-sent",

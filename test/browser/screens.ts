@@ -5,7 +5,7 @@ import type { Overlay, PageState, Toast } from "../../web/src/shell/shown.ts";
 import { AGAIN, CHOICES, INSIGHT } from "./chip-team.ts";
 import { CONNECTIONS, TOASTS } from "./screens-apart.ts";
 import type { Town } from "./town.ts";
-import { ASSESSMENT } from "./town-script.ts";
+import { ASSESSMENT, GOALS } from "./town-script.ts";
 
 /** Something that a person can have before their eyes. */
 export interface Scene {
@@ -264,11 +264,13 @@ const agent: Screens["agent"] = {
   live: [
     {
       name: "coordinator-saying",
-      path: ({ at }) => at.saying,
+      path: () => "/ui/",
       ready: "A heat pump moves heat",
       // Words are heard by whoever is there while they are said.
       act: async (page, { house }) => {
-        await page.getByText("Explain how a heat pump works.").first().waitFor();
+        const { log } = await house.create({ goal: GOALS.saying, name: "How it works" });
+        await page.goto(`/ui/agents/${log.id}`);
+        await page.getByRole("log").getByText(GOALS.saying).waitFor();
         house.provider.release("saying");
       },
     },

@@ -28,8 +28,9 @@ const NUMBERS = "# Market\n\nOne in three customers asked for it.\n";
 
 /**
  * What the models of the town say. Everybody ends up somewhere and stays there, so that a picture is the same whenever it is
- * taken. Gates: `saying` holds a speech until somebody listens, `half` its second half, `waiting` the first word, `resting` somebody who is to be stopped, `frida` her work, `urgent`
- * a question until it is to be asked, `fixer` an agent of a mesh.
+ * taken. Gates: `saying` holds a speech until somebody
+ * listens, `half` its second half, `waiting` a first word, `resting` somebody who is to be stopped, `frida` her work,
+ * `fixer` an agent of a mesh.
  */
 export const townScript: ProviderServerOptions = {
   turns: {
@@ -82,7 +83,6 @@ export const townScript: ProviderServerOptions = {
     [GOALS.waiting]: [{ gate: "waiting", text: "I begin." }],
     [GOALS.urgent]: [
       {
-        gate: "urgent",
         calls: [
           call("ask_human", {
             question: ROOM,

@@ -10,11 +10,14 @@ import { CHOICES, GOAL, NAME } from "./chip-team.ts";
 import { type House, MODEL, openHouse } from "./house.ts";
 import { GOALS, townScript } from "./town-script.ts";
 
+/** The others come when they are to be heard: nobody waits for them longer than that. */
+type Resident = Exclude<keyof typeof GOALS, "saying" | "urgent">;
+
 /** A house in which somebody is in every state that the page can show. */
 export interface Town extends AsyncDisposable {
   readonly house: House;
   /** Addresses of the page, by who lives there. */
-  readonly at: Readonly<Record<keyof typeof GOALS | "chips" | "finished" | "demo", string>>;
+  readonly at: Readonly<Record<Resident | "chips" | "finished" | "demo", string>>;
   /** The mesh `review` in `shop`, where a task is under way; `research` there, where nothing is; and one that rests. */
   readonly mesh: Readonly<Record<"review" | "research" | "stopped", string>>;
 }
@@ -40,9 +43,7 @@ export async function openTown(): Promise<Town> {
     staged: await house.create({ goal: GOALS.staged, name: "The bakery on the corner goes online" }),
     asleep: await house.create({ goal: GOALS.asleep, name: "Copper", mode: "infinite", cycle_seconds: 86_400 }),
     resting: await house.create({ goal: GOALS.resting, name: "Tax return" }),
-    saying: await house.create({ goal: GOALS.saying, name: "How it works" }),
     waiting: await house.create({ goal: GOALS.waiting, name: "Archive" }),
-    urgent: await house.create({ goal: GOALS.urgent, name: "Workshop" }),
     card: await house.create({ goal: GOALS.card, name: "Birthday card" }),
     away: await house.create({ goal: GOALS.away, name: "New year's card" }),
   };
@@ -80,7 +81,7 @@ async function finish(agent: Agent): Promise<void> {
   await hasEnded(agent);
 }
 
-async function settle(made: Record<keyof typeof GOALS, Agent>, provider: ProviderServer): Promise<void> {
+async function settle(made: Record<Resident, Agent>, provider: ProviderServer): Promise<void> {
   await until(made.broke, (now) => now.agent.status === "failed");
   await until(made.refused, (now) => now.agent.status === "failed");
   await until(made.staged, ({ board }) => board.nodes["node-3"]?.status === "running");
@@ -90,9 +91,7 @@ async function settle(made: Record<keyof typeof GOALS, Agent>, provider: Provide
   await hasEnded(made.card);
   await hasEnded(made.away);
   await made.away.archive("human");
-  await provider.reached("saying");
   await provider.reached("waiting");
-  await provider.reached("urgent");
   await provider.reached("frida");
 }
 
