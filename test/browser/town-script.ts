@@ -41,7 +41,10 @@ export const townScript: ProviderServerOptions = {
         calls: [call("write_file", { path: "papers.md", content: "One.\n" })],
       },
     ],
-    [GOALS.unreachable]: [{ fault: { status: 503, message: "The far model does not answer." } }],
+    [GOALS.unreachable]: [
+      { fault: { status: 503, message: "The far model does not answer." } },
+      { fault: { status: 503, message: "The far model does not answer." } },
+    ],
     [GOALS.refused]: [{ fault: { status: 401, message: "invalid x-api-key" } }],
     [GOALS.staged]: [
       {
