@@ -29,13 +29,15 @@ const meshes = [
 ];
 
 describe("Message Format Specification", () => {
-  test("a message from one mesh to another is that file, word for word, and its sender hears of its end", async () => {
+  test("a message from one mesh to another is that file with where it came from below its header, and its sender hears of its end", async () => {
     await using scene = await project({ configs: meshes, agents: { "source-agent": () => {} } });
     scene.put({ mesh: "source-mesh", agent: "source-agent" }, "outbox", "a.md", file("task", "pending"));
     await scene.until(isEnd("destination"));
     await scene.until((fact) => fact.type === "mesh.told" && fact.data.agent === "source-agent");
     const there = scene.layout.queue({ mesh: "destination", agent: null }, "complete");
-    expect(readFileSync(`${there}/a.md`, "utf8")).toBe(file("task", "pending"));
+    const [, head, body] = file("task", "pending").split("---\n");
+    const ours = "thread: a\nhops: 1\nturn: 1\n";
+    expect(readFileSync(`${there}/a.md`, "utf8")).toBe(`---\n${head}${ours}---\n${body}`);
     const [answer] = scene.heard.filter(({ agent }) => agent === "source-agent");
     expect(answer?.letter.header).toMatchObject({
       from: "destination",
