@@ -22,7 +22,7 @@ import { format } from "../../src/mesh/message-file.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
 import { diceOf } from "../simulation/dice.ts";
 
-const KILLS = Math.min(300, Number(process.env.AGIRAPH_KILLS ?? 200));
+const KILLS = Math.min(300, Number(process.env.AGIRAPH_KILLS ?? 100));
 const SEED = Number(process.env.AGIRAPH_SEED ?? 8);
 
 const CONFIGS: MeshConfig[] = [
