@@ -50,7 +50,7 @@ const home: Scenes = [
 
 const entity: Scenes = [
   { name: "coordinator", path: ({ at }) => at.chips, ready: "I set up a team of three" },
-  { name: "coordinator-finished", path: ({ at }) => at.finished, ready: "What was written" },
+  { name: "coordinator-finished", path: ({ at }) => at.finished, ready: "All files" },
   { name: "coordinator-stages", path: ({ at }) => at.staged, ready: ASSESSMENT },
   { name: "coordinator-asleep", path: ({ at }) => at.asleep, ready: "asleep until" },
   { name: "coordinator-stopped", path: ({ at }) => at.resting, ready: "Stopped. Write to go on." },
