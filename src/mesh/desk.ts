@@ -36,22 +36,28 @@ export class Desk {
       news: (letter) => this.#tellNews(letter),
       isTaken: (waiting) => !isStep(waiting) && this.#isTaken(waiting),
       movesUp: (waiting) => isStep(waiting) && this.#forgetEnds(waiting.name),
+      isOver: ({ name }) => this.#wasCutOff("inbox", name),
     });
   }
 
   /** K4, after a start: what was cut off, and what somebody put back while nobody was there. */
   begin(): void {
-    const ends = new Set(this.queues.names("complete").filter(isEnd));
-    if (ends.size === 0) return;
-    for (const queue of WAITING) {
+    if (!this.queues.names("complete").some(isEnd)) return;
+    // What lies in the inbox is looked at when it moves up: not all of it may have been taken for whole yet.
+    for (const queue of ["active", "next"] as const) {
       for (const name of this.queues.list(queue)) {
-        const words = ENDS.map((end) => derivedName(name, end)).find((one) => ends.has(one));
-        if (words === undefined) continue;
-        if (this.queues.cameBefore([queue, name], ["complete", words])) this.#ending.add(name);
-        // What lies in the inbox is looked at when it moves up.
-        else if (queue !== "inbox") this.byHand(queue, name);
+        if (this.#hasEnd(name) && !this.#wasCutOff(queue, name)) this.byHand(queue, name);
       }
     }
+    for (const name of this.queues.list("inbox")) this.#wasCutOff("inbox", name);
+  }
+
+  /** K4: its words are there, and came after it. */
+  #wasCutOff(queue: QueueName, name: string): boolean {
+    const words = ENDS.map((end) => derivedName(name, end)).find((one) => this.queues.has("complete", one));
+    if (words === undefined || !this.queues.cameBefore([queue, name], ["complete", words])) return false;
+    this.#ending.add(name);
+    return true;
   }
 
   /** Moves what can be moved; true when something was. */

@@ -137,6 +137,24 @@ test("Q4: a finished task put back into active is done again under another name,
   await again;
 });
 
+test("K4: cut off after the words of a task that waits, and begun again before it is taken for whole: it ends, once", async () => {
+  const project = new ScriptedProject({ configs: [pair], agents: { coder: silent } });
+  opened.push(project);
+  const own = { mesh: "m", agent: "coder" };
+  const task = "---\nfrom: m/lead\nto: m/coder\ntype: task\n---\n# Part\n";
+  for (const queue of ["inbox", "complete"] as const) mkdirSync(project.layout.queue(own, queue), { recursive: true });
+  project.put(own, "inbox", "part.md", task);
+  const soon = (Date.now() + 90) / 1000;
+  utimesSync(join(project.layout.queue(own, "inbox"), "part.md"), soon, soon);
+  await laterThan(join(project.layout.queue(own, "inbox"), "part.md"));
+  const words = "---\nfrom: m/coder\nto: mesh\ntype: task-complete\nin-reply-to: part\n---\nDone.\n";
+  project.put(own, "complete", "part.result.md", words);
+  const ended = project.next(isEnd("m", "coder", "part.md"));
+  await project.meshes.open();
+  await ended;
+  expect(project.queues("m", "coder")).toEqual({ complete: ["part.md", "part.result.md"] });
+});
+
 /** The clock of the files goes in steps of some milliseconds. */
 async function laterThan(path: string): Promise<void> {
   const aside = `${path}.later`;

@@ -46,6 +46,7 @@ export class Intake {
     // Whoever is in the line and not in the inbox was moved away by somebody.
     if (!waiting) this.#line.clear();
     if (!waiting) return false;
+    if (this.#ways.isOver(waiting)) return this.#line.delete(waiting.name);
     this.#ways.movesUp(waiting);
     const isTaken = (candidate: string) => this.#ways.isTaken({ ...waiting, name: candidate });
     const there = this.#queues.move(waiting.name, "inbox", "next", isTaken);
@@ -63,4 +64,6 @@ export interface Ways {
   /** Something else went by this name before. */
   isTaken(waiting: Waiting): boolean;
   movesUp(waiting: Waiting): void;
+  /** Its end was said while it waited: it ends where it stands. */
+  isOver(waiting: Waiting): boolean;
 }
