@@ -92,7 +92,7 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
         role="log"
         aria-label="Stream"
         aria-live="off"
-        className="h-full overflow-y-auto overscroll-contain [overflow-anchor:none]"
+        className="h-full overflow-y-auto overscroll-contain bg-page [overflow-anchor:none]"
       >
         {rows.length === 0 && !hasOlder && <p className="p-6 text-dim">Nothing has happened here yet.</p>}
         <div className="relative w-full" style={{ height: virtual.getTotalSize() }}>

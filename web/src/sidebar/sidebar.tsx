@@ -36,7 +36,7 @@ export function Sidebar() {
           <Moon className="size-4" aria-hidden />
         </button>
       </div>
-      <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-2 py-2">
+      <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain bg-panel px-2 py-2">
         <NeedsYou items={inbox} />
         <Unread list={list} />
         {state === "loading" && <SidebarSkeleton />}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Fact, NewFact } from "../../../src/protocol/index.ts";
-import { axisOf, drawnOf, spansOf } from "./spans.ts";
+import { axisOf, drawnOf, Spans } from "./spans.ts";
 
 const alice = { worker_id: "alice", node_id: "node-1" } as const;
 const bob = { worker_id: "bob", node_id: "node-2" } as const;
@@ -13,7 +13,7 @@ test("whoever works, waits and asks has a stretch for each, and what has not end
     [6, { type: "worker.waiting", data: { ...bob, for: "children" } }],
     [8, { type: "worker.idle", data: { worker_id: "alice" } }],
   );
-  expect(spansOf(facts, 10).map(({ worker, kind, from, to }) => [worker, kind, from, to])).toEqual([
+  expect(new Spans().follow(facts, 10).map(({ worker, kind, from, to }) => [worker, kind, from, to])).toEqual([
     ["alice", "busy", 0, 4],
     ["bob", "busy", 5, 6],
     ["alice", "asking", 4, 8],
@@ -28,10 +28,21 @@ test("a night in which nobody worked is a narrow gap, and time goes on to its ri
     [36_000, { type: "worker.busy", data: bob }],
     [36_050, { type: "worker.idle", data: { worker_id: "bob" } }],
   );
-  const axis = axisOf(spansOf(facts, 36_050));
+  const axis = axisOf(new Spans().follow(facts, 36_050));
   const place = (ts: number) => Math.round(axis.place(ts) * 100);
   expect([0, 50, 18_000, 36_000, 36_050].map(place)).toEqual([0, 49, 50, 51, 100]);
   expect(axis.folds).toEqual([{ at: 0.5, seconds: 35_950 }]);
+});
+
+test("after a year of nights the work still has most of the room", () => {
+  const days = Array.from({ length: 365 }, (_, day): [number, NewFact][] => [
+    [day * 86_400, { type: "worker.busy", data: alice }],
+    [day * 86_400 + 600, { type: "worker.idle", data: { worker_id: "alice" } }],
+  ]).flat();
+  const axis = axisOf(new Spans().follow(at(...days), 365 * 86_400));
+  expect(axis.folds.length).toBe(364);
+  const aDay = axis.place(600) - axis.place(0);
+  expect(aDay * 365).toBeCloseTo(0.8, 2);
 });
 
 test("a thousand short turns are drawn as the few stretches one can see", () => {
@@ -39,9 +50,51 @@ test("a thousand short turns are drawn as the few stretches one can see", () => 
     [n * 2, { type: "worker.busy", data: alice }],
     [n * 2 + 1, { type: "worker.idle", data: { worker_id: "alice" } }],
   ]).flat();
-  const spans = spansOf(at(...turns), 2000);
+  const spans = new Spans().follow(at(...turns), 2000);
   const drawn = drawnOf(spans, axisOf(spans));
   expect([spans.length, drawn.length < 510, drawn[0]?.from, drawn.at(-1)?.to]).toEqual([1000, true, 0, 1999]);
+});
+
+test("fifty workers with a thousand turns each are as few stretches as a page can hold, from the first to the last", () => {
+  const turns = Array.from({ length: 50_000 }, (_, n): [number, NewFact][] => {
+    const worker_id = `worker${n % 50}` as const;
+    return [
+      [n * 2, { type: "worker.busy", data: { worker_id, node_id: null } }],
+      [n * 2 + 1, { type: "worker.idle", data: { worker_id } }],
+    ];
+  }).flat();
+  const spans = new Spans().follow(at(...turns), 100_000);
+  const drawn = drawnOf(spans, axisOf(spans));
+  expect(new Set(drawn.map(({ worker }) => worker)).size).toBe(50);
+  expect([drawn.length <= 1000, drawn[0]?.from, Math.max(...drawn.map(({ to }) => to))]).toEqual([true, 0, 99_999]);
+});
+
+test("a log that grew is followed from where it ended", () => {
+  const facts = at(
+    [0, { type: "worker.busy", data: alice }],
+    [4, { type: "worker.waiting", data: { ...alice, for: "human" } }],
+    [6, { type: "worker.busy", data: alice }],
+    [7, { type: "agent.completed", data: { summary: "Done" } } as NewFact],
+  );
+  const spans = new Spans();
+  const grown = facts.map((_, index) => spans.follow(facts.slice(0, index + 1), 9).map(({ kind, to }) => [kind, to]));
+  expect(grown).toEqual([
+    [["busy", 9]],
+    [
+      ["busy", 4],
+      ["asking", 9],
+    ],
+    [
+      ["busy", 4],
+      ["asking", 6],
+      ["busy", 9],
+    ],
+    [
+      ["busy", 4],
+      ["asking", 6],
+      ["busy", 7],
+    ],
+  ]);
 });
 
 function at(...facts: [ts: number, fact: NewFact][]): Fact[] {

@@ -11,42 +11,49 @@ export interface Span {
   seq: number;
 }
 
-/** Who worked and waited when, folded from the log. What has not ended lasts to `now`. */
-export function spansOf(facts: readonly Fact[], now: number): Span[] {
-  const spans: Span[] = [];
-  const open = new Map<string, Span>();
-  const end = (worker: string, ts: number) => {
-    const span = open.get(worker);
-    if (!span) return;
-    open.delete(worker);
-    spans.push({ ...span, to: ts });
-  };
-  for (const fact of facts) {
+/** Who worked and waited when, folded from a log that only grows: each fact is looked at once. */
+export class Spans {
+  readonly #ended: Span[] = [];
+  readonly #open = new Map<string, Span>();
+  #seen = 0;
+
+  /** What has not ended lasts to `now`. */
+  follow(facts: readonly Fact[], now: number): Span[] {
+    for (; this.#seen < facts.length; this.#seen++) this.#take(facts[this.#seen] as Fact);
+    return [...this.#ended, ...[...this.#open.values()].map((span) => ({ ...span, to: now }))];
+  }
+
+  #take(fact: Fact): void {
     const { ts, seq } = fact;
     switch (fact.type) {
       case "worker.busy":
       case "worker.waiting": {
         const { worker_id: worker, node_id: node } = fact.data;
-        end(worker, ts);
+        this.#end(worker, ts);
         const kind = fact.type === "worker.busy" ? "busy" : fact.data.for === "human" ? "asking" : "waiting";
-        open.set(worker, { worker, kind, node, from: ts, to: ts, seq });
+        this.#open.set(worker, { worker, kind, node, from: ts, to: ts, seq });
         break;
       }
       case "worker.idle":
       case "worker.stopped":
       case "worker.retired":
-        end(fact.data.worker_id, ts);
+        this.#end(fact.data.worker_id, ts);
         break;
       case "agent.stopped":
       case "agent.paused":
       case "agent.completed":
       case "agent.failed":
-        for (const worker of [...open.keys()]) end(worker, ts);
+        for (const worker of [...this.#open.keys()]) this.#end(worker, ts);
         break;
     }
   }
-  for (const worker of [...open.keys()]) end(worker, now);
-  return spans;
+
+  #end(worker: string, ts: number): void {
+    const span = this.#open.get(worker);
+    if (!span) return;
+    this.#open.delete(worker);
+    this.#ended.push({ ...span, to: ts });
+  }
 }
 
 /** Time as a place from 0 to 1, with the stretches in which nobody worked folded to a narrow gap. */
@@ -57,6 +64,8 @@ export interface Axis {
 
 const FOLD_FROM = 20;
 const GAP_SHARE = 0.02;
+/** However many nights there were, the work is what is looked at. */
+const GAPS_SHARE = 0.25;
 
 export function axisOf(spans: readonly Span[]): Axis {
   const busy = merged(spans.filter(({ kind }) => kind === "busy"));
@@ -64,14 +73,16 @@ export function axisOf(spans: readonly Span[]): Axis {
   const last = busy.at(-1);
   if (!first || !last) return { place: () => 0, folds: [] };
   const total = busy.reduce((sum, { from, to }) => sum + (to - from), 0);
-  const gap = Math.max(total, 1) * GAP_SHARE;
+  const idles = busy.slice(1).map(({ from }, index) => from - (busy[index]?.to ?? from));
+  const nights = idles.filter((seconds) => seconds > FOLD_FROM).length;
+  const gap = Math.max(total, 1) * Math.min(GAP_SHARE, GAPS_SHARE / Math.max(1, nights));
   const pieces: { from: number; to: number; start: number; length: number }[] = [];
   const folds: { start: number; seconds: number }[] = [];
   let length = 0;
   busy.forEach((piece, index) => {
     const before = busy[index - 1];
-    if (before) {
-      const idle = piece.from - before.to;
+    const idle = idles[index - 1];
+    if (before && idle !== undefined) {
       const isFolded = idle > FOLD_FROM && idle > gap;
       if (isFolded) folds.push({ start: length + gap / 2, seconds: idle });
       const share = isFolded ? gap : idle;
@@ -86,7 +97,7 @@ export function axisOf(spans: readonly Span[]): Axis {
     folds: folds.map(({ start, seconds }) => ({ at: start / whole, seconds })),
     place(ts) {
       if (ts <= first.from) return 0;
-      const piece = pieces.find(({ to }) => ts <= to);
+      const piece = pieces[firstThat(pieces.length, (index) => ts <= (pieces[index]?.to ?? ts))];
       if (!piece) return 1;
       const share = piece.to > piece.from ? (ts - piece.from) / (piece.to - piece.from) : 0;
       return (piece.start + Math.max(0, share) * piece.length) / whole;
@@ -96,20 +107,31 @@ export function axisOf(spans: readonly Span[]): Axis {
 
 /** Narrower than this, as a share of the whole, one cannot tell two stretches apart. */
 const NARROW = 0.002;
+/** More than this would be too much for the page, and for whoever looks at it. */
+const DRAWN = 1000;
 
 /** What is drawn: of each worker narrow stretches of one kind, side by side, are one. A long log stays a small picture. */
 export function drawnOf(spans: readonly Span[], { place }: Axis): Span[] {
+  const placed = spans
+    .toSorted((a, b) => a.seq - b.seq)
+    .map((span) => ({ span, row: `${span.worker} ${span.kind}`, from: place(span.from), to: place(span.to) }));
+  for (let narrow = NARROW; ; narrow *= 2) {
+    const drawn = joined(placed, narrow);
+    if (drawn.length <= DRAWN || narrow > 1) return drawn;
+  }
+}
+
+function joined(placed: readonly { span: Span; row: string; from: number; to: number }[], narrow: number): Span[] {
   const drawn: Span[] = [];
-  const last = new Map<string, Span>();
-  for (const span of spans.toSorted((a, b) => a.seq - b.seq)) {
-    const key = `${span.worker} ${span.kind}`;
-    const before = last.get(key);
-    if (before && place(span.to) - place(before.from) < NARROW) {
-      before.to = span.to;
+  const last = new Map<string, { span: Span; from: number }>();
+  for (const { span, row, from, to } of placed) {
+    const before = last.get(row);
+    if (before && to - before.from < narrow) {
+      before.span.to = span.to;
       continue;
     }
     const next = { ...span };
-    last.set(key, next);
+    last.set(row, { span: next, from });
     drawn.push(next);
   }
   return drawn;
@@ -123,4 +145,15 @@ function merged(spans: readonly Span[]): { from: number; to: number }[] {
     else out.push({ from, to });
   }
   return out;
+}
+
+/** The first index for which it holds, of a row in which it holds for all that follow too; its length if for none. */
+function firstThat(length: number, holds: (index: number) => boolean): number {
+  let [from, to] = [0, length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (holds(middle)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }

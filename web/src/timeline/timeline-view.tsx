@@ -9,7 +9,7 @@ import { useAgent, usePaced } from "../live/use-live.ts";
 import { goTo, useRoute } from "../shell/route.ts";
 import { age, clockTime, count, exactTime } from "../text/figures.ts";
 import { factWords } from "./fact-words.ts";
-import { axisOf, drawnOf, type Span, spansOf } from "./spans.ts";
+import { axisOf, drawnOf, type Span, Spans } from "./spans.ts";
 
 /** A bar for each worker, and every fact: a click goes to that moment, on this and on every other screen. */
 export default function TimelineView({ agent }: { agent: string }) {
@@ -19,8 +19,10 @@ export default function TimelineView({ agent }: { agent: string }) {
   const newest = usePaced(agents.feed(agent).newest, 400);
   const facts = useWholeLog(agent, newest);
   const length = facts?.length ?? 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another agent's are others
+  const folded = useMemo(() => new Spans(), [agent]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the log only grows; its length says that it did
-  const spans = useMemo(() => (facts ? spansOf(facts, facts.at(-1)?.ts ?? 0) : []), [facts, length]);
+  const spans = useMemo(() => (facts ? folded.follow(facts, facts.at(-1)?.ts ?? 0) : []), [folded, facts, length]);
   const { situation } = view;
   if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation || !facts) return <Loading />;
@@ -30,7 +32,7 @@ export default function TimelineView({ agent }: { agent: string }) {
       <ScreenHeader title="Timeline" detail={`${situation.agent.created.name} · ${count(facts.length, "fact")}`} />
       {/* In replay the bar above every screen has it. */}
       {at === null && <Scrubber newest={Math.max(newest, facts.length)} />}
-      <div className="min-h-0 flex-1 overflow-y-auto">
+      <div className="min-h-0 flex-1 overflow-y-auto bg-page">
         <Bars agent={agent} spans={spans} moment={moment} />
         <FactList agent={agent} facts={facts} at={at ?? length} />
       </div>
@@ -102,18 +104,12 @@ const Bars = memo(function Bars({
   return (
     <section aria-label="Who worked when" className="border-b border-line px-3 py-3 md:px-5">
       <div className="grid grid-cols-[minmax(5rem,9rem)_1fr] items-center gap-x-3">
-        {workers.map((worker) => (
+        {workers.map((worker, index) => (
           <div key={worker} className="contents">
-            <span className="truncate text-[13px]">{nameOf(agent, worker)}</span>
-            <div className="relative h-7 border-l border-line">
-              {axis.folds.map(({ at, seconds }) => (
-                <span
-                  key={at}
-                  title={`nobody worked for ${age(seconds)}`}
-                  className="absolute inset-y-0 w-px border-l border-dashed border-off"
-                  style={{ left: `${at * 100}%` }}
-                />
-              ))}
+            <span className="col-start-1 truncate text-[13px]" style={{ gridRow: index + 1 }}>
+              {nameOf(agent, worker)}
+            </span>
+            <div className="relative col-start-2 h-7 border-l border-line" style={{ gridRow: index + 1 }}>
               {drawn.get(worker)?.map((span) => (
                 <button
                   type="button"
@@ -128,15 +124,24 @@ const Bars = memo(function Bars({
                   }}
                 />
               ))}
-              {moment && (
-                <span
-                  className="pointer-events-none absolute inset-y-0 w-0.5 bg-accent"
-                  style={{ left: `${percent(moment.ts)}%` }}
-                />
-              )}
             </div>
           </div>
         ))}
+        {/* Across all of them: what is so for everybody is there once. */}
+        <div
+          className="pointer-events-none relative col-start-2 self-stretch"
+          style={{ gridRow: `1 / span ${workers.length}` }}
+        >
+          {axis.folds.map(({ at, seconds }) => (
+            <span
+              key={at}
+              title={`nobody worked for ${age(seconds)}`}
+              className="pointer-events-auto absolute inset-y-0 w-px border-l border-dashed border-off"
+              style={{ left: `${at * 100}%` }}
+            />
+          ))}
+          {moment && <span className="absolute inset-y-0 w-0.5 bg-accent" style={{ left: `${percent(moment.ts)}%` }} />}
+        </div>
       </div>
       <p className="mt-2 flex flex-wrap gap-x-4 text-xs text-dim">
         {(["busy", "waiting", "asking"] as const).map((kind) => (
