@@ -75,8 +75,9 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     await board().locator('[data-node="node-3"]').click();
     await page
       .getByRole("complementary", { name: "node-3" })
-      .getByText("node-1/published/report.md", { exact: true })
-      .waitFor();
+      .getByRole("link", { name: "node-1/published/report.md" })
+      .click();
+    await page.getByRole("heading", { name: "Chip A" }).waitFor();
   });
 
   test("whoever comes to a file by a link sees where in the tree it is", async () => {

@@ -29,7 +29,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
   return (
     <aside
       aria-label={node.id}
-      className="absolute inset-0 z-10 flex flex-col border-l border-line bg-page md:static md:w-[26rem] md:shrink-0"
+      className="compact absolute inset-0 z-10 flex flex-col border-l border-line bg-page md:static md:w-[26rem] md:shrink-0"
     >
       <div className="flex min-h-12 shrink-0 items-center gap-2 border-b border-line pr-2 pl-4">
         <StatusDot status={status} isBeside />
@@ -92,8 +92,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
             <ul className="space-y-0.5 text-[13px]">
               {Object.entries(refs).map(([name, path]) => (
                 <li key={name} className="[overflow-wrap:anywhere]">
-                  <span className="font-semibold">{name}</span>{" "}
-                  <span className="font-mono text-xs text-dim">{path}</span>
+                  <span className="font-semibold">{name}</span> <RefPath view={view} run={run_id} path={path} />
                 </li>
               ))}
             </ul>
@@ -180,6 +179,22 @@ function NodeLink({ view, id }: { view: AgentView; id: string }) {
   return (
     <Link to={{ screen: "board", agent: view.id, node: id }} className="font-mono text-xs text-accent underline">
       {id}
+    </Link>
+  );
+}
+
+/** Leads to the file as soon as it is there. */
+function RefPath({ view, run, path }: { view: AgentView; run: string; path: string }) {
+  const [id = "", ...within] = path.split("/");
+  const target = Object.values(view.situation?.board.nodes ?? {}).find((node) => node.id === id);
+  const isThere = target && publishedBy(target).some((file) => `published/${file.path}` === within.join("/"));
+  if (!isThere) return <span className="font-mono text-xs text-dim">{path}</span>;
+  return (
+    <Link
+      to={{ screen: "files", agent: view.id, path: `runs/${run}/nodes/${path}` }}
+      className="inline-flex min-h-11 items-center font-mono text-xs text-accent underline md:min-h-0"
+    >
+      {path}
     </Link>
   );
 }

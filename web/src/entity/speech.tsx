@@ -26,7 +26,7 @@ export function Speech({
 }) {
   return (
     <div
-      className={`flex gap-3 px-3 md:px-5 ${isContinued ? "pt-0.5" : "pt-2"} pb-0.5 ${isForYou ? "border-l-2 border-accent" : "border-l-2 border-transparent"}`}
+      className={`flex gap-3 px-3 md:px-5 ${isContinued ? "pt-0.5" : "pt-2"} pb-0.5 border-l-2 ${isForYou ? "border-accent bg-tint" : "border-transparent"}`}
     >
       <div className="w-8 shrink-0">{!isContinued && <Avatar name={nameOf(agent, from)} id={from} />}</div>
       <div className="min-w-0 max-w-[48rem] flex-1">

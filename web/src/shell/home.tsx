@@ -40,7 +40,7 @@ export function Home() {
           </div>
           {state === "loading" && <Outline />}
           <ul className="grid grid-cols-1 gap-2 lg:grid-cols-2">
-            {list.map((summary) => (
+            {whoeverAsksFirst(list).map((summary) => (
               <li key={summary.id}>
                 <AgentCard summary={summary} />
               </li>
@@ -56,6 +56,15 @@ export function Home() {
       </div>
     </div>
   );
+}
+
+/** Otherwise in the order of the sidebar, the newest first. */
+function whoeverAsksFirst(list: readonly AgentSummary[]): AgentSummary[] {
+  return list.toSorted((a, b) => Number(isAsking(b)) - Number(isAsking(a)));
+}
+
+function isAsking(summary: AgentSummary): boolean {
+  return statusOfSummary(summary) === "asking";
 }
 
 /** Nothing is erased. */
