@@ -22,7 +22,7 @@ export function Result({ agent, item }: { agent: string; item: Extract<StreamIte
   const situation = agents.feed(agent).situation;
   const files = situation && item.run_id ? publishedIn(situation, item.run_id) : [];
   return (
-    <Speech agent={agent} from="coordinator" ts={item.ts} isForYou>
+    <Speech agent={agent} from="coordinator" ts={item.ts}>
       <div className={`mt-1 rounded-lg border p-3 ${item.ok ? "border-ok/50 bg-raised" : "border-bad/50 bg-bad-tint"}`}>
         <p className={`mb-1 text-xs font-semibold ${item.ok ? "text-ok" : "text-bad"}`}>
           {item.ok ? "Finished" : "Failed"}

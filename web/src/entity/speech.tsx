@@ -33,7 +33,7 @@ export function Speech({
         {!isContinued && (
           <div className="flex flex-wrap items-baseline gap-x-2 leading-tight">
             <span className="font-semibold">{nameOf(agent, from)}</span>
-            {to && <span className="text-xs text-dim">to {to === "*" ? "everyone" : nameOf(agent, to)}</span>}
+            {to && <span className="text-xs text-dim">to {toWhom(agent, to)}</span>}
             {ts !== null && (
               <time className="text-xs text-dim" title={exactTime(ts)} dateTime={new Date(ts * 1000).toISOString()}>
                 {clockTime(ts)}
@@ -47,6 +47,11 @@ export function Speech({
       </div>
     </div>
   );
+}
+
+function toWhom(agent: string, to: string): string {
+  if (to === "*") return "everyone";
+  return to === HUMAN ? "you" : nameOf(agent, to);
 }
 
 export function nameOf(agent: string, id: string): string {

@@ -76,7 +76,7 @@ function DayLine({ ts }: { ts: number }) {
 function Message({ agent, worker, item, previous }: RowProps<"message">) {
   const isContinued = goesOn(previous, item.ts, item.from, item.to);
   // In somebody's own stream it goes without saying that what the person says is said to them.
-  const isPlain = item.from === HUMAN ? item.to === worker : item.to === HUMAN;
+  const isPlain = item.from === HUMAN && item.to === worker;
   const receipt = item.from === HUMAN && item.receipt ? { note: RECEIPTS[item.receipt] } : {};
   return (
     <Speech
