@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { crc32, deflateSync } from "node:zlib";
 import { copyReady, Layout } from "../../src/mesh/index.ts";
 import { isAsleep } from "../../src/projections/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
@@ -22,11 +23,7 @@ export interface Town extends AsyncDisposable {
   readonly mesh: Readonly<Record<"review" | "research" | "stopped", string>>;
 }
 
-/** The smallest picture there is: four pixels. */
-const PICTURE = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFElEQVQI12P4z8DAwMDAxAADCAAADgMBAfsAyW4AAAAASUVORK5CYII=",
-  "base64",
-);
+const PICTURE = chipPicture(240, 150);
 
 export async function openTown(): Promise<Town> {
   const house = await openHouse(townScript, { isPatient: true });
@@ -143,4 +140,33 @@ async function openMeshes(house: House, dir: string): Promise<Town["mesh"]> {
     research: `/ui/meshes/${shop.log.id}/research`,
     stopped: `/ui/meshes/${stopped.log.id}/research`,
   };
+}
+
+/** A picture that one can see: a chip on its board, as a PNG. */
+function chipPicture(width: number, height: number): Buffer {
+  const rows = Array.from({ length: height }, (_, y) => {
+    const pixels = Array.from({ length: width }, (_, x) => {
+      const isChip = Math.abs(x - width / 2) < width / 4 && Math.abs(y - height / 2) < height / 4;
+      const isPin = Math.abs(y - height / 2) < height / 3 && x % 12 < 5;
+      return isChip ? [40, 44, 60] : isPin ? [214, 170, 60] : [30 + x / 4, 110, 90 + y / 4];
+    });
+    return Buffer.from([0, ...pixels.flat()]);
+  });
+  const size = Buffer.alloc(8);
+  size.writeUInt32BE(width, 0);
+  size.writeUInt32BE(height, 4);
+  return Buffer.concat([
+    Buffer.from("89504e470d0a1a0a", "hex"),
+    chunk("IHDR", Buffer.concat([size, Buffer.from([8, 2, 0, 0, 0])])),
+    chunk("IDAT", deflateSync(Buffer.concat(rows))),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  const body = Buffer.concat([Buffer.from(type), data]);
+  length.writeUInt32BE(data.length);
+  sum.writeUInt32BE(crc32(body));
+  return Buffer.concat([length, body, sum]);
 }

@@ -1,4 +1,4 @@
-import { useEffect } from "react";
+import { type ReactNode, useEffect } from "react";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { useAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
@@ -60,15 +60,25 @@ export function Nowhere({ what }: { what: string }) {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader title="Not here" />
-      <Missing what={what} />
+      <Missing what={what}>
+        <Link
+          to={{ screen: "home" }}
+          className="mt-2 inline-flex min-h-11 items-center text-accent underline md:min-h-8"
+        >
+          All agents
+        </Link>
+      </Missing>
     </div>
   );
 }
 
-export function Missing({ what }: { what: string }) {
+export function Missing({ what, children }: { what: string; children?: ReactNode }) {
   return (
     <div className="grid h-full flex-1 place-items-center p-8 text-center text-dim">
-      <p>{what}</p>
+      <div>
+        <p>{what}</p>
+        {children}
+      </div>
     </div>
   );
 }

@@ -11,7 +11,6 @@ export function Speech({
   ts,
   note,
   isContinued = false,
-  isForYou = false,
   children,
 }: {
   agent: string;
@@ -21,12 +20,11 @@ export function Speech({
   note?: string;
   /** The same person goes on: the name is not said again. */
   isContinued?: boolean;
-  isForYou?: boolean;
   children: ReactNode;
 }) {
   return (
     <div
-      className={`flex gap-3 px-3 md:px-5 ${isContinued ? "pt-0.5" : "pt-2"} pb-0.5 border-l-2 ${isForYou ? "border-accent bg-tint" : "border-transparent"}`}
+      className={`flex gap-3 px-3 md:px-5 ${isContinued ? "pt-0.5" : "pt-2"} pb-0.5 border-l-2 ${to === HUMAN ? "border-accent bg-tint" : "border-transparent"}`}
     >
       <div className="w-8 shrink-0">{!isContinued && <Avatar name={nameOf(agent, from)} id={from} />}</div>
       <div className="min-w-0 max-w-[48rem] flex-1">

@@ -86,7 +86,6 @@ function Message({ agent, worker, item, previous }: RowProps<"message">) {
       ts={item.ts}
       {...(item.is ? { note: item.is } : receipt)}
       isContinued={isContinued}
-      isForYou={item.to === HUMAN}
     >
       <Markdown text={item.text} />
     </Speech>

@@ -35,7 +35,7 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
   };
 
   return (
-    <Speech agent={agent} from={question.worker_id} ts={item.ts} note="asks you" isForYou>
+    <Speech agent={agent} from={question.worker_id} ts={item.ts} note="asks you">
       <section
         aria-label="Question"
         data-question={isOpen && at === null ? question.question_id : undefined}
