@@ -135,9 +135,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
                 >
                   {clockTime(fact.ts)}
                 </button>
-                <span className="[overflow-wrap:anywhere]">
-                  {factWords(fact, (id) => nameOf(view.id, id)) || fact.type}
-                </span>
+                <span className="[overflow-wrap:anywhere]">{factWords(fact, (id) => nameOf(view.id, id))}</span>
               </li>
             ))}
           </ol>
