@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
-import type { RunId } from "../../../src/protocol/index.ts";
+import { HUMAN, type RunId } from "../../../src/protocol/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
 import { useAgent } from "../live/use-live.ts";
@@ -71,7 +71,7 @@ function runsOf(all: readonly RunId[]): RunId[] {
 type Names = Readonly<Record<string, { spawned: { name: string } }>>;
 
 function whoHas(node: NodeState, names: Names): string {
-  const named = (id: string) => names[id]?.spawned.name ?? id;
+  const named = (id: string) => (id === HUMAN ? "you" : (names[id]?.spawned.name ?? id));
   if ("worker_id" in node) return named(node.worker_id);
   return node.reserved_for ? `for ${named(node.reserved_for)}` : "nobody yet";
 }

@@ -9,6 +9,7 @@ import { colourOf, labelOf, StatusDot, statusNow, statusOfMember, statusWords } 
 import { amount, costOf, firstLine, gist, money } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { Controls } from "./controls.tsx";
+import { nameOf } from "./speech.tsx";
 import { TroubleBanner } from "./trouble-banner.tsx";
 
 /** The line on top of every screen: where one is, and on narrow pages the way to the sidebar. */
@@ -55,7 +56,7 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
       <ScreenHeader
         title={
           <>
-            <span className="truncate">{isCoordinator ? agent.created.name : (person?.spawned.name ?? worker)}</span>
+            <span className="truncate">{isCoordinator ? agent.created.name : nameOf(view.id, worker)}</span>
             <span className={`flex shrink-0 items-center gap-1 text-xs font-medium ${colourOf(status)}`}>
               <StatusDot status={status} isBeside />
               <span className="sr-only sm:not-sr-only">{isCoordinator ? statusWords(situation) : labelOf(status)}</span>

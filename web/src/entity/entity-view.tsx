@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { COORDINATOR } from "../../../src/protocol/index.ts";
+import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
 import { useAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { markRead } from "../shell/unread.ts";
@@ -33,7 +33,7 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
       {situation.agent.created.meshes ? (
         <ToMesh project={agent} name={person?.spawned.name ?? ""} />
       ) : (
-        <Composer key={`to ${agent} ${worker}`} view={view} situation={situation} worker={worker} />
+        worker !== HUMAN && <Composer key={`to ${agent} ${worker}`} view={view} situation={situation} worker={worker} />
       )}
     </div>
   );

@@ -57,7 +57,7 @@ export function stageTitle(number: number, name: string): string {
 
 /** The first line without its marks of markdown, where there is no room for more. */
 export function gist(text: string): string {
-  return firstLine(text).replace(/\\([!-/:-@[-`{-~])|\*\*|__|`|^#+\s*/g, "$1");
+  return firstLine(text).replace(/\\([!-/:-@[-`{-~])|\*\*|__|`|^#{1,6}\s+/g, "$1");
 }
 
 export function firstLine(text: string): string {
