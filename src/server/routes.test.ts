@@ -133,7 +133,8 @@ test("an agent is made, does its work, and everything about it can be looked at"
   expect((await house.get("/inbox")).body).toEqual({ items: [], next_after: null });
   expect((await house.get("/models")).body).toEqual({
     models: [],
-    default: { model: "scripted/coordinator", why: "scripted" },
+    prefixes: [],
+    default: { model: "scripted/coordinator", why: "scripted", worker_model: null, budget_usd: null },
     next_after: null,
   });
   expect(await allEvents(house, id, 7)).toEqual(

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HUMAN } from "../../src/protocol/index.ts";
 import { until } from "../../src/testing/index.ts";
@@ -117,7 +119,11 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
 describe.skipIf(!hasChromium)("making an agent where there are no keys and no programs", () => {
   let house: House;
   beforeAll(async () => {
-    house = await openHouse({ turns: [] }, { env: { PATH: "/nowhere", OLLAMA_BASE_URL: "http://127.0.0.1:9" } });
+    const finish = [{ calls: [call("finish", { summary: "Said." })] }];
+    house = await openHouse(
+      { turns: { "Say it with a listed model": finish, "Say it with another": finish } },
+      { env: { PATH: "/nowhere", OLLAMA_BASE_URL: "http://127.0.0.1:9" } },
+    );
   });
   afterAll(async () => {
     await house[Symbol.asyncDispose]();
@@ -162,6 +168,60 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
       .getByRole("heading", { name: /^Survey of/ })
       .first()
       .waitFor();
+    await page.context().close();
+  });
+
+  test("a model on a server of config.json is chosen like any other, and any other by its name; what is wrong is said there", async () => {
+    const servers = { local: { base_url: house.provider.env.OLLAMA_BASE_URL } };
+    writeFileSync(
+      join(house.home, "config.json"),
+      JSON.stringify({ providers: servers, worker_model: "demo/surveyor" }),
+    );
+    const page = await house.page();
+    const dialog = page.getByRole("dialog", { name: "New agent" });
+    const open = async (goal: string) => {
+      await page.getByRole("button", { name: "New agent" }).filter({ visible: true }).first().click();
+      await dialog.getByLabel("Goal").fill(goal);
+    };
+    const made = async (goal: string) => {
+      await page.getByRole("log").getByText(goal).first().waitFor();
+      await page.getByRole("log").getByText("Said.").first().waitFor();
+      return (await house.runtime.summaries()).find((each) => each.goal === goal);
+    };
+    const model = dialog.getByLabel("Model", { exact: true });
+
+    await open("Say it with a listed model");
+    await model.getByRole("option", { name: "openai-compatible/local/scripted-model · price unknown" }).waitFor({
+      state: "attached",
+    });
+    expect(await dialog.getByLabel("Model of its workers").getByRole("option").first().textContent()).toBe(
+      "demo/surveyor",
+    );
+    await model.selectOption("openai-compatible/local/scripted-model");
+    await dialog.getByText("price unknown").filter({ visible: true }).waitFor();
+    await dialog.getByRole("button", { name: "Begin" }).click();
+    expect(await made("Say it with a listed model")).toMatchObject({
+      model: "openai-compatible/local/scripted-model",
+      worker_model: "demo/surveyor",
+    });
+
+    await open("Say it with another");
+    await model.selectOption({ label: "another, by its name…" });
+    const typed = dialog.getByLabel("Model, by its name");
+    await typed.fill("antropic/claude-sonnet-5");
+    await typed.press("Control+Enter");
+    await dialog.getByRole("alert").getByText("Did you mean anthropic/claude-sonnet-5").waitFor();
+    expect(await typed.getAttribute("aria-describedby")).toBe(await dialog.getByRole("alert").getAttribute("id"));
+    expect(await page.evaluate("document.activeElement.name")).toBe("model");
+    await model.selectOption({ label: "openai-compatible/local/… · type the model" });
+    await typed.fill("openai-compatible/local/newest");
+    await dialog.getByLabel("Budget in USD").fill("1");
+    await typed.press("Control+Enter");
+    await dialog.getByRole("alert").getByText("No price is known for openai-compatible/local/newest").waitFor();
+    expect(await page.evaluate("document.activeElement.name")).toBe("budget_usd");
+    await dialog.getByLabel("Budget in USD").fill("");
+    await dialog.getByRole("button", { name: "Begin" }).click();
+    expect(await made("Say it with another")).toMatchObject({ model: "openai-compatible/local/newest" });
     await page.context().close();
   });
 });
