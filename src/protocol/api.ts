@@ -96,6 +96,8 @@ export const agentSummarySchema = z.object({
   goal: z.string(),
   mode: z.enum(["finite", "infinite"]),
   status: agentStatusSchema,
+  /** It counts as working, and only the clock or somebody's word goes on with it. */
+  asleep: z.boolean(),
   archived: z.boolean(),
   model: z.string(),
   worker_model: z.string(),

@@ -31,6 +31,7 @@ test("an agent is made, does its work, and everything about it can be looked at"
     goal: ORDER.goal,
     mode: "finite",
     status: "completed",
+    asleep: false,
     archived: false,
     model: "scripted/coordinator",
     worker_model: "scripted/worker",

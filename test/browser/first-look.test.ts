@@ -20,6 +20,7 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
         "Say it escaped": [
           { calls: [call("finish", { summary: "5 \\* 3, snake\\_case, \\[no link\\](x) and \\<b>." })] },
         ],
+        "Give me some work": [{ calls: [call("create_work_node", { task: "Weigh the crate", worker: "human" })] }],
         "First the walls": [{ calls: [call("finish", { summary: "The walls are done." })] }],
       },
       respond: (request) =>
@@ -87,6 +88,29 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
     await card.getByText("done", { exact: true }).waitFor();
     await page.context().close();
     await home.context().close();
+  });
+
+  test("a node that is given to the person is put before them as work, and not as a question of their own", async () => {
+    const page = await house.page();
+    const agent = await house.create({ goal: "Give me some work", name: "Crates" });
+    await page.getByRole("status").getByText("node-1 is yours: Weigh the crate").waitFor();
+    const sidebar = page.getByRole("navigation", { name: "Agents" });
+    await sidebar
+      .getByRole("region", { name: "Needs you" })
+      .getByRole("link", { name: /^question ?node-1 is yours/ })
+      .click();
+    const card = page.getByRole("region", { name: "Question" });
+    await card.getByText("node-1 is yours: Weigh the crate").waitFor();
+    await page.getByRole("heading", { name: "You", exact: false }).getByText("waiting for you").waitFor();
+    await sidebar.getByRole("link", { name: "You", exact: false }).first().waitFor();
+    expect(await page.locator("[data-composer]").count()).toBe(0);
+    await page.keyboard.press("2");
+    await until(agent, ({ board }) => board.nodes["node-1"]?.status === "failed");
+    await page.keyboard.press("c");
+    await page.getByRole("log").getByText("node-1 is yours: Weigh the crate").waitFor();
+    await page.getByRole("log").getByText("You could not finish node-1").waitFor();
+    expect(await page.getByText(/You (asks|joined|was)/).count()).toBe(0);
+    await page.context().close();
   });
 
   test("an escaped mark is the mark itself, and a moment in replay is told by the same clock as elsewhere", async () => {

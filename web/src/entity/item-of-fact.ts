@@ -164,7 +164,13 @@ function newsOf(fact: Fact): StreamItem | undefined {
     case "agent.stopped":
       return line(fact, "wait", "Stopped. Write to go on.");
     case "agent.paused":
-      return line(fact, "wait", fact.data.why && fact.data.why !== "human" ? `Paused: ${fact.data.why}` : "Paused");
+      return line(
+        fact,
+        "wait",
+        fact.data.why && fact.data.why !== HUMAN
+          ? `Paused: ${fact.data.why}`
+          : "Paused. It goes on when it is resumed.",
+      );
     case "agent.resumed":
       return line(fact, "plain", "Goes on");
     case "budget.warned":

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import { apply, begin, type Situation } from "../../../src/projections/index.ts";
+import { apply, begin, type Situation, summarise } from "../../../src/projections/index.ts";
 import type { Fact, NewFact } from "../../../src/protocol/index.ts";
-import { sampleFact } from "../../../src/protocol/testing/each-fact.ts";
-import { statusNow, statusOfMember } from "./status.tsx";
+import { EACH, sampleFact } from "../../../src/protocol/testing/each-fact.ts";
+import type { AgentSummary } from "../live/api.ts";
+import { statusNow, statusOfMember, statusOfSummary } from "./status.tsx";
 
 const spawned = (worker_id: string): NewFact => ({
   type: "worker.spawned",
@@ -59,8 +60,33 @@ test.each([
   },
 );
 
-function grown(facts: readonly NewFact[]): Situation {
-  const now = begin(sampleFact("agent.created") as Extract<Fact, { type: "agent.created" }>);
+test("in a list one sees as well who sleeps, and who waits for approval", () => {
+  const of = (more: Partial<AgentSummary>) =>
+    statusOfSummary({
+      status: "working",
+      trouble: null,
+      needs_decision: false,
+      asleep: false,
+      ...more,
+    } as AgentSummary);
+  const slept = summarise(
+    grown(
+      [...AT_WORK, { type: "worker.waiting", data: { worker_id: "coordinator", node_id: null, for: "news" } }],
+      "infinite",
+    ),
+  );
+  expect([
+    of({}),
+    of({ asleep: slept.asleep }),
+    of({ status: "paused" }),
+    of({ status: "paused", needs_decision: true }),
+    of({ status: "failed", needs_decision: true }),
+  ]).toEqual(["working", "asleep", "paused", "asking", "failed"]);
+});
+
+function grown(facts: readonly NewFact[], mode: "finite" | "infinite" = "finite"): Situation {
+  const created = { ...sampleFact("agent.created"), data: { ...EACH["agent.created"], mode } } as Fact;
+  const now = begin(created);
   for (const [index, fact] of facts.entries())
     apply(now, { seq: index + 2, agent_id: "agent-test", ts: index, ...fact } as Fact);
   return now;

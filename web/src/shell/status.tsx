@@ -143,9 +143,10 @@ export function statusOfMember(now: Situation, id: string): Status {
 }
 
 /** Of an agent in a list. */
-export function statusOfSummary({ status, trouble, needs_decision }: AgentSummary): Status {
+export function statusOfSummary({ status, trouble, needs_decision, asleep }: AgentSummary): Status {
   if (status === "paused" && needs_decision) return "asking";
-  return status === "working" && trouble ? "trouble" : statusOfAgent(status);
+  if (status === "working" && trouble) return "trouble";
+  return asleep ? "asleep" : statusOfAgent(status);
 }
 
 /** The status in words, where there is room for more than a dot. */
