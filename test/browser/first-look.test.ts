@@ -113,16 +113,15 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
     await page.context().close();
   });
 
-  test("an escaped mark is the mark itself, and a moment in replay is told by the same clock as elsewhere", async () => {
+  test("an escaped mark is the mark itself, and a moment in replay is told in words and by the same clock as elsewhere", async () => {
     const agent = await house.create({ goal: "Say it escaped", name: "Escaped" });
     await agent.idle();
     const page = await house.page(`/ui/agents/${agent.log.id}`, { locale: "en-US", timezoneId: "UTC" });
     await page.getByRole("log").getByText("5 * 3, snake_case, [no link](x) and <b>.").last().waitFor();
-    await page.goto(`/ui/agents/${agent.log.id}?at=3`);
-    await page
-      .getByRole("region", { name: "Replay" })
-      .getByText(/ · \w{3} \d+, \d{4}, \d\d:\d\d:\d\d$/)
-      .waitFor();
+    await page.goto(`/ui/agents/${agent.log.id}?at=1`);
+    const replay = page.getByRole("region", { name: "Replay" });
+    await replay.getByText(/^· \w{3} \d+, \d{4}, \d\d:\d\d:\d\d$/).waitFor();
+    await replay.getByText("Escaped was made: Say it escaped").waitFor();
     await page.context().close();
   });
 

@@ -135,7 +135,9 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
                 >
                   {clockTime(fact.ts)}
                 </button>
-                <span className="[overflow-wrap:anywhere]">{factWords(fact, (id) => nameOf(view.id, id))}</span>
+                <span className="line-clamp-3 [overflow-wrap:anywhere]">
+                  {factWords(fact, (id) => nameOf(view.id, id))}
+                </span>
               </li>
             ))}
           </ol>

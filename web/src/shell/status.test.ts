@@ -60,6 +60,15 @@ test.each([
   },
 );
 
+test("whoever was hired for an earlier run went with it; the coordinator stays", () => {
+  const now = grown([...AT_WORK, { type: "run.started", data: { run_id: "run-2", goal: "Look again" } }]);
+  expect(["coordinator", "ann", "carol"].map((id) => statusOfMember(now, id))).toEqual([
+    "working",
+    "retired",
+    "retired",
+  ]);
+});
+
 test("in a list one sees as well who sleeps, and who waits for approval", () => {
   const of = (more: Partial<AgentSummary>) =>
     statusOfSummary({

@@ -127,14 +127,16 @@ function statusOfWorker(worker: WorkerState | undefined): Status {
 /**
  * Of one of the team.
  * D1. While the agent rests nobody is free or at work: the coordinator fares as the agent does, the others rest with it.
- * D2. Who asks the person asks still, and who is gone is gone, however the agent fares.
+ * D2. Who asks the person asks still, and who is gone is gone, however the agent fares. Whoever was hired for an earlier
+ *     run went with it.
  * D3. Who waits for a model that does not answer is not at work.
  */
 export function statusOfMember(now: Situation, id: string): Status {
   const worker = now.roster[id];
   const own = statusOfWorker(worker);
   if (own === "asking" || own === "retired") return own;
-  const { status } = now.agent;
+  const { status, run } = now.agent;
+  if (id !== COORDINATOR && run !== null && worker && worker.spawned.run_id !== run.id) return "retired";
   const rests = status === "paused" || status === "stopped" || status === "failed";
   if (id === COORDINATOR && (rests || status === "completed" || isAsleep(now))) return statusNow(now);
   if (rests) return status === "paused" ? "paused" : "stopped";

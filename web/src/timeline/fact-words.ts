@@ -125,7 +125,10 @@ const WORDS: Words = {
           worker_id,
           `cost ${money(Math.abs(cost_usd ?? 0))} ${(cost_usd ?? 0) < 0 ? "less" : "more"} than was counted`,
         )
-      : does(worker_id, `replied, ${amount(usage.input + usage.output)} tokens`),
+      : does(
+          worker_id,
+          usage.input + usage.output > 0 ? `replied, ${amount(usage.input + usage.output)} tokens` : "replied",
+        ),
   "model.failed": ({ worker_id, reason, message, retry_in_ms }, { does }) => {
     const next = retry_in_ms === null ? "given up" : `again in ${milliseconds(retry_in_ms)}`;
     return `${does(worker_id, "has no answer")}, ${troubleWords({ reason })}: ${gist(message)} (${next})`;
@@ -135,7 +138,7 @@ const WORDS: Words = {
     `${does(worker_id, `goes on without ${server}`)}: ${gist(why)}`,
   "tool.called": ({ worker_id, tool, gist: what }, { does }) => does(worker_id, `calls ${tool} ${what}`),
   "tool.result": ({ worker_id, tool, ok, gist: what }, { who }) =>
-    `${who(worker_id)}: ${tool} ${ok ? "done" : "failed"}: ${what}`,
+    `${who(worker_id)}: ${tool} ${ok ? "done" : "failed"}: ${gist(what)}`,
 
   "trigger.created": ({ trigger_id, created_by, when, action }, { does }) =>
     `${does(created_by, `set ${trigger_id}`)}, ${conditionWords(when)}: ${gist(actionWords(action))}`,
