@@ -92,6 +92,8 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
 
   test("a node that is given to the person is put before them as work, and not as a question of their own", async () => {
     const page = await house.page();
+    // What is open when the page comes needs no toast.
+    await page.getByText("in total").or(page.getByText("Give an agent a goal")).first().waitFor();
     const agent = await house.create({ goal: "Give me some work", name: "Crates" });
     await page.getByRole("status").getByText("node-1 is yours: Weigh the crate").waitFor();
     const sidebar = page.getByRole("navigation", { name: "Agents" });
