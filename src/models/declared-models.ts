@@ -18,7 +18,7 @@ export async function declaredModels(ports: Ports): Promise<string[]> {
   const named = [env.AGIRAPH_MODEL, env.AGIRAPH_WORKER_MODEL, config.model, config.worker_model];
   const servers = Object.entries(config.providers ?? {}).map(async ([name, { base_url, api_key_env }]) => {
     const key = api_key_env === undefined ? undefined : env[api_key_env];
-    const models = await modelsAt(base_url, key, ports.fetch);
+    const models = await modelsAt(base_url, key, ANSWER_MS, ports.fetch);
     return models.map((model) => `${serverPrefix(name)}${model}`);
   });
   const local = ollamaModels(ports).then((models) => models.map((model) => `ollama/${model}`));
@@ -37,18 +37,25 @@ export function serverPrefix(server: string): string {
 
 /** The names a local Ollama has, newest first as it lists them; a machine without one answers at once. */
 export function ollamaModels({ env, fetch }: Pick<Ports, "env" | "fetch">): Promise<string[]> {
-  return modelsAt(env.OLLAMA_BASE_URL || providerNamed("ollama")?.url || "", undefined, fetch);
+  return modelsAt(env.OLLAMA_BASE_URL || providerNamed("ollama")?.url || "", undefined, LOCAL_ANSWER_MS, fetch);
 }
 
-const ANSWER_MS = 500;
+/** A server elsewhere may be a little way off; one on this machine is not. */
+const ANSWER_MS = 1500;
+const LOCAL_ANSWER_MS = 500;
 const MOST = 200;
 
-async function modelsAt(written: string, key: string | undefined, fetch: typeof globalThis.fetch): Promise<string[]> {
+async function modelsAt(
+  written: string,
+  key: string | undefined,
+  ms: number,
+  fetch: typeof globalThis.fetch,
+): Promise<string[]> {
   try {
     const url = baseUrl(written, "v1", "base_url");
     const headers = keyState(key) === "set" ? { authorization: `Bearer ${key?.trim()}` } : undefined;
     const response = await fetch(`${url}/models`, {
-      signal: AbortSignal.timeout(ANSWER_MS),
+      signal: AbortSignal.timeout(ms),
       ...(headers && { headers }),
     });
     const body: unknown = await response.json();

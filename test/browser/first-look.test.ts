@@ -7,6 +7,7 @@ import { chipTeam, GOAL, QUESTION } from "./chip-team.ts";
 import { type House, hasChromium, openHouse } from "./house.ts";
 
 const call = (name: string, args: unknown) => ({ name, args });
+const LISTED = "openai-compatible/local/scripted-model";
 const RESET = { fault: { reset: "before_headers" } } as const;
 
 describe.skipIf(!hasChromium)("what the page says of agents at the first look", () => {
@@ -198,10 +199,9 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
 
   test("a model on a server of config.json is chosen like any other, and any other by its name; what is wrong is said there", async () => {
     const servers = { local: { base_url: house.provider.env.OLLAMA_BASE_URL } };
-    writeFileSync(
-      join(house.home, "config.json"),
-      JSON.stringify({ providers: servers, worker_model: "demo/surveyor" }),
-    );
+    // Named here, it is listed however long the server takes to say what it has.
+    const config = { providers: servers, models: { [LISTED]: {} }, worker_model: "demo/surveyor" };
+    writeFileSync(join(house.home, "config.json"), JSON.stringify(config));
     const page = await house.page();
     const dialog = page.getByRole("dialog", { name: "New agent" });
     const open = async (goal: string) => {
@@ -216,17 +216,17 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
     const model = dialog.getByLabel("Model", { exact: true });
 
     await open("Say it with a listed model");
-    await model.getByRole("option", { name: "openai-compatible/local/scripted-model · price unknown" }).waitFor({
+    await model.getByRole("option", { name: `${LISTED} · price unknown` }).waitFor({
       state: "attached",
     });
     expect(await dialog.getByLabel("Model of its workers").getByRole("option").first().textContent()).toBe(
       "demo/surveyor",
     );
-    await model.selectOption("openai-compatible/local/scripted-model");
+    await model.selectOption(LISTED);
     await dialog.getByText("price unknown").filter({ visible: true }).waitFor();
     await dialog.getByRole("button", { name: "Begin" }).click();
     expect(await made("Say it with a listed model")).toMatchObject({
-      model: "openai-compatible/local/scripted-model",
+      model: LISTED,
       worker_model: "demo/surveyor",
     });
 
