@@ -46,7 +46,7 @@ test("projections are pure: they import no package and no part of Node", () => {
 
 test("the page imports of ours only the vocabulary and the folds", () => {
   const page = resolve(SRC, "../web/src");
-  const offences = filesIn(page, /\.tsx?$/).flatMap((file) =>
+  const offences = filesIn(page, /(?<!\.test)\.tsx?$/).flatMap((file) =>
     importsOf(file)
       .filter(
         (target) => relative(page, target).startsWith("..") && !["protocol", "projections"].includes(roomOf(target)),

@@ -125,6 +125,52 @@ test("every model we would choose by ourselves is known, has a price, and leads 
   });
 });
 
+test("what config.json and the environment name is listed, with what its servers say they have", async () => {
+  const asked: [string, string | null][] = [];
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    asked.push([String(input), new Headers(init?.headers).get("authorization")]);
+    if (String(input).includes(":8000")) return Response.json({ data: [{ id: "org/m" }, { id: "a b" }, { id: 7 }] });
+    throw new Error("nobody is there");
+  };
+  const config = {
+    worker_model: "openai-compatible/away/w",
+    providers: {
+      local: { ...servers.local, prices: { input: 1, output: 2 } },
+      away: { base_url: "http://127.0.0.1:9" },
+    },
+    models: { "antropic/claude-sonnet-5": { context_window: 9 }, "gemini/gemini-9-flash": {} },
+  };
+  const env = { LOCAL_KEY: " k ", AGIRAPH_MODEL: "ollama/llama3.2" };
+  const known = new Set((await made({}).list()).map(({ id }) => id));
+  const listed = (await made({ env, config, fetch }).list()).filter(({ id }) => !known.has(id));
+  const plain = { searchesWeb: false, missing: null, malformed: null };
+  expect(listed).toEqual([
+    { ...plain, id: "ollama/llama3.2", contextWindow: 32_768, price: { input: 0, output: 0 } },
+    { ...plain, id: "openai-compatible/away/w", contextWindow: 32_768, price: null },
+    {
+      ...plain,
+      id: "antropic/claude-sonnet-5",
+      contextWindow: 32_768,
+      price: null,
+      missing: expect.stringContaining("Did you mean anthropic/claude-sonnet-5"),
+    },
+    {
+      ...plain,
+      id: "google/gemini-9-flash",
+      contextWindow: 1_048_576,
+      searchesWeb: true,
+      price: null,
+      missing: "GEMINI_API_KEY",
+    },
+    { ...plain, id: "openai-compatible/local/org/m", contextWindow: 64_000, price: { input: 1, output: 2 } },
+  ]);
+  expect(asked.sort()).toEqual([
+    ["http://127.0.0.1:11434/v1/models", null],
+    ["http://127.0.0.1:8000/v1/models", "Bearer k"],
+    ["http://127.0.0.1:9/v1/models", null],
+  ]);
+});
+
 test.each([
   ["anthropic/claude-sonnet-5", { ANTHROPIC_BASE_URL: "http://h" }, "http://h/v1/messages"],
   ["anthropic/claude-sonnet-5", { ANTHROPIC_BASE_URL: "http://h/v1/" }, "http://h/v1/messages"],

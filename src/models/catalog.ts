@@ -1,9 +1,10 @@
 import type { Usage } from "../protocol/index.ts";
 import { listening, nodeTimer, type StartTimer } from "./attempt.ts";
 import { baseUrl } from "./base-url.ts";
+import { declaredModels, ollamaModels } from "./declared-models.ts";
 import { type ChosenModel, chooseDefaultModel, DEMO_MODEL } from "./default-model.ts";
 import { keyState } from "./key.ts";
-import { KNOWN_MODELS } from "./known-models.ts";
+import { KNOWN_MODELS, UNKNOWN_WINDOW } from "./known-models.ts";
 import type { Model } from "./model.ts";
 import type { ModelConfig, Price } from "./model-config.ts";
 import {
@@ -21,7 +22,7 @@ import {
 import { httpPost, type Post } from "./post.ts";
 import { createPrices } from "./prices.ts";
 import { createProviderModel } from "./provider-model.ts";
-import { connectCompatible, type Provider, providerNamed, type Speaker } from "./providers.ts";
+import { connectCompatible, type Provider, type Speaker } from "./providers.ts";
 import { compatibleQuirks } from "./quirks.ts";
 import { type RetryLimits, type RetryPorts, withRetry } from "./retry.ts";
 import { withTextTools } from "./text-fallback.ts";
@@ -55,7 +56,7 @@ export interface ListedModel {
   contextWindow: number;
   searchesWeb: boolean;
   price: Price | null;
-  /** Whether it can be used as things are; else what is missing: a variable, or a program. */
+  /** Null if it can be used as things are; else what is missing: a variable, a program, or in words what is wrong. */
   missing: string | null;
   /** The variable whose key could not be sent as it is. */
   malformed: string | null;
@@ -139,20 +140,19 @@ export function createCatalog(options: CatalogOptions): Catalog {
   async function list(): Promise<ListedModel[]> {
     const programs = options.outsideAgents ? OUTSIDE : [];
     const isInstalled = programs.length > 0 && ((await options.hasCommand?.(CLAUDE)) ?? false);
+    const declared = await declaredModels({ env, config, fetch: options.fetch ?? globalThis.fetch });
     const known = KNOWN_MODELS.map(({ id }) => id);
-    const ids = new Set([...known, ...Object.keys(config.models ?? {}), ...programs, DEMO_MODEL]);
+    const found = [...declared, ...known, ...programs, DEMO_MODEL].map((written) => sought(written, config));
+    const ids = new Map(found.map((each) => [each.id, each]));
     return Promise.all(
-      [...ids].map(async (id) => {
-        const at = placeOf(id, config);
-        return {
-          id,
-          contextWindow: windowOf(at, config),
-          searchesWeb: searchesAt(at),
-          price: await prices.priceOf(id),
-          missing: at.kind === "outside" && !isInstalled ? CLAUDE : missingKey(at, env),
-          malformed: malformedKey(at, env),
-        };
-      }),
+      [...ids.values()].map(async ({ id, at, problem }) => ({
+        id,
+        contextWindow: at === null ? UNKNOWN_WINDOW : windowOf(at, config),
+        searchesWeb: at !== null && searchesAt(at),
+        price: await prices.priceOf(id),
+        missing: at === null ? problem : at.kind === "outside" && !isInstalled ? CLAUDE : missingKey(at, env),
+        malformed: at === null ? null : malformedKey(at, env),
+      })),
     );
   }
 
@@ -173,11 +173,21 @@ export function createCatalog(options: CatalogOptions): Catalog {
         env,
         config,
         hasCommand: options.hasCommand ?? (async () => false),
-        ollamaModels: () => ollamaModels(env, options.fetch ?? globalThis.fetch),
+        ollamaModels: () => ollamaModels({ env, fetch: options.fetch ?? globalThis.fetch }),
         outsideAgents: options.outsideAgents ?? false,
       }),
     cost: prices.costOf,
   };
+}
+
+/** Where a name leads, or why nowhere: somebody may have written anything into config.json. */
+function sought(written: string, config: ModelConfig) {
+  try {
+    const at = placeOf(written, config);
+    return { id: at.id, at, problem: null };
+  } catch (error) {
+    return { id: written, at: null, problem: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 /** A key that could not be sent is said to be wrong here, without showing it: further down it would end up in a message. */
@@ -194,24 +204,7 @@ async function loadDemo(): Promise<Model> {
   return createSurveyor();
 }
 
-/** The names a local Ollama has, newest first as it lists them; a machine without one answers at once. */
-async function ollamaModels(env: CatalogOptions["env"], fetch: typeof globalThis.fetch): Promise<readonly string[]> {
-  const written = env.OLLAMA_BASE_URL || providerNamed("ollama")?.url || "";
-  try {
-    const url = baseUrl(written, "v1", "OLLAMA_BASE_URL");
-    const response = await fetch(`${url}/models`, { signal: AbortSignal.timeout(LOCAL_ANSWER_MS) });
-    const body: unknown = await response.json();
-    const data = body instanceof Object && "data" in body && Array.isArray(body.data) ? body.data : [];
-    return data
-      .map((model) => (model instanceof Object ? Reflect.get(model, "id") : undefined))
-      .filter((id) => typeof id === "string");
-  } catch {
-    return [];
-  }
-}
-
 const CLAUDE = "claude";
-const LOCAL_ANSWER_MS = 500;
 const DEFAULT_SEARCHES = 5;
 
 /** Null is none at all. */

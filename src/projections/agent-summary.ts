@@ -1,5 +1,6 @@
 import { type AgentId, HUMAN, type RunId } from "../protocol/index.ts";
 import { type AgentStatus, goalOf, needsDecision } from "./agent.ts";
+import { isAsleep } from "./asleep.ts";
 import type { Situation } from "./situation.ts";
 import { currentStage } from "./stages.ts";
 import { type Trouble, troublesOf } from "./trouble.ts";
@@ -14,6 +15,8 @@ export interface AgentSummaryData {
   goal: string;
   mode: "finite" | "infinite";
   status: AgentStatus;
+  /** It counts as working, and only the clock or somebody's word goes on with it. */
+  asleep: boolean;
   /** Out of sight until it is restored. */
   archived: boolean;
   model: string;
@@ -44,7 +47,7 @@ export interface AgentSummaryData {
 }
 
 /** Raise it when the shape or the meaning changes: what was kept before is then made again. */
-export const AGENT_SUMMARY_VERSION = 4;
+export const AGENT_SUMMARY_VERSION = 5;
 
 export function summarise(now: Situation): AgentSummaryData {
   const { agent, board, roster, questions, letters, spending, triggers, outbox, stages } = now;
@@ -57,6 +60,7 @@ export function summarise(now: Situation): AgentSummaryData {
     goal: goalOf(agent),
     mode,
     status: agent.status,
+    asleep: agent.status === "working" && isAsleep(now),
     archived: agent.archived_ts !== null,
     model,
     worker_model,

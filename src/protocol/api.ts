@@ -96,6 +96,8 @@ export const agentSummarySchema = z.object({
   goal: z.string(),
   mode: z.enum(["finite", "infinite"]),
   status: agentStatusSchema,
+  /** It counts as working, and only the clock or somebody's word goes on with it. */
+  asleep: z.boolean(),
   archived: z.boolean(),
   model: z.string(),
   worker_model: z.string(),
@@ -380,12 +382,19 @@ export const modelsPageSchema = z.object({
       searches_web: z.boolean(),
       price_usd_per_million: price.nullable(),
       usable: z.boolean(),
-      /** What it needs before it can be used. */
+      /** What it needs before it can be used: a variable, a program, or in words what is wrong with it. */
       missing: z.string().nullable(),
     }),
   ),
-  /** What is taken when nobody chooses, and why. */
-  default: z.object({ model: z.string(), why: z.string() }),
+  /** What the names of models on servers of config.json begin with: any model of theirs can be named, listed or not. */
+  prefixes: z.array(z.string()),
+  /** What is taken when nobody chooses, and why; of workers the same model unless one is named, and no budget unless there is. */
+  default: z.object({
+    model: z.string(),
+    why: z.string(),
+    worker_model: z.string().nullable(),
+    budget_usd: z.number().nullable(),
+  }),
   next_after: z.string().nullable(),
 });
 

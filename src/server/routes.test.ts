@@ -31,6 +31,7 @@ test("an agent is made, does its work, and everything about it can be looked at"
     goal: ORDER.goal,
     mode: "finite",
     status: "completed",
+    asleep: false,
     archived: false,
     model: "scripted/coordinator",
     worker_model: "scripted/worker",
@@ -133,7 +134,8 @@ test("an agent is made, does its work, and everything about it can be looked at"
   expect((await house.get("/inbox")).body).toEqual({ items: [], next_after: null });
   expect((await house.get("/models")).body).toEqual({
     models: [],
-    default: { model: "scripted/coordinator", why: "scripted" },
+    prefixes: [],
+    default: { model: "scripted/coordinator", why: "scripted", worker_model: null, budget_usd: null },
     next_after: null,
   });
   expect(await allEvents(house, id, 7)).toEqual(

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HUMAN } from "../../src/protocol/index.ts";
 import { until } from "../../src/testing/index.ts";
@@ -5,6 +7,7 @@ import { chipTeam, GOAL, QUESTION } from "./chip-team.ts";
 import { type House, hasChromium, openHouse } from "./house.ts";
 
 const call = (name: string, args: unknown) => ({ name, args });
+const LISTED = "openai-compatible/local/scripted-model";
 const RESET = { fault: { reset: "before_headers" } } as const;
 
 describe.skipIf(!hasChromium)("what the page says of agents at the first look", () => {
@@ -18,6 +21,7 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
         "Say it escaped": [
           { calls: [call("finish", { summary: "5 \\* 3, snake\\_case, \\[no link\\](x) and \\<b>." })] },
         ],
+        "Give me some work": [{ calls: [call("create_work_node", { task: "Weigh the crate", worker: "human" })] }],
         "First the walls": [{ calls: [call("finish", { summary: "The walls are done." })] }],
       },
       respond: (request) =>
@@ -87,16 +91,40 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
     await home.context().close();
   });
 
-  test("an escaped mark is the mark itself, and a moment in replay is told by the same clock as elsewhere", async () => {
+  test("a node that is given to the person is put before them as work, and not as a question of their own", async () => {
+    const page = await house.page();
+    // What is open when the page comes needs no toast.
+    await page.getByText("in total").or(page.getByText("Give an agent a goal")).first().waitFor();
+    const agent = await house.create({ goal: "Give me some work", name: "Crates" });
+    await page.getByRole("status").getByText("node-1 is yours: Weigh the crate").waitFor();
+    const sidebar = page.getByRole("navigation", { name: "Agents" });
+    await sidebar
+      .getByRole("region", { name: "Needs you" })
+      .getByRole("link", { name: /^question ?node-1 is yours/ })
+      .click();
+    const card = page.getByRole("region", { name: "Question" });
+    await card.getByText("node-1 is yours: Weigh the crate").waitFor();
+    await page.getByRole("heading", { name: "You", exact: false }).getByText("waiting for you").waitFor();
+    await sidebar.getByRole("link", { name: "You", exact: false }).first().waitFor();
+    expect(await page.locator("[data-composer]").count()).toBe(0);
+    await page.keyboard.press("2");
+    await until(agent, ({ board }) => board.nodes["node-1"]?.status === "failed");
+    await page.keyboard.press("c");
+    await page.getByRole("log").getByText("node-1 is yours: Weigh the crate").waitFor();
+    await page.getByRole("log").getByText("You could not finish node-1").waitFor();
+    expect(await page.getByText(/You (asks|joined|was)/).count()).toBe(0);
+    await page.context().close();
+  });
+
+  test("an escaped mark is the mark itself, and a moment in replay is told in words and by the same clock as elsewhere", async () => {
     const agent = await house.create({ goal: "Say it escaped", name: "Escaped" });
     await agent.idle();
     const page = await house.page(`/ui/agents/${agent.log.id}`, { locale: "en-US", timezoneId: "UTC" });
     await page.getByRole("log").getByText("5 * 3, snake_case, [no link](x) and <b>.").last().waitFor();
-    await page.goto(`/ui/agents/${agent.log.id}?at=3`);
-    await page
-      .getByRole("region", { name: "Replay" })
-      .getByText(/ · \w{3} \d+, \d{4}, \d\d:\d\d:\d\d$/)
-      .waitFor();
+    await page.goto(`/ui/agents/${agent.log.id}?at=1`);
+    const replay = page.getByRole("region", { name: "Replay" });
+    await replay.getByText(/^· \w{3} \d+, \d{4}, \d\d:\d\d:\d\d$/).waitFor();
+    await replay.getByText("Escaped was made: Say it escaped").waitFor();
     await page.context().close();
   });
 
@@ -117,7 +145,11 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
 describe.skipIf(!hasChromium)("making an agent where there are no keys and no programs", () => {
   let house: House;
   beforeAll(async () => {
-    house = await openHouse({ turns: [] }, { env: { PATH: "/nowhere", OLLAMA_BASE_URL: "http://127.0.0.1:9" } });
+    const finish = [{ calls: [call("finish", { summary: "Said." })] }];
+    house = await openHouse(
+      { turns: { "Say it with a listed model": finish, "Say it with another": finish } },
+      { env: { PATH: "/nowhere", OLLAMA_BASE_URL: "http://127.0.0.1:9" } },
+    );
   });
   afterAll(async () => {
     await house[Symbol.asyncDispose]();
@@ -162,6 +194,59 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
       .getByRole("heading", { name: /^Survey of/ })
       .first()
       .waitFor();
+    await page.context().close();
+  });
+
+  test("a model on a server of config.json is chosen like any other, and any other by its name; what is wrong is said there", async () => {
+    const servers = { local: { base_url: house.provider.env.OLLAMA_BASE_URL } };
+    // Named here, it is listed however long the server takes to say what it has.
+    const config = { providers: servers, models: { [LISTED]: {} }, worker_model: "demo/surveyor" };
+    writeFileSync(join(house.home, "config.json"), JSON.stringify(config));
+    const page = await house.page();
+    const dialog = page.getByRole("dialog", { name: "New agent" });
+    const open = async (goal: string) => {
+      await page.getByRole("button", { name: "New agent" }).filter({ visible: true }).first().click();
+      await dialog.getByLabel("Goal").fill(goal);
+    };
+    const made = async (goal: string) => {
+      await page.getByRole("log").getByText(goal).first().waitFor();
+      await page.getByRole("log").getByText("Said.").first().waitFor();
+      return (await house.runtime.summaries()).find((each) => each.goal === goal);
+    };
+    const model = dialog.getByLabel("Model", { exact: true });
+
+    await open("Say it with a listed model");
+    await model.getByRole("option", { name: `${LISTED} · price unknown` }).waitFor({
+      state: "attached",
+    });
+    expect(await dialog.getByLabel("Model of its workers").getByRole("option").first().textContent()).toBe(
+      "demo/surveyor",
+    );
+    await model.selectOption(LISTED);
+    await dialog.getByText("price unknown").filter({ visible: true }).waitFor();
+    await dialog.getByRole("button", { name: "Begin" }).click();
+    expect(await made("Say it with a listed model")).toMatchObject({
+      model: LISTED,
+      worker_model: "demo/surveyor",
+    });
+
+    await open("Say it with another");
+    await model.selectOption({ label: "another, by its name…" });
+    const typed = dialog.getByLabel("Model, by its name");
+    await typed.fill("antropic/claude-sonnet-5");
+    await typed.press("Control+Enter");
+    await dialog.getByRole("alert").getByText("Did you mean anthropic/claude-sonnet-5").waitFor();
+    expect(await typed.getAttribute("aria-describedby")).toBe(await dialog.getByRole("alert").getAttribute("id"));
+    expect(await page.evaluate("document.activeElement.name")).toBe("model");
+    await model.selectOption({ label: "openai-compatible/local/… · type the model" });
+    await typed.fill("openai-compatible/local/newest");
+    await dialog.getByLabel("Budget in USD").fill("1");
+    await typed.press("Control+Enter");
+    await dialog.getByRole("alert").getByText("No price is known for openai-compatible/local/newest").waitFor();
+    expect(await page.evaluate("document.activeElement.name")).toBe("budget_usd");
+    await dialog.getByLabel("Budget in USD").fill("");
+    await dialog.getByRole("button", { name: "Begin" }).click();
+    expect(await made("Say it with another")).toMatchObject({ model: "openai-compatible/local/newest" });
     await page.context().close();
   });
 });

@@ -7,7 +7,7 @@ import { createCatalog } from "../../src/models/catalog.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { liveSettings } from "../../src/runtime/live-config.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
-import type { NewAgent, Runtime } from "../../src/runtime/runtime.ts";
+import type { NewAgent, Runtime, RuntimePorts } from "../../src/runtime/runtime.ts";
 import { buildServer } from "../../src/server/server.ts";
 import {
   type ProviderServer,
@@ -54,6 +54,8 @@ export interface HouseOptions {
   /** In place of the providers' addresses and keys. */
   env?: Readonly<Record<string, string>>;
   isPatient?: boolean;
+  /** In place of the programs of this machine. */
+  outside?: RuntimePorts["outside"];
 }
 
 export async function openHouse(script: ProviderServerOptions, options: HouseOptions = {}): Promise<House> {
@@ -61,7 +63,10 @@ export async function openHouse(script: ProviderServerOptions, options: HouseOpt
   const provider = await startProviderServer(script);
   const env = options.env ?? { ...provider.env, PATH: process.env.PATH ?? "" };
   const settings = liveSettings({ home: home.path, env, config: {} });
-  const runtime = await openRuntime(settings, options.isPatient ? { catalog: patientCatalog(env) } : {});
+  const runtime = await openRuntime(settings, {
+    ...(options.isPatient && { catalog: patientCatalog(env) }),
+    ...(options.outside && { outside: options.outside }),
+  });
   const token = "token-of-the-house-for-tests-only-0123456789";
   const app = await buildServer({ runtime, settings, token, webDir: resolve(ROOT, "dist/web") });
   const url = await app.listen({ port: 0, host: "127.0.0.1" });

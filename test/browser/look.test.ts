@@ -100,6 +100,12 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     expect(await keyword.getAttribute("style")).toMatch(/light-dark/);
   });
 
+  test("whoever worked in a run that is over leads on to the coordinator, who can be written to", async () => {
+    await page.goto(at("workers/alice"));
+    await page.getByRole("link", { name: /^The run is over, and the work of Alice with it/ }).click();
+    await page.getByRole("textbox", { name: "Message to the coordinator" }).waitFor();
+  });
+
   test("the memory is read and searched", async () => {
     await page.goto(at("memory"));
     await page.getByLabel("Search the memory").fill("compared");

@@ -54,6 +54,7 @@ const entity: Scenes = [
   { name: "coordinator-stages", path: ({ at }) => at.staged, ready: ASSESSMENT },
   { name: "coordinator-asleep", path: ({ at }) => at.asleep, ready: "asleep until" },
   { name: "coordinator-stopped", path: ({ at }) => at.resting, ready: "Stopped. Write to go on." },
+  { name: "coordinator-paused", path: ({ at }) => at.paused, ready: "Paused" },
   { name: "coordinator-broke", path: ({ at }) => at.broke, ready: "The budget is spent" },
   { name: "coordinator-refused", path: ({ at }) => at.refused, ready: "invalid x-api-key" },
   { name: "coordinator-unreachable", path: ({ at }) => at.unreachable, ready: "The far model does not answer." },
@@ -80,6 +81,7 @@ const entity: Scenes = [
   },
   { name: "worker-failed", path: ({ at }) => `${at.staged}/workers/emil`, ready: "invalid x-api-key" },
   { name: "question", path: ({ at }) => `${at.chips}/workers/bob`, ready: CHOICES[0] ?? "" },
+  { name: "question-leave", path: ({ at }) => `${at.leave}/workers/gus`, ready: "always allow Bash" },
   { name: "question-answered", path: ({ at }) => `${at.finished}/workers/bob`, ready: "You answered:" },
   { name: "worker-nobody", path: ({ at }) => `${at.chips}/workers/zoe`, ready: "Nobody named zoe" },
 ];

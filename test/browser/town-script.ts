@@ -13,6 +13,8 @@ export const GOALS = {
   resting: "Remind me of the tax return.",
   saying: "Explain how a heat pump works.",
   waiting: "Sort the letters of the archive.",
+  paused: "Translate the menu.",
+  leave: "Bring the tests of the shop up to date.",
   urgent: "Book a room for the workshop.",
   card: "Draft a birthday card.",
   away: "Draft a card for the new year.",
@@ -29,7 +31,7 @@ const NUMBERS = "# Market\n\nOne in three customers asked for it.\n";
 /**
  * What the models of the town say. Everybody ends up somewhere and stays there, so that a picture is the same whenever it is
  * taken. Gates: `saying` holds a speech until somebody
- * listens, `half` its second half, `waiting` a first word, `resting` somebody who is to be stopped, `frida` her work,
+ * listens, `half` its second half, `waiting` a first word, `resting` somebody who is to be stopped, `paused` somebody who is to be paused, `frida` her work,
  * `fixer` an agent of a mesh.
  */
 export const townScript: ProviderServerOptions = {
@@ -84,6 +86,16 @@ export const townScript: ProviderServerOptions = {
     ],
     [GOALS.saying]: [{ gate: "saying", text: HEAT, midGate: "half" }],
     [GOALS.waiting]: [{ gate: "waiting", text: "I begin." }],
+    [GOALS.paused]: [{ gate: "paused", text: "I begin with the soups." }],
+    [GOALS.leave]: [
+      {
+        calls: [
+          call("spawn_worker", { name: "Gus", program: "scripted", identity: "A program that tests" }),
+          call("create_work_node", { task: "Run the tests", worker: "Gus" }),
+        ],
+      },
+      { text: "Gus is at it." },
+    ],
     [GOALS.urgent]: [
       {
         calls: [

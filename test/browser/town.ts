@@ -7,6 +7,7 @@ import { isAsleep } from "../../src/projections/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import type { ProviderServer } from "../../src/testing/index.ts";
 import { until } from "../../src/testing/index.ts";
+import { scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import { CHOICES, GOAL, NAME } from "./chip-team.ts";
 import { type House, MODEL, openHouse } from "./house.ts";
 import { GOALS, townScript } from "./town-script.ts";
@@ -26,7 +27,7 @@ export interface Town extends AsyncDisposable {
 const PICTURE = chipPicture(240, 150);
 
 export async function openTown(): Promise<Town> {
-  const house = await openHouse(townScript, { isPatient: true });
+  const house = await openHouse(townScript, { isPatient: true, outside: gusAlone() });
   const dir = realpathSync(mkdtempSync(join(tmpdir(), "agiraph-town-")));
   const { provider } = house;
   provider.release("alice");
@@ -41,6 +42,8 @@ export async function openTown(): Promise<Town> {
     asleep: await house.create({ goal: GOALS.asleep, name: "Copper", mode: "infinite", cycle_seconds: 86_400 }),
     resting: await house.create({ goal: GOALS.resting, name: "Tax return" }),
     waiting: await house.create({ goal: GOALS.waiting, name: "Archive" }),
+    paused: await house.create({ goal: GOALS.paused, name: "Menu" }),
+    leave: await house.create({ goal: GOALS.leave, name: "Tests" }),
     card: await house.create({ goal: GOALS.card, name: "Birthday card" }),
     away: await house.create({ goal: GOALS.away, name: "New year's card" }),
   };
@@ -59,6 +62,22 @@ export async function openTown(): Promise<Town> {
     [Symbol.asyncDispose]: async () => {
       await house[Symbol.asyncDispose]();
       rmSync(dir, { recursive: true });
+    },
+  };
+}
+
+/** The one program in town: it wants to run something, and waits to be let. */
+function gusAlone(): ReturnType<typeof scriptedPrograms> {
+  const programs = scriptedPrograms(async (program) => {
+    program.emit({ kind: "begun", session_id: "gus-1" });
+    await program.want("Bash", { command: "npm test" }, "npm test");
+  });
+  programs.profile = { ...programs.profile, permissions: "ask" };
+  return {
+    ...programs,
+    program(name) {
+      if (name === "scripted") return programs.profile;
+      throw new Error(`The program ${name} is not installed here.`);
     },
   };
 }
@@ -85,6 +104,9 @@ async function settle(made: Record<Resident, Agent>, provider: ProviderServer): 
   await until(made.asleep, isAsleep);
   await provider.reached("resting");
   await made.resting.stop("human");
+  await provider.reached("paused");
+  await made.paused.pause("human");
+  await until(made.leave, ({ questions }) => Object.keys(questions.open).length === 1);
   await hasEnded(made.card);
   await hasEnded(made.away);
   await made.away.archive("human");

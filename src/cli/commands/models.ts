@@ -41,7 +41,8 @@ function isUsable({ missing, malformed }: ListedModel): boolean {
 
 function usableCell({ missing, malformed }: ListedModel, paint: Paint): Cell {
   if (malformed !== null) return { text: `${malformed} is malformed`, paint: paint.red };
-  return missing === null ? { text: "yes", paint: paint.green } : { text: `needs ${missing}`, paint: paint.dim };
+  if (missing === null) return { text: "yes", paint: paint.green };
+  return missing.includes(" ") ? { text: missing, paint: paint.red } : { text: `needs ${missing}`, paint: paint.dim };
 }
 
 function dollars(price: number | undefined): string {

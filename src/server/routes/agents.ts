@@ -13,7 +13,7 @@ import {
 import { HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
 import { checkNotArchived } from "../../runtime/human.ts";
-import type { NewAgent } from "../../runtime/runtime.ts";
+import { type NewAgent, UnpricedModel } from "../../runtime/runtime.ts";
 import { summaryOf } from "../agents.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps, refusals } from "../api-app.ts";
 import { Refused, wrongField } from "../refusal.ts";
@@ -138,6 +138,7 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
     const budget_usd = body.budget_usd ?? settings.config.budget_usd;
     checkModel("model", () => void runtime.checkModel(model));
     if (worker_model) checkModel("worker_model", () => void runtime.checkModel(worker_model));
+    if (budget_usd) await checkPrices(model, worker_model);
     if (project !== undefined) await checkProject(project);
     return {
       goal,
@@ -160,6 +161,12 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
     } catch (error) {
       throw wrongField(field, error instanceof Error ? error.message : String(error), "unusable_model");
     }
+  }
+
+  async function checkPrices(...models: (string | undefined)[]): Promise<void> {
+    await runtime.checkPrices(...models).catch((error: unknown) => {
+      throw error instanceof UnpricedModel ? wrongField("budget_usd", error.message, "unpriced_model") : error;
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { serverPrefix } from "../../models/declared-models.ts";
 import {
   afterIdQuery,
   configStandingSchema,
@@ -58,7 +59,7 @@ export function houseRoutes(app: Api, { runtime, settings }: RouteDeps, keys: Ke
     "/models",
     {
       schema: {
-        summary: "Models that are known, what they cost, and whether they can be used",
+        summary: "Models that are known or declared in config.json, what they cost, and whether they can be used",
         tags,
         querystring: afterIdQuery,
         response: answers(modelsPageSchema),
@@ -76,7 +77,12 @@ export function houseRoutes(app: Api, { runtime, settings }: RouteDeps, keys: Ke
           usable: missing === null && malformed === null,
           missing: malformed === null ? missing : `${malformed} is malformed`,
         })),
-        default: chosen,
+        prefixes: Object.keys(settings.config.providers ?? {}).map(serverPrefix),
+        default: {
+          ...chosen,
+          worker_model: settings.env.AGIRAPH_WORKER_MODEL || settings.config.worker_model || null,
+          budget_usd: settings.config.budget_usd ?? null,
+        },
         next_after,
       };
     },

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
-import type { RunId } from "../../../src/protocol/index.ts";
+import { HUMAN, type RunId } from "../../../src/protocol/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
 import { useAgent } from "../live/use-live.ts";
@@ -68,12 +68,13 @@ function runsOf(all: readonly RunId[]): RunId[] {
   return [...new Set(all)];
 }
 
-type Names = Readonly<Record<string, { spawned: { name: string } }>>;
-
-function whoHas(node: NodeState, names: Names): string {
-  const named = (id: string) => names[id]?.spawned.name ?? id;
+/** Whoever has it or will; else what it waits for first. */
+function whoHas(node: NodeState, { roster: names, board }: Situation): string {
+  const named = (id: string) => (id === HUMAN ? "you" : (names[id]?.spawned.name ?? id));
   if ("worker_id" in node) return named(node.worker_id);
-  return node.reserved_for ? `for ${named(node.reserved_for)}` : "nobody yet";
+  if (node.reserved_for) return `for ${named(node.reserved_for)}`;
+  const before = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
+  return before.length > 0 ? `after ${before.join(", ")}` : "nobody yet";
 }
 
 const STROKE: Record<Edge["kind"], { dash: string; label: string }> = {
@@ -176,7 +177,7 @@ function Lanes({
               x={x}
               y={y}
               isSelected={node.id === selected}
-              who={whoHas(node, situation.roster)}
+              who={whoHas(node, situation)}
             />
           ))}
       </div>

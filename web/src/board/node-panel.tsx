@@ -134,8 +134,8 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
                 >
                   {clockTime(fact.ts)}
                 </button>
-                <span className="[overflow-wrap:anywhere]">
-                  {factWords(fact, (id) => nameOf(view.id, id)) || fact.type}
+                <span className="line-clamp-3 [overflow-wrap:anywhere]">
+                  {factWords(fact, (id) => nameOf(view.id, id))}
                 </span>
               </li>
             ))}

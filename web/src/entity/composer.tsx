@@ -107,6 +107,7 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
 }
 
 function placeholderFor({ agent }: Situation, worker: string, name: string): string {
+  if (agent.status === "paused") return "It reads this when it is resumed…";
   if (worker !== COORDINATOR) return `Message ${name}…`;
   if (agent.status === "completed") return "Give it another goal…";
   if (agent.status === "stopped") return "Write to go on…";

@@ -6,9 +6,10 @@ import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
 import { open } from "../shell/overlay.ts";
 import { colourOf, labelOf, StatusDot, statusNow, statusOfMember, statusWords } from "../shell/status.tsx";
-import { amount, costOf, firstLine, gist, money } from "../text/figures.ts";
+import { amount, clockTime, costOf, firstLine, gist, money } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { Controls } from "./controls.tsx";
+import { nameOf } from "./speech.tsx";
 import { TroubleBanner } from "./trouble-banner.tsx";
 
 /** The line on top of every screen: where one is, and on narrow pages the way to the sidebar. */
@@ -55,7 +56,7 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
       <ScreenHeader
         title={
           <>
-            <span className="truncate">{isCoordinator ? agent.created.name : (person?.spawned.name ?? worker)}</span>
+            <span className="truncate">{isCoordinator ? agent.created.name : nameOf(view.id, worker)}</span>
             <span className={`flex shrink-0 items-center gap-1 text-xs font-medium ${colourOf(status)}`}>
               <StatusDot status={status} isBeside />
               <span className="sr-only sm:not-sr-only">{isCoordinator ? statusWords(situation) : labelOf(status)}</span>
@@ -82,20 +83,30 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
         </p>
       )}
       <TroubleBanner situation={situation} worker={worker} />
-      {node && <CurrentNode agent={view.id} node={node} />}
+      {node && <CurrentNode agent={view.id} node={node} progress={progressOf(view, node, worker)} />}
     </>
   );
 }
 
-/** What they work on, and on demand all that was asked of them. */
-function CurrentNode({ agent, node }: { agent: string; node: NodeState }) {
+/** How far they are with it, as far as anybody can tell from outside. */
+function progressOf({ facts }: AgentView, node: NodeState, worker: string): string {
+  const called = facts.findLast(({ type, data }) => type === "model.called" && data.worker_id === worker);
+  const turn = called?.type === "model.called" && called.data.node_id === node.id ? `turn ${called.data.turn}` : null;
+  const since = node.status === "running" ? `since ${clockTime(node.started_ts)}` : null;
+  return [since, turn, node.spent_usd > 0 ? money(node.spent_usd) : null].filter(Boolean).join(" · ");
+}
+
+/** What they work on, how far they are, and on demand all that was asked of them. */
+function CurrentNode({ agent, node, progress }: { agent: string; node: NodeState; progress: string }) {
   return (
     <details className="group shrink-0 border-b border-line bg-raised text-[13px]">
       <summary className="flex min-h-11 items-center gap-2 px-3 hover:bg-hover md:min-h-8 md:px-5">
         <ChevronRight className="size-3.5 shrink-0 text-dim transition-transform group-open:rotate-90" aria-hidden />
         <span className="shrink-0 font-mono text-xs text-dim">{node.id}</span>
         <span className="truncate">{firstLine(node.spec.task)}</span>
-        <span className="ml-auto shrink-0 text-xs text-dim">spec</span>
+        <span className="ml-auto shrink-0 text-xs text-dim">
+          <span className="hidden sm:inline">{progress && `${progress} · `}</span>spec
+        </span>
       </summary>
       <div className="max-h-[40dvh] overflow-y-auto px-3 pt-1 pb-3 md:px-5 md:pl-11">
         <Markdown text={node.spec.task} />

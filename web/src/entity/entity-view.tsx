@@ -1,10 +1,13 @@
 import { type ReactNode, useEffect } from "react";
-import { COORDINATOR } from "../../../src/protocol/index.ts";
+import type { Situation } from "../../../src/projections/index.ts";
+import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
 import { useAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
+import type { Place } from "../shell/route.ts";
 import { markRead } from "../shell/unread.ts";
 import { Composer } from "./composer.tsx";
 import { EntityHeader, ScreenHeader } from "./entity-header.tsx";
+import { nameOf } from "./speech.tsx";
 import { Stream } from "./stream.tsx";
 
 /** One member of the team: what they do and say, and the line to talk to them. */
@@ -32,8 +35,12 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
       <Stream key={`${agent} ${worker}`} view={view} worker={worker} />
       {situation.agent.created.meshes ? (
         <ToMesh project={agent} name={person?.spawned.name ?? ""} />
+      ) : isOver(situation, worker) ? (
+        <Instead to={{ screen: "entity", agent, worker: COORDINATOR }}>
+          The run is over, and the work of {nameOf(agent, worker)} with it. Write to the coordinator
+        </Instead>
       ) : (
-        <Composer key={`to ${agent} ${worker}`} view={view} situation={situation} worker={worker} />
+        worker !== HUMAN && <Composer key={`to ${agent} ${worker}`} view={view} situation={situation} worker={worker} />
       )}
     </div>
   );
@@ -43,13 +50,22 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
 function ToMesh({ project, name }: { project: string; name: string }) {
   const [mesh = "", member] = name.split("/");
   if (mesh === "") return null;
+  return <Instead to={{ screen: "mesh", project, mesh, member: member ?? null }}>Write to {name} in its mesh</Instead>;
+}
+
+/** Of a run that has ended only the coordinator can be written to; who asked something can still be answered. */
+function isOver({ agent, questions }: Situation, worker: string): boolean {
+  if (worker === COORDINATOR || worker === HUMAN) return false;
+  const isAsking = Object.values(questions.open).some(({ worker_id }) => worker_id === worker);
+  return !isAsking && (agent.run === null || agent.run.finished !== null);
+}
+
+/** Where one writes instead of here. */
+function Instead({ to, children }: { to: Place; children: ReactNode }) {
   return (
     <div className="shrink-0 border-t border-line px-3 py-2 text-[13px] md:px-5">
-      <Link
-        to={{ screen: "mesh", project, mesh, member: member ?? null }}
-        className="inline-flex min-h-11 items-center text-accent underline md:min-h-8"
-      >
-        Write to {name} in its mesh
+      <Link to={to} className="inline-flex min-h-11 items-center text-accent underline md:min-h-8">
+        <span>{children}</span>
       </Link>
     </div>
   );

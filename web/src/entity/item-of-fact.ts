@@ -119,7 +119,7 @@ function newsOf(fact: Fact): StreamItem | undefined {
     case "stage.reconvened":
       return line(fact, "stage", `Stage ${fact.data.stage} reconvened: ${fact.data.assessment}`);
     case "worker.spawned":
-      return fact.data.worker_id === COORDINATOR
+      return fact.data.worker_id === COORDINATOR || fact.data.kind === "human"
         ? undefined
         : line(fact, "plain", `${fact.data.name} joined (${fact.data.model})`, { worker: fact.data.worker_id });
     case "worker.retired":
@@ -149,6 +149,8 @@ function newsOf(fact: Fact): StreamItem | undefined {
     case "insight.declined":
       return line(fact, "plain", `declined ${fact.data.insight_id}: ${fact.data.why}`, { isMemory: true });
     case "human.question":
+      // A node of one's own is nobody's question: its words say what it is.
+      if (fact.data.worker_id === HUMAN) return line(fact, "wait", gist(fact.data.text), { worker: HUMAN });
       return line(fact, "wait", `asks you: ${gist(fact.data.text)}`, {
         who: fact.data.worker_id,
         worker: fact.data.worker_id,
@@ -162,7 +164,13 @@ function newsOf(fact: Fact): StreamItem | undefined {
     case "agent.stopped":
       return line(fact, "wait", "Stopped. Write to go on.");
     case "agent.paused":
-      return line(fact, "wait", fact.data.why && fact.data.why !== "human" ? `Paused: ${fact.data.why}` : "Paused");
+      return line(
+        fact,
+        "wait",
+        fact.data.why && fact.data.why !== HUMAN
+          ? `Paused: ${fact.data.why}`
+          : "Paused. It goes on when it is resumed.",
+      );
     case "agent.resumed":
       return line(fact, "plain", "Goes on");
     case "budget.warned":

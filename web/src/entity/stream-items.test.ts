@@ -53,6 +53,25 @@ test("words that were said aloud are shown once, and speaking calls only when th
   ]);
 });
 
+test("a node of the person's own is put before them in its own words, not as a question of theirs", () => {
+  const mine = { worker_id: "human", node_id: "node-2" } as const;
+  const facts = numbered(
+    {
+      type: "worker.spawned",
+      data: { run_id: "run-1", worker_id: "human", name: "Human", kind: "human", model: "human" },
+    },
+    {
+      type: "human.question",
+      data: { ...mine, question_id: "q1", call_id: "yours-node-2", text: "node-2 is yours: Weigh it\nTwice." },
+    },
+    { type: "human.question", data: { ...actor, question_id: "q2", call_id: "c2", text: "Which?" } },
+  );
+  expect(new EntityStream("coordinator").follow(facts)).toMatchObject([
+    { kind: "line", text: "node-2 is yours: Weigh it", worker: "human" },
+    { kind: "line", text: "asks you: Which?", who: "alice", worker: "alice" },
+  ]);
+});
+
 function numbered(...facts: NewFact[]): Fact[] {
   return facts.map((fact, index) => ({ ...fact, seq: index + 1, ts: index, agent_id: "agent-test" }) as Fact);
 }

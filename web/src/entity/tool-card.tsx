@@ -2,7 +2,7 @@ import { ChevronRight } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useEntryBook } from "../live/entries.ts";
 import { StatusDot } from "../shell/status.tsx";
-import { milliseconds } from "../text/figures.ts";
+import { clockTime, exactTime, milliseconds } from "../text/figures.ts";
 import type { StreamItem } from "./stream-items.ts";
 
 /** A call and its result in one line; the whole of both when it is opened. */
@@ -32,6 +32,9 @@ export function ToolCard({ agent, item }: { agent: string; item: Extract<StreamI
             {result && !isOpen && <span className={result.ok ? "" : "text-bad"}> → {result.gist}</span>}
           </span>
           {result && result.ms >= 1 && <span className="shrink-0 text-xs text-dim">{milliseconds(result.ms)}</span>}
+          <time className="hidden shrink-0 text-xs text-dim sm:inline" title={exactTime(item.ts)}>
+            {clockTime(item.ts)}
+          </time>
         </button>
         {isOpen && <Detail agent={agent} item={item} />}
       </div>

@@ -5,10 +5,11 @@ import { type FileItem, filesIn, type MemoryHit, type Shelf, searchMemory } from
 import { useAgent, useLoaded, usePaced } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { complain } from "../shell/overlay.ts";
-import { count } from "../text/figures.ts";
+import { count, gist } from "../text/figures.ts";
 import { FileTree } from "./file-tree.tsx";
 import { Insights } from "./insights.tsx";
 import { fileAt } from "./moment.ts";
+import { passage } from "./passage.ts";
 import { Preview } from "./preview.tsx";
 import { treeOf } from "./tree.ts";
 
@@ -132,8 +133,10 @@ function Found({ agent, found, onDone }: { agent: string; found: readonly Memory
               to={{ screen: "memory", agent, path: hit.path }}
               className="block rounded-md px-2 py-1.5 hover:bg-hover"
             >
-              <span className="block truncate text-[13px] font-semibold">{hit.headings.at(-1) ?? hit.path}</span>
-              <span className="line-clamp-3 text-xs text-dim [overflow-wrap:anywhere]">{hit.text}</span>
+              <span className="block truncate text-[13px] font-semibold">
+                {gist(hit.headings.at(-1) ?? "") || hit.path}
+              </span>
+              <span className="line-clamp-3 text-xs text-dim [overflow-wrap:anywhere]">{passage(hit)}</span>
             </Link>
           </li>
         ))}

@@ -2,6 +2,7 @@ import { ArrowLeft, Download } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
 import type { NodeId } from "../../../src/protocol/index.ts";
+import { nameOf } from "../entity/speech.tsx";
 import { fileAddress, type Shelf, textOfFile } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import type { AgentView } from "../live/view.ts";
@@ -147,13 +148,13 @@ function Origin({ view, situation, shelf, path }: Omit<PreviewProps, "tick">) {
   const node = situation.board.nodes[(/nodes\/(node-\d+)\//.exec(path)?.[1] ?? "") as NodeId];
   if (shelf === "workspace" && node && "worker_id" in node) {
     const seq = "ended_seq" in node ? node.ended_seq : node.last_seq;
-    return <Written who={situation.roster[node.worker_id]?.spawned.name ?? node.worker_id} seq={seq} />;
+    return <Written who={nameOf(situation.agent.id, node.worker_id)} seq={seq} />;
   }
   const written = view.facts.findLast(
     (fact) => fact.type === "memory.written" && [path, `memory/${path}`].includes(fact.data.path),
   );
   if (written?.type !== "memory.written") return null;
-  return <Written who={situation.roster[written.data.by]?.spawned.name ?? written.data.by} seq={written.seq} />;
+  return <Written who={nameOf(situation.agent.id, written.data.by)} seq={written.seq} />;
 }
 
 function Written({ who, seq }: { who: string; seq: number }) {

@@ -32,7 +32,8 @@ export class ApiError extends Error {
 }
 
 export type AgentSummary = z.infer<typeof agentSummarySchema>;
-export type ListedModel = z.infer<typeof modelsPageSchema>["models"][number];
+export type Models = z.infer<typeof modelsPageSchema>;
+export type ListedModel = Models["models"][number];
 export type InboxItem = z.infer<typeof inboxItemSchema>;
 export type FileItem = z.infer<typeof listedFileSchema>;
 export type NodeDetail = z.infer<typeof nodeDetailSchema>;
@@ -47,7 +48,7 @@ export type MeshLetter = z.infer<typeof meshLetterSchema>;
 /** All of them, also those that are put away. */
 export const listAgents = () => get<z.infer<typeof agentsPageSchema>>("/agents?limit=1000&archived=all");
 export const listInbox = async () => (await get<{ items: InboxItem[] }>("/inbox?limit=1000")).items;
-export const listModels = () => get<z.infer<typeof modelsPageSchema>>("/models?limit=1000");
+export const listModels = () => get<Models>("/models?limit=1000");
 export const configStanding = () => get<z.infer<typeof configStandingSchema>>("/config");
 export const createAgent = (order: CreateAgent) => post<AgentSummary>("/agents", order);
 export const removeAgent = (id: string) => call<unknown>("DELETE", `/agents/${id}`);

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import { DEADLINE } from "../../../src/protocol/index.ts";
+import { DEADLINE, HUMAN } from "../../../src/protocol/index.ts";
 import { Speech } from "../entity/speech.tsx";
 import type { StreamItem } from "../entity/stream-items.ts";
 import { agents } from "../live/agents.ts";
@@ -35,7 +35,7 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
   };
 
   return (
-    <Speech agent={agent} from={question.worker_id} ts={item.ts} note="asks you">
+    <Speech agent={agent} {...askerOf(question)} ts={item.ts}>
       <section
         aria-label="Question"
         data-question={isOpen && at === null ? question.question_id : undefined}
@@ -98,6 +98,11 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
       </section>
     </Speech>
   );
+}
+
+/** A node of one's own is put before them by nobody in the team. */
+function askerOf({ worker_id }: { worker_id: string }): { from: string; note: string } {
+  return worker_id === HUMAN ? { from: "agiraph", note: "your work" } : { from: worker_id, note: "asks you" };
 }
 
 function hintFor({

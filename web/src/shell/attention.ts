@@ -1,8 +1,10 @@
 import { useEffect, useRef } from "react";
+import { HUMAN } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
 import type { InboxItem } from "../live/api.ts";
 import { useAgents } from "../live/use-live.ts";
 import { needsPerson } from "../sidebar/needs-you.tsx";
+import { gist } from "../text/figures.ts";
 import { settleToasts, toast } from "./overlay.ts";
 import { go, routeNow, useRoute } from "./route.ts";
 
@@ -51,7 +53,7 @@ function titled(screen: string): string {
 function announce(item: InboxItem): void {
   const openIt = () => go({ screen: "entity", agent: item.agent.id, worker: item.from.id }, { at: null });
   if (document.hidden && typeof Notification !== "undefined" && Notification.permission === "granted") {
-    const note = new Notification(`${item.from.name} asks`, { body: item.text, tag: keyOf(item) });
+    const note = new Notification(titleOf(item), { body: item.text, tag: keyOf(item) });
     note.onclick = () => {
       window.focus();
       openIt();
@@ -63,7 +65,13 @@ function announce(item: InboxItem): void {
     // Whoever was there already had scrolled away from it; questions are asked at the end.
     document.querySelector<HTMLElement>("[data-newest]")?.click();
   };
-  toast("wait", `${item.from.name} asks: ${item.text}`, { label: "Answer", run: answer }, keyOf(item));
+  const words = item.from.id === HUMAN ? gist(item.text) : `${titleOf(item)}: ${item.text}`;
+  toast("wait", words, { label: "Answer", run: answer }, keyOf(item));
+}
+
+/** A node of one's own is nobody's question: its words say what it is. */
+function titleOf({ agent, from }: InboxItem): string {
+  return from.id === HUMAN ? agent.name : `${from.name} asks`;
 }
 
 /** Whether the card itself is before the person's eyes. */

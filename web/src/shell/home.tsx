@@ -5,7 +5,7 @@ import { restore } from "../entity/steering.ts";
 import type { AgentSummary } from "../live/api.ts";
 import { useAgents } from "../live/use-live.ts";
 import { NeedsYou, needsPerson, Unread } from "../sidebar/needs-you.tsx";
-import { age, count, firstLine, money } from "../text/figures.ts";
+import { age, count, firstLine, gist, money } from "../text/figures.ts";
 import { Link } from "./link.tsx";
 import { open } from "./overlay.ts";
 import { colourOf, StatusDot, statusOfSummary, wordsOfSummary } from "./status.tsx";
@@ -98,6 +98,7 @@ function PutAway({ away }: { away: readonly AgentSummary[] }) {
 
 function AgentCard({ summary }: { summary: AgentSummary }) {
   const status = statusOfSummary(summary);
+  const problem = problemOf(summary);
   const facts = [
     summary.current_stage,
     summary.node_count > 0 ? `${summary.nodes_completed} of ${count(summary.node_count, "node")} done` : null,
@@ -117,14 +118,17 @@ function AgentCard({ summary }: { summary: AgentSummary }) {
         </span>
       </span>
       <span className="mt-1 line-clamp-2 text-[13px] [overflow-wrap:anywhere]">{firstLine(summary.goal)}</span>
-      {status === "trouble" && summary.trouble && (
-        <span className="mt-1 line-clamp-2 text-xs text-bad [overflow-wrap:anywhere]">
-          {summary.trouble.worker_name}: {summary.trouble.message}
-        </span>
-      )}
+      {problem && <span className="mt-1 line-clamp-2 text-xs text-bad [overflow-wrap:anywhere]">{problem}</span>}
       <span className="mt-1.5 block truncate text-xs text-dim">{facts.filter(Boolean).join(" · ")}</span>
     </Link>
   );
+}
+
+/** Why it does not go on, where it does not. */
+function problemOf(summary: AgentSummary): string | null {
+  const { status, trouble, error } = summary;
+  if (statusOfSummary(summary) === "trouble" && trouble) return `${trouble.worker_name}: ${trouble.message}`;
+  return status === "failed" && error !== null ? gist(error) : null;
 }
 
 function Welcome({ away }: { away: readonly AgentSummary[] }) {

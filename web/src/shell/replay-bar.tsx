@@ -1,7 +1,11 @@
 import { ChevronLeft, ChevronRight, X } from "lucide-react";
+import { lazy, Suspense } from "react";
 import { useAgent } from "../live/use-live.ts";
 import { exactTime } from "../text/figures.ts";
 import { goTo } from "./route.ts";
+
+/** The words for facts come with the screens that tell many of them. */
+const FactLine = lazy(() => import("../timeline/fact-line.tsx"));
 
 const BUTTON = "grid size-11 shrink-0 place-items-center rounded-md hover:bg-hover md:size-8";
 
@@ -37,8 +41,18 @@ export function ReplayBar({ agent, at }: { agent: string; at: number }) {
         {at}
         <span className="hidden sm:inline"> of {newest}</span>
       </span>
-      <span className="hidden shrink-0 text-dim lg:inline">
-        {moment ? `${moment.type} · ${exactTime(moment.ts)}` : view.standing === "loading" ? "reading the log…" : ""}
+      <span className="hidden max-w-[45%] min-w-0 gap-1.5 text-dim lg:flex">
+        {moment && (
+          <>
+            <span className="truncate">
+              <Suspense fallback={moment.type}>
+                <FactLine agent={agent} fact={moment} />
+              </Suspense>
+            </span>
+            <span className="shrink-0">· {exactTime(moment.ts)}</span>
+          </>
+        )}
+        {!moment && view.standing === "loading" && "reading the log…"}
       </span>
       <button
         type="button"

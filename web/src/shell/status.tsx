@@ -1,5 +1,6 @@
 import {
   isAsleep,
+  needsDecision,
   type Situation,
   troubleOf,
   troublesOf,
@@ -7,6 +8,7 @@ import {
   type WorkerState,
   wakes,
 } from "../../../src/projections/index.ts";
+import { COORDINATOR } from "../../../src/protocol/index.ts";
 import type { AgentSummary } from "../live/api.ts";
 import { clockTime } from "../text/figures.ts";
 
@@ -34,7 +36,7 @@ const LOOKS: Record<Status, { colour: string; label: string }> = {
   asleep: { colour: "text-ok", label: "asleep" },
   asking: { colour: "text-wait", label: "waiting for you" },
   failed: { colour: "text-bad", label: "failed" },
-  paused: { colour: "text-wait", label: "paused" },
+  paused: { colour: "text-dim", label: "paused" },
   stopped: { colour: "text-dim", label: "stopped" },
   retired: { colour: "text-dim", label: "retired" },
   pending: { colour: "text-dim", label: "pending" },
@@ -107,7 +109,7 @@ function shapeOf(status: Status) {
   }
 }
 
-export function statusOfWorker(worker: WorkerState | undefined): Status {
+function statusOfWorker(worker: WorkerState | undefined): Status {
   switch (worker?.status) {
     case "busy":
       return "working";
@@ -122,16 +124,31 @@ export function statusOfWorker(worker: WorkerState | undefined): Status {
   }
 }
 
-/** Of one of the team, at work or not: who waits for a model that does not answer is not at work. */
-export function statusOfMember({ roster, troubles }: Situation, id: string): Status {
-  const worker = roster[id];
+/**
+ * Of one of the team.
+ * D1. While the agent rests nobody is free or at work: the coordinator fares as the agent does, the others rest with it.
+ * D2. Who asks the person asks still, and who is gone is gone, however the agent fares. Whoever was hired for an earlier
+ *     run went with it.
+ * D3. Who waits for a model that does not answer is not at work.
+ */
+export function statusOfMember(now: Situation, id: string): Status {
+  const worker = now.roster[id];
+  const own = statusOfWorker(worker);
+  if (own === "asking" || own === "retired") return own;
+  const { status, run } = now.agent;
+  if (id !== COORDINATOR && run !== null && worker && worker.spawned.run_id !== run.id) return "retired";
+  const rests = status === "paused" || status === "stopped" || status === "failed";
+  if (id === COORDINATOR && (rests || status === "completed" || isAsleep(now))) return statusNow(now);
+  if (rests) return status === "paused" ? "paused" : "stopped";
   const isBusy = worker?.status === "busy" || worker?.status === "waiting";
-  return isBusy && troubleOf(troubles, id) ? "trouble" : statusOfWorker(worker);
+  return isBusy && troubleOf(now.troubles, id) ? "trouble" : own;
 }
 
 /** Of an agent in a list. */
-export function statusOfSummary({ status, trouble }: AgentSummary): Status {
-  return status === "working" && trouble ? "trouble" : statusOfAgent(status);
+export function statusOfSummary({ status, trouble, needs_decision, asleep }: AgentSummary): Status {
+  if (status === "paused" && needs_decision) return "asking";
+  if (status === "working" && trouble) return "trouble";
+  return asleep ? "asleep" : statusOfAgent(status);
 }
 
 /** The status in words, where there is room for more than a dot. */
@@ -140,7 +157,7 @@ export function wordsOfSummary(summary: AgentSummary): string {
   return status === "trouble" && summary.trouble ? troubleWords(summary.trouble) : labelOf(status);
 }
 
-export function statusOfAgent(status: string): Status {
+function statusOfAgent(status: AgentSummary["status"]): Status {
   switch (status) {
     case "working":
       return "working";
@@ -159,8 +176,9 @@ export function statusOfAgent(status: string): Status {
   }
 }
 
-/** Of an agent that is looked at: between its cycles it is asleep, not at work. */
+/** Of an agent that is looked at: between its cycles it is asleep, not at work; paused for want of a word, it asks. */
 export function statusNow(now: Situation): Status {
+  if (now.agent.status === "paused" && needsDecision(now.agent)) return "asking";
   if (now.agent.status === "working" && troublesOf(now.troubles).length > 0) return "trouble";
   return now.agent.status === "working" && isAsleep(now) ? "asleep" : statusOfAgent(now.agent.status);
 }

@@ -1,7 +1,7 @@
 import { AlarmClock, ChevronRight, Columns3, Files, History, NotebookText, Star } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
-import { COORDINATOR } from "../../../src/protocol/index.ts";
+import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentSummary } from "../live/api.ts";
 import { useOfAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
@@ -128,13 +128,12 @@ function membersOf(now: Situation): Member[] {
   const unread = unreadByWorker(now);
   const asked = new Map<string, number>();
   for (const { worker_id } of Object.values(now.questions.open)) asked.set(worker_id, (asked.get(worker_id) ?? 0) + 1);
-  const isAtRest = statusNow(now) === "asleep";
   const members = Object.values(now.roster).map(
     (worker): Member => ({
       id: worker.id,
-      name: worker.spawned.name,
+      name: worker.id === HUMAN ? "You" : worker.spawned.name,
       identity: gist(worker.spawned.identity ?? "").slice(0, 60),
-      status: worker.id === COORDINATOR && isAtRest ? "asleep" : statusOfMember(now, worker.id),
+      status: statusOfMember(now, worker.id),
       asked: asked.get(worker.id) ?? 0,
       unread: unread.get(worker.id) ?? 0,
     }),

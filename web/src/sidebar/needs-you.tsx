@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentSummary, InboxItem } from "../live/api.ts";
 import { Link } from "../shell/link.tsx";
 import { type Status, StatusDot } from "../shell/status.tsx";
@@ -12,7 +13,7 @@ export function needsPerson({ kind }: InboxItem): boolean {
 
 const DOTS: Record<InboxItem["kind"], { status: Status; title: string }> = {
   question: { status: "asking", title: "question" },
-  approval: { status: "paused", title: "wants your approval" },
+  approval: { status: "asking", title: "wants your approval" },
   failure: { status: "failed", title: "failed" },
   message: { status: "idle", title: "message" },
 };
@@ -52,7 +53,7 @@ export function NeedsYou({
                   {gist(item.text)}
                 </span>
                 <span className="block truncate text-xs text-dim">
-                  {item.kind === "question" && `${item.from.name} · `}
+                  {item.kind === "question" && item.from.id !== HUMAN && `${item.from.name} · `}
                   {item.agent.name} · {age(Date.now() / 1000 - item.since_ts)}
                 </span>
               </span>

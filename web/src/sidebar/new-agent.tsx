@@ -1,13 +1,21 @@
 import { type FormEvent, useState } from "react";
 import { agents } from "../live/agents.ts";
-import { ApiError, createAgent, listModels } from "../live/api.ts";
+import { ApiError, createAgent, listModels, type Models } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { Dialog } from "../shell/dialog.tsx";
-import { ACTION, FIELD, Field, FieldProblem, LABEL, Problem, wrong } from "../shell/form.tsx";
+import { ACTION, FIELD, Field, LABEL, Problem, wrong } from "../shell/form.tsx";
 import { keep, recall } from "../shell/memo.ts";
 import { close } from "../shell/overlay.ts";
 import { go } from "../shell/route.ts";
-import { ModelNote, ModelSelect } from "./model-select.tsx";
+import { ModelNote, ModelSelect, TypedNote } from "./model-select.tsx";
+
+/** Before the server has said which models there are. */
+const NOTHING_KNOWN: Models = {
+  models: [],
+  prefixes: [],
+  default: { model: "", why: "", worker_model: null, budget_usd: null },
+  next_after: null,
+};
 
 export function NewAgent() {
   const models = useLoaded("models", listModels);
@@ -15,9 +23,8 @@ export function NewAgent() {
   const [fields, setFields] = useState<ApiError["fields"]>({});
   const [isBusy, setBusy] = useState(false);
   const [model, setModel] = useState("");
-  const standard = models.state === "ready" ? models.value.default.model : "";
-  const listed = models.state === "ready" ? models.value.models : [];
-  const chosen = listed.find(({ id }) => id === (model || standard));
+  const { models: listed, prefixes, default: standard } = models.state === "ready" ? models.value : NOTHING_KNOWN;
+  const chosen = listed.find(({ id }) => id === (model || standard.model));
 
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -84,23 +91,28 @@ export function NewAgent() {
           />
         </Field>
         <div className="grid gap-4 sm:grid-cols-2">
-          <div>
-            <label className={LABEL} htmlFor="model">
-              Model
-            </label>
-            <ModelSelect name="model" models={listed} standard={standard || "chosen for you"} onChoose={setModel} />
-            <FieldProblem fields={fields} of="model" />
-          </div>
-          <div>
-            <label className={LABEL} htmlFor="worker_model">
-              Model of its workers
-            </label>
-            <ModelSelect name="worker_model" models={listed} standard="the same" onChoose={() => {}} />
-            <FieldProblem fields={fields} of="worker_model" />
-          </div>
+          <ModelSelect
+            name="model"
+            label="Model"
+            models={listed}
+            prefixes={prefixes}
+            standard={standard.model || "chosen for you"}
+            fields={fields}
+            onChoose={setModel}
+          />
+          <ModelSelect
+            name="worker_model"
+            label="Model of its workers"
+            models={listed}
+            prefixes={prefixes}
+            standard={standard.worker_model ?? "the same"}
+            fields={fields}
+          />
         </div>
-        {chosen && (
-          <ModelNote model={chosen} why={model ? "" : models.state === "ready" ? models.value.default.why : ""} />
+        {chosen ? (
+          <ModelNote model={chosen} why={model ? "" : standard.why} />
+        ) : (
+          model !== "" && <TypedNote id={model} />
         )}
         <div className="grid gap-4 sm:grid-cols-3">
           <Field label="Name" name="name" fields={fields}>
@@ -118,7 +130,7 @@ export function NewAgent() {
               type="number"
               min="0.01"
               step="0.01"
-              placeholder="no limit"
+              placeholder={standard.budget_usd === null ? "no limit" : `${standard.budget_usd}, by config.json`}
               className={FIELD}
               {...wrong(fields, "budget_usd")}
             />

@@ -27,8 +27,8 @@ export function milliseconds(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} m ${Math.round((ms / 1000) % 60)} s`;
 }
 
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+export function count(number: number, noun: string, many = `${noun}s`): string {
+  return `${number} ${number === 1 ? noun : many}`;
 }
 
 // From 0 to 23 wherever a time stands: the same moment must not look like two.
@@ -57,7 +57,7 @@ export function stageTitle(number: number, name: string): string {
 
 /** The first line without its marks of markdown, where there is no room for more. */
 export function gist(text: string): string {
-  return firstLine(text).replace(/\\([!-/:-@[-`{-~])|\*\*|__|`|^#+\s*/g, "$1");
+  return firstLine(text).replace(/\\([!-/:-@[-`{-~])|\*\*|__|`|^#{1,6}\s+/g, "$1");
 }
 
 export function firstLine(text: string): string {

@@ -174,7 +174,7 @@ const FactList = memo(function FactList({ agent, facts, at }: { agent: string; f
             <time className="hidden shrink-0 text-dim tabular-nums sm:inline">{clockTime(fact.ts)}</time>
             <span className="hidden w-36 shrink-0 truncate font-mono text-dim lg:inline">{fact.type}</span>
             <span className="line-clamp-2 min-w-0 [overflow-wrap:anywhere] md:line-clamp-1">
-              {factWords(fact, (id) => nameOf(agent, id)) || fact.type}
+              {factWords(fact, (id) => nameOf(agent, id))}
             </span>
           </button>
         </li>
