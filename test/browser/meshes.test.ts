@@ -58,6 +58,11 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
   });
 
   const main = () => page.getByRole("main");
+  const inSidebar = (mesh: RegExp) =>
+    page
+      .getByRole("navigation", { name: "Agents" })
+      .getByRole("region", { name: "Meshes" })
+      .getByRole("link", { name: mesh });
   const who = () => main().getByRole("region", { name: "Who is in it" });
 
   test("meshes stand beside the agents, and their record is none of these", async () => {
@@ -79,6 +84,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
       .getByText(/^Written as .*review-a-ts\.md\.$/)
       .waitFor();
     await house.provider.reached("fixer");
+    await inSidebar(/^review working$/).waitFor();
     await who()
       .getByRole("link", { name: /fixer.*1 active/ })
       .waitFor();
@@ -102,6 +108,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     await main().getByRole("region", { name: "Complete" }).waitFor();
     await main().getByText("1 task completed", { exact: false }).first().waitFor();
     expect(await main().getByRole("region", { name: "Active" }).count()).toBe(0);
+    await inSidebar(/^review done$/).waitFor();
   });
 
   test("a file that is no message lies aside with its reason", async () => {
