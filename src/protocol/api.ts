@@ -142,7 +142,14 @@ export const sendSchema = z.strictObject({ message: words, to: z.string().min(1)
 export const nudgeSchema = z.strictObject({ message: words });
 export const respondSchema = z.strictObject({ response: words, question_id: z.string().min(1).max(80).optional() });
 /** Only what this one said; everything if left out. */
-export const seenSchema = z.strictObject({ from: z.string().min(1).max(80).optional() }).nullish();
+export const seenSchema = z
+  .strictObject({
+    /** What this one said; not that a task of a mesh failed, which waits until it is named, or all is seen. */
+    from: z.string().min(1).max(80).optional(),
+    /** This one alone. */
+    message_id: z.string().min(1).max(400).optional(),
+  })
+  .nullish();
 export const assignSchema = z.strictObject({ worker: z.string().min(1).max(80) });
 /** What was done, in a few words. */
 export const publishSchema = z.strictObject({ summary: words.optional() }).nullish();
@@ -363,6 +370,10 @@ export const inboxItemSchema = z.object({
   choices: z.array(z.string()),
   deadline_ts: z.number().nullable(),
   default: z.string().nullable(),
+  /** Of a failure: the task of a mesh that it is about, by its message. It waits until it is seen, or done after all. */
+  mesh_task: z
+    .object({ project: z.string(), mesh: z.string(), agent: z.string().nullable(), name: z.string() })
+    .optional(),
 });
 export const inboxPageSchema = z.object({ items: z.array(inboxItemSchema), next_after: z.string().nullable() });
 

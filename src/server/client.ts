@@ -120,9 +120,9 @@ export class ApiClient {
     return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/publish`, deliveredSchema, {}, body);
   }
 
-  /** What was said to the human is seen: by one of the team, or everything. */
-  seen(id: string, from?: string) {
-    return this.#ask("POST", `${at(id)}/seen`, deliveredSchema, {}, from === undefined ? {} : { from });
+  /** What was said to the human is seen: by one of the team, one message, or everything. */
+  seen(id: string, what: { from?: string; message_id?: string } = {}) {
+    return this.#ask("POST", `${at(id)}/seen`, deliveredSchema, {}, what);
   }
 
   questions(id: string, query: Query = {}) {
