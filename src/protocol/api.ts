@@ -485,12 +485,39 @@ export const meshMessageSchema = z.object({
   /** When its file came to where it is. */
   at: z.number(),
   problem: z.string().nullable(),
+  /** A task that is over and could not be done. */
+  failed: z.boolean(),
 });
 export const meshQueuesQuery = z.object({ limit: limit.default(50) });
 const queueView = z.object({ count: z.int(), messages: z.array(meshMessageSchema) });
 const queuesOf = z.object({ agent: z.string().nullable(), queues: z.record(meshQueueSchema, queueView) });
 /** Of the mesh itself first, then of its agents; the newest of what is over. */
 export const meshQueuesSchema = z.object({ mesh: z.string(), places: z.array(queuesOf) });
+
+/** What came of a mesh's work. */
+export const meshResultsSchema = z.object({
+  mesh: z.string(),
+  /** Its last task of its own, and the words with which it ended: of whoever came last, or of whoever gave up. */
+  last: z
+    .object({
+      name: z.string(),
+      from: z.string(),
+      title: z.string(),
+      at: z.number(),
+      /** Why it failed although nobody gave up: it did not pass its gates. */
+      refused: z.string().nullable(),
+      ends: z.array(z.object({ agent: z.string(), failed: z.boolean(), words: z.string() })),
+    })
+    .nullable(),
+  /** Where its files lie, as seen from the project. */
+  output: z.string(),
+  /** The newest first. `by` is null where that is not certain. */
+  files: z.array(
+    z.object({ path: z.string(), bytes: z.int().nonnegative(), at: z.number(), by: z.string().nullable() }),
+  ),
+  /** There are others. */
+  more: z.boolean(),
+});
 
 export const meshLetterQuery = z.object({ agent: meshName.optional() });
 export const meshLetterSchema = z.object({

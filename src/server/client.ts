@@ -21,6 +21,7 @@ import {
   meshProjectSchema,
   meshProjectsPageSchema,
   meshQueuesSchema,
+  meshResultsSchema,
   meshViewSchema,
   modelsPageSchema,
   nodeDetailSchema,
@@ -205,6 +206,10 @@ export class ApiClient {
 
   meshQueues(id: string, mesh: string, query: Query = {}) {
     return this.#ask("GET", `${inMesh(id, mesh)}/queues`, meshQueuesSchema, query);
+  }
+
+  meshResults(id: string, mesh: string) {
+    return this.#ask("GET", `${inMesh(id, mesh)}/results`, meshResultsSchema);
   }
 
   meshMessage(id: string, mesh: string, queue: string, name: string, query: Query = {}) {

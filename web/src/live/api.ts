@@ -13,6 +13,7 @@ import type {
   meshLetterSchema,
   meshProjectsPageSchema,
   meshQueuesSchema,
+  meshResultsSchema,
   modelsPageSchema,
   nodeDetailSchema,
 } from "../../../src/protocol/api.ts";
@@ -42,6 +43,7 @@ export type { MeshProjectView, MeshView } from "../../../src/protocol/api.ts";
 export type MeshQueues = z.infer<typeof meshQueuesSchema>;
 export type MeshPlace = MeshQueues["places"][number];
 export type MeshQueueName = keyof MeshPlace["queues"];
+export type MeshResults = z.infer<typeof meshResultsSchema>;
 export type MeshLetter = z.infer<typeof meshLetterSchema>;
 
 /** All of them, also those that are put away. */
@@ -63,6 +65,8 @@ export const createTrigger = (id: string, order: z.input<typeof createTriggerSch
   post<unknown>(`/agents/${id}/triggers`, order);
 export const cancelTrigger = (id: string, trigger: string) =>
   call<unknown>("DELETE", `/agents/${id}/triggers/${trigger}`);
+/** One message alone. */
+export const dismiss = (id: string, message_id: string) => post<unknown>(`/agents/${id}/seen`, { message_id });
 /** What this one said; everything if nobody is named. */
 export const markSeen = (id: string, from?: string) =>
   post<unknown>(`/agents/${id}/seen`, from === undefined ? {} : { from });
@@ -75,6 +79,9 @@ export async function listMeshes(): Promise<MeshProjectView[]> {
 
 export const meshProject = (id: string) => get<MeshProjectView>(`/meshes/${id}`);
 export const meshQueues = (id: string, mesh: string) => get<MeshQueues>(`/meshes/${id}/${mesh}/queues?limit=50`);
+export const meshResults = (id: string, mesh: string) => get<MeshResults>(`/meshes/${id}/${mesh}/results`);
+export const meshFileAddress = (id: string, mesh: string, path: string) =>
+  `/meshes/${id}/${mesh}/output/${path.split("/").map(encodeURIComponent).join("/")}`;
 export const meshLetter = (id: string, mesh: string, agent: string | null, queue: string, name: string) =>
   get<MeshLetter>(
     `/meshes/${id}/${mesh}/messages/${queue}/${encodeURIComponent(name)}${agent === null ? "" : `?agent=${agent}`}`,
@@ -118,8 +125,8 @@ const MOST_FILES = 20_000;
 export const nodeDetail = (id: string, node: string) => get<NodeDetail>(`/agents/${id}/board/${node}`);
 
 /** The first of a file, as text; null for one that is not text. */
-export async function textOfFile(id: string, shelf: Shelf, path: string, most: number): Promise<FileText> {
-  const response = await fetch(fileAddress(id, shelf, path), { headers: { range: `bytes=0-${most - 1}` } });
+export async function textOfFile(address: string, most: number): Promise<FileText> {
+  const response = await fetch(address, { headers: { range: `bytes=0-${most - 1}` } });
   // Of an empty file there is no first byte to be had.
   if (response.status === 416) return { text: "", bytes: 0, isCut: false };
   if (!response.ok) throw await errorIn(response);
