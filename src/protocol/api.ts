@@ -359,6 +359,11 @@ export const triggersPageSchema = z.object({
 });
 
 const named = z.object({ id: z.string(), name: z.string() });
+/** Everybody of all teams, in a few words: by these they are found. */
+export const peoplePageSchema = z.object({
+  workers: z.array(z.object({ id: z.string(), name: z.string(), identity: z.string(), agent: named })),
+  next_after: z.string().nullable(),
+});
 export const inboxItemSchema = z.object({
   /** All but messages wait for the human: nothing goes on without them. A message is only unread. */
   kind: z.enum(["question", "approval", "failure", "message"]),

@@ -86,11 +86,15 @@ function shiftsOf({ meshes, layout }: HostedMeshes, mesh: string): Shift[] {
   });
 }
 
-/** V2. What is as old as the task that was given next belongs to the one before: the clock of the files ticks slowly. */
+/** V2. The clock of the files ticks slowly: what is as old as the task that was given next belongs to the one before. */
 function writerOf({ at }: ForeignFile, shifts: readonly Shift[]): string | null {
-  const there = new Set(shifts.filter(({ from, to }) => from < at && at <= to).map(({ agent }) => agent));
-  const [only = null] = there;
-  return there.size === 1 ? only : null;
+  const there = shifts.filter(({ from, to }) => from <= at && at <= to);
+  return onlyOne(there) ?? onlyOne(there.filter(({ from }) => from < at));
+}
+
+function onlyOne(shifts: readonly Shift[]): string | null {
+  const [only = null, ...others] = new Set(shifts.map(({ agent }) => agent));
+  return others.length === 0 ? only : null;
 }
 
 const MOST_FILES = 200;

@@ -16,6 +16,7 @@ import type {
   meshResultsSchema,
   modelsPageSchema,
   nodeDetailSchema,
+  peoplePageSchema,
 } from "../../../src/protocol/api.ts";
 import type { Fact, StoredEntry } from "../../../src/protocol/index.ts";
 
@@ -36,6 +37,7 @@ export type AgentSummary = z.infer<typeof agentSummarySchema>;
 export type ListedModel = z.infer<typeof modelsPageSchema>["models"][number];
 export type InboxItem = z.infer<typeof inboxItemSchema>;
 export type FileItem = z.infer<typeof listedFileSchema>;
+export type Person = z.infer<typeof peoplePageSchema>["workers"][number];
 export type NodeDetail = z.infer<typeof nodeDetailSchema>;
 export type MemoryHit = z.infer<typeof memoryFoundSchema>["results"][number];
 
@@ -49,6 +51,8 @@ export type MeshLetter = z.infer<typeof meshLetterSchema>;
 /** All of them, also those that are put away. */
 export const listAgents = () => get<z.infer<typeof agentsPageSchema>>("/agents?limit=1000&archived=all");
 export const listInbox = async () => (await get<{ items: InboxItem[] }>("/inbox?limit=1000")).items;
+/** Everybody of all teams, as far as they can be found by name. */
+export const listPeople = async () => (await get<z.infer<typeof peoplePageSchema>>("/workers?limit=1000")).workers;
 export const listModels = () => get<z.infer<typeof modelsPageSchema>>("/models?limit=1000");
 export const configStanding = () => get<z.infer<typeof configStandingSchema>>("/config");
 export const createAgent = (order: CreateAgent) => post<AgentSummary>("/agents", order);
@@ -91,6 +95,8 @@ export const sendToMesh = (
   mesh: string,
   order: { to: string | null; type: "task" | "ask"; text: string },
 ) => post<{ name: string }>(`/meshes/${id}/${mesh}/messages`, order);
+export const stopMeshes = (id: string) => post<unknown>(`/meshes/${id}/stop`, {});
+export const startMeshes = (project: string) => post<unknown>("/meshes", { project });
 export const steerMember = (id: string, mesh: string, agent: string, how: "spawn" | "kill") =>
   post<unknown>(`/meshes/${id}/${mesh}/agents/${agent}/${how}`, {});
 
