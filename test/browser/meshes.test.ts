@@ -66,6 +66,12 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
   });
 
   const main = () => page.getByRole("main");
+  const find = async (words: string, name: string) => {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").getByRole("combobox").fill(words);
+    await page.getByRole("option", { name, exact: true, selected: true }).waitFor();
+    await page.keyboard.press("Enter");
+  };
   const inSidebar = (mesh: RegExp) =>
     page
       .getByRole("navigation", { name: "Agents" })
@@ -138,12 +144,6 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
   });
 
   test("the palette finds a mesh and who is in it, and says which project they are of", async () => {
-    const find = async (words: string, name: string) => {
-      await page.keyboard.press("Control+k");
-      await page.getByRole("dialog").getByRole("combobox").fill(words);
-      await page.getByRole("option", { name, exact: true, selected: true }).waitFor();
-      await page.keyboard.press("Enter");
-    };
     await find("review", "mesh review of shop");
     await main().getByRole("heading", { name: "review", level: 1 }).waitFor();
     await find("verif", "member verifier of review · shop");
@@ -177,21 +177,23 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
       .click();
     await card.getByText("There is no b.ts.").waitFor();
     await inSidebar(/^review failed$/).waitFor();
-    await main().getByRole("region", { name: "Last result" }).getByText("reviewer could not do it").waitFor();
+    await card.getByText("reviewer could not do it").waitFor();
     await main()
       .getByRole("button", { name: /failed · task from human/ })
       .waitFor();
 
     await card.getByRole("button", { name: "Send again" }).click();
     await card.filter({ hasText: "There is still no b.ts." }).getByRole("button", { name: "Dismiss" }).click();
-    await card.waitFor({ state: "detached" });
+    await main().getByRole("region", { name: "Last result" }).getByText("reviewer could not do it").waitFor();
     await needsYou.waitFor({ state: "detached" });
   });
 
-  test("when they are stopped, the page says how to go on", async () => {
+  test("they are stopped by the palette, and started where it says that they are", async () => {
     expect(house.complaints).toEqual([]);
-    await record.stop("human");
-    await page.goto("/ui/");
-    await page.getByText("Stopped. Start them there: tx start").waitFor();
+    await find("stop meshes", "action Stop the meshes of shop");
+    const meshes = page.getByRole("navigation", { name: "Agents" }).getByRole("region", { name: "Meshes" });
+    await meshes.getByText("Stopped.").waitFor();
+    await meshes.getByRole("button", { name: "Start" }).click();
+    await inSidebar(/^review /).waitFor();
   });
 });

@@ -6,6 +6,7 @@ import { useLoaded } from "../live/use-live.ts";
 import { StatusDot } from "../shell/status.tsx";
 import { clockTime, exactTime, gist, size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
+import { type Failure, FailureCard, failuresOf, WhatToDo } from "./failures.tsx";
 
 interface ResultsProps {
   project: string;
@@ -19,9 +20,12 @@ export function Results({ project, mesh, tick }: ResultsProps) {
   const loaded = useLoaded(`${project} ${mesh} ${tick}`, () => meshResults(project, mesh));
   if (loaded.state !== "ready") return null;
   const { last, output, files, more } = loaded.value;
+  const failures = failuresOf(project, mesh, null);
+  const ofLast = failures.find(({ mesh_task: { agent, name } }) => agent === null && name === last?.name);
   return (
     <>
-      {last && <LastTask last={last} />}
+      {failures.map((item) => item !== ofLast && <FailureCard key={item.id} item={item} />)}
+      {last && <LastTask last={last} failure={ofLast} />}
       {files.length > 0 && (
         <section className="mb-5" aria-label="Files">
           <h2 className="mb-1 text-xs font-semibold text-dim">
@@ -41,11 +45,11 @@ export function Results({ project, mesh, tick }: ResultsProps) {
   );
 }
 
-function LastTask({ last }: { last: NonNullable<MeshResults["last"]> }) {
+function LastTask({ last, failure }: { last: NonNullable<MeshResults["last"]>; failure: Failure | undefined }) {
   const isFailed = last.refused !== null || last.ends.some(({ failed }) => failed);
   return (
     <section
-      aria-label="Last result"
+      aria-label={failure ? "Failed" : "Last result"}
       className={`mb-5 rounded-lg border p-3 ${isFailed ? "border-bad/50 bg-bad-tint" : "border-ok/50 bg-raised"}`}
     >
       <h2 className="flex items-center gap-2 text-[13px] font-semibold">
@@ -64,6 +68,11 @@ function LastTask({ last }: { last: NonNullable<MeshResults["last"]> }) {
           {words === "" ? <p className="text-dim">It left no words.</p> : <Markdown text={words} />}
         </div>
       ))}
+      {failure && (
+        <div className="mt-3">
+          <WhatToDo item={failure} />
+        </div>
+      )}
     </section>
   );
 }

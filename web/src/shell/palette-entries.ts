@@ -42,11 +42,12 @@ export function entries(people: readonly Person[]): Entry[] {
   return recentFirst(all, addressOf(route, null));
 }
 
-/** Where one is already need not be gone to. */
+/** Where one is already comes last: it need not be gone to. */
 function recentFirst(all: Entry[], here: string): Entry[] {
   const byKey = new Map(all.map((entry) => [entry.key, entry]));
   const recent = recentAddresses().flatMap((address) => (address === here ? [] : (byKey.get(address) ?? [])));
-  return [...recent, ...all.filter((entry) => !recent.includes(entry))];
+  const known = new Set([here, ...recent.map(({ key }) => key)]);
+  return [...recent, ...all.filter(({ key }) => !known.has(key)), ...all.filter(({ key }) => key === here)];
 }
 
 function to(kind: string, text: string, place: Place, of = ""): Entry {
