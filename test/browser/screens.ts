@@ -1,5 +1,5 @@
 import type { Page, Route as Request } from "playwright-core";
-import type { MeshProjectView } from "../../web/src/live/api.ts";
+import type { MeshProjectView } from "../../src/protocol/api.ts";
 import type { Standing } from "../../web/src/live/view.ts";
 import type { Route } from "../../web/src/shell/address.ts";
 import type { Overlay, PageState, Toast } from "../../web/src/shell/shown.ts";

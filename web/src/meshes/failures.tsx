@@ -3,6 +3,7 @@ import { agents } from "../live/agents.ts";
 import { dismiss, type InboxItem, meshLetter, sendToMesh } from "../live/api.ts";
 import { complain } from "../shell/overlay.ts";
 import { StatusDot } from "../shell/status.tsx";
+import { gist } from "../text/figures.ts";
 import { bodyOf } from "./letter-parts.ts";
 
 export type Failure = InboxItem & { mesh_task: NonNullable<InboxItem["mesh_task"]> };
@@ -27,7 +28,7 @@ export function FailureCard({ item }: { item: Failure }) {
         <span className="mt-1">
           <StatusDot status="failed" isBeside />
         </span>
-        {item.text}
+        {gist(item.text)}
       </p>
       <WhatToDo item={item} />
     </section>
