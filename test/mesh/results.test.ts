@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { TOKEN } from "../../src/testing/start-server.ts";
 import { MeshHouse } from "./house.ts";
 
-/** Two programs in a row; whoever finds "Fail" in the task gives up. */
+/** Two programs in a row; the first gives up where the task says "Fail". */
 async function relay(): Promise<MeshHouse> {
   const program = (script: string) => ({ kind: "autonomous" as const, command: ["sh", "-c", script] });
   const house = new MeshHouse({
@@ -15,10 +15,10 @@ async function relay(): Promise<MeshHouse> {
     },
     config: {
       programs: {
-        draft: program("mkdir notes; echo Draft. > notes/draft.md; echo Drafted. > _result.md"),
-        proof: program(
-          "grep -q Fail _task.md && { echo There is no ink. >&2; exit 4; }; echo It reads well. > read.md; cp read.md _result.md",
+        draft: program(
+          "grep -q Fail _task.md && { echo There is no ink. >&2; exit 4; }; mkdir notes; echo Draft. > notes/draft.md; echo Drafted. > _result.md",
         ),
+        proof: program("echo It reads well. > read.md; cp read.md _result.md"),
       },
     },
   });
@@ -70,7 +70,7 @@ test("of a task that failed the words of whoever gave up are told", async () => 
   await house.until(({ type, data }) => type === "mesh.failed" && data.agent === null);
   const { last } = await house.api.meshResults(house.id, "relay");
   expect(last?.ends).toEqual([
-    { agent: "second", failed: true, words: "The program failed: it ended with 4.\n\nThere is no ink." },
+    { agent: "first", failed: true, words: "The program failed: it ended with 4.\n\nThere is no ink." },
   ]);
 });
 
