@@ -271,6 +271,11 @@ export class Mesh {
     return this.#state.of(this.#standing());
   }
 
+  /** Where the words lie with which a task of the mesh itself ended. */
+  ends(task: string): ReturnType<Tasks["ends"]> {
+    return this.#tasks.ends(task);
+  }
+
   #keepState(): void {
     this.#state.keep(() => this.#standing());
   }

@@ -256,12 +256,25 @@ export class Tasks {
     return config.completion_agent ?? leaves(plan).at(-1)?.agent ?? entry;
   }
 
-  /** What was said last: of a correction, where there was one. */
   #words(task: Letter): string {
-    const fixes = this.#fixes(task.name).length;
-    if (fixes > 0) return this.#resultOf({ agent: this.#last(), at: `fix-${fixes}` }, task);
-    const last = this.#stepsOf(lastLeaves(this.#declared.plan));
-    return last.map((step) => this.#resultOf(step, task)).join("\n\n");
+    return this.#lastSteps(task.name)
+      .map((step) => this.#resultOf(step, task))
+      .join("\n\n");
+  }
+
+  /** Whose words stand for the whole: of a correction, where there was one. */
+  #lastSteps(task: string): { agent: string; at: StepPath }[] {
+    const fixes = this.#fixes(task).length;
+    if (fixes > 0) return [{ agent: this.#last(), at: `fix-${fixes}` }];
+    return this.#stepsOf(lastLeaves(this.#declared.plan));
+  }
+
+  /** Where the words lie that a task ended with, among what each agent has completed. */
+  ends(task: string): { agent: string; name: string; failed: boolean }[] {
+    const failed = this.#failed(task);
+    const name = (at: StepPath) => derivedName(derivedName(task, at), failed ? "error" : "result");
+    const steps = failed ? [failed] : this.#lastSteps(task);
+    return steps.map(({ agent, at }) => ({ agent, name: name(at), failed: failed !== undefined }));
   }
 
   /** E1: the answer first, then the task leaves `active`. */
@@ -275,13 +288,16 @@ export class Tasks {
 
   /** Why it cannot be done: the words of whoever gave up. */
   #failure(task: string): string | undefined {
+    const failed = this.#failed(task);
+    if (!failed) return undefined;
+    return `${failed.agent}: ${this.#desks.get(failed.agent)?.resultOf(derivedName(task, failed.at), "error")}`;
+  }
+
+  #failed(task: string): { agent: string; at: StepPath } | undefined {
     const fixes = this.#fixes(task).map((_, index) => ({ agent: this.#last(), at: `fix-${index + 1}` }));
-    for (const { agent, at } of [...leaves(this.#declared.plan), ...fixes]) {
-      const desk = this.#desks.get(agent);
-      const step = derivedName(task, at);
-      if (desk?.queues.has("complete", derivedName(step, "error"))) return `${agent}: ${desk.resultOf(step, "error")}`;
-    }
-    return undefined;
+    return [...leaves(this.#declared.plan), ...fixes].find(({ agent, at }) =>
+      this.#desks.get(agent)?.queues.has("complete", derivedName(derivedName(task, at), "error")),
+    );
   }
 
   /** How often what we gave was put into quarantine: by a power failure that emptied it, or by somebody. */

@@ -1,6 +1,7 @@
-import { type AgentId, HUMAN, type RunId } from "../protocol/index.ts";
+import { type AgentId, COORDINATOR, HUMAN, type RunId, type WorkerId } from "../protocol/index.ts";
 import { type AgentStatus, goalOf, needsDecision } from "./agent.ts";
 import { isAsleep } from "./asleep.ts";
+import type { Roster } from "./roster.ts";
 import type { Situation } from "./situation.ts";
 import { currentStage } from "./stages.ts";
 import { type Trouble, troublesOf } from "./trouble.ts";
@@ -28,6 +29,8 @@ export interface AgentSummaryData {
   nodes: { total: number; completed: number; failed: number };
   /** Those who have not retired. */
   worker_count: number;
+  /** Who they are, at most a hundred, by which they are found: those who are gone come last. */
+  people: { id: WorkerId; name: string; identity: string }[];
   open_questions: number;
   /** It failed, or waits for the human's approval. */
   needs_decision: boolean;
@@ -70,6 +73,7 @@ export function summarise(now: Situation): AgentSummaryData {
     current_stage: run_id === null ? null : (currentStage(stages, run_id)?.name ?? null),
     nodes: countNodes(board),
     worker_count: Object.values(roster).filter(({ status }) => status !== "retired").length,
+    people: peopleIn(roster),
     open_questions: Object.keys(questions.open).length,
     needs_decision: needsDecision(agent),
     unread: Object.values(letters.queued).filter(({ reader }) => reader === HUMAN).length,
@@ -83,6 +87,18 @@ export function summarise(now: Situation): AgentSummaryData {
     meshes_of: meshes ? project : null,
   };
 }
+
+function peopleIn(roster: Roster): AgentSummaryData["people"] {
+  const workers = Object.values(roster).filter(({ id }) => id !== COORDINATOR);
+  return workers
+    .sort((a, b) => Number(a.status === "retired") - Number(b.status === "retired"))
+    .slice(0, MOST_PEOPLE)
+    .map(({ id, spawned: { name, identity = "" } }) => {
+      return { id, name, identity: identity.trim().split("\n", 1)[0]?.slice(0, 80) ?? "" };
+    });
+}
+
+const MOST_PEOPLE = 100;
 
 function firstTrouble({ troubles, roster }: Situation): AgentSummaryData["trouble"] {
   const all = troublesOf(troubles);

@@ -1,4 +1,7 @@
-import { COORDINATOR, type Fact } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, type FactOf } from "../protocol/index.ts";
+
+/** A task of a mesh, or of one of its agents, by the name of its message. */
+export type FailedTask = NonNullable<FactOf<"message.sent">["data"]["failed_task"]>;
 
 /** A message and its receipt. */
 export interface Letter {
@@ -10,6 +13,7 @@ export interface Letter {
   text: string;
   hops: number;
   sent_ts: number;
+  failed_task?: FailedTask;
   status: "queued" | "seen" | "expired";
 }
 
@@ -34,7 +38,7 @@ export function emptyLetters(): Letters {
 export function applyToLetters(letters: Letters, fact: Fact): void {
   switch (fact.type) {
     case "message.sent": {
-      const { message_id, from, to, reader, text, hops } = fact.data;
+      const { message_id, from, to, reader, text, hops, failed_task } = fact.data;
       letters.sent += 1;
       letters.queued[message_id] = {
         id: message_id,
@@ -45,6 +49,7 @@ export function applyToLetters(letters: Letters, fact: Fact): void {
         hops,
         sent_ts: fact.ts,
         status: "queued",
+        ...(failed_task && { failed_task }),
       };
       const pair = pairOf(from, to);
       letters.lastBetween[pair] = { from, hops, count: (letters.lastBetween[pair]?.count ?? 0) + 1 };
@@ -61,6 +66,9 @@ export function applyToLetters(letters: Letters, fact: Fact): void {
     case "message.expired":
       settle(letters, fact.data.message_id, "expired");
       return;
+    case "mesh.completed":
+      settle(letters, failureId(fact.data), "seen");
+      return;
     case "worker.checkpointed":
       if (fact.data.worker_id === COORDINATOR) letters.lastBetween = {};
       return;
@@ -68,6 +76,11 @@ export function applyToLetters(letters: Letters, fact: Fact): void {
       letters.lastBetween = {};
       return;
   }
+}
+
+/** Of whatever says that this task failed: one for a task, however often it was put back (`t.md`, `t~2.md`). */
+export function failureId({ mesh, agent, name }: FailedTask): string {
+  return `failed:${mesh}/${agent ?? ""}:${name.replace(/(?:~\d+)?\.md$/, "")}`;
 }
 
 export function pairOf(a: string, b: string): string {

@@ -39,7 +39,7 @@ export interface Situation {
   troubles: Troubles;
 }
 
-export const SITUATION_VERSION = 17;
+export const SITUATION_VERSION = 18;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {

@@ -144,7 +144,14 @@ export const sendSchema = z.strictObject({ message: words, to: z.string().min(1)
 export const nudgeSchema = z.strictObject({ message: words });
 export const respondSchema = z.strictObject({ response: words, question_id: z.string().min(1).max(80).optional() });
 /** Only what this one said; everything if left out. */
-export const seenSchema = z.strictObject({ from: z.string().min(1).max(80).optional() }).nullish();
+export const seenSchema = z
+  .strictObject({
+    /** What this one said; not that a task of a mesh failed, which waits until it is named, or all is seen. */
+    from: z.string().min(1).max(80).optional(),
+    /** This one alone. */
+    message_id: z.string().min(1).max(400).optional(),
+  })
+  .nullish();
 export const assignSchema = z.strictObject({ worker: z.string().min(1).max(80) });
 /** What was done, in a few words. */
 export const publishSchema = z.strictObject({ summary: words.optional() }).nullish();
@@ -354,6 +361,11 @@ export const triggersPageSchema = z.object({
 });
 
 const named = z.object({ id: z.string(), name: z.string() });
+/** Everybody of all teams, in a few words: by these they are found. */
+export const peoplePageSchema = z.object({
+  workers: z.array(z.object({ id: z.string(), name: z.string(), identity: z.string(), agent: named })),
+  next_after: z.string().nullable(),
+});
 export const inboxItemSchema = z.object({
   /** All but messages wait for the human: nothing goes on without them. A message is only unread. */
   kind: z.enum(["question", "approval", "failure", "message"]),
@@ -365,6 +377,10 @@ export const inboxItemSchema = z.object({
   choices: z.array(z.string()),
   deadline_ts: z.number().nullable(),
   default: z.string().nullable(),
+  /** Of a failure: the task of a mesh that it is about, by its message. It waits until it is seen, or done after all. */
+  mesh_task: z
+    .object({ project: z.string(), mesh: z.string(), agent: z.string().nullable(), name: z.string() })
+    .optional(),
 });
 export const inboxPageSchema = z.object({ items: z.array(inboxItemSchema), next_after: z.string().nullable() });
 
@@ -483,12 +499,39 @@ export const meshMessageSchema = z.object({
   /** When its file came to where it is. */
   at: z.number(),
   problem: z.string().nullable(),
+  /** A task that is over and could not be done. */
+  failed: z.boolean(),
 });
 export const meshQueuesQuery = z.object({ limit: limit.default(50) });
 const queueView = z.object({ count: z.int(), messages: z.array(meshMessageSchema) });
 const queuesOf = z.object({ agent: z.string().nullable(), queues: z.record(meshQueueSchema, queueView) });
 /** Of the mesh itself first, then of its agents; the newest of what is over. */
 export const meshQueuesSchema = z.object({ mesh: z.string(), places: z.array(queuesOf) });
+
+/** What came of a mesh's work. */
+export const meshResultsSchema = z.object({
+  mesh: z.string(),
+  /** Its last task of its own, and the words with which it ended: of whoever came last, or of whoever gave up. */
+  last: z
+    .object({
+      name: z.string(),
+      from: z.string(),
+      title: z.string(),
+      at: z.number(),
+      /** Why it failed although nobody gave up: it did not pass its gates. */
+      refused: z.string().nullable(),
+      ends: z.array(z.object({ agent: z.string(), failed: z.boolean(), words: z.string() })),
+    })
+    .nullable(),
+  /** Where its files lie, as seen from the project. */
+  output: z.string(),
+  /** The newest first. `by` is null where that is not certain. */
+  files: z.array(
+    z.object({ path: z.string(), bytes: z.int().nonnegative(), at: z.number(), by: z.string().nullable() }),
+  ),
+  /** There are others. */
+  more: z.boolean(),
+});
 
 export const meshLetterQuery = z.object({ agent: meshName.optional() });
 export const meshLetterSchema = z.object({

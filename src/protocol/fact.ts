@@ -187,6 +187,8 @@ export const factData = {
     reader: z.string().optional(),
     /** Not sent by a tool: said aloud, in answer to the human. */
     aloud: z.literal(true).optional(),
+    /** It says that this task of a mesh failed: it waits for the human until they have seen it, or it is done after all. */
+    failed_task: z.object({ mesh: z.string(), agent: z.string().nullable(), name: z.string() }).optional(),
   }),
   "message.received": z.object({ message_id: z.string(), by: z.string() }),
   /** Its reader finished before seeing it; somebody else reads it now. */

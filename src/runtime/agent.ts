@@ -20,7 +20,7 @@ import type { Schedule } from "./schedule.ts";
 import { type Start, startOf, type WhyStarted } from "./starting.ts";
 import { Tasks } from "./tasks.ts";
 import { timekeeper } from "./timekeeper.ts";
-import { Voice } from "./voice.ts";
+import { type Seen, Voice } from "./voice.ts";
 import { Workforce } from "./workforce.ts";
 
 /**
@@ -226,9 +226,9 @@ export class Agent {
     return this.#work.publish(node, summary, channel);
   }
 
-  /** The human has seen what was said to them: by one of the team, or everything. */
-  seen(from?: string): Promise<void> {
-    return this.#voice.seen(from);
+  /** The human has seen what was said to them: by one of the team, one message, or everything. */
+  seen(what?: Seen): Promise<void> {
+    return this.#voice.seen(what);
   }
 
   /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { apply, begin, type Situation } from "../projections/index.ts";
+import { apply, begin, failureId, type Situation } from "../projections/index.ts";
 import type { AgentId, Fact, NewFact } from "../protocol/index.ts";
 import { inboxOf, needsPerson } from "./inbox.ts";
 
@@ -72,6 +72,35 @@ test("what failed and what wants an approval waits for a person; a pause of thei
   apply(failed, { seq: 99, ts: 13, agent_id: "agent-aaaa", type: "agent.started", data: { why: "resumed", pid: 1 } });
   apply(approving, { seq: 99, ts: 13, agent_id: "agent-bbbb", type: "agent.resumed", data: {} });
   expect(inboxOf([failed, approving])).toEqual([]);
+});
+
+test("a task of a mesh that failed waits for a person until they have seen it, or it is done after all", () => {
+  const failed_task = { mesh: "review", agent: null, name: "1-a.md" };
+  const said = (name: string, text: string): NewFact => {
+    const task = { ...failed_task, name };
+    const data = { message_id: failureId(task), from: "review-fixer", to: "human", text, file: "f", hops: 1 };
+    return { type: "message.sent", data: { ...data, failed_task: task } };
+  };
+  const now = situation("agent-aaaa", "mesh: shop", [
+    [10, said("1-a.md", "review could not do “A”: no key.")],
+    [11, said("2-b.md", "review could not do “B”: no key.")],
+    [12, said("3-c.md", "review could not do “C”: no key.")],
+    // Put back, and failed once more: one failure.
+    [13, said("3-c~2.md", "review could not do “C”: no room.")],
+  ]);
+  const text = () => inboxOf([now]).map(({ kind, text, mesh_task }) => [kind, text, mesh_task?.name]);
+  expect(inboxOf([now]).every(needsPerson)).toBe(true);
+  expect(text()).toEqual([
+    ["failure", "review could not do “A”: no key.", "1-a.md"],
+    ["failure", "review could not do “B”: no key.", "2-b.md"],
+    ["failure", "review could not do “C”: no room.", "3-c~2.md"],
+  ]);
+  const more = (seq: number, fact: NewFact) => apply(now, { seq, ts: 20, agent_id: "agent-aaaa", ...fact } as Fact);
+  const seen = { message_id: failureId({ ...failed_task, name: "2-b.md" }), by: "human" };
+  more(90, { type: "message.received", data: seen });
+  more(91, { type: "mesh.completed", data: { mesh: "review", agent: null, name: "1-a~2.md", gist: "Done." } });
+  more(92, { type: "mesh.completed", data: { mesh: "review", agent: "fixer", name: "3-c.md", gist: "Another." } });
+  expect(text()).toEqual([["failure", "review could not do “C”: no room.", "3-c~2.md"]]);
 });
 
 test("what was answered, withdrawn or read waits no longer", () => {

@@ -1,9 +1,10 @@
-import { needsDecision, type Situation } from "../projections/index.ts";
+import { type FailedTask, needsDecision, type Situation } from "../projections/index.ts";
 import { type AgentId, COORDINATOR, HUMAN } from "../protocol/index.ts";
 
 /**
  * Something for the human. What waits for them, because nothing goes on without them: a question until it is answered,
- * what wants their approval and a run that failed until they resume it or put it away. And a message, until it is read.
+ * what wants their approval and a run that failed until they resume it or put it away, a mesh's task that failed until
+ * they have seen it or it is done after all. And a message, until it is read.
  */
 export interface InboxItem {
   kind: "question" | "approval" | "failure" | "message";
@@ -17,6 +18,8 @@ export interface InboxItem {
   deadline_ts: number | null;
   /** What counts as the answer when the deadline passes. */
   default: string | null;
+  /** Of a failure: the task of a mesh that it is about. */
+  mesh_task?: FailedTask & { project: string };
 }
 
 /** Whether something goes on only when a person has done their part. */
@@ -63,14 +66,15 @@ function itemsOf({ agent, roster, questions, letters }: Situation): InboxItem[] 
   const unread = Object.values(letters.queued)
     .filter(({ reader }) => reader === HUMAN)
     .map(
-      ({ id, from, text, sent_ts }): InboxItem => ({
+      ({ id, from, text, sent_ts, failed_task }): InboxItem => ({
         ...plain,
-        kind: "message",
+        kind: failed_task ? "failure" : "message",
         id,
         agent: whose,
         from: named(from),
         text,
         since_ts: sent_ts,
+        ...(failed_task && { mesh_task: { ...failed_task, project: agent.created.project ?? "" } }),
       }),
     );
   return [...asked, ...halted, ...unread];

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { DeclaredAgent, DeclaredMesh } from "../mesh/config.ts";
-import { Layout } from "../mesh/layout.ts";
+import { Layout, nameOf } from "../mesh/layout.ts";
 import { readLetter } from "../mesh/letter.ts";
 import { type Member, Meshes } from "../mesh/meshes.ts";
 import { titleOf } from "../mesh/message-file.ts";
@@ -103,8 +103,7 @@ class MeshProject implements HostedMeshes {
         if (fact.type === "mesh.undelivered") this.#unheard.add(`${fact.data.mesh}/${fact.data.agent}`);
         // What could not be told to whoever was declared before is told to whoever is now.
         if (fact.type === "mesh.reloaded" && fact.data.problem === null) this.#tellUnheard(fact.data.mesh);
-        if ((fact.type === "mesh.failed" || fact.type === "mesh.completed") && fact.data.agent === null)
-          this.#ended(fact);
+        if (fact.type === "mesh.failed" || fact.type === "mesh.completed") this.#ended(fact);
       },
       member: (mesh, agent): Member => this.#members.member(mesh, agent),
       isLeft: (mesh, agent) => this.#members.isLeft(mesh, agent),
@@ -182,13 +181,15 @@ class MeshProject implements HostedMeshes {
   /** Whoever gave a mesh a task hears of its end by a message; a person sees the good ones, and is told of the bad. */
   #ended({ type, data }: Extract<MeshFact, { type: "mesh.failed" | "mesh.completed" }>): void {
     const at = this.#clock.now() / 1000;
+    const { mesh, agent, name } = data;
     const words = "why" in data ? data.why : data.gist;
-    this.#lastEnds.set(data.mesh, { task: data.name, failed: type === "mesh.failed", words, at });
+    if (agent === null) this.#lastEnds.set(mesh, { task: name, failed: type === "mesh.failed", words, at });
     if (type === "mesh.completed") return;
-    const [mesh, entry] = [data.mesh, this.meshes.declared().get(data.mesh)?.entry];
-    const letter = readLetter(new Queues(this.layout, { mesh, agent: null }), "complete", data.name);
-    if (entry === undefined || !letter || "reason" in letter || letter.header.from !== HUMAN) return;
-    this.#record.tellHuman(mesh, entry, `${mesh} could not do “${titleOf(letter.body)}”: ${words}`);
+    const worker = agent ?? this.meshes.declared().get(mesh)?.entry;
+    const letter = readLetter(new Queues(this.layout, { mesh, agent }), "complete", name);
+    if (worker === undefined || !letter || "reason" in letter || letter.header.from !== HUMAN) return;
+    const text = `${nameOf({ mesh, agent })} could not do “${titleOf(letter.body)}”: ${words}`;
+    this.#record.tellFailure({ mesh, agent, name }, worker, text);
   }
 
   readonly #lastEnds = new Map<string, LastEnd>();

@@ -4,7 +4,7 @@ import type { Letter } from "../mesh/letter.ts";
 import { derivedName } from "../mesh/letter-names.ts";
 import { format } from "../mesh/message-file.ts";
 import { putFile, queueOf } from "../mesh/outgoing.ts";
-import { type Question, questionOf, type Situation } from "../projections/index.ts";
+import { type FailedTask, failureId, type Question, questionOf, type Situation } from "../projections/index.ts";
 import { type Fact, HUMAN, type MeshFact, type NewFact, type RunId, workerIdSchema } from "../protocol/index.ts";
 import type { MeshRecordPorts } from "./mesh-project.ts";
 
@@ -82,6 +82,15 @@ export class MeshRecord {
     const worker_id = workerIdOf(mesh, agent);
     const message_id = `${worker_id}:${this.#ports.log.seq + this.#waiting.length + 1}`;
     const data = { message_id, from: worker_id, to: HUMAN, text, file: `${mesh}/agents/${agent}`, hops: 1 };
+    this.record({ type: "message.sent", data });
+  }
+
+  /** What a person gave them failed, and nobody in the mesh says so: it waits in their inbox. */
+  tellFailure(failed_task: FailedTask, worker: string, text: string): void {
+    const { mesh, agent, name } = failed_task;
+    const file = `${agent === null ? mesh : `${mesh}/agents/${agent}`}/msgs/complete/${name}`;
+    const message_id = failureId(failed_task);
+    const data = { message_id, from: workerIdOf(mesh, worker), to: HUMAN, text, file, hops: 1, failed_task };
     this.record({ type: "message.sent", data });
   }
 

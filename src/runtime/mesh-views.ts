@@ -1,6 +1,7 @@
 import { lstatSync } from "node:fs";
 import { type Place, QUEUES, type QueueName } from "../mesh/layout.ts";
 import { type Letter, readLetter } from "../mesh/letter.ts";
+import { derivedName } from "../mesh/letter-names.ts";
 import { format, titleOf } from "../mesh/message-file.ts";
 import { Queues } from "../mesh/queue.ts";
 import { leaves } from "../mesh/topology.ts";
@@ -52,6 +53,19 @@ function sinceWhen(queues: Queues | undefined): number | null {
   return stat ? stat.ctimeMs / 1000 : null;
 }
 
+/** Whether a task that is over could not be done. */
+function hasFailed(hosted: HostedMeshes, queues: Queues, queue: QueueName, name: string): boolean {
+  const { mesh, agent } = queues.place;
+  if (queue !== "complete") return false;
+  if (agent !== null) return queues.has("complete", derivedName(name, "error"));
+  return (
+    hosted.meshes.meshes
+      .get(mesh)
+      ?.ends(name)
+      .some(({ failed }) => failed) ?? false
+  );
+}
+
 export function queuesView(hosted: HostedMeshes, mesh: string, limit: number) {
   const declared = hosted.meshes.declared().get(mesh);
   if (!declared) return undefined;
@@ -64,7 +78,7 @@ export function queuesView(hosted: HostedMeshes, mesh: string, limit: number) {
       const shown = isOver ? names.slice(-limit) : names.slice(0, limit);
       return [
         queue,
-        { count: names.length, messages: shown.flatMap((name) => messageView(queues, queue, name) ?? []) },
+        { count: names.length, messages: shown.flatMap((name) => messageView(hosted, queues, queue, name) ?? []) },
       ];
     });
     return { agent, queues: Object.fromEntries(views) as Record<QueueName, QueueView> };
@@ -79,10 +93,11 @@ interface QueueView {
 
 type MessageView = NonNullable<ReturnType<typeof messageView>>;
 
-function messageView(queues: Queues, queue: QueueName, name: string) {
+function messageView(hosted: HostedMeshes, queues: Queues, queue: QueueName, name: string) {
   const letter = readLetter(queues, queue, name);
   const stat = lstatSync(queues.path(queue, name), { throwIfNoEntry: false });
-  return letter && stat ? viewOf(name, letter, stat.ctimeMs / 1000) : undefined;
+  if (!letter || !stat) return undefined;
+  return { ...viewOf(name, letter, stat.ctimeMs / 1000), failed: hasFailed(hosted, queues, queue, name) };
 }
 
 function viewOf(name: string, letter: Letter | { reason: string }, at: number) {
@@ -95,7 +110,7 @@ function viewOf(name: string, letter: Letter | { reason: string }, at: number) {
 /** One message, whole. Undefined when it is not there (any more). */
 export function letterView(hosted: HostedMeshes, place: Place, queue: QueueName, name: string) {
   const queues = new Queues(hosted.layout, place);
-  const view = messageView(queues, queue, name);
+  const view = messageView(hosted, queues, queue, name);
   if (!view) return undefined;
   const letter = readLetter(queues, queue, name);
   const text = letter && "body" in letter ? format(letter.header, letter.body) : "";

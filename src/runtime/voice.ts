@@ -1,4 +1,4 @@
-import type { Situation } from "../projections/index.ts";
+import type { Letter, Situation } from "../projections/index.ts";
 import { HUMAN, type NewFact, type RunId } from "../protocol/index.ts";
 import type { ForeseenLog } from "./foreseen-log.ts";
 import {
@@ -13,6 +13,11 @@ import {
 } from "./human.ts";
 import type { Start } from "./starting.ts";
 import type { Team } from "./team.ts";
+
+export interface Seen {
+  from?: string | undefined;
+  message_id?: string | undefined;
+}
 
 interface VoicePorts {
   log: Pick<ForeseenLog, "append" | "settled">;
@@ -72,10 +77,12 @@ export class Voice {
     return `The coordinator hears it before its next turn.${await this.#ports.goOn()}`;
   }
 
-  /** The human has seen what was said to them: by one of the team, or everything. */
-  async seen(by?: string): Promise<void> {
+  /** The human has seen what was said to them: by one of the team, one message, or everything. */
+  async seen({ from: by, message_id }: Seen = {}): Promise<void> {
+    const isMeant = ({ id, from, failed_task }: Letter) =>
+      (message_id === undefined || id === message_id) && (by === undefined || (from === by && !failed_task));
     const unseen = Object.values(this.#ports.soon().letters.queued).filter(
-      ({ reader, from }) => reader === HUMAN && (by === undefined || from === by),
+      (letter) => letter.reader === HUMAN && isMeant(letter),
     );
     await this.#append(
       ...unseen.map(({ id }): NewFact => ({ type: "message.received", data: { message_id: id, by: HUMAN } })),

@@ -78,6 +78,12 @@ export class Agents {
     return { agents: summaries.map(asSummary), unreadable };
   }
 
+  /** Everybody who is in a team, of the newest agents first; what is put away is left out, and so are meshes. */
+  async people(): Promise<{ id: string; name: string; identity: string; agent: { id: string; name: string } }[]> {
+    const summaries = (await this.#runtime.summaries()).filter((each) => !each.archived && each.meshes_of === null);
+    return summaries.flatMap(({ id, name, people }) => people.map((each) => ({ ...each, agent: { id, name } })));
+  }
+
   /** What waits for the human, oldest first. */
   async inbox(): Promise<InboxItem[]> {
     const all: InboxItem[] = [];
@@ -112,7 +118,7 @@ export function summaryOf(now: Situation): AgentSummary {
 }
 
 export function asSummary(summary: AgentSummaryData): AgentSummary {
-  const { nodes, created_ts, updated_ts, trouble, keeps_time: _, meshes_of: __, ...same } = summary;
+  const { nodes, created_ts, updated_ts, trouble, keeps_time: _, meshes_of: __, people: ___, ...same } = summary;
   const { total: node_count, completed: nodes_completed, failed: nodes_failed } = nodes;
   const times = { created_at: created_ts, updated_at: updated_ts };
   return { ...same, node_count, nodes_completed, nodes_failed, trouble: trouble && asTroubleView(trouble), ...times };

@@ -21,6 +21,7 @@ import {
   meshProjectSchema,
   meshProjectsPageSchema,
   meshQueuesSchema,
+  meshResultsSchema,
   meshViewSchema,
   modelsPageSchema,
   nodeDetailSchema,
@@ -120,9 +121,9 @@ export class ApiClient {
     return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/publish`, deliveredSchema, {}, body);
   }
 
-  /** What was said to the human is seen: by one of the team, or everything. */
-  seen(id: string, from?: string) {
-    return this.#ask("POST", `${at(id)}/seen`, deliveredSchema, {}, from === undefined ? {} : { from });
+  /** What was said to the human is seen: by one of the team, one message, or everything. */
+  seen(id: string, what: { from?: string; message_id?: string } = {}) {
+    return this.#ask("POST", `${at(id)}/seen`, deliveredSchema, {}, what);
   }
 
   questions(id: string, query: Query = {}) {
@@ -205,6 +206,10 @@ export class ApiClient {
 
   meshQueues(id: string, mesh: string, query: Query = {}) {
     return this.#ask("GET", `${inMesh(id, mesh)}/queues`, meshQueuesSchema, query);
+  }
+
+  meshResults(id: string, mesh: string) {
+    return this.#ask("GET", `${inMesh(id, mesh)}/results`, meshResultsSchema);
   }
 
   meshMessage(id: string, mesh: string, queue: string, name: string, query: Query = {}) {

@@ -23,6 +23,7 @@ import { agentRoutes } from "./routes/agents.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { houseRoutes } from "./routes/house.ts";
+import { meshResultRoutes } from "./routes/mesh-results.ts";
 import { meshRoutes } from "./routes/meshes.ts";
 import { pageRoutes } from "./routes/page.ts";
 import { scheduleRoutes } from "./routes/schedule.ts";
@@ -89,7 +90,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   await app.register(swagger, describing(version));
   const routeDeps: RouteDeps = { ...deps, agents };
   const kinds = [agentRoutes, speechRoutes, workRoutes, fileRoutes, scheduleRoutes, eventRoutes, webhookRoutes];
-  for (const add of [...kinds, meshRoutes]) add(api, routeDeps);
+  for (const add of [...kinds, meshRoutes, meshResultRoutes]) add(api, routeDeps);
   houseRoutes(api, routeDeps, keys, version);
   await registerEvents(app, { runtime });
   registerMetrics(app, { runtime });

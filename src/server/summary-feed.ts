@@ -6,7 +6,7 @@ import type { FeedLimits } from "./event-feed.ts";
 
 /**
  * All agents at a glance, for a list of them: first a summary of each, with the fact it was made at, then the facts that
- * change one. A client that is too slow is not sent more; once it has taken what it was sent, it gets the summaries anew.
+ * change one, or that change how a mesh stands. A client that is too slow is not sent more; once it has taken what it was sent, it gets the summaries anew.
  */
 export function followAll(
   socket: WebSocket,
@@ -63,7 +63,12 @@ function changesASummary(fact: Fact): boolean {
   if (fact.type === "worker.waiting") return fact.data.for === "human";
   if (fact.type === "message.sent") return (fact.data.reader ?? fact.data.to) === HUMAN;
   if (fact.type === "message.received") return fact.data.by === HUMAN;
-  return fact.type === "model.failed" || /^(?:agent|run|stage|human)\./.test(fact.type);
+  return fact.type === "model.failed" || /^(?:agent|run|stage|human)\./.test(fact.type) || changesAMesh(fact);
+}
+
+/** What is told to whom within one is seen by those who look at it. */
+function changesAMesh({ type }: Fact): boolean {
+  return /^mesh\.(?:opened|closed|reloaded|received|activated|completed|failed|session)$/.test(type);
 }
 
 function mayEndTrouble({ type }: Fact): boolean {

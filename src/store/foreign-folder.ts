@@ -4,9 +4,12 @@ import { contentOf } from "./content.ts";
 export { PROTOCOL_FILES } from "./publish.ts";
 
 import {
+  childrenOf,
   closeFolder,
   type Folder,
   glance,
+  type OpenFile,
+  openBelow,
   openFile,
   openFileToWrite,
   openFolder,
@@ -48,6 +51,67 @@ export async function readPart(
     throw error;
   }
 }
+
+/** An open file, for reading in parts; undefined where there is no such regular file, or it has another name elsewhere. */
+export function openIn(root: string, path: string): OpenFile | undefined {
+  const parts = path.split("/");
+  const name = parts.pop() ?? "";
+  try {
+    const folder = openFolder(root, parts);
+    try {
+      const file = openFile(folder, name);
+      if (!file.linked) return file;
+      file.close();
+      return undefined;
+    } finally {
+      closeFolder(folder);
+    }
+  } catch (error) {
+    if (error instanceof WalkTrouble) return undefined;
+    throw error;
+  }
+}
+
+export interface ForeignFile {
+  /** As seen from the folder. */
+  path: string;
+  bytes: number;
+  /** When it was last changed, in seconds. */
+  at: number;
+}
+
+/** The regular files in a folder and below it, at most so many. */
+export function filesIn(root: string, dir: string, most: number): { files: ForeignFile[]; more: boolean } {
+  const files: ForeignFile[] = [];
+  let more = false;
+  const visit = (folder: Folder, prefix: string) => {
+    const { children, more: hasMore } = childrenOf(folder, MOST_NAMES);
+    more ||= hasMore;
+    for (const { name } of children) {
+      if (files.length >= most) more = true;
+      const stat = files.length < most ? glance(folder, name) : undefined;
+      const path = `${prefix}${name}`;
+      if (stat?.isFile()) files.push({ path, bytes: Number(stat.size), at: Number(stat.mtimeNs) / 1e9 });
+      if (stat?.isDirectory()) enter(() => openBelow(folder, name, []), `${path}/`);
+    }
+  };
+  const enter = (open: () => Folder, prefix: string) => {
+    try {
+      const folder = open();
+      try {
+        visit(folder, prefix);
+      } finally {
+        closeFolder(folder);
+      }
+    } catch (error) {
+      if (!(error instanceof WalkTrouble)) throw error;
+    }
+  };
+  enter(() => openFolder(root, dir.split("/")), "");
+  return { files, more };
+}
+
+const MOST_NAMES = 1000;
 
 /** Adds to the end of a file in place, so that who has it open sees it grow; made where there is none. */
 export async function appendTo(root: string, path: string, text: string): Promise<void> {

@@ -109,6 +109,31 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     await page.context().close();
   });
 
+  test("by the palette anybody is found, also of an agent that is not open; where one has been comes first", async () => {
+    const agent = await house.create({ goal: GOAL, name: "Far away" });
+    await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);
+    const page = await house.page();
+    const isChosen = (name: string) => page.getByRole("option", { name, exact: true, selected: true }).waitFor();
+    await page.getByRole("navigation", { name: "Agents" }).getByRole("region", { name: "Far away" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("bob far");
+    await isChosen("member Bob of Far away");
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "Question" }).getByText(QUESTION).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/ui/agents/${agent.log.id}/workers/bob`);
+    await choose(page, "all agents");
+    await page.getByRole("heading", { name: "Agents", level: 1 }).waitFor();
+    await page.keyboard.press("Control+k");
+    await isChosen("member Bob of Far away");
+    // Another one of its screens, without going there first.
+    await page.getByRole("combobox").fill("board far");
+    await isChosen("screen Board of Far away");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/ui/agents/${agent.log.id}/board`);
+    await page.context().close();
+    await agent.archive("human");
+  });
+
   test("by the palette an agent is paused and resumed; put away, it is brought back from the list", async () => {
     const agent = await house.create({ goal: GOAL, name: "Steered" });
     await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);

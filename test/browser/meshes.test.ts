@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { copyReady, Layout } from "../../src/mesh/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
+import type { ProviderRequest, ProviderTurn } from "../../src/testing/index.ts";
 import { type House, hasChromium, MODEL, openHouse } from "./house.ts";
 
 const call = (name: string, args: unknown) => ({ name, args });
@@ -13,14 +14,6 @@ const VERDICT = "- F1: settled. The last line is there now.\n\nVerdict: pass\n";
 
 /** The ready mesh `review`, played by models; the fixer is held until a test has looked. */
 const turns = {
-  "**Agent**: reviewer": [
-    {
-      calls: [
-        call("write_file", { path: "output/review.md", content: REVIEW }),
-        call("tx_done", { summary: "**One** high finding: `a.ts:3` loses the last line." }),
-      ],
-    },
-  ],
   "**Agent**: fixer": [{ gate: "fixer", calls: [call("tx_done", { summary: "Mended." })] }],
   "**Agent**: verifier": [
     {
@@ -31,6 +24,21 @@ const turns = {
     },
   ],
 };
+
+let tries = 0;
+/** Of `b.ts` there is nothing to be read, however often it is tried. */
+function reviewer({ messages }: ProviderRequest): ProviderTurn {
+  if (messages.some(({ text }) => text.includes("`b.ts`"))) {
+    const summary = tries++ === 0 ? "There is no b.ts." : "There is still no b.ts.";
+    return { calls: [call("tx_done", { summary, failed: true })] };
+  }
+  return {
+    calls: [
+      call("write_file", { path: "output/review.md", content: REVIEW }),
+      call("tx_done", { summary: "**One** high finding: `a.ts:3` loses the last line." }),
+    ],
+  };
+}
 
 describe.skipIf(!hasChromium)("meshes in the page", () => {
   let house: House;
@@ -47,7 +55,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
       const config = { name, description: `The ${name}`, options: { model: MODEL, runs: "harnessed" } };
       writeFileSync(join(layout.agents, "review", name, "config.json"), JSON.stringify(config));
     }
-    house = await openHouse({ turns });
+    house = await openHouse({ turns, respond: reviewer });
     record = await house.runtime.meshRecord(project);
     await record.start("created");
     page = await house.page();
@@ -58,6 +66,17 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
   });
 
   const main = () => page.getByRole("main");
+  const find = async (words: string, name: string) => {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").getByRole("combobox").fill(words);
+    await page.getByRole("option", { name, exact: true, selected: true }).waitFor();
+    await page.keyboard.press("Enter");
+  };
+  const inSidebar = (mesh: RegExp) =>
+    page
+      .getByRole("navigation", { name: "Agents" })
+      .getByRole("region", { name: "Meshes" })
+      .getByRole("link", { name: mesh });
   const who = () => main().getByRole("region", { name: "Who is in it" });
 
   test("meshes stand beside the agents, and their record is none of these", async () => {
@@ -79,6 +98,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
       .getByText(/^Written as .*review-a-ts\.md\.$/)
       .waitFor();
     await house.provider.reached("fixer");
+    await inSidebar(/^review working$/).waitFor();
     await who()
       .getByRole("link", { name: /fixer.*1 active/ })
       .waitFor();
@@ -102,6 +122,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     await main().getByRole("region", { name: "Complete" }).waitFor();
     await main().getByText("1 task completed", { exact: false }).first().waitFor();
     expect(await main().getByRole("region", { name: "Active" }).count()).toBe(0);
+    await inSidebar(/^review done$/).waitFor();
   });
 
   test("a file that is no message lies aside with its reason", async () => {
@@ -122,10 +143,57 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     expect(await main().getByRole("textbox").count()).toBe(0);
   });
 
-  test("when they are stopped, the page says how to go on", async () => {
-    expect(house.complaints).toEqual([]);
-    await record.stop("human");
+  test("the palette finds a mesh and who is in it, and says which project they are of", async () => {
+    await find("review", "mesh review of shop");
+    await main().getByRole("heading", { name: "review", level: 1 }).waitFor();
+    await find("verif", "member verifier of review · shop");
+    await main().getByRole("textbox", { name: "Message to verifier" }).waitFor();
+  });
+
+  test("what came of it stands there: the last words, and the files with who wrote them", async () => {
+    await page.goto(`/ui/meshes/${record.log.id}/review`);
+    const last = main().getByRole("region", { name: "Last result" });
+    await last.getByRole("heading", { name: "Review a.ts" }).waitFor();
+    await last.getByText("verifier says").waitFor();
+    await last.getByText("It passes.").waitFor();
+    const files = main().getByRole("region", { name: "Files" });
+    await files.getByText(".ai/tx/mesh/review/shared/output/").waitFor();
+    await files.getByRole("button", { name: /verdict\.md.*by verifier/ }).waitFor();
+    await files.getByRole("button", { name: /review\.md.*by reviewer/ }).click();
+    await files.getByRole("heading", { name: "F1 (high) a.ts:3" }).waitFor();
+  });
+
+  test("what failed waits for the person, and is sent again or dismissed where it stands", async () => {
+    const needsYou = page.getByRole("navigation", { name: "Agents" }).getByRole("region", { name: "Needs you" });
+    const card = main().getByRole("region", { name: "Failed" });
+    await main().getByRole("textbox", { name: "Message to review" }).fill("# Review `b.ts`");
+    await page.keyboard.press("Enter");
+    await main()
+      .getByText(/^Written as .*review-b-ts\.md\.$/)
+      .waitFor();
     await page.goto("/ui/");
-    await page.getByText("Stopped. Start them there: tx start").waitFor();
+    await needsYou
+      .getByRole("link", { name: /review could not do “Review b\.ts”: reviewer: There is no b\.ts\./ })
+      .click();
+    await card.getByText("There is no b.ts.").waitFor();
+    await inSidebar(/^review failed$/).waitFor();
+    await card.getByText("reviewer could not do it").waitFor();
+    await main()
+      .getByRole("button", { name: /failed · task from human/ })
+      .waitFor();
+
+    await card.getByRole("button", { name: "Send again" }).click();
+    await card.filter({ hasText: "There is still no b.ts." }).getByRole("button", { name: "Dismiss" }).click();
+    await main().getByRole("region", { name: "Last result" }).getByText("reviewer could not do it").waitFor();
+    await needsYou.waitFor({ state: "detached" });
+  });
+
+  test("they are stopped by the palette, and started where it says that they are", async () => {
+    expect(house.complaints).toEqual([]);
+    await find("stop meshes", "action Stop the meshes of shop");
+    const meshes = page.getByRole("navigation", { name: "Agents" }).getByRole("region", { name: "Meshes" });
+    await meshes.getByText("Stopped.").waitFor();
+    await meshes.getByRole("button", { name: "Start" }).click();
+    await inSidebar(/^review /).waitFor();
   });
 });

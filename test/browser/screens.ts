@@ -1,4 +1,5 @@
-import type { Page } from "playwright-core";
+import type { Page, Route as Request } from "playwright-core";
+import type { MeshProjectView } from "../../src/protocol/api.ts";
 import type { Standing } from "../../web/src/live/view.ts";
 import type { Route } from "../../web/src/shell/address.ts";
 import type { Overlay, PageState, Toast } from "../../web/src/shell/shown.ts";
@@ -177,8 +178,22 @@ const memory: Scenes = [
   { name: "memory-empty", path: ({ at }) => `${at.waiting}/memory`, ready: "MEMORY.md" },
 ];
 
+/** As if a program had asked something in its terminal. */
+const withDialog = async (route: Request) => {
+  const response = await route.fetch();
+  const project = (await response.json()) as MeshProjectView;
+  for (const { agents } of project.meshes) for (const agent of agents) agent.state ??= "dialog";
+  await route.fulfill({ response, json: project });
+};
+
 const mesh: Scenes = [
-  { name: "mesh", path: (town) => town.mesh.review, ready: "Quarantine" },
+  { name: "mesh", path: (town) => town.mesh.review, ready: "Send again" },
+  {
+    name: "mesh-done",
+    path: (town) => town.mesh.tour,
+    ready: "Files of the project",
+    act: (page) => click(page, "button", /files\.md.*by counter/),
+  },
   { name: "mesh-idle", path: (town) => town.mesh.research, ready: "Nothing has come here yet." },
   { name: "mesh-agent", path: (town) => `${town.mesh.review}/fixer`, ready: "fixer works." },
   { name: "mesh-agent-not-begun", path: (town) => `${town.mesh.research}/synthesiser`, ready: "has not begun" },
@@ -193,6 +208,12 @@ const mesh: Scenes = [
     path: (town) => town.mesh.review,
     ready: "Review the readers too.",
     act: (page) => write(page, "Review the readers too.\nThey read the same file."),
+  },
+  {
+    name: "mesh-agent-dialog",
+    path: (town) => `${town.mesh.research}/synthesiser`,
+    ready: "has a dialog open",
+    before: (page) => page.route("**/meshes/agent-*", withDialog),
   },
   { name: "mesh-stopped", path: (town) => town.mesh.stopped, ready: "Start it: tx start" },
   { name: "mesh-missing", path: (town) => `${town.mesh.review}-nowhere`, ready: "There is no mesh" },

@@ -134,6 +134,7 @@ export const townScript: ProviderServerOptions = {
         ],
       },
     ],
+    "**Agent**: verifier": [{ calls: [call("tx_done", { summary: "There is no `b.ts`.", failed: true })] }],
     "**Agent**: fixer": [{ gate: "fixer", calls: [call("tx_done", { summary: "Mended." })] }],
   },
   respond: improvise,

@@ -20,8 +20,11 @@ export interface Town extends AsyncDisposable {
   readonly house: House;
   /** Addresses of the page, by who lives there. */
   readonly at: Readonly<Record<Resident | "chips" | "finished" | "demo", string>>;
-  /** The mesh `review` in `shop`, where a task is under way; `research` there, where nothing is; and one that rests. */
-  readonly mesh: Readonly<Record<"review" | "research" | "stopped", string>>;
+  /**
+   * The mesh `review` in `shop`, where a task is under way and another has failed; `research` there, where nothing is;
+   * `tour`, where all is done; and one that rests.
+   */
+  readonly mesh: Readonly<Record<"review" | "research" | "tour" | "stopped", string>>;
 }
 
 const PICTURE = chipPicture(240, 150);
@@ -132,7 +135,7 @@ function leaveUnreadable(folder: string): void {
 async function openMeshes(house: House, dir: string): Promise<Town["mesh"]> {
   const layout = new Layout(join(dir, "shop"));
   mkdirSync(layout.project);
-  await copyReady(layout, ["research", "review"]);
+  await copyReady(layout, ["research", "review", "tour"]);
   for (const name of ["reviewer", "fixer", "verifier"]) {
     const config = { name, description: `The ${name}`, options: { model: MODEL, runs: "harnessed" } };
     writeFileSync(join(layout.agents, "review", name, "config.json"), JSON.stringify(config));
@@ -148,18 +151,25 @@ async function openMeshes(house: House, dir: string): Promise<Town["mesh"]> {
   await stopped.start("created");
   await stopped.stop("human");
 
-  await fetch(`${house.url}/meshes/${shop.log.id}/review/messages`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${house.token}`, "content-type": "application/json" },
-    body: JSON.stringify({ to: null, type: "task", text: "# Review `a.ts`" }),
-  });
+  const send = (mesh: string, to: string | null, text: string) =>
+    fetch(`${house.url}/meshes/${shop.log.id}/${mesh}/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.token}`, "content-type": "application/json" },
+      body: JSON.stringify({ to, type: "task", text }),
+    });
+  await send("review", null, "# Review `a.ts`");
+  await send("review", "verifier", "# Verify `b.ts`");
+  await send("tour", null, "# Count the files");
   await house.provider.reached("fixer");
+  await until(shop, ({ letters }) => Object.values(letters.queued).some(({ failed_task }) => failed_task));
+  await untilDone(shop, "tour");
   // As by hand: written elsewhere, then moved.
   writeFileSync(join(dir, "bad.md"), "no header\n");
   renameSync(join(dir, "bad.md"), join(layout.queue({ mesh: "review", agent: null }, "inbox"), "bad.md"));
   return {
     review: `/ui/meshes/${shop.log.id}/review`,
     research: `/ui/meshes/${shop.log.id}/research`,
+    tour: `/ui/meshes/${shop.log.id}/tour`,
     stopped: `/ui/meshes/${stopped.log.id}/research`,
   };
 }
@@ -191,4 +201,9 @@ function chunk(type: string, data: Buffer): Buffer {
   length.writeUInt32BE(data.length);
   sum.writeUInt32BE(crc32(body));
   return Buffer.concat([length, body, sum]);
+}
+
+async function untilDone({ log }: Agent, mesh: string): Promise<void> {
+  for await (const { type, data } of log.follow(0, new AbortController().signal))
+    if (type === "mesh.completed" && data.mesh === mesh && data.agent === null) return;
 }

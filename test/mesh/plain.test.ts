@@ -58,6 +58,25 @@ test("P2: one that fails says why with its last words, and the human who sent th
     "solo could not do “Write it”: one: The program failed: it ended with 4.",
   ]);
   expect((await house.api.meshProject(house.id)).meshes[0]?.last_end).toMatchObject({ failed: true });
+
+  // Looking at whoever it was does not take it out of the inbox; that it was seen does.
+  const { id = "", kind, from, mesh_task } = items[0] ?? {};
+  const [name] = (house.queues("solo", null).complete ?? []).filter((one) => one.endsWith("write-it.md"));
+  expect([kind, mesh_task]).toEqual(["failure", { project: house.project, mesh: "solo", agent: null, name }]);
+  await house.api.seen(house.id, { from: from?.id ?? "" });
+  expect((await house.api.inbox()).items).toHaveLength(1);
+  await house.api.seen(house.id, { message_id: id });
+  expect((await house.api.inbox()).items).toEqual([]);
+});
+
+test("P2: what a person gave one agent alone and it could not do is in their inbox too", async () => {
+  await using house = await plainHouse("exit 4");
+  await house.api.sendToMesh(house.id, "solo", { to: "one", text: "# Write it\n" });
+  await house.until(({ type, data }) => type === "mesh.failed" && data.agent === "one");
+  const { items } = await house.api.inbox();
+  expect(items.map(({ kind, text }) => [kind, text])).toEqual([
+    ["failure", "solo/one could not do “Write it”: The program failed: it ended with 4."],
+  ]);
 });
 
 test("two letters that come at once are two runs, one after the other", async () => {

@@ -44,13 +44,14 @@ function isInSight({ agent }: Situation): boolean {
 
 function unreadWords(call: Invocation, unread: number, options: InboxOptions): string {
   const show = options.unread ? [] : [`show: ${commandLine(call, "inbox", "--unread")}`];
-  const mark = `mark read: ${commandLine(call, "inbox", "--mark-read")}`;
+  const mark = `mark read: ${markCommand(call)}`;
   return [count(unread, "unread message"), ...show, mark].join(" · ");
 }
 
 /** They are facts, and so whoever works on an agent records them; where nobody does, it is done here. */
 async function markRead(call: Invocation, settings: Settings | undefined, items: InboxItem[]): Promise<ExitCode> {
-  const messages = items.filter((item) => !needsPerson(item));
+  // That a task of a mesh failed is a message too: whoever knows it need do nothing more.
+  const messages = items.filter((item) => !needsPerson(item) || item.mesh_task);
   const whose = [...new Set(messages.map(({ agent }) => agent.id))];
   if (settings && whose.length > 0)
     await whileHandsChange(async () => {
@@ -89,6 +90,7 @@ function linesFor(call: Invocation, item: InboxItem): string[] {
     `${markOf(call, item)} ${paint.bold(plain(item.agent.name))} · ${plain(whoOf(item))} ${paint.dim(`· ${item.id} · ${since} ago`)}`,
     ...wordsOf(item).map((line) => `  ${line}`),
     paint.dim(`  ${commandFor(call, item)}`),
+    ...(item.mesh_task ? [paint.dim(`  in ${plain(item.mesh_task.project)}; seen: ${markCommand(call)}`)] : []),
   ];
 }
 
@@ -111,7 +113,12 @@ function wordsOf({ kind, text, choices, deadline_ts, default: fallback }: InboxI
   });
 }
 
-function commandFor(call: Invocation, { kind, id, agent, from }: InboxItem): string {
+function markCommand(call: Invocation): string {
+  return commandLine(call, "inbox", "--mark-read");
+}
+
+function commandFor(call: Invocation, { kind, id, agent, from, mesh_task: task }: InboxItem): string {
+  if (task) return `tx send ${task.agent === null ? task.mesh : `${task.mesh}/${task.agent}`} "the task, again"`;
   switch (kind) {
     case "question":
       return commandLine(call, "answer", agent.id, "your answer", "--question", id);

@@ -27,26 +27,14 @@ import { letterView, meshView, queuesView } from "../../runtime/mesh-views.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps, refusals } from "../api-app.ts";
 import { notFound, Refused } from "../refusal.ts";
 
-const ofMesh = ofAgent.extend({ mesh: z.string().max(200) });
+export const ofMesh = ofAgent.extend({ mesh: z.string().max(200) });
 const ofMeshAgent = ofMesh.extend({ agent: z.string().max(200) });
 
 /** Meshes: declared teams of a project, whose messages are files. */
 export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
   const tags = ["meshes"];
-  const record = async (id: string): Promise<Agent> => {
-    const agent = await agents.agent(id);
-    if (agent.now.agent.created.meshes) return agent;
-    throw notFound(`${agent.now.agent.created.name} is no record of meshes.`);
-  };
-  const hosted = async (id: string): Promise<HostedMeshes> => {
-    const agent = await record(id);
-    if (agent.meshes) return agent.meshes;
-    throw new Refused(
-      409,
-      "not_started",
-      `${agent.now.agent.created.name} is stopped. Start it: tx start, in its folder.`,
-    );
-  };
+  const record = recordIn(agents);
+  const hosted = hostedBy(agents);
 
   app.get(
     "/meshes",
@@ -206,6 +194,25 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
   steer("kill", "End an agent's session; its messages stay");
 }
 
+const recordIn = (agents: RouteDeps["agents"]) => async (id: string) => {
+  const agent = await agents.agent(id);
+  if (agent.now.agent.created.meshes) return agent;
+  throw notFound(`${agent.now.agent.created.name} is no record of meshes.`);
+};
+
+/** The meshes of a project that are at work. */
+export const hostedBy =
+  (agents: RouteDeps["agents"]) =>
+  async (id: string): Promise<HostedMeshes> => {
+    const agent = await recordIn(agents)(id);
+    if (agent.meshes) return agent.meshes;
+    throw new Refused(
+      409,
+      "not_started",
+      `${agent.now.agent.created.name} is stopped. Start it: tx start, in its folder.`,
+    );
+  };
+
 function viewOf(agent: Agent): MeshProjectView {
   const { id, created, status } = agent.now.agent;
   const { meshes: hosted } = agent;
@@ -230,6 +237,6 @@ function folderOf(project: string): string {
   return realpathSync(project);
 }
 
-function noMesh(mesh: string): Refused {
+export function noMesh(mesh: string): Refused {
   return notFound(`There is no mesh "${mesh.slice(0, 80)}" here.`);
 }

@@ -74,7 +74,7 @@ export function speechRoutes(app: Api, { agents }: RouteDeps): void {
     "/agents/:id/seen",
     {
       schema: {
-        summary: "The human has seen what was said to them: by one of the team, or everything",
+        summary: "The human has seen what was said to them: by one of the team, one message, or everything",
         tags,
         params: ofAgent,
         body: seenSchema,
@@ -82,7 +82,7 @@ export function speechRoutes(app: Api, { agents }: RouteDeps): void {
       },
     },
     async ({ params, body }) => {
-      await (await agents.agent(params.id)).seen(body?.from);
+      await (await agents.agent(params.id)).seen(body ?? {});
       return delivered("Seen.");
     },
   );

@@ -19,6 +19,7 @@ import {
   fileWrittenSchema,
   type NodeView,
   nodeDetailSchema,
+  peoplePageSchema,
   publishSchema,
   putFileSchema,
   workersPageSchema,
@@ -148,6 +149,22 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
       const bytes = Buffer.from(body.content, body.encoding ?? "utf8");
       await workerScope(place).writeFile(`scratch/${params["*"]}`, bytes);
       return { path: params["*"], bytes: bytes.byteLength };
+    },
+  );
+
+  app.get(
+    "/workers",
+    {
+      schema: {
+        summary: "Who works, over all agents, by name",
+        tags,
+        querystring: afterIdQuery,
+        response: answers(peoplePageSchema),
+      },
+    },
+    async ({ query }) => {
+      const { items, next_after } = pageOf(await agents.people(), query, ({ agent, id }) => `${agent.id}/${id}`);
+      return { workers: items, next_after };
     },
   );
 

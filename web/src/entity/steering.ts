@@ -9,8 +9,11 @@ export interface Steer {
   run: () => void;
 }
 
+/** An agent, open or from the list of all. */
+type Steered = Pick<AgentState, "status" | "outcome"> & { id: string; created: { name: string } };
+
 /** What one may have an agent do now: in its header, and in the palette. */
-export function steering(agent: AgentState): Steer[] {
+export function steering(agent: Steered): Steer[] {
   const { id, status, created } = agent;
   const isAtWork = status === "working" || status === "waiting_for_human";
   const mayGoOn = status === "paused" || status === "stopped" || status === "failed";
@@ -28,7 +31,7 @@ export function steering(agent: AgentState): Steer[] {
 }
 
 /** What ran out of money goes on only with more of it. */
-function goOn({ id, outcome }: AgentState): void {
+function goOn({ id, outcome }: Steered): void {
   if (outcome?.kind === "budget_exhausted" && outcome.spent_tokens === undefined) open("more_money");
   else resume(id).then(() => agents.refresh(), complain);
 }

@@ -1,26 +1,13 @@
 import { ArrowLeft, Download } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
 import type { NodeId } from "../../../src/protocol/index.ts";
 import { nameOf } from "../entity/speech.tsx";
-import { fileAddress, type Shelf, textOfFile } from "../live/api.ts";
-import { useLoaded } from "../live/use-live.ts";
+import { fileAddress, type Shelf } from "../live/api.ts";
 import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
 import { goTo } from "../shell/route.ts";
-import { size } from "../text/figures.ts";
-import { Markdown } from "../text/markdown.tsx";
-import { Code } from "./code.tsx";
-
-const MOST = 256 * 1024;
-/** Only what cannot carry script: an SVG is shown as the text it is. */
-const PICTURES: Readonly<Record<string, string>> = {
-  png: "image/png",
-  jpg: "image/jpeg",
-  jpeg: "image/jpeg",
-  gif: "image/gif",
-  webp: "image/webp",
-};
+import { FileContent, isMarkdown } from "./file-content.tsx";
 
 interface PreviewProps {
   view: AgentView;
@@ -31,10 +18,8 @@ interface PreviewProps {
 }
 
 export function Preview({ view, situation, shelf, path, tick }: PreviewProps) {
-  const kind = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
   const [isRaw, setRaw] = useState(false);
-  const isMarkdown = kind === "md" || kind === "markdown";
-  const picture = PICTURES[kind];
+  const address = fileAddress(view.id, shelf, path);
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex min-h-11 shrink-0 items-center gap-2 border-b border-line px-2 md:px-4">
@@ -51,7 +36,7 @@ export function Preview({ view, situation, shelf, path, tick }: PreviewProps) {
           </h2>
           <Origin view={view} situation={situation} shelf={shelf} path={path} />
         </div>
-        {isMarkdown && (
+        {isMarkdown(path) && (
           <button
             type="button"
             onClick={() => setRaw(!isRaw)}
@@ -62,7 +47,7 @@ export function Preview({ view, situation, shelf, path, tick }: PreviewProps) {
           </button>
         )}
         <a
-          href={`${fileAddress(view.id, shelf, path)}?download=true`}
+          href={`${address}?download=true`}
           download
           aria-label="Download"
           className="grid size-11 shrink-0 place-items-center rounded-md text-dim hover:bg-hover md:size-8"
@@ -72,74 +57,9 @@ export function Preview({ view, situation, shelf, path, tick }: PreviewProps) {
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <div className="min-h-0 flex-1 overflow-auto p-4 md:p-6" tabIndex={0}>
-        {picture ? (
-          <Picture address={fileAddress(view.id, shelf, path)} type={picture} name={path} tick={tick} />
-        ) : (
-          <Text view={view} shelf={shelf} path={path} kind={kind} tick={tick} isMarkdown={isMarkdown && !isRaw} />
-        )}
+        <FileContent address={address} path={path} tick={tick} isRaw={isRaw} />
       </div>
     </div>
-  );
-}
-
-function Text({
-  view,
-  shelf,
-  path,
-  kind,
-  tick,
-  isMarkdown,
-}: {
-  view: AgentView;
-  shelf: Shelf;
-  path: string;
-  kind: string;
-  tick: string;
-  isMarkdown: boolean;
-}) {
-  const file = useLoaded(`${view.id} ${shelf} ${path} ${tick}`, () => textOfFile(view.id, shelf, path, MOST));
-  if (file.state === "loading") return <p className="text-dim">Loading…</p>;
-  if (file.state === "failed")
-    return (
-      <p role="alert" className="text-bad">
-        {file.problem}
-      </p>
-    );
-  const { text, bytes, isCut } = file.value;
-  if (text === null) return <p className="text-dim">This is not text ({size(bytes)}). Download it to look at it.</p>;
-  if (text === "") return <p className="text-dim">The file is empty.</p>;
-  return (
-    <>
-      {isMarkdown ? (
-        <div className="max-w-3xl">
-          <Markdown text={text} />
-        </div>
-      ) : (
-        <Code text={text} kind={kind} />
-      )}
-      {isCut && <p className="mt-4 text-dim">The file has {size(bytes)}; only the beginning is shown.</p>}
-    </>
-  );
-}
-
-function Picture({ address, type, name, tick }: { address: string; type: string; name: string; tick: string }) {
-  const picture = useLoaded(`${address} ${tick}`, async () => {
-    const response = await fetch(address);
-    if (!response.ok) throw new Error(`The picture could not be read (${response.status}).`);
-    return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type }));
-  });
-  const url = picture.state === "ready" ? picture.value : null;
-  useEffect(() => () => void (url && URL.revokeObjectURL(url)), [url]);
-  if (picture.state === "failed")
-    return (
-      <p role="alert" className="text-bad">
-        {picture.problem}
-      </p>
-    );
-  return url ? (
-    <img src={url} alt={name} className="max-w-full rounded border border-line" />
-  ) : (
-    <p className="text-dim">Loading…</p>
   );
 }
 

@@ -8,6 +8,7 @@ import {
   listInbox,
   listMeshes,
   type MeshProjectView,
+  meshProject,
 } from "./api.ts";
 import { coalesce } from "./frame.ts";
 import { LiveSocket } from "./socket.ts";
@@ -33,6 +34,8 @@ class Agents {
   readonly #listeners = new Set<() => void>();
   #isRefreshing = false;
   #isStale = false;
+  /** Projects in whose meshes something has moved: nothing else need be asked for again. */
+  #stirred = new Set<string>();
   #soon: ReturnType<typeof setTimeout> | undefined;
   #socket: LiveSocket | undefined;
 
@@ -41,7 +44,7 @@ class Agents {
     if (this.#socket) return;
     this.#socket = new LiveSocket({
       address: () => "/events",
-      heard: () => this.#refreshSoon(),
+      heard: (frame) => this.#heard(frame as { type: string; agent_id: string }),
       changed: (state) => {
         this.isLost = state === "lost";
         if (state === "open" || this.state === "loading") void this.refresh();
@@ -69,10 +72,20 @@ class Agents {
   /** Asked while it is asking, it asks once more. */
   async refresh(): Promise<void> {
     this.#isStale = true;
+    await this.#ask();
+  }
+
+  async #ask(): Promise<void> {
     if (this.#isRefreshing) return;
     this.#isRefreshing = true;
     try {
-      while (this.#isStale) {
+      while (this.#isStale || this.#stirred.size > 0) {
+        const stirred = [...this.#stirred];
+        this.#stirred.clear();
+        if (!this.#isStale) {
+          await Promise.all(stirred.map((id) => this.#refreshMeshes(id)));
+          continue;
+        }
         this.#isStale = false;
         const [all, inbox, meshes] = await Promise.all([listAgents(), listInbox(), listMeshes()]);
         this.meshes = meshes;
@@ -94,11 +107,19 @@ class Agents {
     }
   }
 
+  async #refreshMeshes(id: string): Promise<void> {
+    const at = this.meshes.findIndex((project) => project.id === id);
+    if (at === -1) this.#isStale = true;
+    else this.meshes = this.meshes.with(at, await meshProject(id));
+  }
+
   /** A busy home changes many times a second; a list need not. */
-  #refreshSoon(): void {
+  #heard({ type, agent_id }: { type: string; agent_id: string }): void {
+    if (type.startsWith("mesh.")) this.#stirred.add(agent_id);
+    else this.#isStale = true;
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
-      void this.refresh();
+      void this.#ask();
     }, 300);
   }
 

@@ -13,8 +13,10 @@ import type {
   meshLetterSchema,
   meshProjectsPageSchema,
   meshQueuesSchema,
+  meshResultsSchema,
   modelsPageSchema,
   nodeDetailSchema,
+  peoplePageSchema,
 } from "../../../src/protocol/api.ts";
 import type { Fact, StoredEntry } from "../../../src/protocol/index.ts";
 
@@ -36,6 +38,7 @@ export type Models = z.infer<typeof modelsPageSchema>;
 export type ListedModel = Models["models"][number];
 export type InboxItem = z.infer<typeof inboxItemSchema>;
 export type FileItem = z.infer<typeof listedFileSchema>;
+export type Person = z.infer<typeof peoplePageSchema>["workers"][number];
 export type NodeDetail = z.infer<typeof nodeDetailSchema>;
 export type MemoryHit = z.infer<typeof memoryFoundSchema>["results"][number];
 
@@ -43,12 +46,15 @@ export type { MeshProjectView, MeshView } from "../../../src/protocol/api.ts";
 export type MeshQueues = z.infer<typeof meshQueuesSchema>;
 export type MeshPlace = MeshQueues["places"][number];
 export type MeshQueueName = keyof MeshPlace["queues"];
+export type MeshResults = z.infer<typeof meshResultsSchema>;
 export type MeshLetter = z.infer<typeof meshLetterSchema>;
 
 /** All of them, also those that are put away. */
 export const listAgents = () => get<z.infer<typeof agentsPageSchema>>("/agents?limit=1000&archived=all");
 export const listInbox = async () => (await get<{ items: InboxItem[] }>("/inbox?limit=1000")).items;
 export const listModels = () => get<Models>("/models?limit=1000");
+/** Everybody of all teams, as far as they can be found by name. */
+export const listPeople = async () => (await get<z.infer<typeof peoplePageSchema>>("/workers?limit=1000")).workers;
 export const configStanding = () => get<z.infer<typeof configStandingSchema>>("/config");
 export const createAgent = (order: CreateAgent) => post<AgentSummary>("/agents", order);
 export const removeAgent = (id: string) => call<unknown>("DELETE", `/agents/${id}`);
@@ -64,6 +70,8 @@ export const createTrigger = (id: string, order: z.input<typeof createTriggerSch
   post<unknown>(`/agents/${id}/triggers`, order);
 export const cancelTrigger = (id: string, trigger: string) =>
   call<unknown>("DELETE", `/agents/${id}/triggers/${trigger}`);
+/** One message alone. */
+export const dismiss = (id: string, message_id: string) => post<unknown>(`/agents/${id}/seen`, { message_id });
 /** What this one said; everything if nobody is named. */
 export const markSeen = (id: string, from?: string) =>
   post<unknown>(`/agents/${id}/seen`, from === undefined ? {} : { from });
@@ -76,6 +84,9 @@ export async function listMeshes(): Promise<MeshProjectView[]> {
 
 export const meshProject = (id: string) => get<MeshProjectView>(`/meshes/${id}`);
 export const meshQueues = (id: string, mesh: string) => get<MeshQueues>(`/meshes/${id}/${mesh}/queues?limit=50`);
+export const meshResults = (id: string, mesh: string) => get<MeshResults>(`/meshes/${id}/${mesh}/results`);
+export const meshFileAddress = (id: string, mesh: string, path: string) =>
+  `/meshes/${id}/${mesh}/output/${path.split("/").map(encodeURIComponent).join("/")}`;
 export const meshLetter = (id: string, mesh: string, agent: string | null, queue: string, name: string) =>
   get<MeshLetter>(
     `/meshes/${id}/${mesh}/messages/${queue}/${encodeURIComponent(name)}${agent === null ? "" : `?agent=${agent}`}`,
@@ -85,6 +96,8 @@ export const sendToMesh = (
   mesh: string,
   order: { to: string | null; type: "task" | "ask"; text: string },
 ) => post<{ name: string }>(`/meshes/${id}/${mesh}/messages`, order);
+export const stopMeshes = (id: string) => post<unknown>(`/meshes/${id}/stop`, {});
+export const startMeshes = (project: string) => post<unknown>("/meshes", { project });
 export const steerMember = (id: string, mesh: string, agent: string, how: "spawn" | "kill") =>
   post<unknown>(`/meshes/${id}/${mesh}/agents/${agent}/${how}`, {});
 
@@ -119,8 +132,8 @@ const MOST_FILES = 20_000;
 export const nodeDetail = (id: string, node: string) => get<NodeDetail>(`/agents/${id}/board/${node}`);
 
 /** The first of a file, as text; null for one that is not text. */
-export async function textOfFile(id: string, shelf: Shelf, path: string, most: number): Promise<FileText> {
-  const response = await fetch(fileAddress(id, shelf, path), { headers: { range: `bytes=0-${most - 1}` } });
+export async function textOfFile(address: string, most: number): Promise<FileText> {
+  const response = await fetch(address, { headers: { range: `bytes=0-${most - 1}` } });
   // Of an empty file there is no first byte to be had.
   if (response.status === 416) return { text: "", bytes: 0, isCut: false };
   if (!response.ok) throw await errorIn(response);

@@ -7,7 +7,9 @@ import { Link } from "../shell/link.tsx";
 import { complain } from "../shell/overlay.ts";
 import { labelOf, StatusDot } from "../shell/status.tsx";
 import { count } from "../text/figures.ts";
+import { FailureCard, failuresOf } from "./failures.tsx";
 import { MeshComposer } from "./mesh-composer.tsx";
+import { Results } from "./mesh-results.tsx";
 import { QueueList } from "./queue-list.tsx";
 import { stateWords, statusOfMember, statusOfMesh } from "./standing.ts";
 
@@ -74,6 +76,8 @@ export default function MeshScreen({
             className="min-h-0 flex-1 overflow-y-auto p-3 md:p-5"
             aria-label={`Messages of ${chosen?.name ?? name}`}
           >
+            {chosen && failuresOf(project, name, chosen.name).map((item) => <FailureCard key={item.id} item={item} />)}
+            {!chosen && <Results project={project} mesh={name} tick={String(newest)} />}
             {chosen && <Session project={project} mesh={name} member={chosen} />}
             {place && <QueueList project={project} mesh={name} place={place} />}
           </section>

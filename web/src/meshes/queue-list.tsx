@@ -4,6 +4,7 @@ import { type MeshPlace, type MeshQueueName, meshLetter } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { clockTime, exactTime, gist } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
+import { partsOf } from "./letter-parts.ts";
 import { IN_SIGHT, QUEUE_WORDS } from "./standing.ts";
 
 type Message = MeshPlace["queues"][MeshQueueName]["messages"][number];
@@ -50,7 +51,7 @@ export function QueueList({ project, mesh, place }: Where) {
 
 function MessageRow({ queue, message, ...where }: Where & { queue: MeshQueueName; message: Message }) {
   const [isOpen, setOpen] = useState(false);
-  const { name, from, type, title, at, problem } = message;
+  const { name, from, type, title, at, problem, failed } = message;
   return (
     <>
       <button
@@ -65,8 +66,8 @@ function MessageRow({ queue, message, ...where }: Where & { queue: MeshQueueName
         />
         <span className="min-w-0 flex-1">
           <span className="block truncate">{problem === null ? gist(title) : name}</span>
-          <span className={`block truncate text-xs ${problem === null ? "text-dim" : "text-bad"}`}>
-            {problem ?? `${type} from ${from}`}
+          <span className={`block truncate text-xs ${problem === null && !failed ? "text-dim" : "text-bad"}`}>
+            {problem ?? `${failed ? "failed · " : ""}${type} from ${from}`}
           </span>
         </span>
         <time className="shrink-0 text-xs text-dim" title={exactTime(at)}>
@@ -95,10 +96,4 @@ function Letter({ project, mesh, place, queue, name }: Where & { queue: MeshQueu
       <Markdown text={body} />
     </div>
   );
-}
-
-function partsOf(text: string): { header: string; body: string } {
-  const [, header, body] = /^\uFEFF?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)(.*)$/s.exec(text) ?? [];
-  if (header === undefined || body === undefined) return { header: "", body: text };
-  return { header: header.split(/\r?\n/).join(" · "), body };
 }

@@ -2,7 +2,7 @@ import { ChevronRight, Plus } from "lucide-react";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Outline } from "../entity/entity-view.tsx";
 import { restore } from "../entity/steering.ts";
-import type { AgentSummary } from "../live/api.ts";
+import type { AgentSummary, InboxItem } from "../live/api.ts";
 import { useAgents } from "../live/use-live.ts";
 import { NeedsYou, needsPerson, Unread } from "../sidebar/needs-you.tsx";
 import { age, count, firstLine, gist, money } from "../text/figures.ts";
@@ -13,7 +13,7 @@ import { colourOf, StatusDot, statusOfSummary, wordsOfSummary } from "./status.t
 /** All agents at a glance. */
 export function Home() {
   const { list, away, unreadable, inbox, state } = useAgents();
-  if (state === "ready" && list.length + unreadable.length === 0) return <Welcome away={away} />;
+  if (state === "ready" && list.length + unreadable.length === 0) return <Welcome away={away} inbox={inbox} />;
   const spent = money(list.reduce((sum, { cost_usd }) => sum + cost_usd, 0));
   return (
     <div className="flex h-full min-h-0 flex-col">
@@ -131,12 +131,16 @@ function problemOf(summary: AgentSummary): string | null {
   return status === "failed" && error !== null ? gist(error) : null;
 }
 
-function Welcome({ away }: { away: readonly AgentSummary[] }) {
+function Welcome({ away, inbox }: { away: readonly AgentSummary[]; inbox: readonly InboxItem[] }) {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader title="Agiraph" />
       <div className="grid min-h-0 flex-1 place-items-center overflow-y-auto p-6">
         <div className="max-w-md">
+          {/* Of meshes, which need no agent. Elsewhere it stands in the sidebar. */}
+          <div className="md:hidden">
+            <NeedsYou items={inbox} label="Waiting for you" />
+          </div>
           <img src="/favicon.svg" alt="" className="mb-4 size-10" />
           <h2 className="text-xl font-semibold">Give an agent a goal</h2>
           <p className="mt-2 text-dim">

@@ -1,7 +1,8 @@
 import { useSyncExternalStore } from "react";
 import { addressOf, type Place, type Route, routeOf } from "./address.ts";
+import { keep, recall } from "./memo.ts";
 
-export type { Place, Route } from "./address.ts";
+export { addressOf, type Place, type Route } from "./address.ts";
 
 let current = routeOf(location.pathname, location.search);
 const listeners = new Set<() => void>();
@@ -12,7 +13,22 @@ export function go(place: Place, { at = current.at, replace = false }: { at?: nu
   const address = addressOf(place, sameAgent ? at : null);
   if (replace) history.replaceState(null, "", address);
   else history.pushState(null, "", address);
+  remember(place);
   changed();
+}
+
+/** Addresses one has gone to, the last one first. */
+export function recentAddresses(): string[] {
+  return (recall(RECENT) ?? "").split("\n").filter(Boolean);
+}
+
+const RECENT = "recent";
+const MOST_RECENT = 9;
+
+function remember(place: Place): void {
+  const address = addressOf(place, null);
+  const recent = [address, ...recentAddresses().filter((each) => each !== address)];
+  keep(RECENT, recent.slice(0, MOST_RECENT).join("\n"));
 }
 
 /** The same screen at another moment. */

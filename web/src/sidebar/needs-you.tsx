@@ -2,6 +2,7 @@ import { useState } from "react";
 import { HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentSummary, InboxItem } from "../live/api.ts";
 import { Link } from "../shell/link.tsx";
+import type { Place } from "../shell/route.ts";
 import { type Status, StatusDot } from "../shell/status.tsx";
 import { markAllRead } from "../shell/unread.ts";
 import { age, count, gist } from "../text/figures.ts";
@@ -41,10 +42,7 @@ export function NeedsYou({
       <ul>
         {waiting.slice(0, most).map((item) => (
           <li key={`${item.agent.id} ${item.id}`}>
-            <Link
-              to={{ screen: "entity", agent: item.agent.id, worker: item.from.id }}
-              className="flex min-h-11 gap-2 rounded-md px-2 py-1 hover:bg-hover md:min-h-0"
-            >
+            <Link to={placeOf(item)} className="flex min-h-11 gap-2 rounded-md px-2 py-1 hover:bg-hover md:min-h-0">
               <span className="mt-1">
                 <StatusDot {...DOTS[item.kind]} />
               </span>
@@ -71,6 +69,12 @@ export function NeedsYou({
       )}
     </section>
   );
+}
+
+/** Where the person does their part. */
+function placeOf({ agent, from, mesh_task: task }: InboxItem): Place {
+  if (task) return { screen: "mesh", project: agent.id, mesh: task.mesh, member: task.agent };
+  return { screen: "entity", agent: agent.id, worker: from.id };
 }
 
 /** What was said to the person without waiting for them: where, the dots say. */

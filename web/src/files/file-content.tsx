@@ -1,0 +1,85 @@
+import { useEffect } from "react";
+import { textOfFile } from "../live/api.ts";
+import { useLoaded } from "../live/use-live.ts";
+import { size } from "../text/figures.ts";
+import { Markdown } from "../text/markdown.tsx";
+import { Code } from "./code.tsx";
+
+const MOST = 256 * 1024;
+/** Only what cannot carry script: an SVG is shown as the text it is. */
+const PICTURES: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
+};
+
+interface ContentProps {
+  address: string;
+  path: string;
+  /** Another one, and it is loaded again. */
+  tick: string;
+  /** Markdown as it is written. */
+  isRaw?: boolean;
+}
+
+/** What is in a file: markdown, source with colours, or a picture. */
+export function FileContent(props: ContentProps) {
+  return PICTURES[kindOf(props.path)] ? <Picture {...props} /> : <Text {...props} />;
+}
+
+export function isMarkdown(path: string): boolean {
+  return ["md", "markdown"].includes(kindOf(path));
+}
+
+function kindOf(path: string): string {
+  return path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+}
+
+function Text({ address, path, tick, isRaw }: ContentProps) {
+  const file = useLoaded(`${address} ${tick}`, () => textOfFile(address, MOST));
+  if (file.state === "loading") return <p className="text-dim">Loading…</p>;
+  if (file.state === "failed")
+    return (
+      <p role="alert" className="text-bad">
+        {file.problem}
+      </p>
+    );
+  const { text, bytes, isCut } = file.value;
+  if (text === null) return <p className="text-dim">This is not text ({size(bytes)}). Download it to look at it.</p>;
+  if (text === "") return <p className="text-dim">The file is empty.</p>;
+  return (
+    <>
+      {isMarkdown(path) && !isRaw ? (
+        <div className="max-w-3xl">
+          <Markdown text={text} />
+        </div>
+      ) : (
+        <Code text={text} kind={kindOf(path)} />
+      )}
+      {isCut && <p className="mt-4 text-dim">The file has {size(bytes)}; only the beginning is shown.</p>}
+    </>
+  );
+}
+
+function Picture({ address, path, tick }: ContentProps) {
+  const picture = useLoaded(`${address} ${tick}`, async () => {
+    const response = await fetch(address);
+    if (!response.ok) throw new Error(`The picture could not be read (${response.status}).`);
+    return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: PICTURES[kindOf(path)] ?? "" }));
+  });
+  const url = picture.state === "ready" ? picture.value : null;
+  useEffect(() => () => void (url && URL.revokeObjectURL(url)), [url]);
+  if (picture.state === "failed")
+    return (
+      <p role="alert" className="text-bad">
+        {picture.problem}
+      </p>
+    );
+  return url ? (
+    <img src={url} alt={path} className="max-w-full rounded border border-line" />
+  ) : (
+    <p className="text-dim">Loading…</p>
+  );
+}

@@ -1,0 +1,68 @@
+import { useState } from "react";
+import { agents } from "../live/agents.ts";
+import { dismiss, type InboxItem, meshLetter, sendToMesh } from "../live/api.ts";
+import { complain } from "../shell/overlay.ts";
+import { StatusDot } from "../shell/status.tsx";
+import { gist } from "../text/figures.ts";
+import { bodyOf } from "./letter-parts.ts";
+
+export type Failure = InboxItem & { mesh_task: NonNullable<InboxItem["mesh_task"]> };
+
+/** What a person gave the mesh, or one agent of it, and that failed: it stands there until it is sent again or dismissed. */
+export function failuresOf(project: string, mesh: string, member: string | null): Failure[] {
+  return agents.inbox.filter(
+    (item): item is Failure =>
+      item.agent.id === project &&
+      item.mesh_task?.mesh === mesh &&
+      (member === null || item.mesh_task.agent === member),
+  );
+}
+
+export function FailureCard({ item }: { item: Failure }) {
+  return (
+    <section
+      aria-label="Failed"
+      className="mb-4 flex flex-wrap items-center gap-2 rounded-lg border border-bad/50 bg-bad-tint p-3"
+    >
+      <p className="flex min-w-0 flex-1 basis-60 gap-2 text-bad [overflow-wrap:anywhere]">
+        <span className="mt-1">
+          <StatusDot status="failed" isBeside />
+        </span>
+        {gist(item.text)}
+      </p>
+      <WhatToDo item={item} />
+    </section>
+  );
+}
+
+const BUTTON =
+  "min-h-11 shrink-0 rounded-md border border-line bg-page px-3 text-[13px] font-semibold hover:bg-hover disabled:opacity-60 md:min-h-8";
+
+export function WhatToDo({ item }: { item: Failure }) {
+  const [isBusy, setBusy] = useState(false);
+  const { id: project } = item.agent;
+  const { mesh, agent, name } = item.mesh_task;
+  const isSeen = () => dismiss(project, item.id);
+  const again = async () => {
+    const { text } = await meshLetter(project, mesh, agent, "complete", name);
+    await sendToMesh(project, mesh, { to: agent, type: "task", text: bodyOf(text) });
+    await isSeen();
+  };
+  const act = (what: () => Promise<unknown>) => () => {
+    setBusy(true);
+    what()
+      .catch(complain)
+      .finally(() => setBusy(false));
+  };
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <p className="text-xs text-dim">Once what kept it is mended:</p>
+      <button type="button" className={BUTTON} disabled={isBusy} onClick={act(again)}>
+        Send again
+      </button>
+      <button type="button" className={BUTTON} disabled={isBusy} onClick={act(isSeen)}>
+        Dismiss
+      </button>
+    </div>
+  );
+}

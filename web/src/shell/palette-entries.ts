@@ -1,0 +1,122 @@
+import { steering } from "../entity/steering.ts";
+import { agents } from "../live/agents.ts";
+import { type MeshProjectView, type Person, startMeshes, stopMeshes } from "../live/api.ts";
+import { firstLine } from "../text/figures.ts";
+import { complain, open } from "./overlay.ts";
+import type { Findable } from "./rank.ts";
+import { addressOf, go, type Place, recentAddresses, routeNow } from "./route.ts";
+import { switchTheme } from "./theme.ts";
+
+export interface Entry extends Findable {
+  /** Of a place its address, by which it is known that one has been there. */
+  key: string;
+  run: () => void;
+}
+
+const SCREENS = ["board", "timeline", "files", "memory", "triggers"] as const;
+
+/**
+ * Everything there is to go to or do: where one has just been, what is near, and then the rest. Of an agent that is not
+ * open its people are known from the list of all.
+ */
+export function entries(people: readonly Person[]): Entry[] {
+  const route = routeNow();
+  const here = "agent" in route ? route.agent : null;
+  const { list, meshes } = agents;
+  const others = list.filter(({ id }) => id !== here);
+  const near = here === null ? [] : [...teamOf(here), ...screensOf(here, nameOf(here))];
+  const known = new Set(near.map(({ key }) => key));
+  const all = [
+    ...near,
+    ...list.map(({ id, name }) => to("agent", name, { screen: "entity", agent: id, worker: "coordinator" })),
+    ...meshes.flatMap(meshesOf),
+    ...actions(here, route.at),
+    to("screen", "All agents", { screen: "home" }),
+    ...(here === null ? [] : nodesOf(here)),
+    ...people
+      .map(({ id, name, agent }) => to("member", name, { screen: "entity", agent: agent.id, worker: id }, agent.name))
+      .filter(({ key }) => !known.has(key)),
+    ...others.flatMap(({ id, name }) => screensOf(id, name)),
+    ...others.flatMap((agent) => steers({ ...agent, created: agent, outcome: null })),
+  ];
+  return recentFirst(all, addressOf(route, null));
+}
+
+/** Where one is already comes last: it need not be gone to. */
+function recentFirst(all: Entry[], here: string): Entry[] {
+  const byKey = new Map(all.map((entry) => [entry.key, entry]));
+  const recent = recentAddresses().flatMap((address) => (address === here ? [] : (byKey.get(address) ?? [])));
+  const known = new Set([here, ...recent.map(({ key }) => key)]);
+  return [...recent, ...all.filter(({ key }) => !known.has(key)), ...all.filter(({ key }) => key === here)];
+}
+
+function to(kind: string, text: string, place: Place, of = ""): Entry {
+  return { key: addressOf(place, null), kind, text, of, run: () => go(place) };
+}
+
+function act(text: string, run: () => void): Entry {
+  return { key: text, kind: "action", text, of: "", run };
+}
+
+function nameOf(agent: string): string {
+  return agents.list.find(({ id }) => id === agent)?.name ?? agent;
+}
+
+function teamOf(agent: string): Entry[] {
+  const workers = Object.values(agents.feed(agent).situation?.roster ?? {});
+  return workers.map(({ id, spawned }) =>
+    to("member", spawned.name, { screen: "entity", agent, worker: id }, nameOf(agent)),
+  );
+}
+
+function nodesOf(agent: string): Entry[] {
+  return Object.values(agents.feed(agent).situation?.board.nodes ?? {}).map(({ id, spec }) =>
+    to("node", `${id} · ${firstLine(spec.task)}`, { screen: "board", agent, node: id }, nameOf(agent)),
+  );
+}
+
+function screensOf(agent: string, name: string): Entry[] {
+  return SCREENS.map((screen) => {
+    const place: Place =
+      screen === "board"
+        ? { screen, agent, node: null }
+        : screen === "files" || screen === "memory"
+          ? { screen, agent, path: "" }
+          : { screen, agent };
+    return to("screen", screen.charAt(0).toUpperCase() + screen.slice(1), place, name);
+  });
+}
+
+/** Declared teams and who is in them; and all of a project, to be begun or ended. */
+function meshesOf({ id, project, status, meshes }: MeshProjectView): Entry[] {
+  const folder = project.split("/").at(-1) || project;
+  const mind = (promise: Promise<unknown>) => void promise.then(() => agents.refresh(), complain);
+  return [
+    ...meshes.flatMap(({ mesh, agents: members }) => [
+      to("mesh", mesh, { screen: "mesh", project: id, mesh, member: null }, folder),
+      ...members.map(({ name }) =>
+        to("member", name, { screen: "mesh", project: id, mesh, member: name }, `${mesh} · ${folder}`),
+      ),
+    ]),
+    status === "working" || status === "waiting_for_human"
+      ? act(`Stop the meshes of ${folder}`, () => mind(stopMeshes(id)))
+      : act(`Start the meshes of ${folder}`, () => mind(startMeshes(project))),
+  ];
+}
+
+function actions(here: string | null, at: number | null): Entry[] {
+  const now = here === null || at !== null ? undefined : agents.feed(here).situation?.agent;
+  return [
+    ...(now ? steers(now) : []),
+    act("New agent", () => open("new_agent")),
+    act("Light or dark theme", switchTheme),
+    act("Keys", () => open("shortcuts")),
+  ];
+}
+
+function steers(agent: Parameters<typeof steering>[0]): Entry[] {
+  return steering(agent).map(({ label, run }) => ({
+    ...act(`${label} ${agent.created.name}`, run),
+    key: `${label} ${agent.id}`,
+  }));
+}
