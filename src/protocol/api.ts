@@ -404,12 +404,16 @@ export const modelsPageSchema = z.object({
   ),
   /** What the names of models on servers of config.json begin with: any model of theirs can be named, listed or not. */
   prefixes: z.array(z.string()),
-  /** What is taken when nobody chooses, and why; of workers the same model unless one is named, and no budget unless there is. */
+  /**
+   * What is taken when nobody chooses, and why; of workers the same model unless one is named, and no budget unless there
+   * is. The folder in which the server was started is only offered.
+   */
   default: z.object({
     model: z.string(),
     why: z.string(),
     worker_model: z.string().nullable(),
     budget_usd: z.number().nullable(),
+    project: z.string().nullable(),
   }),
   next_after: z.string().nullable(),
 });

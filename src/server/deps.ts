@@ -11,6 +11,8 @@ export interface ServerDeps {
   /** Who has it may do everything. */
   token: string;
   logger?: FastifyBaseLogger;
+  /** Where it was started: offered as the folder of a new agent. */
+  folder?: string;
   /** The built web page. */
   webDir?: string;
 }

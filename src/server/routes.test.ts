@@ -135,7 +135,7 @@ test("an agent is made, does its work, and everything about it can be looked at"
   expect((await house.get("/models")).body).toEqual({
     models: [],
     prefixes: [],
-    default: { model: "scripted/coordinator", why: "scripted", worker_model: null, budget_usd: null },
+    default: { model: "scripted/coordinator", why: "scripted", worker_model: null, budget_usd: null, project: null },
     next_after: null,
   });
   expect(await allEvents(house, id, 7)).toEqual(

@@ -61,6 +61,8 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
   test("a toast goes when its question is answered elsewhere, and when one goes to it", async () => {
     const page = await house.page();
     const toast = page.getByText(`Bob asks: ${QUESTION}`);
+    // What is asked before the page has its list is no news.
+    await page.getByText(/in total|Give an agent a goal/).waitFor();
     const first = await house.create({ goal: GOAL, name: "Answered elsewhere" });
     await toast.waitFor();
     await first.respond(CHOICES[0] ?? "");

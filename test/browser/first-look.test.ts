@@ -168,6 +168,13 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
 
     await dialog.getByLabel("Goal").fill("Survey the files");
     const folder = dialog.getByRole("textbox", { name: "Folder it may read", exact: true });
+    // The demo has nothing to survey without one; nobody else is given one unasked.
+    await expect.poll(() => folder.inputValue()).toBe(house.home);
+    await model.selectOption({ label: "another, by its name…" });
+    await dialog.getByLabel("Model, by its name").fill("openai/gpt-5");
+    await expect.poll(() => folder.inputValue()).toBe("");
+    expect(await folder.getAttribute("placeholder")).toBe(`${house.home}, or none`);
+    await model.selectOption("");
     for (const [path, problem] of [
       ["docs", "docs is not an absolute path. Begin it with /."],
       ["/nowhere/at/all", "There is no folder /nowhere/at/all on the server's machine, or it may not look there."],

@@ -68,7 +68,7 @@ export async function openHouse(script: ProviderServerOptions, options: HouseOpt
     ...(options.outside && { outside: options.outside }),
   });
   const token = "token-of-the-house-for-tests-only-0123456789";
-  const app = await buildServer({ runtime, settings, token, webDir: resolve(ROOT, "dist/web") });
+  const app = await buildServer({ runtime, settings, token, webDir: resolve(ROOT, "dist/web"), folder: home.path });
   const url = await app.listen({ port: 0, host: "127.0.0.1" });
   const complaints: string[] = [];
   let browser: Promise<Browser> | undefined;

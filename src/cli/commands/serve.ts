@@ -57,6 +57,7 @@ async function listening(
     runtime,
     settings,
     token,
+    folder: call.terminal.cwd,
     logger: createLogger({ settings, secrets: [token], isTerminal }),
     ...(existsSync(join(webDir, "index.html")) && { webDir }),
   });

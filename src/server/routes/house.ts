@@ -15,7 +15,7 @@ import { addressOf, pageOrigin } from "../reach.ts";
 import { Refused } from "../refusal.ts";
 
 /** What is asked of the house and not of an agent. */
-export function houseRoutes(app: Api, { runtime, settings }: RouteDeps, keys: Keys, version: string): void {
+export function houseRoutes(app: Api, { runtime, settings, folder }: RouteDeps, keys: Keys, version: string): void {
   const tags = ["house"];
   const config = settings.config.server ?? {};
 
@@ -82,6 +82,7 @@ export function houseRoutes(app: Api, { runtime, settings }: RouteDeps, keys: Ke
           ...chosen,
           worker_model: settings.env.AGIRAPH_WORKER_MODEL || settings.config.worker_model || null,
           budget_usd: settings.config.budget_usd ?? null,
+          project: folder ?? null,
         },
         next_after,
       };

@@ -13,7 +13,7 @@ import { ModelNote, ModelSelect, TypedNote } from "./model-select.tsx";
 const NOTHING_KNOWN: Models = {
   models: [],
   prefixes: [],
-  default: { model: "", why: "", worker_model: null, budget_usd: null },
+  default: { model: "", why: "", worker_model: null, budget_usd: null, project: null },
   next_after: null,
 };
 
@@ -23,8 +23,12 @@ export function NewAgent() {
   const [fields, setFields] = useState<ApiError["fields"]>({});
   const [isBusy, setBusy] = useState(false);
   const [model, setModel] = useState("");
+  const [typedProject, setProject] = useState(recall("project"));
   const { models: listed, prefixes, default: standard } = models.state === "ready" ? models.value : NOTHING_KNOWN;
-  const chosen = listed.find(({ id }) => id === (model || standard.model));
+  const id = model || standard.model;
+  const chosen = listed.find((each) => each.id === id);
+  // The demo has nothing to do without one; whoever leads otherwise is shown a folder only by a person's hand.
+  const project = typedProject ?? (id.startsWith("demo/") ? standard.project : null) ?? "";
 
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -83,8 +87,9 @@ export function NewAgent() {
         <Field label="Folder it may read" name="project" fields={fields}>
           <input
             name="project"
-            defaultValue={recall("project") ?? ""}
-            placeholder="/home/you/project, or none"
+            value={project}
+            onChange={(event) => setProject(event.target.value)}
+            placeholder={`${standard.project ?? "/home/you/project"}, or none`}
             spellCheck={false}
             className={FIELD}
             {...wrong(fields, "project")}
