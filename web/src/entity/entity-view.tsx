@@ -1,5 +1,6 @@
 import { useEffect } from "react";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
+import { own } from "../live/own.ts";
 import { useAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { markRead } from "../shell/unread.ts";
@@ -24,12 +25,12 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
 
   if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
-  const person = situation.roster[worker];
+  const person = own(situation.roster, worker);
   if (!person && worker !== COORDINATOR) return <Nowhere what={`Nobody named ${worker} is on this team.`} />;
   return (
     <div className="flex h-full min-h-0 flex-col">
       <EntityHeader view={view} situation={situation} worker={worker} />
-      <Stream key={`${agent} ${worker}`} view={view} worker={worker} />
+      <Stream key={`${agent} ${worker} ${view.life}`} view={view} worker={worker} />
       {situation.agent.created.meshes ? (
         <ToMesh project={agent} name={person?.spawned.name ?? ""} />
       ) : (

@@ -1,5 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import { useEffect, useState } from "react";
+import { agents } from "../live/agents.ts";
 import { useEntryBook } from "../live/entries.ts";
 import { StatusDot } from "../shell/status.tsx";
 import { milliseconds } from "../text/figures.ts";
@@ -45,7 +46,9 @@ function Detail({ agent, item }: { agent: string; item: Extract<StreamItem, { ki
   const isMissing = !call || (call.result === null && item.result !== null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a result that came is a reason to look again
   useEffect(() => {
-    if (isMissing) book.want(item.result ? Date.now() / 1000 : item.ts);
+    // By the server's clock: this machine's may be another.
+    const newest = agents.feed(agent).facts.at(-1)?.ts ?? item.ts;
+    if (isMissing) book.want(item.result ? newest : item.ts);
     if (isMissing) book.want(item.ts);
   }, [book, isMissing, item.result]);
   return (

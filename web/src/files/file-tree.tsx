@@ -1,5 +1,5 @@
 import { ChevronRight, FileText, Folder } from "lucide-react";
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Link } from "../shell/link.tsx";
 import { size } from "../text/figures.ts";
 import type { Branch } from "./tree.ts";
@@ -19,10 +19,45 @@ export function FileTree({
   current: string;
 }) {
   return (
-    <ul>
-      {tree.map((branch) => (
+    <Branches branches={tree} current={current}>
+      {(branch) => (
         <BranchRow key={branch.path} agent={agent} screen={screen} branch={branch} current={current} depth={0} isOpen />
-      ))}
+      )}
+    </Branches>
+  );
+}
+
+const AT_FIRST = 200;
+const MORE = 1000;
+
+/** Of a folder with very many in it, the first, and where one is; the rest when it is asked for. */
+function Branches({
+  branches,
+  current,
+  children,
+}: {
+  branches: readonly Branch[];
+  current: string;
+  children: (branch: Branch) => ReactNode;
+}) {
+  const [most, setMost] = useState(AT_FIRST);
+  const here = branches.slice(most).find(({ path }) => path === current || current.startsWith(`${path}/`));
+  const left = branches.length - most;
+  return (
+    <ul>
+      {branches.slice(0, most).map(children)}
+      {left > 0 && (
+        <li>
+          <button
+            type="button"
+            onClick={() => setMost(most + MORE)}
+            className={`${ROW} pl-2 font-semibold text-accent underline`}
+          >
+            {left} more: show {Math.min(left, MORE)}
+          </button>
+        </li>
+      )}
+      {here && children(here)}
     </ul>
   );
 }
@@ -77,8 +112,8 @@ function BranchRow({
         </span>
       </button>
       {isOpen && (
-        <ul>
-          {branch.children.map((child) => (
+        <Branches branches={branch.children} current={current}>
+          {(child) => (
             <BranchRow
               key={child.path}
               agent={agent}
@@ -88,8 +123,8 @@ function BranchRow({
               depth={depth + 1}
               isOpen={child === last && (branch.path === "runs" || branch.children?.length === 1)}
             />
-          ))}
-        </ul>
+          )}
+        </Branches>
       )}
     </li>
   );

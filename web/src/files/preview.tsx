@@ -3,15 +3,18 @@ import { useEffect, useState } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
 import type { NodeId } from "../../../src/protocol/index.ts";
 import { fileAddress, type Shelf, textOfFile } from "../live/api.ts";
+import { own } from "../live/own.ts";
 import { useLoaded } from "../live/use-live.ts";
 import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
 import { goTo } from "../shell/route.ts";
 import { size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
+import { visible } from "../text/visible.ts";
 import { Code } from "./code.tsx";
 
 const MOST = 256 * 1024;
+const MOST_PICTURE = 32 * 1024 * 1024;
 /** Only what cannot carry script: an SVG is shown as the text it is. */
 const PICTURES: Readonly<Record<string, string>> = {
   png: "image/png",
@@ -33,7 +36,7 @@ export function Preview({ view, situation, shelf, path, tick }: PreviewProps) {
   const kind = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
   const [isRaw, setRaw] = useState(false);
   const isMarkdown = kind === "md" || kind === "markdown";
-  const picture = PICTURES[kind];
+  const picture = own(PICTURES, kind);
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex min-h-11 shrink-0 items-center gap-2 border-b border-line px-2 md:px-4">
@@ -45,8 +48,8 @@ export function Preview({ view, situation, shelf, path, tick }: PreviewProps) {
           <ArrowLeft className="size-4" aria-hidden />
         </Link>
         <div className="min-w-0 flex-1">
-          <h2 className="truncate font-mono text-xs" title={path}>
-            {path}
+          <h2 className="truncate font-mono text-xs" title={visible(path)}>
+            {visible(path)}
           </h2>
           <Origin view={view} situation={situation} shelf={shelf} path={path} />
         </div>
@@ -125,8 +128,14 @@ function Picture({ address, type, name, tick }: { address: string; type: string;
   const picture = useLoaded(`${address} ${tick}`, async () => {
     const response = await fetch(address);
     if (!response.ok) throw new Error(`The picture could not be read (${response.status}).`);
+    const bytes = Number(response.headers.get("content-length") ?? 0);
+    if (bytes > MOST_PICTURE) {
+      await response.body?.cancel();
+      throw new Error(`The picture has ${size(bytes)}, too much to show here. Download it to look at it.`);
+    }
     return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type }));
   });
+  const [isBroken, setBroken] = useState(false);
   const url = picture.state === "ready" ? picture.value : null;
   useEffect(() => () => void (url && URL.revokeObjectURL(url)), [url]);
   if (picture.state === "failed")
@@ -135,8 +144,15 @@ function Picture({ address, type, name, tick }: { address: string; type: string;
         {picture.problem}
       </p>
     );
+  if (isBroken)
+    return <p className="text-dim">This is no picture, whatever its name says. Download it to look at it.</p>;
   return url ? (
-    <img src={url} alt={name} className="max-w-full rounded border border-line" />
+    <img
+      src={url}
+      alt={visible(name)}
+      onError={() => setBroken(true)}
+      className="max-w-full rounded border border-line"
+    />
   ) : (
     <p className="text-dim">Loading…</p>
   );

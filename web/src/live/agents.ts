@@ -9,8 +9,11 @@ import {
   listMeshes,
   type MeshProjectView,
 } from "./api.ts";
-import { coalesce } from "./frame.ts";
+import { coalesce, hasBeenHidden } from "./frame.ts";
 import { LiveSocket } from "./socket.ts";
+
+const SHORTEST_MS = 1000;
+const LONGEST_MS = 15_000;
 
 /**
  * All agents of the home: their summaries, what waits for the person, and the feeds of those that are looked at. One
@@ -20,12 +23,16 @@ class Agents {
   version = 0;
   state: PageState = "loading";
   problem = "";
-  /** Whether what is shown may be old. */
+  /** Whether what is shown may be old: nobody tells us what happens. */
   isLost = false;
+  /** The same: what we asked for did not come. */
+  isOld = false;
   list: AgentSummary[] = [];
   /** Deleted, and to be had back. */
   away: AgentSummary[] = [];
   unreadable: { id: string; why: string }[] = [];
+  /** Whether there are more agents than are listed. */
+  isCut = false;
   inbox: InboxItem[] = [];
   /** Whose record is an agent too, but none that thinks. */
   meshes: MeshProjectView[] = [];
@@ -34,11 +41,13 @@ class Agents {
   #isRefreshing = false;
   #isStale = false;
   #soon: ReturnType<typeof setTimeout> | undefined;
+  #patience = SHORTEST_MS;
   #socket: LiveSocket | undefined;
 
   /** From now on the lists follow what happens. */
   start(): void {
     if (this.#socket) return;
+    document.addEventListener("visibilitychange", hasBeenHidden);
     this.#socket = new LiveSocket({
       address: () => "/events",
       heard: () => this.#refreshSoon(),
@@ -74,20 +83,31 @@ class Agents {
     try {
       while (this.#isStale) {
         this.#isStale = false;
-        const [all, inbox, meshes] = await Promise.all([listAgents(), listInbox(), listMeshes()]);
+        const [all, inbox, meshes] = await Promise.all([
+          listAgents(),
+          listInbox(),
+          listMeshes().catch(() => this.meshes),
+        ]);
         this.meshes = meshes;
         const records = new Set(meshes.map(({ id }) => id));
         this.list = all.agents.filter(({ id, archived }) => !archived && !records.has(id));
         this.away = all.agents.filter(({ archived }) => archived);
         this.unreadable = all.unreadable;
+        this.isCut = all.next_after !== null;
         this.inbox = inbox;
         this.state = "ready";
+        this.isOld = false;
+        this.#patience = SHORTEST_MS;
       }
     } catch (error) {
       const isLocked = error instanceof ApiError && (error.status === 401 || error.status === 403);
       if (isLocked) this.state = "locked";
       else if (this.state !== "ready") this.state = "unreachable";
       this.problem = error instanceof Error ? error.message : String(error);
+      this.isOld = true;
+      // Without a key it is of no use; else nobody else would ask again while the socket is quiet.
+      if (!isLocked) this.#refreshSoon(this.#patience);
+      this.#patience = Math.min(this.#patience * 2, LONGEST_MS);
     } finally {
       this.#isRefreshing = false;
       this.changed();
@@ -95,11 +115,11 @@ class Agents {
   }
 
   /** A busy home changes many times a second; a list need not. */
-  #refreshSoon(): void {
+  #refreshSoon(ms = 300): void {
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
       void this.refresh();
-    }, 300);
+    }, ms);
   }
 
   readonly changed = coalesce(() => {

@@ -21,6 +21,8 @@ export function NewAgent() {
 
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    // Ctrl+Enter that is held down, or pressed twice, is one wish.
+    if (isBusy) return;
     const form = event.currentTarget;
     const said = new FormData(form);
     const text = (name: string) => String(said.get(name) ?? "").trim();
@@ -38,6 +40,7 @@ export function NewAgent() {
         ...(text("project") && { project: text("project") }),
       });
       keep("project", text("project") || null);
+      keep("draft.goal", null);
       close();
       go({ screen: "entity", agent: made.id, worker: "coordinator" }, { at: null });
       await agents.refresh();
@@ -68,6 +71,8 @@ export function NewAgent() {
             required
             rows={4}
             data-first
+            defaultValue={recall("draft.goal") ?? ""}
+            onChange={(event) => keep("draft.goal", event.target.value || null)}
             placeholder="What should be true when it is done? Say it as you would to a colleague."
             className={`${FIELD} py-2`}
             {...wrong(fields, "goal")}

@@ -86,12 +86,23 @@ export function axisOf(spans: readonly Span[]): Axis {
     folds: folds.map(({ start, seconds }) => ({ at: start / whole, seconds })),
     place(ts) {
       if (ts <= first.from) return 0;
-      const piece = pieces.find(({ to }) => ts <= to);
+      const piece = pieces[firstThat(pieces.length, (index) => ts <= (pieces[index]?.to ?? 0))];
       if (!piece) return 1;
       const share = piece.to > piece.from ? (ts - piece.from) / (piece.to - piece.from) : 0;
       return (piece.start + Math.max(0, share) * piece.length) / whole;
     },
   };
+}
+
+/** By halves: a long log has thousands of pieces, and asks for each of its spans. */
+function firstThat(length: number, isSo: (index: number) => boolean): number {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isSo(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** Narrower than this, as a share of the whole, one cannot tell two stretches apart. */
