@@ -3,7 +3,8 @@ import { useEffect, useState } from "react";
 import { agents } from "../live/agents.ts";
 import { useEntryBook } from "../live/entries.ts";
 import { StatusDot } from "../shell/status.tsx";
-import { milliseconds } from "../text/figures.ts";
+import { firstLine, milliseconds } from "../text/figures.ts";
+import { visible } from "../text/visible.ts";
 import type { StreamItem } from "./stream-items.ts";
 
 /** A call and its result in one line; the whole of both when it is opened. */
@@ -27,10 +28,10 @@ export function ToolCard({ agent, item }: { agent: string; item: Extract<StreamI
             aria-hidden
           />
           <StatusDot status={status} />
-          <span className="shrink-0 font-mono text-xs font-semibold">{item.tool}</span>
+          <span className="shrink-0 font-mono text-xs font-semibold">{visible(item.tool).slice(0, 80)}</span>
           <span className="min-w-0 flex-1 truncate font-mono text-xs text-dim">
-            {item.gist}
-            {result && !isOpen && <span className={result.ok ? "" : "text-bad"}> → {result.gist}</span>}
+            {firstLine(item.gist)}
+            {result && !isOpen && <span className={result.ok ? "" : "text-bad"}> → {firstLine(result.gist)}</span>}
           </span>
           {result && result.ms >= 1 && <span className="shrink-0 text-xs text-dim">{milliseconds(result.ms)}</span>}
         </button>

@@ -1,6 +1,7 @@
 import { ChevronRight, FileText, Folder } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { Link } from "../shell/link.tsx";
+import { useMore } from "../shell/more.tsx";
 import { size } from "../text/figures.ts";
 import type { Branch } from "./tree.ts";
 
@@ -27,10 +28,8 @@ export function FileTree({
   );
 }
 
-const AT_FIRST = 200;
-const MORE = 1000;
+const MOST_IN_FOLDER = 200;
 
-/** Of a folder with very many in it, the first, and where one is; the rest when it is asked for. */
 function Branches({
   branches,
   current,
@@ -40,24 +39,15 @@ function Branches({
   current: string;
   children: (branch: Branch) => ReactNode;
 }) {
-  const [most, setMost] = useState(AT_FIRST);
-  const here = branches.slice(most).find(({ path }) => path === current || current.startsWith(`${path}/`));
-  const left = branches.length - most;
+  const { shown, more } = useMore(
+    branches,
+    MOST_IN_FOLDER,
+    ({ path }) => path === current || current.startsWith(`${path}/`),
+  );
   return (
     <ul>
-      {branches.slice(0, most).map(children)}
-      {left > 0 && (
-        <li>
-          <button
-            type="button"
-            onClick={() => setMost(most + MORE)}
-            className={`${ROW} pl-2 font-semibold text-accent underline`}
-          >
-            {left} more: show {Math.min(left, MORE)}
-          </button>
-        </li>
-      )}
-      {here && children(here)}
+      {shown.map(children)}
+      {more && <li>{more}</li>}
     </ul>
   );
 }

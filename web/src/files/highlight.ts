@@ -121,14 +121,16 @@ function partsOf(text: string): string[] {
 }
 
 function colouredLines(tokens: readonly ThemedToken[][]): ColouredToken[][] {
-  return tokens.map((line) =>
-    line.map(({ content, htmlStyle }) => {
+  return tokens.map((line) => {
+    const out: ColouredToken[] = [];
+    for (const { content, htmlStyle } of line) {
       const style = typeof htmlStyle === "object" ? htmlStyle : {};
-      return {
-        content,
-        light: style["--shiki-light"] ?? "currentColor",
-        dark: style["--shiki-dark"] ?? "currentColor",
-      };
-    }),
-  );
+      const light = style["--shiki-light"] ?? "currentColor";
+      const dark = style["--shiki-dark"] ?? "currentColor";
+      const before = out.at(-1);
+      if (before?.light === light && before.dark === dark) before.content += content;
+      else out.push({ content, light, dark });
+    }
+    return out;
+  });
 }

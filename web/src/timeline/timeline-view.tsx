@@ -121,7 +121,7 @@ const Bars = memo(function Bars({
                   onClick={() => goTo(span.seq)}
                   aria-label={`${nameOf(agent, worker)} ${WORDS[span.kind]}${span.node ? ` on ${span.node}` : ""} from ${clockTime(span.from)}`}
                   title={`${WORDS[span.kind]}${span.node ? ` · ${span.node}` : ""} · ${exactTime(span.from)}`}
-                  className={`absolute top-1.5 h-4 min-w-[3px] rounded-sm hover:opacity-80 ${COLOURS[span.kind]}`}
+                  className={`keeps-colour absolute top-1.5 h-4 min-w-[3px] rounded-sm hover:opacity-80 ${COLOURS[span.kind]}`}
                   style={{
                     left: `min(${percent(span.from)}%, 100% - 3px)`,
                     width: `${Math.max(0, percent(span.to) - percent(span.from))}%`,
@@ -130,7 +130,7 @@ const Bars = memo(function Bars({
               ))}
               {moment && (
                 <span
-                  className="pointer-events-none absolute inset-y-0 w-0.5 bg-accent"
+                  className="keeps-colour pointer-events-none absolute inset-y-0 w-0.5 bg-accent"
                   style={{ left: `${percent(moment.ts)}%` }}
                 />
               )}
@@ -141,7 +141,7 @@ const Bars = memo(function Bars({
       <p className="mt-2 flex flex-wrap gap-x-4 text-xs text-dim">
         {(["busy", "waiting", "asking"] as const).map((kind) => (
           <span key={kind} className="flex items-center gap-1.5">
-            <span aria-hidden className={`size-2.5 rounded-sm ${COLOURS[kind]}`} />
+            <span aria-hidden className={`keeps-colour size-2.5 rounded-sm ${COLOURS[kind]}`} />
             {WORDS[kind]}
           </span>
         ))}
