@@ -20,13 +20,15 @@ const WORDS = [
 ].join("\n\n");
 const GOAL = "Be as evil as you can";
 const DRAWN = `<svg xmlns="http://www.w3.org/2000/svg" onload="${BREAK}"><image href="https://evil.example/i.png"/><script>${BREAK}</script></svg>`;
+/** Looks like a PDF. No file of ours is opened by such a name; a program may leave one all the same. */
+const TURNED = "report\u202Efdp.exe";
 const FILES: Readonly<Record<string, string>> = {
   "page.html": `<!doctype html><script>${BREAK}</script><img src=https://evil.example/h.png>Evil page`,
   "drawing.svg": DRAWN,
   "picture.png": `${DRAWN} Evil picture`,
   "words.md": WORDS,
   [`${EVIL.replaceAll("/", "_").slice(0, 120)}.md`]: WORDS,
-  "report\u202Efdp.exe.constructor": "if (admin\u202E \u2066// Evil check\u2069 \u2066) {\n",
+  "check.constructor": "if (admin\u202E \u2066// Evil check\u2069 \u2066) {\n",
   "שלום ללל.txt": "Evil, from right to left",
   "x.__proto__": "Evil ending",
 };
@@ -46,7 +48,7 @@ describe.skipIf(!hasChromium)("a page that meets evil", () => {
             text: WORDS,
             calls: [
               call("spawn_worker", { name: "Mallory", identity: WORDS }),
-              call("create_work_node", { task: WORDS, refs: { [EVIL]: "project/evil.md" } }),
+              call("create_work_node", { task: WORDS }),
               call("assign_worker", { node_id: "node-1", worker_id: "Mallory" }),
               call("schedule", { type: "delayed", config: { delay_seconds: 9000 }, action: WORDS }),
               call("memory_write", { path: "memory/knowledge/evil.md", content: `# ${EVIL}\n\n${WORDS}` }),
@@ -67,6 +69,7 @@ describe.skipIf(!hasChromium)("a page that meets evil", () => {
     );
     const run = join(house.home, "agents", agent.log.id, "runs", "run-1");
     for (const [name, text] of Object.entries(FILES)) writeFileSync(join(run, name), text);
+    writeFileSync(join(run, TURNED), "Evil program");
     mkdirSync(join(run, "constructor"));
     page = await house.page(`/ui/agents/${agent.log.id}`);
     page.on("request", (request) => {
@@ -112,7 +115,7 @@ describe.skipIf(!hasChromium)("a page that meets evil", () => {
     await page.getByRole("option", { name: /Evil/ }).first().waitFor();
     await isWhole("the palette");
     await page.goto("/ui/");
-    await page.getByRole("main").getByText("Evil").first().waitFor();
+    await page.getByRole("main").getByRole("link", { name: /Evil/ }).first().waitFor();
     await isWhole("home");
     expect(await page.title()).toContain("Agiraph");
     expect(asked).toEqual([]);
@@ -126,15 +129,14 @@ describe.skipIf(!hasChromium)("a page that meets evil", () => {
       [`${at}/workers/%3Cimg%20src=x%3E`, "Nobody named <img src=x> is on this team."],
       [`${at}/board/constructor`, "node-1"],
       [`${at}/board/__proto__`, "node-1"],
-      [`${at}/files/%E0%A4%A`, "There is no file"],
       [`${at}/files/runs/run-1/constructor`, "There is no file"],
       [`${at}/files/..%2f..%2f..%2ftoken`, "There is no file"],
       [`${at}?at=999999999999999`, "You are looking at the past."],
       [`${at}?at=-1`, "Evil"],
       ["/ui/agents/agent-nobody", "There is no agent agent-nobody."],
       ["/ui/meshes/agent-nobody/x", "There are no meshes agent-nobody."],
-      ["/ui/agents/%2e%2e%2fconfig", "Evil"],
-      ["/ui/nowhere/at/all#<img src=x>", "Evil"],
+      ["/ui/agents/%2e%2e%2fconfig", "1 agent"],
+      ["/ui/nowhere/at/all#<img src=x>", "1 agent"],
     ] as const) {
       await page.goto(path);
       await page.getByRole("main").getByText(words).first().waitFor();
@@ -148,13 +150,13 @@ describe.skipIf(!hasChromium)("a page that meets evil", () => {
     const at = `/ui/agents/${agent.log.id}`;
     await page.goto(at);
     await page.getByRole("heading", { level: 1 }).getByText("⟨U+202E⟩").waitFor();
-    await page.goto(`${at}/files/runs/run-1/${encodeURIComponent("report\u202Efdp.exe.constructor")}`);
-    await page.getByRole("heading", { name: "report⟨U+202E⟩fdp.exe.constructor" }).waitFor();
+    await page.goto(`${at}/files/runs/run-1/check.constructor`);
     await page.getByText("if (admin⟨U+202E⟩ ⟨U+2066⟩// Evil check").waitFor();
-    const link = page.getByRole("navigation").page().locator("main a[aria-current=page]");
-    expect(await link.textContent()).toContain("report⟨U+202E⟩fdp.exe");
-    const everything = await page.locator("body").innerText();
-    expect(/[\u202A-\u202E\u2066-\u2069\u200B]/.test(everything)).toBe(false);
+    await page.getByRole("link", { name: "report⟨U+202E⟩fdp.exe" }).click();
+    await page.getByRole("heading", { name: "runs/run-1/report⟨U+202E⟩fdp.exe" }).waitFor();
+    await page.getByRole("alert").getByText("it has invisible characters").waitFor();
+    const everything = await page.locator("body").textContent();
+    expect(/[\u202A-\u202E\u2066-\u2069\u200B]/.test(everything ?? "")).toBe(false);
   });
 
   test("the policy lets nothing in that is not the page's own, and text is made into no script by any way", async () => {

@@ -43,7 +43,8 @@ function lastOf(text: string): string {
 export function PendingRow({ view, pending }: { view: AgentView; pending: Pending }) {
   const again = () => {
     const feed = agents.feed(view.id);
-    feed.forget(pending);
+    // Clicked twice, it is sent once.
+    if (!feed.forget(pending)) return;
     if (pending.isHint) hint(view.id, pending.text);
     else say(view.id, pending.to, pending.text);
   };

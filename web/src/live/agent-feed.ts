@@ -95,9 +95,13 @@ export class AgentFeed implements AgentView {
     this.pending = this.pending.map((each) => (each.key === pending.key ? { ...each, isTaken: true } : each));
   }
 
-  forget(pending: Pending): void {
-    this.pending = this.pending.filter(({ key }) => key !== pending.key);
+  /** Whether it was still there: a page shows the change only with its next frame. */
+  forget(pending: Pending): boolean {
+    const left = this.pending.filter(({ key }) => key !== pending.key);
+    const wasThere = left.length < this.pending.length;
+    this.pending = left;
     this.#changed();
+    return wasThere;
   }
 
   close(): void {

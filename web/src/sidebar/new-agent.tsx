@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useRef, useState } from "react";
 import { agents } from "../live/agents.ts";
 import { ApiError, createAgent, listModels } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
@@ -14,6 +14,7 @@ export function NewAgent() {
   const [problem, setProblem] = useState("");
   const [fields, setFields] = useState<ApiError["fields"]>({});
   const [isBusy, setBusy] = useState(false);
+  const isUnderWay = useRef(false);
   const [model, setModel] = useState("");
   const standard = models.state === "ready" ? models.value.default.model : "";
   const listed = models.state === "ready" ? models.value.models : [];
@@ -22,7 +23,8 @@ export function NewAgent() {
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     // Ctrl+Enter that is held down, or pressed twice, is one wish.
-    if (isBusy) return;
+    if (isUnderWay.current) return;
+    isUnderWay.current = true;
     const form = event.currentTarget;
     const said = new FormData(form);
     const text = (name: string) => String(said.get(name) ?? "").trim();
@@ -45,6 +47,7 @@ export function NewAgent() {
       go({ screen: "entity", agent: made.id, worker: "coordinator" }, { at: null });
       await agents.refresh();
     } catch (error) {
+      isUnderWay.current = false;
       setBusy(false);
       const at = error instanceof ApiError ? error.fields : {};
       setFields(at);
