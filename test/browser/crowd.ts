@@ -18,7 +18,7 @@ export interface CrowdOptions {
 }
 
 /** A home with far more of everything in it than anybody has. Its log is written as it stands; nobody thinks. */
-export async function openCrowd(house: House, options: CrowdOptions): Promise<{ at: string; longest: string }> {
+export async function openCrowd(house: House, options: CrowdOptions): Promise<{ at: string }> {
   const facts = [...born("Crowd", "Grow"), ...grown(options)];
   await write(house, CROWD, facts);
   for (let n = 1; n <= options.others; n++) {
@@ -31,7 +31,7 @@ export async function openCrowd(house: House, options: CrowdOptions): Promise<{ 
   writeFileSync(join(run, "slow.ts"), `const a =${" ".repeat(50_000)}1;\n${"(a, b = {\n".repeat(500)}`);
   writeFileSync(join(run, "long.md"), `${"> ".repeat(100_000)}\n\n${"- item\n".repeat(700_000)}`);
   writeFileSync(join(run, "line.txt"), "word ".repeat(1_000_000));
-  return { at: `/ui/agents/${CROWD}`, longest: "x".repeat(10_000) };
+  return { at: `/ui/agents/${CROWD}` };
 }
 
 async function write(house: House, id: AgentId, facts: readonly NewFact[]): Promise<void> {
@@ -102,6 +102,12 @@ function node(n: number): NewFact {
   // Chains of twenty, side by side.
   const dependencies: NodeId[] = n % 20 === 1 ? [] : [`node-${n - 1}`];
   const made = { run_id: "run-1", node_id, task: `Piece ${n} ${"of the work ".repeat(50)}` } as const;
-  const plan = { inference: "multi" as const, dependencies, refs: {}, deliverables: [] as string[], parent_node_id: null };
+  const plan = {
+    inference: "multi" as const,
+    dependencies,
+    refs: {},
+    deliverables: [] as string[],
+    parent_node_id: null,
+  };
   return { type: "node.created", data: { ...made, ...plan, stage: 1, created_by: "coordinator" } };
 }

@@ -28,10 +28,7 @@ describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
     await stream.getByText("The last word.").waitFor();
     for (const words of ["One word:", "Slow:", "A table:", "A list:", "Deep:", "A megabyte:"]) {
       const message = stream.getByText(words).first();
-      while ((await message.count()) === 0) {
-        await page.keyboard.press("Escape");
-        await stream.evaluate((log) => log.scrollBy(0, -log.clientHeight / 2));
-      }
+      while ((await message.count()) === 0) await stream.evaluate((log) => log.scrollBy(0, -log.clientHeight / 2));
       await message.waitFor();
       expect([words, await width(), (await elements()) < MOST_ELEMENTS * 2]).toEqual([words, true, true]);
     }
@@ -53,7 +50,8 @@ describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
     expect(await elements()).toBeLessThan(MOST_ELEMENTS);
     await page.goto(`${at}/timeline`);
     await page.getByRole("list", { name: "Facts" }).waitFor();
-    await page.getByText(`Crowd · ${CROWD.facts + 212} facts`).waitFor();
+    await page.getByText(/^Crowd · \d{5} facts$/).waitFor();
+    await page.getByRole("region", { name: "Who worked when" }).getByRole("button", { name: "200 more" }).waitFor();
   });
 
   test("a moment in the midst of a long log is shown, and one before it at once", async () => {

@@ -6,6 +6,7 @@ import { nameOf } from "../entity/speech.tsx";
 import { agents } from "../live/agents.ts";
 import { wholeLog } from "../live/replay.ts";
 import { useAgent, usePaced } from "../live/use-live.ts";
+import { useMore } from "../shell/more.tsx";
 import { goTo, useRoute } from "../shell/route.ts";
 import { age, clockTime, count, exactTime } from "../text/figures.ts";
 import { factWords } from "./fact-words.ts";
@@ -77,6 +78,8 @@ function Scrubber({ newest }: { newest: number }) {
   );
 }
 
+const MOST_BARS = 100;
+
 const COLOURS: Record<Span["kind"], string> = { busy: "bg-busy", waiting: "bg-off/50", asking: "bg-wait" };
 const WORDS: Record<Span["kind"], string> = {
   busy: "working",
@@ -97,12 +100,13 @@ const Bars = memo(function Bars({
   const drawn = Map.groupBy(drawnOf(spans, axis), ({ worker }) => worker);
   // In the order they began, not in the order they ended.
   const workers = [...new Set(spans.toSorted((a, b) => a.seq - b.seq).map(({ worker }) => worker))];
+  const { shown, more } = useMore(workers, MOST_BARS, () => false);
   if (workers.length === 0) return <p className="p-5 text-dim">Nobody has worked yet.</p>;
   const percent = (ts: number) => axis.place(ts) * 100;
   return (
     <section aria-label="Who worked when" className="border-b border-line px-3 py-3 md:px-5">
       <div className="grid grid-cols-[minmax(5rem,9rem)_1fr] items-center gap-x-3">
-        {workers.map((worker) => (
+        {shown.map((worker) => (
           <div key={worker} className="contents">
             <span className="truncate text-[13px]">{nameOf(agent, worker)}</span>
             <div className="relative h-7 border-l border-line">
@@ -138,6 +142,7 @@ const Bars = memo(function Bars({
           </div>
         ))}
       </div>
+      {more}
       <p className="mt-2 flex flex-wrap gap-x-4 text-xs text-dim">
         {(["busy", "waiting", "asking"] as const).map((kind) => (
           <span key={kind} className="flex items-center gap-1.5">
