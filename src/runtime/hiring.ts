@@ -62,9 +62,6 @@ function problemWith(
   ports: TeamPorts,
 ): string | undefined {
   const id = idOf(name);
-  // Whoever reads a name must know who that is.
-  if (/[\p{Cc}\p{Bidi_Control}\u200B-\u200D\u2060\uFEFF]/u.test(name.replace(JOINED, "")))
-    return `${JSON.stringify(name)} is not a name you can use: it has characters that cannot be seen. Use plain ones.`;
   if (RESERVED.has(id)) return `${name} is taken: it would be read as somebody else.`;
   if (id === COORDINATOR || id === HUMAN || id in {}) return `${name} is taken.`;
   const there = ports.soon().roster[id];
@@ -86,8 +83,6 @@ function problemWith(
 
 /** How the page and the terminal call others than workers. */
 const RESERVED = new Set(["you", "agiraph", "everyone", "all"]);
-/** Joiners that scripts and emoji need. */
-const JOINED = /(?<=[^\p{Script=Latin}\p{N}\p{P}\s])[\u200C\u200D](?=[^\p{Script=Latin}\p{N}\p{P}\s])/gu;
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
