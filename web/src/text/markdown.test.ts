@@ -85,6 +85,8 @@ test("what is nested without end, or made to be slow, is shown all the same", ()
     expect([part, html.includes("Begin"), html.includes("more character")]).toEqual([part, true, true]);
     expect([part, levelsOf(html).every((level) => level < 120)]).toEqual([part, true]);
   }
+  const quotes = shown(many(">"));
+  expect([quotes.includes("<blockquote>"), Math.max(...levelsOf(quotes)) < 20]).toEqual([true, true]);
   expect(shown(`a${" ".repeat(length)}b`)).toContain("a");
   expect(shown(`${"| a ".repeat(500)}|\n${"|---".repeat(500)}|\n${"| b ".repeat(500)}|`).split("<td>")).toHaveLength(
     501,
