@@ -7,9 +7,8 @@ import { type House, hasChromium, openHouse } from "./house.ts";
 
 const HTML = { status: 200, contentType: "text/html", body: "<h1>Welcome to nginx!</h1>" };
 const FAILING = { status: 500, contentType: "text/html", body: "<h1>Internal Server Error</h1>" };
-const DAY = 86_400_000;
 
-describe.skipIf(!hasChromium)("a page whose server, clock or storage is not what it should be", () => {
+describe.skipIf(!hasChromium)("a page whose server or storage is not what it should be", () => {
   let house: House;
   let agent: Agent;
   beforeAll(async () => {
@@ -160,16 +159,6 @@ describe.skipIf(!hasChromium)("a page whose server, clock or storage is not what
     await field(garbage).waitFor();
     expect(await garbage.getByRole("log").getByText("not sent").count()).toBe(0);
     await garbage.context().close();
-  });
-
-  test("with a clock that is a day behind, a call shows all of what came of it", async () => {
-    const page = await house.page();
-    await page.clock.setFixedTime(Date.now() - DAY);
-    await page.goto(at("/workers/alice"));
-    const card = page.getByRole("button", { name: /missing\.md/ });
-    await card.click();
-    await page.locator("pre", { hasText: "path: scratch/missing.md" }).waitFor();
-    await page.context().close();
   });
 
   test("whoever comes to an agent that was put away is told, and can have it back", async () => {
