@@ -62,6 +62,7 @@ function problemWith(
   ports: TeamPorts,
 ): string | undefined {
   const id = idOf(name);
+  if (RESERVED.has(id)) return `${name} is taken: it would be read as somebody else.`;
   if (id === COORDINATOR || id === HUMAN || id in {}) return `${name} is taken.`;
   const there = ports.soon().roster[id];
   const isHere = there?.spawned.run_id === ports.run;
@@ -79,6 +80,9 @@ function problemWith(
     return messageOf(error);
   }
 }
+
+/** How the page and the terminal call others than workers. */
+const RESERVED = new Set(["you", "agiraph", "everyone", "all"]);
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

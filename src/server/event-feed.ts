@@ -103,9 +103,13 @@ export class Follower {
     this.#limits = limits;
   }
 
-  /** Reads what it has missed and stays with what comes. */
-  begin(): void {
+  /**
+   * Reads what it has missed and stays with what comes. What it is told before that counts like the rest: facts wait until
+   * a large one is taken.
+   */
+  begin(first?: Buffer): void {
     this.#mode = "reading";
+    if (first) this.#write(first);
     this.#catchUp().catch(() => {
       this.close();
       this.#socket.close(1011, "The log could not be read. Connect again from the last seq.");

@@ -78,6 +78,24 @@ test("a snapshot comes first if asked for, with the facts just before it and all
   expect(client.seqs).toEqual(counted(41, 51));
 });
 
+test("a snapshot that is more than a socket holds is followed by facts like any other", async () => {
+  const { team, url } = await served();
+  const text = "x".repeat(1024 * 1024);
+  for (let n = 0; n < 12; n++)
+    await team.agent.log.append({
+      facts: [
+        {
+          type: "message.sent",
+          data: { message_id: `msg-${n}`, from: "coordinator", to: "human", text, file: "", hops: 1 },
+        },
+      ],
+    }).durable;
+  const { seq } = team.agent.log;
+  const client = watch(`${url}?snapshot=1&recent=3`);
+  await client.until(() => client.seqs.includes(seq));
+  expect(client.seqs.slice(0, 3)).toEqual(counted(seq - 2, seq));
+});
+
 test("a wrong question is answered with a code and the reason", async () => {
   const { url, origin } = await served();
   const answers = [

@@ -113,13 +113,15 @@ class Sockets implements EventSockets {
     const { after, snapshot, recent = 0 } = query.data;
     if (after !== undefined && after > agent.log.seq)
       return socket.close(CLOSED.badRequest, `after: the log ends at ${agent.log.seq}. Begin again.`);
-    let from = after ?? 0;
-    if (snapshot === "1") {
-      const { now } = agent;
-      socket.send(JSON.stringify({ type: "snapshot", seq: now.seq, situation: now }));
-      from = after ?? Math.max(0, now.seq - recent);
-    }
-    this.#follow(socket, agent, from);
+    const { now } = agent;
+    if (snapshot !== "1") this.#follow(socket, agent, after ?? 0);
+    else
+      this.#follow(
+        socket,
+        agent,
+        after ?? Math.max(0, now.seq - recent),
+        Buffer.from(JSON.stringify({ type: "snapshot", seq: now.seq, situation: now })),
+      );
   }
 
   watchAll(socket: WebSocket): void {
@@ -137,7 +139,7 @@ class Sockets implements EventSockets {
     }
   }
 
-  #follow(socket: WebSocket, agent: Agent, after: number): void {
+  #follow(socket: WebSocket, agent: Agent, after: number, first?: Buffer): void {
     const { id } = agent.log;
     const feed = this.#feeds.get(id) ?? new Feed(agent);
     this.#feeds.set(id, feed);
@@ -154,7 +156,7 @@ class Sockets implements EventSockets {
       feed.close();
       this.#feeds.delete(id);
     });
-    follower.begin();
+    follower.begin(first);
   }
 
   /** Counts the client, or says that there are too many. */

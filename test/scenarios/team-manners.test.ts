@@ -121,3 +121,18 @@ test("a long board comes page by page", async () => {
     [1, "There is no node-71 or later."],
   ]);
 });
+
+test("nobody is hired under a name that is read as somebody else's", async () => {
+  const names = ["You", "Agiraph", "Everyone", "Ali\u200Bce", "Zoë"];
+  await using team = await startTeam({
+    goal: "Hire",
+    coordinator: script(
+      both(...names.map((name) => call("spawn_worker", { name, identity: "new" }))),
+      call("finish", { summary: "hired" }),
+    ),
+  });
+  await team.outcome();
+  const answers = await answersTo(team, "coordinator", "spawn_worker");
+  expect(answers.map(([ok]) => ok)).toEqual([false, false, false, false, true]);
+  expect(answers[0]?.[1]).toBe("Not hired: You is taken: it would be read as somebody else.");
+});

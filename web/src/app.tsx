@@ -3,6 +3,7 @@ import { EntityView, Loading } from "./entity/entity-view.tsx";
 import { MoreMoney } from "./entity/more-money.tsx";
 import { useAgents } from "./live/use-live.ts";
 import { useAttention } from "./shell/attention.ts";
+import { Broken } from "./shell/broken.tsx";
 import { ConfigLine } from "./shell/config-line.tsx";
 import { ConnectionLine } from "./shell/connection-line.tsx";
 import { Drawer } from "./shell/drawer.tsx";
@@ -45,7 +46,9 @@ export function App() {
         <ConfigLine />
         {"agent" in route && route.at !== null && <ReplayBar agent={route.agent} at={route.at} />}
         <div className="min-h-0 flex-1">
-          <Suspense fallback={<Loading />}>{screenOf(route)}</Suspense>
+          <Broken what="This screen" of={JSON.stringify(route)}>
+            <Suspense fallback={<Loading />}>{screenOf(route)}</Suspense>
+          </Broken>
         </div>
       </main>
       {overlay === "sidebar" && <Drawer />}

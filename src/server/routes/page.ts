@@ -6,9 +6,9 @@ import * as walk from "../../store/walk.ts";
 import type { Api } from "../api-app.ts";
 import { notFound } from "../refusal.ts";
 
-/** The page runs its own scripts, talks to this server, and is shown nowhere else. */
+/** The page runs its own scripts, makes none of text, talks to this server, and is shown nowhere else. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 const KINDS: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",

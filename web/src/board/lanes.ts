@@ -46,7 +46,7 @@ const STEP = CARD.width + GAP.x;
 
 export function layoutOf({ board, stages }: Pick<Situation, "board" | "stages">, run: RunId): Layout {
   const lanes = new Map<string, Lane & { columns: NodeState[][] }>();
-  const steps = new Map<string, number>();
+  const steps = new Map<string, { lane: string; step: number }>();
   const laneOf = (stage: Stage | undefined) => {
     const key = stage ? String(stage.number) : "none";
     const title = stage ? stageTitle(stage.number, stage.name) : "Work";
@@ -65,11 +65,12 @@ export function layoutOf({ board, stages }: Pick<Situation, "board" | "stages">,
   for (const node of Object.values(board.nodes)) {
     if (node.spec.run_id !== run) continue;
     const lane = laneOf(stages.find((each) => each.run_id === run && each.number === node.spec.stage));
-    const before = [...node.spec.dependencies, node.spec.parent_node_id].filter((id) =>
-      lane.nodes.some((each) => each.id === id),
-    );
-    const step = Math.max(0, ...before.map((id) => (steps.get(id ?? "") ?? 0) + 1));
-    steps.set(node.id, step);
+    let step = 0;
+    for (const id of [...node.spec.dependencies, node.spec.parent_node_id]) {
+      const before = steps.get(id ?? "");
+      if (before?.lane === lane.key) step = Math.max(step, before.step + 1);
+    }
+    steps.set(node.id, { lane: lane.key, step });
     lane.nodes.push(node);
     while (lane.columns.length <= step) lane.columns.push([]);
     lane.columns[step]?.push(node);

@@ -11,6 +11,7 @@ import { goTo, useRoute } from "../shell/route.ts";
 import { colourOf, StatusDot, statusOfNode } from "../shell/status.tsx";
 import { clockTime, exactTime, firstLine, money, size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
+import { visible } from "../text/visible.ts";
 import { factWords, outcomeWords } from "../timeline/fact-words.ts";
 
 /** Everything about one node: why it exists, what was asked, what it reads, what it has made, what happened. */
@@ -92,7 +93,8 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
             <ul className="space-y-0.5 text-[13px]">
               {Object.entries(refs).map(([name, path]) => (
                 <li key={name} className="[overflow-wrap:anywhere]">
-                  <span className="font-semibold">{name}</span> <RefPath view={view} run={run_id} path={path} />
+                  <span className="font-semibold">{visible(name)}</span>{" "}
+                  <RefPath view={view} run={run_id} path={path} />
                 </li>
               ))}
             </ul>
@@ -188,13 +190,13 @@ function RefPath({ view, run, path }: { view: AgentView; run: string; path: stri
   const [id = "", ...within] = path.split("/");
   const target = Object.values(view.situation?.board.nodes ?? {}).find((node) => node.id === id);
   const isThere = target && publishedBy(target).some((file) => `published/${file.path}` === within.join("/"));
-  if (!isThere) return <span className="font-mono text-xs text-dim">{path}</span>;
+  if (!isThere) return <span className="font-mono text-xs text-dim">{visible(path)}</span>;
   return (
     <Link
       to={{ screen: "files", agent: view.id, path: `runs/${run}/nodes/${path}` }}
       className="inline-flex min-h-11 items-center font-mono text-xs text-accent underline md:min-h-0"
     >
-      {path}
+      {visible(path)}
     </Link>
   );
 }
@@ -222,7 +224,7 @@ function FileSection({
               className="flex min-h-11 items-center gap-2 rounded-md px-2 hover:bg-hover md:min-h-7"
             >
               <span className="truncate text-[13px]">
-                {path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path}
+                {visible(path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path)}
               </span>
               <span className="ml-auto shrink-0 text-xs text-dim">{size(bytes)}</span>
             </Link>

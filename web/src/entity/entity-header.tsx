@@ -10,6 +10,7 @@ import { amount, clockTime, costOf, firstLine, gist, money } from "../text/figur
 import { Markdown } from "../text/markdown.tsx";
 import { Controls } from "./controls.tsx";
 import { nameOf } from "./speech.tsx";
+import { restore } from "./steering.ts";
 import { TroubleBanner } from "./trouble-banner.tsx";
 
 /** The line on top of every screen: where one is, and on narrow pages the way to the sidebar. */
@@ -82,9 +83,26 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
           run Ollama, for one that thinks.
         </p>
       )}
+      {agent.archived_ts !== null && view.standing !== "replay" && <PutAway agent={agent.id} />}
       <TroubleBanner situation={situation} worker={worker} />
       {node && <CurrentNode agent={view.id} node={node} progress={progressOf(view, node, worker)} />}
     </>
+  );
+}
+
+/** Whoever comes by an old link sees why it is in no list. */
+function PutAway({ agent }: { agent: string }) {
+  return (
+    <p className="flex shrink-0 items-center gap-2 border-b border-line bg-wait-tint px-3 py-1 text-[13px] text-wait md:px-5">
+      It was stopped and put away; nothing of it is erased.
+      <button
+        type="button"
+        onClick={() => restore(agent)}
+        className="min-h-11 rounded-md px-2 font-semibold underline md:min-h-7"
+      >
+        Bring back
+      </button>
+    </p>
   );
 }
 

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
+import { own } from "../live/own.ts";
 import { useAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import type { Place } from "../shell/route.ts";
@@ -27,12 +28,12 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
 
   if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
-  const person = situation.roster[worker];
+  const person = own(situation.roster, worker);
   if (!person && worker !== COORDINATOR) return <Nowhere what={`Nobody named ${worker} is on this team.`} />;
   return (
     <div className="flex h-full min-h-0 flex-col">
       <EntityHeader view={view} situation={situation} worker={worker} />
-      <Stream key={`${agent} ${worker}`} view={view} worker={worker} />
+      <Stream key={`${agent} ${worker} ${view.life}`} view={view} worker={worker} />
       {situation.agent.created.meshes ? (
         <ToMesh project={agent} name={person?.spawned.name ?? ""} />
       ) : isOver(situation, worker) ? (

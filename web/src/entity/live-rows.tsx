@@ -2,6 +2,7 @@ import { memo } from "react";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
 import { nudge, send } from "../live/api.ts";
+import { noteUnsent } from "../live/unsent.ts";
 import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { Speech } from "./speech.tsx";
@@ -20,7 +21,7 @@ export const StreamedRow = memo(function StreamedRow({
     <Speech agent={agent} from={worker} ts={null} note="saying">
       {words.text ? (
         <div className="caret">
-          <Markdown text={words.text} />
+          <Markdown text={lastOf(words.text)} />
         </div>
       ) : (
         <p className="caret line-clamp-3 text-dim italic [overflow-wrap:anywhere]">{words.reasoning.slice(-400)}</p>
@@ -29,10 +30,21 @@ export const StreamedRow = memo(function StreamedRow({
   );
 });
 
+const MOST_STREAMED = 16_000;
+
+/** What is said now is at the end; all of it is there when it is on record. */
+function lastOf(text: string): string {
+  if (text.length <= MOST_STREAMED) return text;
+  const from = text.length - MOST_STREAMED;
+  const line = text.indexOf("\n", from);
+  return `… ${from} characters before this\n\n${text.slice(line < 0 || line > from + 1000 ? from : line + 1)}`;
+}
+
 export function PendingRow({ view, pending }: { view: AgentView; pending: Pending }) {
   const again = () => {
     const feed = agents.feed(view.id);
-    feed.forget(pending);
+    // Clicked twice, it is sent once.
+    if (!feed.forget(pending)) return;
     if (pending.isHint) hint(view.id, pending.text);
     else say(view.id, pending.to, pending.text);
   };
@@ -52,7 +64,10 @@ export function PendingRow({ view, pending }: { view: AgentView; pending: Pendin
           </button>
           <button
             type="button"
-            onClick={() => agents.feed(view.id).forget(pending)}
+            onClick={() => {
+              agents.feed(view.id).forget(pending);
+              noteUnsent(view.id);
+            }}
             className="min-h-11 rounded-md px-2 underline md:min-h-8"
           >
             Drop it
@@ -74,7 +89,13 @@ export function hint(agent: string, text: string): void {
 }
 
 function deliver(agent: string, pending: Pending, sending: Promise<unknown>): void {
-  sending.catch((error: unknown) =>
-    agents.feed(agent).refused(pending, error instanceof Error ? error.message : String(error)),
+  const feed = agents.feed(agent);
+  sending.then(
+    () => {
+      feed.taken(pending);
+      noteUnsent(agent);
+    },
+    (error: unknown) => feed.refused(pending, error instanceof Error ? error.message : String(error)),
   );
+  noteUnsent(agent);
 }

@@ -9,16 +9,22 @@ import { close } from "../shell/overlay.ts";
 /** What ran out of money goes on only with more of it. */
 export function MoreMoney({ agent }: { agent: string }) {
   const [problem, setProblem] = useState("");
+  const [isBusy, setBusy] = useState(false);
   const outcome = useAgent(agent).situation?.agent.outcome;
   const spent = outcome?.kind === "budget_exhausted" ? outcome.spent_usd : 0;
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    if (isBusy) return;
+    setBusy(true);
     resume(agent, Number(new FormData(event.currentTarget).get("budget"))).then(
       () => {
         close();
         return agents.refresh();
       },
-      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => {
+        setProblem(error instanceof Error ? error.message : String(error));
+        setBusy(false);
+      },
     );
   };
   return (
@@ -39,7 +45,7 @@ export function MoreMoney({ agent }: { agent: string }) {
         </label>
         <Problem text={problem} />
         <div className="flex justify-end">
-          <button type="submit" className={ACTION}>
+          <button type="submit" disabled={isBusy} className={ACTION}>
             Go on
           </button>
         </div>

@@ -5,6 +5,7 @@ import { agents } from "../live/agents.ts";
 import { Link } from "../shell/link.tsx";
 import { clockTime, exactTime, size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
+import { visible } from "../text/visible.ts";
 import { nameOf, Speech } from "./speech.tsx";
 import type { StreamItem } from "./stream-items.ts";
 
@@ -42,7 +43,11 @@ export function Result({ agent, item }: { agent: string; item: Extract<StreamIte
 
 export function Published({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "published" }> }) {
   const run = agents.feed(agent).situation?.board.nodes[item.node_id as NodeId]?.spec.run_id;
-  const files = item.files.map(({ path, bytes }) => ({ at: placeOf(run, item.node_id, path), label: path, bytes }));
+  const files = item.files.map(({ path, bytes }) => ({
+    at: placeOf(run, item.node_id, path),
+    label: visible(path),
+    bytes,
+  }));
   return (
     <div className="px-3 py-1.5 pl-14 md:px-5 md:pl-16">
       <div className="max-w-[48rem] rounded-lg border border-line bg-raised p-3">
@@ -97,7 +102,7 @@ function publishedIn({ board }: Situation, run: string): PublishedFile[] {
     .flatMap((node) => (node.status === "completed" && node.spec.run_id === run ? [node] : []))
     .sort((a, b) => b.ended_seq - a.ended_seq)
     .flatMap(({ id, files }) =>
-      files.map(({ path, bytes }) => ({ at: placeOf(run, id, path), label: `${id}/${path}`, bytes })),
+      files.map(({ path, bytes }) => ({ at: placeOf(run, id, path), label: `${id}/${visible(path)}`, bytes })),
     );
 }
 

@@ -36,8 +36,12 @@ function goOn({ id, outcome }: Steered): void {
   else resume(id).then(() => agents.refresh(), complain);
 }
 
+const leaving = new Set<string>();
+
 /** It is only put away, so it can come back. */
 async function remove(agent: string, name: string): Promise<void> {
+  if (leaving.has(agent)) return;
+  leaving.add(agent);
   try {
     await removeAgent(agent);
     go({ screen: "home" });
@@ -45,6 +49,8 @@ async function remove(agent: string, name: string): Promise<void> {
     toast("plain", `${name} was stopped and put away.`, { label: "Undo", run: () => restore(agent) });
   } catch (error) {
     complain(error);
+  } finally {
+    leaving.delete(agent);
   }
 }
 

@@ -116,6 +116,9 @@ function Words({ agent, worker, item, previous }: RowProps<"words">) {
   );
 }
 
+/** Two lines of it are in sight. */
+const MOST_LINE = 1000;
+
 const TONES: Record<Tone, string> = {
   plain: "text-dim",
   wait: "text-wait",
@@ -126,8 +129,12 @@ const TONES: Record<Tone, string> = {
 function EventLine({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "line" }> }) {
   const text = (
     <span className="line-clamp-2 [overflow-wrap:anywhere]">
-      {item.who && <span className="font-medium">{nameOf(agent, item.who)} </span>}
-      {item.text}
+      {item.who && (
+        <>
+          <bdi className="font-medium">{nameOf(agent, item.who)}</bdi>{" "}
+        </>
+      )}
+      {item.text.length > MOST_LINE ? `${item.text.slice(0, MOST_LINE)}…` : item.text}
     </span>
   );
   if (item.tone === "stage") {

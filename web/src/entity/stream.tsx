@@ -3,6 +3,7 @@ import { ArrowDown } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
+import { Broken } from "../shell/broken.tsx";
 import { PendingRow, StreamedRow } from "./live-rows.tsx";
 import { EntityStream, isShown, type StreamItem } from "./stream-items.ts";
 import { StreamRow } from "./stream-row.tsx";
@@ -106,7 +107,11 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
                 className="absolute inset-x-0 top-0"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                {row && <RowOf row={row} view={view} worker={worker} />}
+                {row && (
+                  <Broken what="This" of={row.key} isSmall>
+                    <RowOf row={row} view={view} worker={worker} />
+                  </Broken>
+                )}
               </div>
             );
           })}

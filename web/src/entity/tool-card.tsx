@@ -1,8 +1,10 @@
 import { ChevronRight } from "lucide-react";
 import { useEffect, useState } from "react";
+import { agents } from "../live/agents.ts";
 import { useEntryBook } from "../live/entries.ts";
 import { StatusDot } from "../shell/status.tsx";
-import { clockTime, exactTime, milliseconds } from "../text/figures.ts";
+import { clockTime, exactTime, firstLine, milliseconds } from "../text/figures.ts";
+import { visible } from "../text/visible.ts";
 import type { StreamItem } from "./stream-items.ts";
 
 /** A call and its result in one line; the whole of both when it is opened. */
@@ -26,10 +28,10 @@ export function ToolCard({ agent, item }: { agent: string; item: Extract<StreamI
             aria-hidden
           />
           <StatusDot status={status} />
-          <span className="shrink-0 font-mono text-xs font-semibold">{item.tool}</span>
+          <span className="shrink-0 font-mono text-xs font-semibold">{visible(item.tool).slice(0, 80)}</span>
           <span className="min-w-0 flex-1 truncate font-mono text-xs text-dim">
-            {item.gist}
-            {result && !isOpen && <span className={result.ok ? "" : "text-bad"}> → {result.gist}</span>}
+            {firstLine(item.gist)}
+            {result && !isOpen && <span className={result.ok ? "" : "text-bad"}> → {firstLine(result.gist)}</span>}
           </span>
           {result && result.ms >= 1 && <span className="shrink-0 text-xs text-dim">{milliseconds(result.ms)}</span>}
           <time className="hidden shrink-0 text-xs text-dim sm:inline" title={exactTime(item.ts)}>
@@ -48,7 +50,9 @@ function Detail({ agent, item }: { agent: string; item: Extract<StreamItem, { ki
   const isMissing = !call || (call.result === null && item.result !== null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a result that came is a reason to look again
   useEffect(() => {
-    if (isMissing) book.want(item.result ? Date.now() / 1000 : item.ts);
+    // By the server's clock: this machine's may be another.
+    const newest = agents.feed(agent).facts.at(-1)?.ts ?? item.ts;
+    if (isMissing) book.want(item.result ? newest : item.ts);
     if (isMissing) book.want(item.ts);
   }, [book, isMissing, item.result]);
   return (

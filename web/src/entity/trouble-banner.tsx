@@ -24,7 +24,7 @@ export function TroubleBanner({ situation, worker }: { situation: Situation; wor
         <strong className="text-bad">
           {name}: {troubleWords(first)}.
         </strong>{" "}
-        {first.message} {triesOf(first)}
+        {first.message.slice(0, 1000)} {triesOf(first)}
         {all.length > 1 &&
           ` ${count(all.length - 1, "other")} of the team ${all.length > 2 ? "fare" : "fares"} the same.`}
       </p>

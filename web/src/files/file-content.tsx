@@ -1,11 +1,14 @@
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { textOfFile } from "../live/api.ts";
+import { own } from "../live/own.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
+import { visible } from "../text/visible.ts";
 import { Code } from "./code.tsx";
 
 const MOST = 256 * 1024;
+const MOST_PICTURE = 32 * 1024 * 1024;
 /** Only what cannot carry script: an SVG is shown as the text it is. */
 const PICTURES: Readonly<Record<string, string>> = {
   png: "image/png",
@@ -26,7 +29,8 @@ interface ContentProps {
 
 /** What is in a file: markdown, source with colours, or a picture. */
 export function FileContent(props: ContentProps) {
-  return PICTURES[kindOf(props.path)] ? <Picture {...props} /> : <Text {...props} />;
+  const picture = own(PICTURES, kindOf(props.path));
+  return picture ? <Picture key={`${props.address} ${props.tick}`} {...props} type={picture} /> : <Text {...props} />;
 }
 
 export function isMarkdown(path: string): boolean {
@@ -63,12 +67,18 @@ function Text({ address, path, tick, isRaw }: ContentProps) {
   );
 }
 
-function Picture({ address, path, tick }: ContentProps) {
+function Picture({ address, path, tick, type }: ContentProps & { type: string }) {
   const picture = useLoaded(`${address} ${tick}`, async () => {
     const response = await fetch(address);
     if (!response.ok) throw new Error(`The picture could not be read (${response.status}).`);
-    return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: PICTURES[kindOf(path)] ?? "" }));
+    const bytes = Number(response.headers.get("content-length") ?? 0);
+    if (bytes > MOST_PICTURE) {
+      await response.body?.cancel();
+      throw new Error(`The picture has ${size(bytes)}, too much to show here. Download it to look at it.`);
+    }
+    return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type }));
   });
+  const [isBroken, setBroken] = useState(false);
   const url = picture.state === "ready" ? picture.value : null;
   useEffect(() => () => void (url && URL.revokeObjectURL(url)), [url]);
   if (picture.state === "failed")
@@ -77,8 +87,15 @@ function Picture({ address, path, tick }: ContentProps) {
         {picture.problem}
       </p>
     );
+  if (isBroken)
+    return <p className="text-dim">This is no picture, whatever its name says. Download it to look at it.</p>;
   return url ? (
-    <img src={url} alt={path} className="max-w-full rounded border border-line" />
+    <img
+      src={url}
+      alt={visible(path)}
+      onError={() => setBroken(true)}
+      className="max-w-full rounded border border-line"
+    />
   ) : (
     <p className="text-dim">Loading…</p>
   );

@@ -1,6 +1,7 @@
 import { ChevronRight, FileText, Folder } from "lucide-react";
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Link } from "../shell/link.tsx";
+import { useMore } from "../shell/more.tsx";
 import { size } from "../text/figures.ts";
 import type { Branch } from "./tree.ts";
 
@@ -19,10 +20,34 @@ export function FileTree({
   current: string;
 }) {
   return (
-    <ul>
-      {tree.map((branch) => (
+    <Branches branches={tree} current={current}>
+      {(branch) => (
         <BranchRow key={branch.path} agent={agent} screen={screen} branch={branch} current={current} depth={0} isOpen />
-      ))}
+      )}
+    </Branches>
+  );
+}
+
+const MOST_IN_FOLDER = 200;
+
+function Branches({
+  branches,
+  current,
+  children,
+}: {
+  branches: readonly Branch[];
+  current: string;
+  children: (branch: Branch) => ReactNode;
+}) {
+  const { shown, more } = useMore(
+    branches,
+    MOST_IN_FOLDER,
+    ({ path }) => path === current || current.startsWith(`${path}/`),
+  );
+  return (
+    <ul>
+      {shown.map(children)}
+      {more && <li>{more}</li>}
     </ul>
   );
 }
@@ -77,8 +102,8 @@ function BranchRow({
         </span>
       </button>
       {isOpen && (
-        <ul>
-          {branch.children.map((child) => (
+        <Branches branches={branch.children} current={current}>
+          {(child) => (
             <BranchRow
               key={child.path}
               agent={agent}
@@ -88,8 +113,8 @@ function BranchRow({
               depth={depth + 1}
               isOpen={child === last && (branch.path === "runs" || branch.children?.length === 1)}
             />
-          ))}
-        </ul>
+          )}
+        </Branches>
       )}
     </li>
   );

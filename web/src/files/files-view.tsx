@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useMemo, useState } from "react";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
 import { type FileItem, filesIn, type MemoryHit, type Shelf, searchMemory } from "../live/api.ts";
@@ -6,12 +6,15 @@ import { useAgent, useLoaded, usePaced } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { complain } from "../shell/overlay.ts";
 import { count, gist } from "../text/figures.ts";
+import { visible } from "../text/visible.ts";
 import { FileTree } from "./file-tree.tsx";
 import { Insights } from "./insights.tsx";
 import { fileAt } from "./moment.ts";
 import { passage } from "./passage.ts";
 import { Preview } from "./preview.tsx";
 import { treeOf } from "./tree.ts";
+
+const NONE: readonly FileItem[] = [];
 
 /** What the team has written: its workspace, or the agent's memory. */
 export default function FilesView({ agent, shelf, path }: { agent: string; shelf: Shelf; path: string }) {
@@ -21,12 +24,18 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
   const tick = usePaced(situation ? `${view.newest} ${situation.agent.status}` : "", 1500);
   const files = useLoaded(`${agent} ${shelf} ${tick}`, () => filesIn(agent, shelf));
   const [found, setFound] = useState<MemoryHit[] | null>(null);
+  const all = files.state === "ready" ? files.value.files : NONE;
+  const isPast = view.standing === "replay";
+  // Drawn again with every fact; sorted again only when there is something else to sort.
+  const hidesLater = isPast && shelf === "workspace" && situation !== null;
+  const listed = useMemo(
+    () => (hidesLater ? all.filter((each) => fileAt(each.path, situation) !== "later") : all),
+    [all, hidesLater, situation],
+  );
+  const tree = useMemo(() => treeOf(listed), [listed]);
   if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
   const screen = shelf === "workspace" ? "files" : "memory";
-  const isPast = view.standing === "replay";
-  const all = files.state === "ready" ? files.value : [];
-  const listed = isPast && shelf === "workspace" ? all.filter((each) => fileAt(each.path, situation) !== "later") : all;
   const isFile =
     path !== "" && (files.state !== "ready" || listed.some((each) => each.path === path && each.kind === "file"));
 
@@ -72,11 +81,16 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
               {shelf === "workspace" ? "Nothing is written yet." : "Nothing is remembered yet."}
             </p>
           )}
+          {files.state === "ready" && files.value.isCut && (
+            <p role="note" className="mb-1 rounded-md bg-wait-tint px-3 py-1.5 text-xs text-wait">
+              There are more files than are listed: these are the first {all.length}.
+            </p>
+          )}
           {shelf === "memory" && !found && <Insights agent={agent} insights={situation.insights} />}
           {found ? (
             <Found agent={agent} found={found} onDone={() => setFound(null)} />
           ) : (
-            <FileTree agent={agent} screen={screen} tree={treeOf(listed)} current={path} />
+            <FileTree agent={agent} screen={screen} tree={tree} current={path} />
           )}
         </div>
         <div className={`min-h-0 min-w-0 flex-1 ${path ? "" : "hidden md:block"}`}>
@@ -86,7 +100,7 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
             <Missing
               what={
                 path && files.state === "ready"
-                  ? `There ${isPast ? "was" : "is"} no file ${path}${isPast ? " at this moment" : ""}.`
+                  ? `There ${isPast ? "was" : "is"} no file ${visible(path)}${isPast ? " at this moment" : ""}.`
                   : "Choose a file to read it."
               }
             />

@@ -1,4 +1,4 @@
-import { createBundledHighlighter, createSingletonShorthands } from "shiki/core";
+import { createBundledHighlighter, createSingletonShorthands, type GrammarState, type ThemedToken } from "shiki/core";
 import { createJavaScriptRegexEngine } from "shiki/engine/javascript";
 
 /** The languages that teams write most; each is a file of its own, loaded when it is wanted. */
@@ -73,23 +73,64 @@ export interface ColouredToken {
   dark: string;
 }
 
-/** Null where the language is not known: plain text then. */
+/** Rules for colours may take the square of a line's length: longer ones stay plain. */
+const LONGEST_LINE = 500;
+/** Read in one go; between two the page does whatever else there is to do. */
+const GO = 4000;
+const PATIENCE_MS = 1500;
+
+/**
+ * Null where the language is not known: plain text then. What is made to be slow is coloured as far as patience goes; the
+ * rest is plain.
+ */
 export async function coloured(text: string, kind: string): Promise<ColouredToken[][] | null> {
-  const lang = ENDINGS[kind];
+  const lang = Object.hasOwn(ENDINGS, kind) ? ENDINGS[kind] : undefined;
   if (!lang) return null;
-  const { tokens } = await codeToTokens(text, {
-    lang,
-    themes: { light: "github-light-default", dark: "github-dark-default" },
-    defaultColor: false,
-  });
-  return tokens.map((line) =>
-    line.map(({ content, htmlStyle }) => {
+  const lines: ColouredToken[][] = [];
+  let grammarState: GrammarState | undefined;
+  const end = performance.now() + PATIENCE_MS;
+  for (const part of partsOf(text)) {
+    if (performance.now() > end) {
+      for (const line of part.split("\n")) lines.push([{ content: line, light: "currentColor", dark: "currentColor" }]);
+      continue;
+    }
+    const done = await codeToTokens(part, {
+      lang,
+      themes: { light: "github-light-default", dark: "github-dark-default" },
+      defaultColor: false,
+      tokenizeMaxLineLength: LONGEST_LINE,
+      ...(grammarState && { grammarState }),
+    });
+    grammarState = done.grammarState;
+    lines.push(...colouredLines(done.tokens));
+    await new Promise((next) => setTimeout(next));
+  }
+  return lines;
+}
+
+/** Whole lines, some at a time. */
+function partsOf(text: string): string[] {
+  const parts: string[] = [];
+  for (let at = 0; at <= text.length; ) {
+    const newline = text.indexOf("\n", at + GO);
+    const end = newline < 0 ? text.length : newline;
+    parts.push(text.slice(at, end));
+    at = end + 1;
+  }
+  return parts;
+}
+
+function colouredLines(tokens: readonly ThemedToken[][]): ColouredToken[][] {
+  return tokens.map((line) => {
+    const out: ColouredToken[] = [];
+    for (const { content, htmlStyle } of line) {
       const style = typeof htmlStyle === "object" ? htmlStyle : {};
-      return {
-        content,
-        light: style["--shiki-light"] ?? "currentColor",
-        dark: style["--shiki-dark"] ?? "currentColor",
-      };
-    }),
-  );
+      const light = style["--shiki-light"] ?? "currentColor";
+      const dark = style["--shiki-dark"] ?? "currentColor";
+      const before = out.at(-1);
+      if (before?.light === light && before.dark === dark) before.content += content;
+      else out.push({ content, light, dark });
+    }
+    return out;
+  });
 }

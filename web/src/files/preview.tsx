@@ -7,6 +7,7 @@ import { fileAddress, type Shelf } from "../live/api.ts";
 import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
 import { goTo } from "../shell/route.ts";
+import { visible } from "../text/visible.ts";
 import { FileContent, isMarkdown } from "./file-content.tsx";
 
 interface PreviewProps {
@@ -31,8 +32,8 @@ export function Preview({ view, situation, shelf, path, tick }: PreviewProps) {
           <ArrowLeft className="size-4" aria-hidden />
         </Link>
         <div className="min-w-0 flex-1">
-          <h2 className="truncate font-mono text-xs" title={path}>
-            {path}
+          <h2 className="truncate font-mono text-xs" title={visible(path)}>
+            {visible(path)}
           </h2>
           <Origin view={view} situation={situation} shelf={shelf} path={path} />
         </div>

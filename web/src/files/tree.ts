@@ -1,4 +1,5 @@
 import type { FileItem } from "../live/api.ts";
+import { visible } from "../text/visible.ts";
 
 export interface Branch {
   name: string;
@@ -15,14 +16,14 @@ export function treeOf(files: readonly FileItem[]): Branch[] {
   const folderAt = (path: string): Branch => {
     const known = folders.get(path);
     if (known) return known;
-    const made: Branch = { name: nameIn(path), path, bytes: 0, children: [] };
+    const made: Branch = { name: visible(nameIn(path)), path, bytes: 0, children: [] };
     folders.set(path, made);
     folderAt(parentOf(path)).children?.push(made);
     return made;
   };
   for (const { path, kind, bytes } of files) {
     if (kind === "folder") folderAt(path);
-    else folderAt(parentOf(path)).children?.push({ name: nameIn(path), path, bytes, children: null });
+    else folderAt(parentOf(path)).children?.push({ name: visible(nameIn(path)), path, bytes, children: null });
   }
   return sorted(root.children ?? []);
 }

@@ -50,9 +50,9 @@ test("where a fact is missing, or the connection is lost, it goes on from what i
   expect([feed.standing, seqsOf(feed)]).toEqual(["lost", [1, 2]]);
   vi.advanceTimersByTime(1000);
   const again = TestSocket.all.at(-1);
-  expect(again?.address).toBe("/agents/agent-test/events?after=2");
+  expect(again?.address).toBe("/agents/agent-test/events?after=1");
   again?.onopen();
-  again?.say(call(3), call(4));
+  again?.say(call(2), call(3), call(4));
   expect([feed.standing, seqsOf(feed)]).toEqual(["live", [1, 2, 3, 4]]);
 });
 
@@ -85,6 +85,102 @@ test("listeners are told once a frame, however much comes", () => {
   vi.advanceTimersByTime(16);
   expect(told).toHaveBeenCalledTimes(1);
 });
+
+test("a log that is another than it was is begun anew, with what was shown in sight until then", () => {
+  const { feed, socket } = opened();
+  socket.say(snapshotAt(3), call(1), call(2), call(3));
+  socket.onclose({ code: 1006 });
+  const second = reconnected();
+  expect(second?.address).toBe("/agents/agent-test/events?after=2");
+  second?.say({ ...call(3), ts: 99 });
+  expect([seqsOf(feed), feed.newest]).toEqual([[1, 2, 3], 3]);
+  const third = reconnected();
+  expect(third?.address).toBe("/agents/agent-test/events?snapshot=1&recent=300");
+  third?.say(snapshotAt(2), call(1), call(2));
+  expect([seqsOf(feed), feed.newest, feed.standing, feed.life]).toEqual([[1, 2], 2, "live", 1]);
+});
+
+test("where the server's log is shorter than what is shown, that is no agent that is gone", () => {
+  const { feed, socket } = opened();
+  socket.say(snapshotAt(3), call(1), call(2), call(3));
+  socket.onclose({ code: 4400 });
+  expect([feed.standing, seqsOf(feed)]).toEqual(["lost", [1, 2, 3]]);
+  expect(reconnected()?.address).toBe("/agents/agent-test/events?snapshot=1&recent=300");
+  TestSocket.all.at(-1)?.onclose({ code: 4404 });
+  expect(feed.standing).toBe("gone");
+});
+
+test("a fact that is missing for good is asked for once, and then done without", () => {
+  const { feed, socket } = opened();
+  socket.say(snapshotAt(2), call(1), call(2), call(4));
+  reconnected()?.say(call(2), call(4));
+  expect(reconnected()?.address).toContain("snapshot=1");
+  TestSocket.all.at(-1)?.say(snapshotAt(5), call(1), call(2), call(4), call(5), call(6));
+  expect([seqsOf(feed), feed.newest]).toEqual([[4, 5, 6], 6]);
+  vi.advanceTimersByTime(60_000);
+  expect(TestSocket.all).toHaveLength(3);
+});
+
+test("garbage, and facts of a kind that this page does not know, cost nothing but themselves", () => {
+  const { feed, socket } = opened();
+  socket.say(snapshotAt(1), call(1));
+  for (const data of [
+    "",
+    "{",
+    "null",
+    "[]",
+    "<html>",
+    '{"type":7}',
+    '{"type":"snapshot"}',
+    '{"type":"snapshot","situation":{}}',
+  ])
+    socket.onmessage({ data });
+  socket.say({ seq: 2, type: "x", data: null, ts: 1 }, { seq: 2, type: "x", data: {}, ts: "now" });
+  socket.say({ seq: 2, ts: 2, type: "node.dreamt", agent_id: "agent-test", data: { of: { sheep: [1] } } }, call(3));
+  socket.say({ seq: 4, ts: 4, type: "node.created", agent_id: "agent-test", data: {} }, call(5));
+  expect([seqsOf(feed), feed.newest]).toEqual([[1, 2, 3, 4, 5], 5]);
+});
+
+test("a server that closes each connection with a reason is asked less and less often", () => {
+  let { socket } = opened();
+  socket.onclose({ code: 1011 });
+  for (let second = 0; second < 60; second++) {
+    vi.advanceTimersByTime(1000);
+    const next = TestSocket.all.at(-1);
+    if (!next || next === socket) continue;
+    socket = next;
+    socket.onopen();
+    socket.say(snapshotAt(1));
+    socket.onclose({ code: 1011 });
+  }
+  expect(TestSocket.all.length).toBeLessThan(35);
+});
+
+test("what the server has taken is not shown as unsent when the log is begun anew; what it has not stays", () => {
+  const { feed, socket } = opened();
+  socket.say(snapshotAt(1), call(1));
+  feed.taken(feed.expect({ to: "alice", text: "Taken", isHint: false }));
+  feed.expect({ to: "alice", text: "Not taken", isHint: false });
+  socket.onclose({ code: 4400 });
+  reconnected()?.say(snapshotAt(2), call(1), call(2));
+  expect(feed.pending.map(({ text }) => text)).toEqual(["Not taken"]);
+});
+
+test("names come in as they can be seen", () => {
+  const { feed, socket } = opened();
+  const data = { run_id: "run-1", worker_id: "ali-ce", name: "Ali\u202Ece", kind: "harnessed", model: "m" } as const;
+  socket.say(snapshotAt(1), numbered(2, { type: "worker.spawned", data }));
+  expect(feed.situation?.roster["ali-ce"]?.spawned.name).toBe("Ali⟨U+202E⟩ce");
+});
+
+function reconnected(): TestSocket | undefined {
+  const before = TestSocket.all.length;
+  vi.advanceTimersByTime(20_000);
+  const socket = TestSocket.all.at(-1);
+  if (TestSocket.all.length === before) return undefined;
+  socket?.onopen();
+  return socket;
+}
 
 function opened() {
   const feed = new AgentFeed("agent-test");

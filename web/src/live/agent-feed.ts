@@ -1,7 +1,7 @@
 import { apply, type Situation } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { eventsAfter } from "./api.ts";
-import { entryBook } from "./entries.ts";
+import { entryBook, forgetBooks } from "./entries.ts";
 import { coalesce } from "./frame.ts";
 import { type Frame, frameOf } from "./frames.ts";
 import { LiveSocket } from "./socket.ts";
@@ -10,6 +10,7 @@ import type { AgentView, Pending, Standing, StreamedWords } from "./view.ts";
 const PAGE = 300;
 /** More would only fill memory; older facts are read again when somebody scrolls there. */
 const MOST_FACTS = 12_000;
+let made = 0;
 
 /**
  * One agent, live.
@@ -18,10 +19,13 @@ const MOST_FACTS = 12_000;
  *     the connection is made anew from there.
  * L2. After a lost connection everything stays in sight; what was missed is merged in.
  * L3. Listeners are told at most once a frame.
+ * L4. A log that is another than it was (a home restored from a copy) or that has a hole is begun anew, and what was
+ *     shown stays in sight until the new snapshot is here. What this page does not know costs nothing but itself.
  */
 export class AgentFeed implements AgentView {
   readonly id: string;
   version = 0;
+  life = 0;
   standing: Standing = "loading";
   situation: Situation | null = null;
   facts: Fact[] = [];
@@ -30,14 +34,20 @@ export class AgentFeed implements AgentView {
   readonly #socket: LiveSocket;
   readonly #listeners = new Set<() => void>();
   #older: Promise<void> | undefined;
+  /** The newest fact that was heard; nothing where we are to begin anew. */
+  #last: Pick<Fact, "seq" | "ts" | "type"> | undefined;
+  /** After which fact one was missing the last time. */
+  #hole = -1;
 
   constructor(id: string) {
     this.id = id;
     this.#socket = new LiveSocket({
+      // The last fact once more: by it one sees whether the log is still the same.
       address: () =>
-        this.situation
-          ? `/agents/${this.id}/events?after=${this.situation.seq}`
+        this.situation && this.#last
+          ? `/agents/${this.id}/events?after=${this.situation.seq - 1}`
           : `/agents/${this.id}/events?snapshot=1&recent=${PAGE}`,
+      forgetPlace: () => this.#beginAnew(),
       heard: (frame) => this.#hear(frameOf(frame)),
       changed: (state) => {
         if (state === "open") this.standing = this.situation ? "live" : "loading";
@@ -67,8 +77,9 @@ export class AgentFeed implements AgentView {
   }
 
   /** Shown at once; taken off when the log has it. */
-  expect(said: Pick<Pending, "to" | "text" | "isHint">): Pending {
-    const pending = { key: `pending-${crypto.randomUUID()}`, ...said, problem: null };
+  expect(words: Pick<Pending, "to" | "text" | "isHint">): Pending {
+    made += 1;
+    const pending = { key: `pending-${made}`, ...words, problem: null, isTaken: false };
     this.pending = [...this.pending, pending];
     this.#changed();
     return pending;
@@ -79,9 +90,18 @@ export class AgentFeed implements AgentView {
     this.#changed();
   }
 
-  forget(pending: Pending): void {
-    this.pending = this.pending.filter(({ key }) => key !== pending.key);
+  /** The server has it: it is in the log, or about to be. */
+  taken(pending: Pending): void {
+    this.pending = this.pending.map((each) => (each.key === pending.key ? { ...each, isTaken: true } : each));
+  }
+
+  /** Whether it was still there: a page shows the change only with its next frame. */
+  forget(pending: Pending): boolean {
+    const left = this.pending.filter(({ key }) => key !== pending.key);
+    const wasThere = left.length < this.pending.length;
+    this.pending = left;
     this.#changed();
+    return wasThere;
   }
 
   close(): void {
@@ -91,9 +111,16 @@ export class AgentFeed implements AgentView {
   #hear(frame: Frame | undefined): void {
     switch (frame?.kind) {
       case "snapshot":
+        if (this.situation) {
+          this.life += 1;
+          forgetBooks(this.id);
+        }
         this.situation = frame.situation;
         this.standing = "live";
         this.facts = [];
+        this.#last = undefined;
+        // What the server has taken is in it.
+        this.pending = this.pending.filter(({ isTaken }) => !isTaken);
         break;
       case "fact":
         this.#take(frame.fact);
@@ -112,16 +139,36 @@ export class AgentFeed implements AgentView {
   #take(fact: Fact): void {
     const { situation } = this;
     if (!situation) return;
+    const last = this.#last;
     if (fact.seq <= situation.seq) {
+      if (last?.seq === fact.seq && (last.ts !== fact.ts || last.type !== fact.type)) {
+        this.#restart();
+        return;
+      }
       // A snapshot has these in it already; they are only to be shown.
-      if (fact.seq === (this.facts.at(-1)?.seq ?? fact.seq - 1) + 1) this.facts.push(fact);
+      const next = (this.facts.at(-1)?.seq ?? fact.seq - 1) + 1;
+      if (fact.seq === next) this.facts.push(fact);
+      else if (fact.seq > next) this.facts = [fact];
+      if (fact.seq >= next) this.#last = fact;
       return;
     }
     if (fact.seq > situation.seq + 1) {
+      // Missing a second time, it is not on its way: it is not there.
+      if (this.#hole === situation.seq) {
+        this.#restart();
+        return;
+      }
+      this.#hole = situation.seq;
       this.#socket.again();
       return;
     }
-    apply(situation, fact);
+    try {
+      apply(situation, fact);
+    } catch {
+      // A fact of a newer kind than this page: what follows is shown all the same.
+      situation.seq = fact.seq;
+    }
+    this.#last = fact;
     this.facts.push(fact);
     if (this.facts.length > MOST_FACTS) this.facts = this.facts.slice(-PAGE * 10);
     const streamed = fact.type === "model.responded" ? this.words.get(fact.data.worker_id)?.text : undefined;
@@ -131,6 +178,15 @@ export class AgentFeed implements AgentView {
     const said = saidByHuman(fact);
     const first = said === undefined ? undefined : this.pending.find(({ text }) => text === said);
     if (first) this.pending = this.pending.filter((each) => each !== first);
+  }
+
+  #beginAnew(): void {
+    this.#last = undefined;
+  }
+
+  #restart(): void {
+    this.#beginAnew();
+    this.#socket.again();
   }
 
   async #loadOlder(): Promise<void> {

@@ -10,8 +10,11 @@ import {
   type MeshProjectView,
   meshProject,
 } from "./api.ts";
-import { coalesce } from "./frame.ts";
+import { coalesce, hasBeenHidden } from "./frame.ts";
 import { LiveSocket } from "./socket.ts";
+
+const SHORTEST_MS = 1000;
+const LONGEST_MS = 15_000;
 
 /**
  * All agents of the home: their summaries, what waits for the person, and the feeds of those that are looked at. One
@@ -21,12 +24,16 @@ class Agents {
   version = 0;
   state: PageState = "loading";
   problem = "";
-  /** Whether what is shown may be old. */
+  /** Whether what is shown may be old: nobody tells us what happens. */
   isLost = false;
+  /** The same: what we asked for did not come. */
+  isOld = false;
   list: AgentSummary[] = [];
   /** Deleted, and to be had back. */
   away: AgentSummary[] = [];
   unreadable: { id: string; why: string }[] = [];
+  /** Whether there are more agents than are listed. */
+  isCut = false;
   inbox: InboxItem[] = [];
   /** Whose record is an agent too, but none that thinks. */
   meshes: MeshProjectView[] = [];
@@ -37,11 +44,13 @@ class Agents {
   /** Projects in whose meshes something has moved: nothing else need be asked for again. */
   #stirred = new Set<string>();
   #soon: ReturnType<typeof setTimeout> | undefined;
+  #patience = SHORTEST_MS;
   #socket: LiveSocket | undefined;
 
   /** From now on the lists follow what happens. */
   start(): void {
     if (this.#socket) return;
+    document.addEventListener("visibilitychange", hasBeenHidden);
     this.#socket = new LiveSocket({
       address: () => "/events",
       heard: (frame) => this.#heard(frame as { type: string; agent_id: string }),
@@ -87,20 +96,32 @@ class Agents {
           continue;
         }
         this.#isStale = false;
-        const [all, inbox, meshes] = await Promise.all([listAgents(), listInbox(), listMeshes()]);
+        const [all, inbox, meshes] = await Promise.all([
+          listAgents(),
+          listInbox(),
+          listMeshes().catch(() => this.meshes),
+        ]);
         this.meshes = meshes;
         const records = new Set(meshes.map(({ id }) => id));
         this.list = all.agents.filter(({ id, archived }) => !archived && !records.has(id));
         this.away = all.agents.filter(({ archived }) => archived);
         this.unreadable = all.unreadable;
+        this.isCut = all.next_after !== null;
         this.inbox = inbox;
         this.state = "ready";
+        this.isOld = false;
+        this.#patience = SHORTEST_MS;
       }
     } catch (error) {
       const isLocked = error instanceof ApiError && (error.status === 401 || error.status === 403);
       if (isLocked) this.state = "locked";
       else if (this.state !== "ready") this.state = "unreachable";
       this.problem = error instanceof Error ? error.message : String(error);
+      this.isOld = true;
+      // Without a key it is of no use; else nobody else would ask again while the socket is quiet.
+      this.#isStale = !isLocked;
+      if (!isLocked) this.#askSoon(this.#patience);
+      this.#patience = Math.min(this.#patience * 2, LONGEST_MS);
     } finally {
       this.#isRefreshing = false;
       this.changed();
@@ -117,10 +138,14 @@ class Agents {
   #heard({ type, agent_id }: { type: string; agent_id: string }): void {
     if (type.startsWith("mesh.")) this.#stirred.add(agent_id);
     else this.#isStale = true;
+    this.#askSoon();
+  }
+
+  #askSoon(ms = 300): void {
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
       void this.#ask();
-    }, 300);
+    }, ms);
   }
 
   readonly changed = coalesce(() => {

@@ -6,6 +6,7 @@ import type {
   configStandingSchema,
   createTriggerSchema,
   ErrorBody,
+  filesPageSchema,
   inboxItemSchema,
   listedFileSchema,
   MeshProjectView,
@@ -19,6 +20,9 @@ import type {
   peoplePageSchema,
 } from "../../../src/protocol/api.ts";
 import type { Fact, StoredEntry } from "../../../src/protocol/index.ts";
+import { visible } from "../text/visible.ts";
+import { isFact, isRecord } from "./frames.ts";
+import { tidyFact } from "./tidy.ts";
 
 /** A refusal in the server's own words. */
 export class ApiError extends Error {
@@ -50,8 +54,18 @@ export type MeshResults = z.infer<typeof meshResultsSchema>;
 export type MeshLetter = z.infer<typeof meshLetterSchema>;
 
 /** All of them, also those that are put away. */
-export const listAgents = () => get<z.infer<typeof agentsPageSchema>>("/agents?limit=1000&archived=all");
-export const listInbox = async () => (await get<{ items: InboxItem[] }>("/inbox?limit=1000")).items;
+export async function listAgents(): Promise<z.infer<typeof agentsPageSchema>> {
+  const page = await get<z.infer<typeof agentsPageSchema>>("/agents?limit=1000&archived=all");
+  const agents = listIn(page, "agents").map((agent) => ({ ...agent, name: visible(agent.name) }));
+  return { ...page, agents, unreadable: page.unreadable ?? [] };
+}
+
+export async function listInbox(): Promise<InboxItem[]> {
+  const items = listIn(await get<{ items: InboxItem[] }>("/inbox?limit=1000"), "items");
+  const named = <T extends { name: string }>(one: T): T => ({ ...one, name: visible(one.name) });
+  return items.map((item) => ({ ...item, agent: named(item.agent), from: named(item.from) }));
+}
+
 export const listModels = () => get<Models>("/models?limit=1000");
 /** Everybody of all teams, as far as they can be found by name. */
 export const listPeople = async () => (await get<z.infer<typeof peoplePageSchema>>("/workers?limit=1000")).workers;
@@ -78,8 +92,10 @@ export const markSeen = (id: string, from?: string) =>
 
 /** Projects with meshes, those that are at work with all that is known of them. */
 export async function listMeshes(): Promise<MeshProjectView[]> {
-  const { projects } = await get<z.infer<typeof meshProjectsPageSchema>>("/meshes?limit=1000");
-  return Promise.all(projects.map(({ id }) => meshProject(id)));
+  const page = await get<z.infer<typeof meshProjectsPageSchema>>("/meshes?limit=1000");
+  // One that cannot be read must not take the others, and the agents, out of sight.
+  const all = await Promise.allSettled(listIn(page, "projects").map(({ id }) => meshProject(id)));
+  return all.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
 }
 
 export const meshProject = (id: string) => get<MeshProjectView>(`/meshes/${id}`);
@@ -103,31 +119,33 @@ export const steerMember = (id: string, mesh: string, agent: string, how: "spawn
 
 export async function eventsAfter(id: string, after: number, limit: number): Promise<Fact[]> {
   const page = await get<{ events: Fact[] }>(`/agents/${id}/events?after=${after}&limit=${limit}`);
-  return page.events;
+  return listIn(page, "events").filter(isFact).map(tidyFact);
 }
 
 /** Newest last. */
 export async function entriesOf(id: string, worker: string, before?: number): Promise<StoredEntry[]> {
   const query = before === undefined ? "" : `&before=${before}`;
   const path = `/agents/${id}/workers/${encodeURIComponent(worker)}/conversation?limit=60${query}`;
-  return (await get<{ entries: StoredEntry[] }>(path)).entries;
+  return listIn(await get<{ entries: StoredEntry[] }>(path), "entries");
 }
 
 export type Shelf = "workspace" | "memory";
 
-/** All files below, in one list. */
-export async function filesIn(id: string, shelf: Shelf): Promise<FileItem[]> {
+/** All files below, in one list, and whether there are more than anybody lists. */
+export async function filesIn(id: string, shelf: Shelf): Promise<{ files: FileItem[]; isCut: boolean }> {
   const all: FileItem[] = [];
   for (let after = ""; ; ) {
     const query = `?recursive=true&limit=1000${after && `&after=${encodeURIComponent(after)}`}`;
-    const page = await get<{ entries: FileItem[]; next_after: string | null }>(`${fileAddress(id, shelf, "")}${query}`);
-    all.push(...page.entries);
-    if (page.next_after === null || all.length >= MOST_FILES) return all;
+    const page = await get<FilesPage>(`${fileAddress(id, shelf, "")}${query}`);
+    all.push(...listIn(page, "entries"));
+    if (page.next_after === null || all.length >= MOST_FILES)
+      return { files: all, isCut: page.truncated || page.next_after !== null };
     after = page.next_after;
   }
 }
 
 const MOST_FILES = 20_000;
+type FilesPage = z.infer<typeof filesPageSchema>;
 
 export const nodeDetail = (id: string, node: string) => get<NodeDetail>(`/agents/${id}/board/${node}`);
 
@@ -171,12 +189,28 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
     throw new ApiError(0, "The server does not answer. Is agiraph serve still running?");
   }
   if (!response.ok) throw await errorIn(response);
-  return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
+  if (response.status === 204) return undefined as T;
+  try {
+    return (await response.json()) as T;
+  } catch {
+    throw new ApiError(response.status, `${ODD} It sent no JSON for ${path.split("?")[0]}.`);
+  }
+}
+
+const ODD = "Something else than Agiraph answers here, or something between it and this page.";
+
+/** A list that an answer must have. */
+function listIn<K extends string, T>(answer: Record<K, T[]>, name: K): T[] {
+  const list: unknown = isRecord(answer) ? answer[name] : undefined;
+  if (!Array.isArray(list)) throw new ApiError(200, `${ODD} There is no ${name} in what it sent.`);
+  return list as T[];
 }
 
 async function errorIn(response: Response): Promise<ApiError> {
-  const said = (await response.json().catch(() => null)) as Partial<ErrorBody> | null;
-  const { message = `The server answered ${response.status}.`, details = [] } = said?.error ?? {};
+  const said: unknown = await response.json().catch(() => null);
+  const error = isRecord(said) && isRecord(said.error) ? (said.error as Partial<ErrorBody["error"]>) : {};
+  const message = typeof error.message === "string" ? error.message : `The server answered ${response.status}.`;
+  const details = Array.isArray(error.details) ? error.details : [];
   const fields = Object.fromEntries(details.map(({ field, problem }) => [field, problem]));
   return new ApiError(response.status, message, fields);
 }

@@ -112,6 +112,11 @@ export function entryBook(agent: string, worker: string): EntryBook {
   return book;
 }
 
+/** Its log is another than it was. */
+export function forgetBooks(agent: string): void {
+  for (const key of books.keys()) if (key.startsWith(`${agent} `)) books.delete(key);
+}
+
 export function useEntryBook(agent: string, worker: string): EntryBook {
   const book = entryBook(agent, worker);
   const subscribe = useCallback((listener: () => void) => book.subscribe(listener), [book]);

@@ -1,17 +1,30 @@
+const due = new Set<() => void>();
+
 /**
  * Runs what is asked for once in the next frame, however often it was asked for: under load a debounce would never
- * fire. A hidden tab has no frames, so a timer stands in for them there.
+ * fire. A hidden tab has no frames, so a timer stands in for them there, also for a frame that was still to come when it
+ * was hidden: what is told by the title and by notifications must not wait until somebody looks.
  */
 export function coalesce(run: () => void): () => void {
   let isDue = false;
   const now = () => {
+    if (!isDue) return;
     isDue = false;
+    due.delete(now);
     run();
   };
   return () => {
     if (isDue) return;
     isDue = true;
-    if (document.hidden) setTimeout(now, 250);
+    due.add(now);
+    if (document.hidden) setTimeout(now, HIDDEN_MS);
     else requestAnimationFrame(now);
   };
+}
+
+const HIDDEN_MS = 250;
+
+/** Called when the tab is hidden or shown. */
+export function hasBeenHidden(): void {
+  if (document.hidden) for (const now of due) setTimeout(now, HIDDEN_MS);
 }

@@ -1,5 +1,6 @@
 import type { Situation } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
+import { tidyFact, tidySituation } from "./tidy.ts";
 
 export type Frame =
   | { kind: "snapshot"; situation: Situation }
@@ -11,16 +12,32 @@ export type Frame =
  * sends, so only the envelope is looked at: all schemas would weigh more than the page.
  */
 export function frameOf(value: unknown): Frame | undefined {
-  if (typeof value !== "object" || value === null || !("type" in value) || typeof value.type !== "string") return;
-  if (value.type === "snapshot" && "situation" in value) {
-    return { kind: "snapshot", situation: value.situation as Situation };
+  if (!isRecord(value) || typeof value.type !== "string") return;
+  if (value.type === "snapshot") {
+    const { situation } = value;
+    return isSituation(situation) ? { kind: "snapshot", situation: tidySituation(situation) } : undefined;
   }
   if (value.type === "delta" && "worker_id" in value && "text" in value) {
-    const of = "kind" in value && value.kind === "reasoning" ? "reasoning" : "text";
+    const of = value.kind === "reasoning" ? "reasoning" : "text";
     return { kind: "delta", worker_id: String(value.worker_id), of, text: String(value.text) };
   }
-  if ("seq" in value && Number.isSafeInteger(value.seq) && "data" in value) {
-    return { kind: "fact", fact: value as Fact };
-  }
-  return undefined;
+  return isFact(value) ? { kind: "fact", fact: tidyFact(value) } : undefined;
+}
+
+export function isFact(value: unknown): value is Fact {
+  return (
+    isRecord(value) &&
+    typeof value.type === "string" &&
+    Number.isSafeInteger(value.seq) &&
+    Number.isFinite(value.ts) &&
+    isRecord(value.data)
+  );
+}
+
+function isSituation(value: unknown): value is Situation {
+  return isRecord(value) && Number.isSafeInteger(value.seq) && isRecord(value.agent) && isRecord(value.roster);
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }

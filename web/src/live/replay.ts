@@ -7,13 +7,16 @@ import type { AgentView, Pending, Standing, StreamedWords } from "./view.ts";
 
 const PAGE = 1000;
 const CHECKPOINT_EVERY = 500;
+const MOST_CHECKPOINTS = 40;
 const SHOWN = 600;
+const AGAIN_MS = 3000;
 
 /** An agent's whole log, read once and in order: for the timeline and for replay. */
 class WholeLog {
   readonly facts: Fact[] = [];
   readonly #id: string;
-  readonly #checkpoints: Situation[] = [];
+  #checkpoints: Situation[] = [];
+  #every = CHECKPOINT_EVERY;
   #reading: Promise<void> = Promise.resolve();
 
   constructor(id: string) {
@@ -26,8 +29,12 @@ class WholeLog {
       this.catchUp();
       while (this.facts.length < seq) {
         const page = await eventsAfter(this.#id, this.facts.length, PAGE);
-        if (page.length === 0) return;
+        const first = this.facts.length + 1;
+        // What has a hole, or is of another log, cannot be folded.
+        if (page.length === 0 || page.some((fact, index) => fact.seq !== first + index)) return;
         this.facts.push(...page);
+        // Page by page: all of a long log at once would hold up the page for seconds.
+        this.situationAt(this.facts.length);
       }
     });
     const reading = this.#reading;
@@ -42,16 +49,28 @@ class WholeLog {
     if (first <= this.facts.length + 1) this.facts.push(...facts.slice(this.facts.length + 1 - first));
   }
 
-  /** What was true at this fact. Every few hundred facts a copy is kept, so that a scrubber need not begin at the first. */
+  /**
+   * What was true at this fact. Every few hundred facts a copy is kept, so that a scrubber need not begin at the first; of
+   * a long log fewer, further apart.
+   */
   situationAt(seq: number): Situation | null {
     const first = this.facts[0];
     if (!first || seq < 1) return null;
     const kept = this.#checkpoints.findLast((each) => each.seq <= seq);
     const now = kept ? structuredClone(kept) : begin(first);
     for (const fact of this.facts.slice(now.seq, seq)) {
-      apply(now, fact);
+      try {
+        apply(now, fact);
+      } catch {
+        // A fact of a newer kind than this page.
+        now.seq = fact.seq;
+      }
       const isNew = now.seq > (this.#checkpoints.at(-1)?.seq ?? 0);
-      if (now.seq % CHECKPOINT_EVERY === 0 && isNew) this.#checkpoints.push(structuredClone(now));
+      if (now.seq % this.#every === 0 && isNew) this.#checkpoints.push(structuredClone(now));
+    }
+    if (this.#checkpoints.length > MOST_CHECKPOINTS) {
+      this.#every *= 2;
+      this.#checkpoints = this.#checkpoints.filter((each) => each.seq % this.#every === 0);
     }
     return now;
   }
@@ -61,6 +80,7 @@ class WholeLog {
 class Replay implements AgentView {
   readonly id: string;
   version = 0;
+  readonly life: number;
   standing: Standing = "loading";
   situation: Situation | null = null;
   facts: readonly Fact[] = [];
@@ -70,8 +90,9 @@ class Replay implements AgentView {
   #at = 0;
   #first = Number.POSITIVE_INFINITY;
 
-  constructor(id: string) {
+  constructor(id: string, life: number) {
     this.id = id;
+    this.life = life;
   }
 
   get newest(): number {
@@ -89,6 +110,8 @@ class Replay implements AgentView {
         () => {
           this.standing = "lost";
           this.#changed();
+          // Else it would be loading for ever.
+          setTimeout(() => this.#at === at && this.#readAgain(), AGAIN_MS);
         },
       );
     return this;
@@ -97,6 +120,12 @@ class Replay implements AgentView {
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  #readAgain(): void {
+    const at = this.#at;
+    this.#at = 0;
+    this.moveTo(at);
   }
 
   async loadOlder(): Promise<void> {
@@ -125,11 +154,12 @@ const logs = new Map<string, WholeLog>();
 const replays = new Map<string, Replay>();
 
 export function wholeLog(id: string): WholeLog {
-  return kept(logs, id, () => new WholeLog(id));
+  return kept(logs, `${id} ${agents.feed(id).life}`, () => new WholeLog(id));
 }
 
 export function replayAt(id: string, at: number): AgentView {
-  return kept(replays, id, () => new Replay(id)).moveTo(at);
+  const { life } = agents.feed(id);
+  return kept(replays, `${id} ${life}`, () => new Replay(id, life)).moveTo(at);
 }
 
 function kept<T>(map: Map<string, T>, id: string, make: () => T): T {

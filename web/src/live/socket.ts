@@ -5,12 +5,18 @@ export interface SocketPorts {
   address(): string;
   heard(frame: unknown): void;
   changed(state: SocketState): void;
+  /** The place that `address` asked for is not there: from now on it must ask for another. */
+  forgetPlace?(): void;
 }
 
 /** Closed by the server with a reason that trying again does not mend. */
-const FINAL = new Set([4400, 4401, 4403, 4404]);
+const FINAL = new Set([4401, 4403, 4404]);
+/** The server does not understand where we want to go on: its log is another than ours. */
+const LOST_PLACE = 4400;
 const SHORTEST_MS = 250;
 const LONGEST_MS = 8000;
+/** One that a server closes as soon as it is open must not have us knock four times a second, for ever. */
+const WITH_REASON = (code: number) => code === 1008 || code === 1011 || code >= 4000;
 
 /** A connection that comes back: with growing patience, and at once when the person or the network does. */
 export class LiveSocket {
@@ -19,6 +25,8 @@ export class LiveSocket {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #patience = SHORTEST_MS;
   #isClosed = false;
+  /** Whether this connection brought anything. */
+  #hasServed = false;
 
   constructor(ports: SocketPorts) {
     this.#ports = ports;
@@ -53,11 +61,13 @@ export class LiveSocket {
     const socket = new WebSocket(url);
     this.#socket = socket;
     socket.onopen = () => {
-      this.#patience = SHORTEST_MS;
       this.#ports.changed("open");
     };
     socket.onmessage = ({ data }) => {
-      if (this.#socket === socket && typeof data === "string") this.#ports.heard(JSON.parse(data));
+      if (this.#socket !== socket || typeof data !== "string") return;
+      const frame = parsed(data);
+      this.#hasServed ||= frame !== undefined;
+      if (frame !== undefined) this.#ports.heard(frame);
     };
     socket.onclose = ({ code }) => {
       if (this.#isClosed || this.#socket !== socket) return;
@@ -65,9 +75,21 @@ export class LiveSocket {
         this.#ports.changed("refused");
         return;
       }
+      if (code === LOST_PLACE) this.#ports.forgetPlace?.();
+      if (this.#hasServed && !WITH_REASON(code)) this.#patience = SHORTEST_MS;
+      this.#hasServed = false;
       this.#ports.changed("lost");
       this.#timer = setTimeout(() => this.#connect(), this.#patience * (0.5 + Math.random()));
       this.#patience = Math.min(this.#patience * 2, LONGEST_MS);
     };
+  }
+}
+
+/** What is no JSON says nothing: a hole that it leaves shows by the next number. */
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data) as unknown;
+  } catch {
+    return undefined;
   }
 }

@@ -14,6 +14,7 @@ export interface Pending {
   text: string;
   isHint: boolean;
   problem: string | null;
+  isTaken: boolean;
 }
 
 /** How it stands with what is shown of one agent. */
@@ -23,6 +24,8 @@ export type Standing = "loading" | "live" | "lost" | "gone" | "replay";
 export interface AgentView {
   readonly id: string;
   readonly version: number;
+  /** Another number when its log is another than it was. */
+  readonly life: number;
   readonly standing: Standing;
   readonly situation: Situation | null;
   /** Consecutive facts up to the moment shown, oldest first; there may be older ones. */

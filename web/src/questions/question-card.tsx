@@ -1,9 +1,10 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useState } from "react";
 import { DEADLINE, HUMAN } from "../../../src/protocol/index.ts";
 import { Speech } from "../entity/speech.tsx";
 import type { StreamItem } from "../entity/stream-items.ts";
 import { agents } from "../live/agents.ts";
 import { respond } from "../live/api.ts";
+import { keep, recall } from "../shell/memo.ts";
 import { useRoute } from "../shell/route.ts";
 import { clockTime } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
@@ -15,6 +16,16 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
   const [problem, setProblem] = useState("");
   const [sent, setSent] = useState<string | null>(null);
   const isOpen = answer === null && !isOver;
+  // A card that is scrolled out of sight is taken out of the page; what was begun in it is not.
+  const draft = `draft.${agent}.${question.question_id}`;
+  const [text, setText] = useState(() => recall(draft) ?? "");
+  const change = (next: string) => {
+    setText(next);
+    keep(draft, next === "" ? null : next);
+  };
+  useEffect(() => {
+    if (!isOpen) keep(draft, null);
+  }, [isOpen, draft]);
   const choices = question.choices ?? [];
 
   const give = (text: string) => {
@@ -31,7 +42,7 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    give(String(new FormData(event.currentTarget).get("answer") ?? ""));
+    give(text);
   };
 
   return (
@@ -65,6 +76,8 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
             <form onSubmit={submit} className="mt-3 flex gap-2">
               <input
                 name="answer"
+                value={text}
+                onChange={(event) => change(event.target.value)}
                 autoComplete="off"
                 aria-label="Your answer"
                 placeholder={hintFor(question)}

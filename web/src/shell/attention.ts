@@ -22,7 +22,10 @@ export function useAttention(): void {
     known.current = new Set(asked.map(keyOf));
     // What was open when the page came is in the sidebar already.
     if (before === null) return;
-    for (const item of asked) if (!before.has(keyOf(item))) announce(item);
+    const fresh = asked.filter((item) => !before.has(keyOf(item)));
+    // A flood of them is one thing to be told.
+    if (fresh.length > MOST_AT_ONCE) announceMany(fresh.length);
+    else for (const item of fresh) announce(item);
   }, [inbox, state]);
 
   // What was answered, here or elsewhere, needs no toast any more.
@@ -46,26 +49,37 @@ export function useAttention(): void {
   }, [waiting, route, list]);
 }
 
+const MOST_AT_ONCE = 4;
+
+function announceMany(number: number): void {
+  const words = `${number} questions wait for you`;
+  notify(words, "", "many", () => go({ screen: "home" }));
+  toast("wait", `${words}.`, { label: "Show", run: () => go({ screen: "home" }) });
+}
+
+function notify(title: string, body: string, tag: string, openIt: () => void): void {
+  if (!document.hidden || typeof Notification === "undefined" || Notification.permission !== "granted") return;
+  const note = new Notification(title, { body, tag });
+  note.onclick = () => {
+    window.focus();
+    openIt();
+  };
+}
+
 function titled(screen: string): string {
   return screen.charAt(0).toUpperCase() + screen.slice(1);
 }
 
 function announce(item: InboxItem): void {
   const openIt = () => go({ screen: "entity", agent: item.agent.id, worker: item.from.id }, { at: null });
-  if (document.hidden && typeof Notification !== "undefined" && Notification.permission === "granted") {
-    const note = new Notification(titleOf(item), { body: item.text, tag: keyOf(item) });
-    note.onclick = () => {
-      window.focus();
-      openIt();
-    };
-  }
+  notify(titleOf(item), item.text.slice(0, 300), keyOf(item), openIt);
   if (isInSight(item)) return;
   const answer = () => {
     openIt();
     // Whoever was there already had scrolled away from it; questions are asked at the end.
     document.querySelector<HTMLElement>("[data-newest]")?.click();
   };
-  const words = item.from.id === HUMAN ? gist(item.text) : `${titleOf(item)}: ${item.text}`;
+  const words = item.from.id === HUMAN ? gist(item.text) : `${titleOf(item)}: ${item.text.slice(0, 600)}`;
   toast("wait", words, { label: "Answer", run: answer }, keyOf(item));
 }
 

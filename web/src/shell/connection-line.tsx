@@ -5,16 +5,18 @@ import type { Route } from "./route.ts";
 
 /** Says that what is in sight may be old. Everything stays in sight meanwhile. */
 export function ConnectionLine({ route }: { route: Route }) {
-  const { isLost } = useAgents();
+  const { isLost, isOld, problem } = useAgents();
   const agent = "agent" in route ? route.agent : null;
   const isFeedLost = useSyncExternalStore(
     (listener) => (agent ? agents.feed(agent).subscribe(listener) : () => {}),
     () => agent !== null && agents.feed(agent).standing === "lost",
   );
-  if (!isLost && !isFeedLost) return null;
+  if (!isLost && !isFeedLost && !isOld) return null;
+  const isHeard = !isLost && !isFeedLost;
   return (
     <p role="status" className="shrink-0 bg-wait-tint px-3 py-1 text-center text-xs font-medium text-wait">
-      The connection is lost; trying again. What you see is what was last known.
+      {isHeard ? `${problem} Trying again.` : "The connection is lost; trying again."} What you see is what was last
+      known.
     </p>
   );
 }

@@ -7,12 +7,16 @@ import { useAgents } from "../live/use-live.ts";
 import { NeedsYou, needsPerson, Unread } from "../sidebar/needs-you.tsx";
 import { age, count, firstLine, gist, money } from "../text/figures.ts";
 import { Link } from "./link.tsx";
+import { useMore } from "./more.tsx";
 import { open } from "./overlay.ts";
 import { colourOf, StatusDot, statusOfSummary, wordsOfSummary } from "./status.tsx";
+
+const MOST = 100;
 
 /** All agents at a glance. */
 export function Home() {
   const { list, away, unreadable, inbox, state } = useAgents();
+  const { shown, more } = useMore(whoeverAsksFirst(list), MOST, () => false);
   if (state === "ready" && list.length + unreadable.length === 0) return <Welcome away={away} inbox={inbox} />;
   const spent = money(list.reduce((sum, { cost_usd }) => sum + cost_usd, 0));
   return (
@@ -33,19 +37,20 @@ export function Home() {
       <div className="min-h-0 flex-1 overflow-y-auto p-3 md:p-5">
         <div className="mx-auto max-w-4xl">
           <div className={inbox.filter(needsPerson).length > 6 ? "" : "md:hidden"}>
-            <NeedsYou items={inbox} most={50} label="Waiting for you" />
+            <NeedsYou items={inbox} most={50} label="Waiting for you" isHome />
           </div>
           <div className="md:hidden">
             <Unread list={list} />
           </div>
           {state === "loading" && <Outline />}
           <ul className="grid grid-cols-1 gap-2 lg:grid-cols-2">
-            {whoeverAsksFirst(list).map((summary) => (
+            {shown.map((summary) => (
               <li key={summary.id}>
                 <AgentCard summary={summary} />
               </li>
             ))}
           </ul>
+          {more}
           {unreadable.map(({ id, why }) => (
             <p key={id} role="alert" className="mt-2 rounded-lg bg-bad-tint p-3 text-[13px] text-bad">
               <span className="font-mono">{id}</span> cannot be read: {why}

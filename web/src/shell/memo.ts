@@ -15,13 +15,21 @@ export function recall(key: string): string | null {
 
 export function keep(key: string, value: string | null): void {
   known.set(key, value);
+  unkept.delete(key);
   try {
     if (value === null) localStorage.removeItem(PREFIX + key);
     else localStorage.setItem(PREFIX + key, value);
   } catch {
     // No storage, or none left: it lasts as long as the page.
+    if (value !== null && key.startsWith("draft.")) unkept.add(key);
   }
 }
+
+/** Drafts that would go with the page. */
+const unkept = new Set<string>();
+window.addEventListener("beforeunload", (event) => {
+  if (unkept.size > 0) event.preventDefault();
+});
 
 function fromStorage(key: string): string | null {
   try {

@@ -1,5 +1,6 @@
 import { ChevronLeft, ChevronRight, X } from "lucide-react";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useEffect } from "react";
+import { agents } from "../live/agents.ts";
 import { useAgent } from "../live/use-live.ts";
 import { exactTime } from "../text/figures.ts";
 import { goTo } from "./route.ts";
@@ -14,6 +15,11 @@ export function ReplayBar({ agent, at }: { agent: string; at: number }) {
   const view = useAgent(agent);
   const newest = Math.max(view.newest, at);
   const moment = view.facts.at(-1);
+  // An address may name a moment that is yet to come.
+  const end = agents.feed(agent).newest;
+  useEffect(() => {
+    if (end > 0 && at > end) goTo(end);
+  }, [at, end]);
   const move = (to: number) => goTo(Math.min(newest, Math.max(1, to)));
   return (
     <section

@@ -154,7 +154,7 @@ function Badge({ asked, unread }: Pick<Member, "asked" | "unread">) {
     );
   if (unread === 0) return null;
   return (
-    <span className="block size-2 rounded-full bg-accent" title={count(unread, "unread message")}>
+    <span className="keeps-colour block size-2 rounded-full bg-accent" title={count(unread, "unread message")}>
       <span className="sr-only">{count(unread, "unread message")}</span>
     </span>
   );

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentSummary, InboxItem } from "../live/api.ts";
 import { Link } from "../shell/link.tsx";
+import { useMore } from "../shell/more.tsx";
 import type { Place } from "../shell/route.ts";
 import { type Status, StatusDot } from "../shell/status.tsx";
 import { markAllRead } from "../shell/unread.ts";
@@ -24,23 +25,28 @@ export function NeedsYou({
   items,
   most = 6,
   label = "Needs you",
+  isHome = false,
 }: {
   items: readonly InboxItem[];
   most?: number;
   /** What it is called where it stands a second time. */
   label?: string;
+  /** Where all of them can be had. */
+  isHome?: boolean;
 }) {
   const waiting = items
     .filter(needsPerson)
     .sort((a, b) => Number(b.kind === "question") - Number(a.kind === "question"));
+  const { shown: listed, more } = useMore(waiting, most, () => false);
   if (waiting.length === 0) return null;
+  const shown = isHome ? listed : waiting.slice(0, most);
   return (
     <section aria-label={label} className="mb-3 rounded-lg border border-wait/40 bg-wait-tint p-1">
       <h2 className="flex items-center justify-between px-2 py-1 text-xs font-semibold text-wait">
         Needs you <span className="rounded-full bg-wait px-1.5 text-page">{waiting.length}</span>
       </h2>
       <ul>
-        {waiting.slice(0, most).map((item) => (
+        {shown.map((item) => (
           <li key={`${item.agent.id} ${item.id}`}>
             <Link to={placeOf(item)} className="flex min-h-11 gap-2 rounded-md px-2 py-1 hover:bg-hover md:min-h-0">
               <span className="mt-1">
@@ -59,7 +65,8 @@ export function NeedsYou({
           </li>
         ))}
       </ul>
-      {waiting.length > most && (
+      {isHome && more}
+      {!isHome && waiting.length > most && (
         <Link
           to={{ screen: "home" }}
           className="flex min-h-11 items-center px-2 text-xs font-semibold text-wait underline md:min-h-7"

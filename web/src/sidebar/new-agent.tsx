@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useRef, useState } from "react";
 import { agents } from "../live/agents.ts";
 import { ApiError, createAgent, listModels, type Models } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
@@ -22,6 +22,7 @@ export function NewAgent() {
   const [problem, setProblem] = useState("");
   const [fields, setFields] = useState<ApiError["fields"]>({});
   const [isBusy, setBusy] = useState(false);
+  const isUnderWay = useRef(false);
   const [model, setModel] = useState("");
   const [typedProject, setProject] = useState(recall("project"));
   const { models: listed, prefixes, default: standard } = models.state === "ready" ? models.value : NOTHING_KNOWN;
@@ -32,6 +33,9 @@ export function NewAgent() {
 
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    // Ctrl+Enter that is held down, or pressed twice, is one wish.
+    if (isUnderWay.current) return;
+    isUnderWay.current = true;
     const form = event.currentTarget;
     const said = new FormData(form);
     const text = (name: string) => String(said.get(name) ?? "").trim();
@@ -49,10 +53,12 @@ export function NewAgent() {
         ...(text("project") && { project: text("project") }),
       });
       keep("project", text("project") || null);
+      keep("draft.goal", null);
       close();
       go({ screen: "entity", agent: made.id, worker: "coordinator" }, { at: null });
       await agents.refresh();
     } catch (error) {
+      isUnderWay.current = false;
       setBusy(false);
       const at = error instanceof ApiError ? error.fields : {};
       setFields(at);
@@ -79,6 +85,8 @@ export function NewAgent() {
             required
             rows={4}
             data-first
+            defaultValue={recall("draft.goal") ?? ""}
+            onChange={(event) => keep("draft.goal", event.target.value || null)}
             placeholder="What should be true when it is done? Say it as you would to a colleague."
             className={`${FIELD} py-2`}
             {...wrong(fields, "goal")}

@@ -2,7 +2,9 @@ import { Bell, Moon, Plus, Search } from "lucide-react";
 import { useState } from "react";
 import { useAgents } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
+import { useMore } from "../shell/more.tsx";
 import { open } from "../shell/overlay.ts";
+import { useRoute } from "../shell/route.ts";
 import { switchTheme } from "../shell/theme.ts";
 import { AgentGroup } from "./agent-group.tsx";
 import { MeshList } from "./mesh-list.tsx";
@@ -10,8 +12,13 @@ import { NeedsYou, Unread } from "./needs-you.tsx";
 
 const ICON = "grid size-11 place-items-center rounded-md text-dim hover:bg-hover hover:text-ink md:size-8";
 
+/** Everybody else is found by Ctrl+K. */
+const MOST = 100;
+
 export function Sidebar() {
-  const { list, inbox, state, meshes } = useAgents();
+  const { list, inbox, state, meshes, isCut } = useAgents();
+  const route = useRoute();
+  const { shown, more } = useMore(list, MOST, ({ id }) => "agent" in route && route.agent === id);
   return (
     <nav aria-label="Agents" className="flex h-full min-h-0 flex-col bg-panel">
       <div className="flex h-14 shrink-0 items-center gap-1 border-b border-line pr-2 pl-3">
@@ -40,9 +47,11 @@ export function Sidebar() {
         <NeedsYou items={inbox} />
         <Unread list={list} />
         {state === "loading" && <SidebarSkeleton />}
-        {list.map((summary) => (
+        {shown.map((summary) => (
           <AgentGroup key={summary.id} summary={summary} />
         ))}
+        {more}
+        {isCut && <p className="px-2 py-1 text-xs text-dim">Older agents are not listed: agiraph ls has them all.</p>}
         {state === "ready" && list.length === 0 && (
           <p className="px-2 py-3 text-dim">No agents yet. Give one a goal, and its team appears here.</p>
         )}

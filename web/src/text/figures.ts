@@ -1,3 +1,5 @@
+import { visible } from "./visible.ts";
+
 /** Figures and times as people read them. */
 
 export function money(usd: number): string {
@@ -60,6 +62,10 @@ export function gist(text: string): string {
   return firstLine(text).replace(/\\([!-/:-@[-`{-~])|\*\*|__|`|^#{1,6}\s+/g, "$1");
 }
 
+/** For where there is one line of room: of a longer one its beginning. */
 export function firstLine(text: string): string {
-  return text.trim().split("\n", 1)[0] ?? "";
+  const line = text.slice(0, 4000).trim().split("\n", 1)[0] ?? "";
+  return visible(line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line);
 }
+
+const LONGEST_LINE = 400;

@@ -6,6 +6,7 @@ import { nameOf } from "../entity/speech.tsx";
 import { agents } from "../live/agents.ts";
 import { wholeLog } from "../live/replay.ts";
 import { useAgent, usePaced } from "../live/use-live.ts";
+import { useMore } from "../shell/more.tsx";
 import { goTo, useRoute } from "../shell/route.ts";
 import { age, clockTime, count, exactTime } from "../text/figures.ts";
 import { factWords } from "./fact-words.ts";
@@ -79,6 +80,8 @@ function Scrubber({ newest }: { newest: number }) {
   );
 }
 
+const MOST_BARS = 100;
+
 const COLOURS: Record<Span["kind"], string> = { busy: "bg-busy", waiting: "bg-off/50", asking: "bg-wait" };
 const WORDS: Record<Span["kind"], string> = {
   busy: "working",
@@ -99,12 +102,13 @@ const Bars = memo(function Bars({
   const drawn = Map.groupBy(drawnOf(spans, axis), ({ worker }) => worker);
   // In the order they began, not in the order they ended.
   const workers = [...new Set(spans.toSorted((a, b) => a.seq - b.seq).map(({ worker }) => worker))];
+  const { shown, more } = useMore(workers, MOST_BARS, () => false);
   if (workers.length === 0) return <p className="p-5 text-dim">Nobody has worked yet.</p>;
   const percent = (ts: number) => axis.place(ts) * 100;
   return (
     <section aria-label="Who worked when" className="border-b border-line px-3 py-3 md:px-5">
       <div className="grid grid-cols-[minmax(5rem,9rem)_1fr] items-center gap-x-3">
-        {workers.map((worker, index) => (
+        {shown.map((worker, index) => (
           <div key={worker} className="contents">
             <span className="col-start-1 truncate text-[13px]" style={{ gridRow: index + 1 }}>
               {nameOf(agent, worker)}
@@ -117,7 +121,7 @@ const Bars = memo(function Bars({
                   onClick={() => goTo(span.seq)}
                   aria-label={`${nameOf(agent, worker)} ${WORDS[span.kind]}${span.node ? ` on ${span.node}` : ""} from ${clockTime(span.from)}`}
                   title={`${WORDS[span.kind]}${span.node ? ` · ${span.node}` : ""} · ${exactTime(span.from)}`}
-                  className={`absolute top-1.5 h-4 min-w-[3px] rounded-sm hover:opacity-80 ${COLOURS[span.kind]}`}
+                  className={`keeps-colour absolute top-1.5 h-4 min-w-[3px] rounded-sm hover:opacity-80 ${COLOURS[span.kind]}`}
                   style={{
                     left: `min(${percent(span.from)}%, 100% - 3px)`,
                     width: `${Math.max(0, percent(span.to) - percent(span.from))}%`,
@@ -130,7 +134,7 @@ const Bars = memo(function Bars({
         {/* Across all of them: what is so for everybody is there once. */}
         <div
           className="pointer-events-none relative col-start-2 self-stretch"
-          style={{ gridRow: `1 / span ${workers.length}` }}
+          style={{ gridRow: `1 / span ${shown.length}` }}
         >
           {axis.folds.map(({ at, seconds }) => (
             <span
@@ -140,13 +144,19 @@ const Bars = memo(function Bars({
               style={{ left: `${at * 100}%` }}
             />
           ))}
-          {moment && <span className="absolute inset-y-0 w-0.5 bg-accent" style={{ left: `${percent(moment.ts)}%` }} />}
+          {moment && (
+            <span
+              className="keeps-colour absolute inset-y-0 w-0.5 bg-accent"
+              style={{ left: `${percent(moment.ts)}%` }}
+            />
+          )}
         </div>
       </div>
+      {more}
       <p className="mt-2 flex flex-wrap gap-x-4 text-xs text-dim">
         {(["busy", "waiting", "asking"] as const).map((kind) => (
           <span key={kind} className="flex items-center gap-1.5">
-            <span aria-hidden className={`size-2.5 rounded-sm ${COLOURS[kind]}`} />
+            <span aria-hidden className={`keeps-colour size-2.5 rounded-sm ${COLOURS[kind]}`} />
             {WORDS[kind]}
           </span>
         ))}

@@ -55,6 +55,7 @@ export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => v
   const { field } = CONDITIONS[type];
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    if (isBusy) return;
     const said = new FormData(event.currentTarget);
     const config = { [field.name]: field.value(String(said.get("value") ?? "").trim()) };
     setBusy(true);

@@ -1,0 +1,83 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openCrowd } from "./crowd.ts";
+import { type House, hasChromium, openHouse } from "./house.ts";
+
+const CROWD = { workers: 300, nodes: 2000, questions: 200, facts: 12_000, others: 130, files: 10_100 };
+/** A page with more in it is slow for everybody; what is left out it has to say. */
+const MOST_ELEMENTS = 9000;
+
+describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
+  let house: House;
+  let page: Page;
+  let at: string;
+  beforeAll(async () => {
+    house = await openHouse({ turns: [] });
+    ({ at } = await openCrowd(house, CROWD));
+    page = await house.page(at);
+  });
+  afterAll(async () => {
+    expect(house.complaints).toEqual([]);
+    await house[Symbol.asyncDispose]();
+  });
+  const elements = () => page.locator("*").count();
+  /** As by a link: what is loaded stays. */
+  const to = async (path: string) => {
+    await page.evaluate(
+      `history.pushState(null, "", ${JSON.stringify(at + path)}); dispatchEvent(new PopStateEvent("popstate"))`,
+    );
+  };
+  const width = () => page.evaluate("document.documentElement.scrollWidth <= innerWidth");
+
+  test("messages without end, without bottom and without spaces are shown as far as one reads, and cut with a word", async () => {
+    const stream = page.getByRole("log");
+    await stream.getByText("The last word.").waitFor();
+    for (const words of ["One word:", "Slow:", "A table:", "A list:", "Deep:", "A megabyte:"]) {
+      const message = stream.getByText(words).first();
+      while ((await message.count()) === 0) await stream.evaluate((log) => log.scrollBy(0, -log.clientHeight / 2));
+      await message.waitFor();
+      expect([words, await width(), (await elements()) < MOST_ELEMENTS * 2]).toEqual([words, true, true]);
+    }
+    const more = stream.getByRole("button", { name: /more characters: show more/ }).first();
+    await more.waitFor();
+  });
+
+  test("a crowded sidebar, home, board and timeline hold what is in sight and count the rest", async () => {
+    const sidebar = page.getByRole("navigation", { name: "Agents" });
+    await page.goto("/ui/");
+    await sidebar.getByRole("button", { name: "31 more: show 31" }).waitFor();
+    await sidebar.getByText("194 more").waitFor();
+    await page.getByRole("main").getByRole("button", { name: "150 more: show 150" }).waitFor();
+    expect(await elements()).toBeLessThan(MOST_ELEMENTS);
+    await to("/workers/worker300");
+    await sidebar.getByRole("link", { name: "Worker 300" }).waitFor();
+    await to("/board");
+    await page.locator("[data-node]").first().waitFor();
+    expect(await elements()).toBeLessThan(MOST_ELEMENTS);
+    await to("/timeline");
+    await page.getByRole("list", { name: "Facts" }).waitFor();
+    await page.getByText(/^Crowd · \d{5} facts$/).waitFor();
+    await page.getByRole("region", { name: "Who worked when" }).getByRole("button", { name: "200 more" }).waitFor();
+  });
+
+  test("a moment in the midst of a long log is shown, and one before it at once", async () => {
+    await page.goto(`${at}/board?at=6000`);
+    await page.getByText("0 of 2000 nodes done").waitFor();
+    await page.getByRole("slider").fill("1304");
+    await page.getByText("0 of 1000 nodes done").waitFor();
+  });
+
+  test("a folder and files without end are shown in part, and the page says of how much", async () => {
+    await page.goto(`${at}/files/runs/run-1/line.txt`);
+    await page.getByText("only the beginning is shown").waitFor();
+    expect(await width()).toBe(true);
+    await page.getByText(/There are more files than are listed/).waitFor();
+    await page.getByRole("button", { name: "many" }).click();
+    await page.getByRole("button", { name: /^\d+ more: show 1000$/ }).waitFor();
+    await to("/files/runs/run-1/slow.ts");
+    await page.locator("pre span[style]").first().waitFor();
+    await to("/files/runs/run-1/long.md");
+    await page.getByRole("button", { name: /more characters: show more/ }).waitFor();
+    expect(await elements()).toBeLessThan(MOST_ELEMENTS);
+  });
+});

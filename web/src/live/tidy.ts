@@ -1,0 +1,15 @@
+import type { Situation } from "../../../src/projections/index.ts";
+import type { Fact } from "../../../src/protocol/index.ts";
+import { visible } from "../text/visible.ts";
+
+/** Names are made safe to look at where they come in, so that no screen has to think of it. Ids stay as they are. */
+export function tidyFact(fact: Fact): Fact {
+  if (fact.type === "agent.created" || fact.type === "worker.spawned") fact.data.name = visible(String(fact.data.name));
+  return fact;
+}
+
+export function tidySituation(now: Situation): Situation {
+  now.agent.created.name = visible(now.agent.created.name);
+  for (const { spawned } of Object.values(now.roster)) spawned.name = visible(spawned.name);
+  return now;
+}
