@@ -20,6 +20,9 @@ const OPTIONS: axe.RunOptions = {
   ),
 };
 
+/** What another colour can break where nothing else has changed: all that axe has in its category "color". */
+const COLOURS: axe.RunOptions = { ...OPTIONS, runOnly: ["color-contrast", "link-in-text-block"] };
+
 /** How long somebody worked cannot be wider than it was; the same moments are in the list below, at full size. */
 const TARGET_SIZE = { id: "target-size", selector: "*:not([aria-label='Who worked when'] *)" };
 
@@ -79,11 +82,14 @@ async function faultsOf(page: Page, { name, ready, width: only }: Scene): Promis
   const found: unknown[] = [];
   for (const width of WIDTHS.filter((each) => only === undefined || each === only)) {
     await page.setViewportSize(sizeOf(width));
+    let before: unknown;
     for (const theme of THEMES) {
       await page.emulateMedia({ colorScheme: theme });
       await inSight(page, ready, `${name}-${theme}-${width}`);
-      found.push(...(await violations(page)).map((each) => [width, theme, ...each]));
-      await picture(page, `${name}-${theme}-${width}`);
+      const layout = await page.evaluate(LAYOUT);
+      found.push(...(await violations(page, layout === before ? COLOURS : OPTIONS)).map((each) => [width, theme, ...each]));
+      before = layout;
+      if (process.env.AGIRAPH_PICTURES) await picture(page, `${name}-${theme}-${width}`);
     }
     const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
     if (overflow !== 0) found.push([width, "overflows", overflow]);
@@ -104,11 +110,18 @@ async function inSight(page: Page, words: string, name: string): Promise<void> {
     });
 }
 
-async function violations(page: Page): Promise<unknown[][]> {
+/** Every element with all it says of itself, where it is and whether it is seen: everything but its colours. */
+const LAYOUT = `[...document.querySelectorAll("*")].map((element) => {
+  const { x, y, width, height } = element.getBoundingClientRect();
+  const isSeen = element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+  return [x, y, width, height, isSeen];
+}).join(";") + document.documentElement.outerHTML`;
+
+async function violations(page: Page, options: axe.RunOptions): Promise<unknown[][]> {
   // Of a page that was not loaded anew since.
   if (await page.evaluate("typeof axe === 'undefined'"))
     await page.evaluate(`${axe.source}; axe.configure(${JSON.stringify({ rules: [TARGET_SIZE] })})`);
-  const found = (await page.evaluate(`axe.run(document, ${JSON.stringify(OPTIONS)})`)) as axe.AxeResults;
+  const found = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as axe.AxeResults;
   return found.violations.map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 200))]);
 }
 
