@@ -87,7 +87,9 @@ async function faultsOf(page: Page, { name, ready, width: only }: Scene): Promis
       await page.emulateMedia({ colorScheme: theme });
       await inSight(page, ready, `${name}-${theme}-${width}`);
       const layout = await page.evaluate(LAYOUT);
-      found.push(...(await violations(page, layout === before ? COLOURS : OPTIONS)).map((each) => [width, theme, ...each]));
+      found.push(
+        ...(await violations(page, layout === before ? COLOURS : OPTIONS)).map((each) => [width, theme, ...each]),
+      );
       before = layout;
       if (process.env.AGIRAPH_PICTURES) await picture(page, `${name}-${theme}-${width}`);
     }
