@@ -207,3 +207,21 @@ test("Q2, Q4: nothing is written over; a move that comes too late does nothing; 
   ]).toEqual(["a~2.md", undefined, "b.md", false, true, ["a.md", "a~2.md"]]);
   rmSync(layout.project, { recursive: true });
 });
+
+test("K4: a task that a hand has just taken away from where it waited was not there before its words", () => {
+  const dir = mkdtempSync(join(tmpdir(), "queue-"));
+  try {
+    const layout = new Layout(dir);
+    const place = { mesh: "m", agent: "a" };
+    const queues = new Queues(layout, place);
+    queues.open();
+    writeFileSync(join(layout.queue(place, "inbox"), "t.md"), "");
+    writeFileSync(join(layout.queue(place, "complete"), "t.result.md"), "");
+    const isFirst = () => queues.cameBefore(["inbox", "t.md"], ["complete", "t.result.md"]);
+    expect(isFirst()).toBe(true);
+    renameSync(join(layout.queue(place, "inbox"), "t.md"), join(layout.queue(place, "active"), "t.md"));
+    expect(isFirst()).toBe(false);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});

@@ -99,7 +99,8 @@ describe.skipIf(skipped)(`a hostile program ${skipped}`, () => {
     expect(said).toBeLessThan(4 * MB);
     expect(process.memoryUsage.rss() - before).toBeLessThan(60 * MB);
     await running.stop(0);
-    expect(await running.ended).toEqual(killed);
+    // It is not deaf: the first signal may end it before the second comes.
+    expect([killed, { ...killed, code: 143, signal: null }]).toContainEqual(await running.ended);
   });
 
   test("forks without end: it has its share, the others have theirs, and it ends", async () => {
