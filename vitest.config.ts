@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import LongestFirst from "./test/longest-first.ts";
 
 export default defineConfig({
   test: {
@@ -7,8 +8,9 @@ export default defineConfig({
     exclude: ["test/soak/**"],
     globalSetup: ["test/global-setup.ts"],
     reporters: ["default", "./test/closing-line.ts"],
-    // By itself Vitest leaves a core free: on two that is one file at a time, and most of them wait rather than compute.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // By itself Vitest leaves a core free: on two that is one file at a time, where many wait rather than compute.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // A test that fails is asked once more, and the end of the run names it with its first failure (docs/decisions/tests.md).

@@ -24,10 +24,12 @@ const root = process.env.AGIRAPH_AGENTS_DIR ?? join(import.meta.dirname, "../.ag
 const path = `${dirname(process.execPath)}:${process.env.PATH ?? ""}`;
 const run = promisify(execFile);
 
-for (const [group, packages] of Object.entries(GROUPS)) {
-  const folder = join(root, group);
+// At once: each waits for the network most of the time.
+await Promise.all(Object.entries(GROUPS).map(([group, packages]) => install(join(root, group), packages)));
+
+async function install(folder, packages) {
   const missing = packages.filter((spec) => !isThere(folder, spec));
-  if (missing.length === 0) continue;
+  if (missing.length === 0) return;
   console.log(`Installing for the tests: ${missing.join(", ")} …`);
   try {
     mkdirSync(folder, { recursive: true });

@@ -12,7 +12,8 @@ export default class ClosingLine implements Reporter {
     for (const test of skipped) console.log(`skipped: ${test.fullName}`);
     for (const test of tests.filter((one) => one.diagnostic()?.flaky)) {
       console.log(`passed at the second try: ${test.module.relativeModuleId} > ${test.fullName}`);
-      for (const error of test.result().errors ?? []) console.log(`  the first: ${error.stack ?? error.message}`);
+      for (const { stack, message, diff = "" } of test.result().errors ?? [])
+        console.log(`  the first: ${stack ?? message}\n${diff}`);
     }
     const tail = skipped.length > 0 ? `, ${skipped.length} skipped` : "";
     console.log(`${count("passed")} passed, ${count("failed")} failed${tail}`);

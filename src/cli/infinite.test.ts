@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { CliProcess } from "./testing/cli-process.ts";
 import { lines, scriptedAgent } from "./testing/scripted-agent.ts";
 
@@ -48,7 +48,7 @@ test("between the cycles of an infinite agent ls, show and workers say that it s
     const shown = (await call(...words)).stdout.split("\n").find((each) => each.startsWith(line)) ?? "";
     return asleep.test(shown) ? "asleep" : shown;
   };
-  await vi.waitFor(async () => expect(await said("workers", "coordinator")).toBe("asleep"), 10_000);
+  await expect.poll(() => said("workers", "coordinator")).toBe("asleep");
   expect([await said("ls", "paint-house"), await said("show", "Status")]).toEqual(["asleep", "asleep"]);
   expect(await standing()).toEqual(["working"]);
   working.signal("SIGINT");

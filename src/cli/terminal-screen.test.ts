@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ProviderServer, startProviderServer } from "../testing/provider-server.ts";
 import { type TemporaryHome, temporaryHome } from "../testing/temporary-home.ts";
 import { agiraph, CliProcess, mainFile, surroundings } from "./testing/cli-process.ts";
@@ -38,6 +38,10 @@ class Pane {
 
   async screen(): Promise<string[]> {
     return (await this.tmux("capture-pane", "-p", "-S", "-200")).trimEnd().split("\n");
+  }
+
+  async shows(words: string): Promise<void> {
+    await expect.poll(async () => (await this.screen()).join("\n")).toContain(words);
   }
 }
 
@@ -92,17 +96,16 @@ describe.skipIf(!hasTmux)(
     test("the team's status stands below the story while it works, and is gone without a trace at the end", async () => {
       await pane.open(100, 40, command());
       await provider.reached("thought");
-      const live = await vi.waitFor(async () => {
-        const screen = await pane.screen();
-        expect(screen.join("\n")).toContain("Alice: thinking");
-        return screen;
-      });
-      expect(live.slice(-4).map(stable)).toEqual([
-        expect.stringMatching(/^deep-question · 0\/1 node · 2 calls · .* · M:SS$/),
-        "★ coordinator: waits for the team",
-        "└ ▸ node-1  Think hard — Alice: thinking",
-        "› ▏ type to talk to the coordinator, /help for more",
-      ]);
+      // Alice may be at her first turn before the coordinator has ended its second.
+      const foot = async () => (await pane.screen()).slice(-4).map(stable);
+      await expect
+        .poll(foot)
+        .toEqual([
+          expect.stringMatching(/^deep-question · 0\/1 node · 2 calls · .* · M:SS$/),
+          "★ coordinator: waits for the team",
+          "└ ▸ node-1  Think hard — Alice: thinking",
+          "› ▏ type to talk to the coordinator, /help for more",
+        ]);
 
       provider.release("thought");
       await pane.ended();
@@ -134,9 +137,9 @@ describe.skipIf(!hasTmux)(
     test("after the window was made narrow in the middle, nothing of the region is left either", async () => {
       await pane.open(100, 30, command());
       await provider.reached("thought");
-      await vi.waitFor(async () => expect((await pane.screen()).join("\n")).toContain("Alice: thinking"));
+      await pane.shows("Alice: thinking");
       await pane.tmux("resize-window", "-x", "32", "-y", "30");
-      await vi.waitFor(async () => expect((await pane.screen()).at(-1)?.length).toBeLessThanOrEqual(32));
+      await expect.poll(async () => (await pane.screen()).at(-1)?.length).toBeLessThanOrEqual(32);
       provider.release("thought");
       await pane.ended();
       const screen = (await pane.screen()).join("\n");
@@ -150,7 +153,7 @@ describe.skipIf(!hasTmux)(
     test("Ctrl-C in the terminal stops kindly and leaves a clean line with the command to go on", async () => {
       await pane.open(100, 40, command());
       await provider.reached("thought");
-      await vi.waitFor(async () => expect((await pane.screen()).join("\n")).toContain("Alice: thinking"));
+      await pane.shows("Alice: thinking");
       await pane.tmux("send-keys", "C-c");
       await pane.ended();
       const screen = await pane.screen();
@@ -167,15 +170,12 @@ describe.skipIf(!hasTmux)(
       });
       const server = `OLLAMA_BASE_URL='${sleepy.env.OLLAMA_BASE_URL}'`;
       await pane.open(100, 40, `${server} ${command()} --mode infinite --every 1h`);
-      const screen = await vi.waitFor(async () => {
-        const lines = await pane.screen();
-        expect(lines.join("\n")).toContain("asleep");
-        return lines;
-      }, 10_000);
-      expect(screen.slice(-2).map(stable)).toEqual([
-        expect.stringMatching(/^★ coordinator: asleep until (\d{4}-\d\d-\d\d )?\w+:\w\w$/),
-        "› ▏ type to talk to the coordinator, /help for more",
-      ]);
+      await expect
+        .poll(async () => (await pane.screen()).slice(-2).map(stable))
+        .toEqual([
+          expect.stringMatching(/^★ coordinator: asleep until (\d{4}-\d\d-\d\d )?\w+:\w\w$/),
+          "› ▏ type to talk to the coordinator, /help for more",
+        ]);
       await pane.tmux("send-keys", "C-c");
       await pane.ended();
       expect((await pane.screen()).slice(-2).map(stable)).toEqual([
@@ -200,15 +200,13 @@ describe.skipIf(!hasTmux)(
       const env = { OLLAMA_BASE_URL: asking.env.OLLAMA_BASE_URL ?? "" };
       await pane.open(100, 40, `OLLAMA_BASE_URL='${env.OLLAMA_BASE_URL}' ${command()}`);
       await asking.reached("begun");
-      const shows = (words: string) =>
-        vi.waitFor(async () => expect((await pane.screen()).join("\n")).toContain(words), 10_000);
-      await shows("type to talk");
+      await pane.shows("type to talk");
       await pane.tmux("send-keys", "Mind thx", "BSpace", "e cat.", "Enter");
-      await shows("→ coordinator: Mind the cat.");
+      await pane.shows("→ coordinator: Mind the cat.");
       asking.release("begun");
-      await shows("answer coordinator ›");
+      await pane.shows("answer coordinator ›");
       await pane.tmux("send-keys", "Enter");
-      await shows("? coordinator asks: Which colour?");
+      await pane.shows("? coordinator asks: Which colour?");
       await pane.tmux("send-keys", "2", "Enter");
       await pane.ended();
       const screen = await pane.screen();
@@ -246,12 +244,10 @@ describe.skipIf(!hasTmux)(
       const main = `OLLAMA_BASE_URL='${talking.env.OLLAMA_BASE_URL}' '${process.execPath}' '${mainFile}'`;
       const goal = `run 'Deep question' --model ollama/test --json`;
       await pane.open(100, 40, `${main} ${goal} >/dev/null 2>&1; ${main} chat deep`);
-      const shows = (words: string) =>
-        vi.waitFor(async () => expect((await pane.screen()).join("\n")).toContain(words), 15_000);
-      await shows("type to talk");
+      await pane.shows("type to talk");
       await pane.tmux("send-keys", "Now the fence", "Enter");
-      await shows("The fence is red.");
-      await shows("deep-question · completed");
+      await pane.shows("The fence is red.");
+      await pane.shows("deep-question · completed");
       await pane.tmux("send-keys", "/quit", "Enter");
       await pane.ended();
       expect((await pane.screen()).map(stable)).toEqual([
@@ -274,16 +270,13 @@ describe.skipIf(!hasTmux)(
       await provider.reached("thought");
       await pane.open(100, 40, `'${process.execPath}' '${mainFile}' chat deep`);
       const head = async () => (await pane.screen()).find((line) => line.startsWith("deep-question ·"));
-      await vi.waitFor(async () => expect(await head()).toBe("deep-question · working"), 15_000);
+      await expect.poll(head).toBe("deep-question · working");
       // The last thing that this chat has done there; from now on nothing happens that it could notice.
       const logs = () => agiraph(["logs", "deep"], { folder: folder.path, env });
-      await vi.waitFor(async () => expect((await logs()).stdout).toMatch(/message\.received .* by human/), 15_000);
+      await expect.poll(async () => (await logs()).stdout).toMatch(/message\.received .* by human/);
       working.signal("SIGKILL");
       await working.ended;
-      await vi.waitFor(
-        async () => expect(await head()).toBe("deep-question · interrupted · goes on when you speak to it"),
-        15_000,
-      );
+      await expect.poll(head).toBe("deep-question · interrupted · goes on when you speak to it");
       await pane.tmux("send-keys", "/quit", "Enter");
       await pane.ended();
     });

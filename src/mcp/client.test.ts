@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { McpServerConfig } from "../protocol/config.ts";
 import type { Tool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
@@ -208,7 +208,7 @@ test("a changed list holds from the next turn on", async () => {
   const { toolbox, run } = await opened({ odd: serverThat("well", { tools: ["grow", "grown"] }) });
   expect(toolbox.specs.map(({ name }) => name)).toEqual(["mcp__odd__grow"]);
   await run("grow");
-  await vi.waitFor(() => expect(toolbox.specs.map(({ name }) => name)).toEqual(["mcp__odd__grow", "mcp__odd__grown"]));
+  await expect.poll(() => toolbox.specs.map(({ name }) => name)).toEqual(["mcp__odd__grow", "mcp__odd__grown"]);
 });
 
 test("a server gets the variables that are named, and what any program needs", async () => {
@@ -230,7 +230,7 @@ test("S1. when the house closes, a server ends with all it had started", async (
   const pid = Number(/^\d+$/m.exec(said)?.[0]);
   expect(isAlive(pid)).toBe(true);
   await servers.close();
-  await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+  await expect.poll(() => isAlive(pid)).toBe(false);
   expect(await run("echo", { text: "gone" })).toEqual([false, expect.stringContaining("echo did not run.")]);
 });
 

@@ -159,9 +159,13 @@ export class Queues {
     return namesIn(this.dir(queue), queue);
   }
 
-  /** Whether the one came where it is before the other did (of another's queues, perhaps), or in the same instant. */
+  /**
+   * Whether the one came where it is before the other did (of another's queues, perhaps), or in the same instant. What a
+   * hand has just taken away from there did not.
+   */
   cameBefore(one: [QueueName, string], other: [QueueName, string], whose: Queues = this): boolean {
-    return (arrivalOf(this.path(...one)) ?? 0n) <= (arrivalOf(whose.path(...other)) ?? 0n);
+    const came = arrivalOf(this.path(...one));
+    return came !== undefined && came <= (arrivalOf(whose.path(...other)) ?? 0n);
   }
 
   dir(queue: QueueName): string {

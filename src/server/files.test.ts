@@ -5,7 +5,7 @@ import { chmod, mkdir, readdir, readlink, symlink, writeFile } from "node:fs/pro
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { checkAnswers } from "../testing/checked-answers.ts";
 import { call, script } from "../testing/index.ts";
 import { startServer, type TestServer, TOKEN } from "../testing/start-server.ts";
@@ -158,9 +158,9 @@ test.skipIf(process.platform !== "linux")(
       }).end();
       const [answer] = (await once(asked, "response")) as [IncomingMessage];
       await once(answer, "readable");
-      await vi.waitFor(async () => expect(await isOpen()).toBe(true));
+      await expect.poll(isOpen).toBe(true);
       answer.destroy();
-      await vi.waitFor(async () => expect(await isOpen(), path).toBe(false));
+      await expect.poll(isOpen, { message: path }).toBe(false);
     }
   },
 );

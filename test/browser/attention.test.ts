@@ -16,6 +16,9 @@ const HIDDEN = `
   Object.defineProperty(Document.prototype, "hidden", { get: () => window.isAway !== false });
 `;
 
+/** It knows who is here and what they have asked: what is asked before that is no news to it. */
+const hasCome = (page: Page) => page.getByText(/^No agents yet| in total$/).waitFor();
+
 describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => {
   let house: House;
   beforeAll(async () => {
@@ -46,7 +49,7 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     const page = await house.page();
     await page.addInitScript(HIDDEN);
     await page.reload();
-    await page.getByRole("navigation", { name: "Agents" }).waitFor();
+    await hasCome(page);
     await house.create({ goal: GOAL, name: "From afar" });
     await page.waitForFunction(() => (globalThis as unknown as { notes: unknown[] }).notes.length > 0);
     expect(await page.evaluate("window.notes.map(({ title, body }) => [title, body])")).toEqual([
@@ -60,6 +63,7 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
 
   test("a toast goes when its question is answered elsewhere, and when one goes to it", async () => {
     const page = await house.page();
+    await hasCome(page);
     const toast = page.getByText(`Bob asks: ${QUESTION}`);
     // What is asked before the page has its list is no news.
     await page.getByText(/in total|Give an agent a goal/).waitFor();

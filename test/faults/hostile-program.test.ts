@@ -94,11 +94,13 @@ describe.skipIf(skipped)(`a hostile program ${skipped}`, () => {
     const running = await start(`perl -MIO::Handle -e '${flood}'`);
     const [chunk] = await life.begun;
     const said = Number(String(chunk));
-    expect(said).toBeGreaterThan(64 * 1024);
+    // What the pipe holds; more where we came to read before that second was over.
+    expect(said).toBeGreaterThanOrEqual(64 * 1024);
     expect(said).toBeLessThan(4 * MB);
     expect(process.memoryUsage.rss() - before).toBeLessThan(60 * MB);
     await running.stop(0);
-    expect(await running.ended).toEqual(killed);
+    // It is not deaf: the first signal may end it before the second comes.
+    expect([killed, { ...killed, code: 143, signal: null }]).toContainEqual(await running.ended);
   });
 
   test("forks without end: it has its share, the others have theirs, and it ends", async () => {

@@ -67,7 +67,7 @@ class World {
   readonly #chance = diceOf("mesh-kills", SEED);
   readonly #pool: Child[] = [];
   /** What hands have put back to be done again, by the task as it was first called. */
-  readonly #putBack = new Map<string, { surely: number; perhaps: number }>();
+  readonly #putBack = new Map<string, PutBack>();
   #aside = 0;
 
   constructor() {
@@ -184,7 +184,8 @@ class World {
       join(this.layout.queue(place, "complete"), `${stem}.result.md`),
       this.layout.queue(place, to),
     ].map((path, at) => statSync(at === 0 ? path : join(path, name), { bigint: true, throwIfNoEntry: false })?.ctimeNs);
-    const noted = this.#putBack.get(first(stem)) ?? { surely: 0, perhaps: 0 };
+    const noted = this.#putBack.get(first(stem)) ?? { ...NEVER, moves: [] };
+    noted.moves.push(`${name}: ${from} → ${to}, words ${words}, there ${now}${isSaid ? ", answered" : ""}`);
     const isLater = words === undefined || (now !== undefined && now > words);
     if (from === "complete" && isSaid && isLater) noted.surely++;
     else if (isOver(to) && isSaid && noted.surely > 0)
@@ -234,10 +235,10 @@ class World {
       parts,
       checks,
       wronglyAnswered: [...parts, ...checks].flatMap((stem) => {
-        const { surely, perhaps } = this.#putBack.get(stem) ?? { surely: 0, perhaps: 0 };
+        const { surely, perhaps, moves } = this.#putBack.get(stem) ?? NEVER;
         const found = answered(stem);
         const isRight = found.length >= 1 + surely && found.length <= 1 + surely + perhaps;
-        return isRight ? [] : [{ stem, surely, perhaps, found }];
+        return isRight ? [] : [{ stem, surely, perhaps, found, moves }];
       }),
       /** Under a numbered name is only what a hand put back. */
       wronglyRenamed: [...over("plan", "coder"), ...over("review", null)].filter((name) => {
@@ -264,7 +265,14 @@ class World {
   }
 }
 
-const NEVER = { surely: 0, perhaps: 0 };
+interface PutBack {
+  surely: number;
+  perhaps: number;
+  /** What hands did, for whoever has to find out why a count is wrong. */
+  moves: string[];
+}
+
+const NEVER: PutBack = { surely: 0, perhaps: 0, moves: [] };
 const LEAD: Place = { mesh: "plan", agent: "lead" };
 
 /** Whose tasks the lead is answered. */

@@ -94,7 +94,7 @@ test("tx init puts those that are named into a folder, and says which there are"
   const project = await projectWith([]);
   const tx = (...words: string[]) =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-      const main = join(import.meta.dirname, "../../src/cli/tx.ts");
+      const main = join(import.meta.dirname, "../../dist/bundle/tx.js");
       const options = { cwd: project.dir, env: { PATH: process.env.PATH, HOME: project.dir } };
       execFile(process.execPath, [main, ...words], options, (error, stdout, stderr) =>
         resolve({ code: Number(error?.code ?? 0), stdout, stderr }),

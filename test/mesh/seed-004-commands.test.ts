@@ -15,7 +15,7 @@ import { describe, expect, test } from "vitest";
 import { tmuxSocket } from "../../src/mesh/tmux-server.ts";
 import { withTmux } from "./terminals.ts";
 
-const TX = join(import.meta.dirname, "../../src/cli/tx.ts");
+const TX = join(import.meta.dirname, "../../dist/bundle/tx.js");
 /** An agent as simple as can be: it ends whatever task it is given, and answers nothing else. */
 const OBEDIENT = 'while read -r line; do case "$line" in *"[tx] Task"*) tx done "Done by $TX_AGENT." ;; esac; done';
 

@@ -14,8 +14,8 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { withTmux } from "./terminals.ts";
 
-const TX = join(import.meta.dirname, "../../src/cli/tx.ts");
-const AGIRAPH = join(import.meta.dirname, "../../src/cli/main.ts");
+const TX = join(import.meta.dirname, "../../dist/bundle/tx.js");
+const AGIRAPH = join(import.meta.dirname, "../../dist/bundle/main.js");
 /** An agent as simple as can be: it ends whatever task it is given. */
 const OBEDIENT = 'while read -r line; do case "$line" in *"[tx] Task"*) tx done "I am $TX_AGENT." ;; esac; done';
 

@@ -1,6 +1,6 @@
 import { readFile, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import {
@@ -24,9 +24,7 @@ test("a long rate limit parks the worker, visibly, until it has passed", async (
     coordinator: script(fail("rate_limited", limited), call("finish", { summary: "done" })),
   });
   await clock.sleeping();
-  await vi.waitFor(() =>
-    expect(team.agent.now.roster.coordinator).toMatchObject({ status: "waiting", for: "rate_limit" }),
-  );
+  await expect.poll(() => team.agent.now.roster.coordinator).toMatchObject({ status: "waiting", for: "rate_limit" });
   await clock.advance(3_600_000);
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
 });

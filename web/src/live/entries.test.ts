@@ -31,23 +31,23 @@ test("what is wished for while another page is read is read too", async () => {
   written.push(says(1));
   const book = new EntryBook("agent-1", "alice");
   book.want(1);
-  await vi.waitFor(() => expect(asked).toEqual(["newest"]));
+  await expect.poll(() => asked).toEqual(["newest"]);
   written.push(says(2));
   book.want(2);
   gate.resolve();
-  await vi.waitFor(() =>
-    expect([...book.words]).toEqual([
+  await expect
+    .poll(() => [...book.words])
+    .toEqual([
       [1, "word 1"],
       [2, "word 2"],
-    ]),
-  );
+    ]);
 });
 
 test("what is not there any more is not asked for again and again", async () => {
   written.push(says(8), says(9));
   const book = new EntryBook("agent-1", "alice");
   book.want(3);
-  await vi.waitFor(() => expect(asked).toEqual(["newest", "8"]));
+  await expect.poll(() => asked).toEqual(["newest", "8"]);
   await new Promise((resolve) => setImmediate(resolve));
   expect(asked).toEqual(["newest", "8"]);
 });
