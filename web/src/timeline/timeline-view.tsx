@@ -17,7 +17,7 @@ export default function TimelineView({ agent }: { agent: string }) {
   const view = useAgent(agent);
   const { at } = useRoute();
   // A busy log is drawn in steps, not fact by fact.
-  const newest = usePaced(agents.feed(agent).newest, 400);
+  const newest = usePaced(agents.feed(agent).newest, 1000);
   const facts = useWholeLog(agent, newest);
   const length = facts?.length ?? 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: another agent's are others
