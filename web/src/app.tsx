@@ -38,10 +38,11 @@ export function App() {
       <a href="#main" className="sr-only z-30 bg-page p-2 focus:not-sr-only focus:absolute">
         Skip to the content
       </a>
-      <div className="hidden w-64 shrink-0 border-r border-line md:block">
+      {/* Each by itself: what moves in the one is not laid out and painted anew in the other. */}
+      <div className="hidden w-64 shrink-0 border-r border-line [contain:strict] md:block">
         <Sidebar />
       </div>
-      <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
+      <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none [contain:strict]">
         <ConnectionLine route={route} />
         <ConfigLine />
         {"agent" in route && route.at !== null && <ReplayBar agent={route.agent} at={route.at} />}
