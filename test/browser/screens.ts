@@ -172,7 +172,7 @@ const memory: Scenes = [
   {
     name: "memory-not-found",
     path: ({ at }) => `${at.chips}/memory`,
-    ready: "0 passages",
+    ready: "Nothing found.",
     act: (page) => search(page, "zebra"),
   },
   { name: "memory-empty", path: ({ at }) => `${at.waiting}/memory`, ready: "MEMORY.md" },
@@ -215,7 +215,7 @@ const mesh: Scenes = [
     ready: "has a dialog open",
     before: (page) => page.route("**/meshes/agent-*", withDialog),
   },
-  { name: "mesh-stopped", path: (town) => town.mesh.stopped, ready: "Start it: tx start" },
+  { name: "mesh-stopped", path: (town) => town.mesh.stopped, ready: "The meshes of this project are stopped." },
   { name: "mesh-missing", path: (town) => `${town.mesh.review}-nowhere`, ready: "There is no mesh" },
 ];
 

@@ -161,7 +161,7 @@ test("a budget that is spent already is refused with both figures, and nothing c
   await team.agent.idle();
   const before = await team.facts();
   await expect(team.agent.start("resumed", { budget_usd: 0.5 })).rejects.toThrow(
-    "A budget of $0.5 is too little: $0.5000 is spent already. --budget is what may be spent in all, from the beginning.",
+    "A budget of $0.5 is too little: $0.5000 is spent already. A budget is what may be spent in all, from the beginning.",
   );
   await expect(team.agent.start("resumed")).rejects.toThrow(
     "The budget of $0.1 is used up: $0.5000 is spent. Go on with more: --budget USD.",

@@ -27,7 +27,9 @@ export default function BoardView({ agent, node }: { agent: string; node: string
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader
         title="Board"
-        detail={`${situation.agent.created.name} · ${done} of ${count(nodes.length, "node")} done`}
+        detail={
+          situation.agent.created.name + (nodes.length > 0 ? ` · ${done} of ${count(nodes.length, "node")} done` : "")
+        }
       >
         {runs.length > 1 && (
           <select

@@ -73,11 +73,12 @@ function Instead({ to, children }: { to: Place; children: ReactNode }) {
 }
 
 /** What the address names is not there. */
-export function Nowhere({ what }: { what: string }) {
+export function Nowhere({ what, children }: { what: string; children?: ReactNode }) {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader title="Not here" />
       <Missing what={what}>
+        {children && <p className="mt-2">{children}</p>}
         <Link
           to={{ screen: "home" }}
           className="mt-2 inline-flex min-h-11 items-center text-accent underline md:min-h-8"

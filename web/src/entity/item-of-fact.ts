@@ -86,7 +86,9 @@ function workOf(fact: Fact, worker: string): StreamItem | undefined {
       return line(fact, "bad", `tries ${fact.data.node_id} once more: ${fact.data.error}`, { node: fact.data.node_id });
     case "model.failed": {
       const next = fact.data.retry_in_ms === null ? "gave up" : "trying again";
-      return line(fact, "bad", `${fact.data.model}: ${fact.data.message} (${next})`);
+      const { model, message } = fact.data;
+      // Most providers' words begin with the model; on a phone, twice would leave no room for what is wrong.
+      return line(fact, "bad", `${message.startsWith(model) ? "" : `${model}: `}${message} (${next})`);
     }
     case "worker.waiting":
       return fact.data.for === "rate_limit" || fact.data.for === "budget"

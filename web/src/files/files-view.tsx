@@ -103,7 +103,16 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
                   ? `There ${isPast ? "was" : "is"} no file ${visible(path)}${isPast ? " at this moment" : ""}.`
                   : "Choose a file to read it."
               }
-            />
+            >
+              {path && (
+                <Link
+                  to={{ screen, agent, path: "" }}
+                  className="mt-2 inline-flex min-h-11 items-center text-accent underline md:hidden"
+                >
+                  All files
+                </Link>
+              )}
+            </Missing>
           )}
         </div>
       </div>
@@ -135,7 +144,7 @@ function Found({ agent, found, onDone }: { agent: string; found: readonly Memory
   return (
     <section aria-label="Found">
       <p className="flex items-center justify-between px-2 pb-2 text-xs text-dim">
-        {count(found.length, "passage")}
+        {found.length === 0 ? "Nothing found." : count(found.length, "passage")}
         <button type="button" onClick={onDone} className="min-h-11 font-semibold text-accent underline md:min-h-8">
           All files
         </button>

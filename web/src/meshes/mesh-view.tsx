@@ -12,6 +12,7 @@ import { MeshComposer } from "./mesh-composer.tsx";
 import { Results } from "./mesh-results.tsx";
 import { QueueList } from "./queue-list.tsx";
 import { stateWords, statusOfMember, statusOfMesh } from "./standing.ts";
+import { StartMeshes } from "./start-meshes.tsx";
 
 type Member = MeshView["agents"][number];
 
@@ -34,11 +35,18 @@ export default function MeshScreen({
   const key = `${project} ${name} ${newest}`;
   const loaded = useLoaded(key, () => Promise.all([meshProject(project), meshQueues(project, name)]));
   if (newest === -1) return <Nowhere what={`There are no meshes ${project}.`} />;
+  const declared = known.find(({ id }) => id === project);
+  if (declared && declared.status !== "working")
+    return (
+      <Nowhere what="The meshes of this project are stopped.">
+        <StartMeshes project={declared.project} />
+      </Nowhere>
+    );
   if (loaded.state === "failed") return <Nowhere what={loaded.problem} />;
   if (loaded.state === "loading") return <Loading />;
   const [home, queues] = loaded.value;
   const mesh = home.meshes.find((one) => one.mesh === name);
-  if (!mesh) return <Nowhere what={notThere(name, known.find(({ id }) => id === project) ?? home)} />;
+  if (!mesh) return <Nowhere what={notThere(name, declared ?? home)} />;
   const chosen = mesh.agents.find((one) => one.name === member) ?? null;
   const place = queues.places.find(({ agent }) => agent === (chosen?.name ?? null));
   const status = statusOfMesh(mesh);
@@ -88,8 +96,7 @@ export default function MeshScreen({
   );
 }
 
-function notThere(mesh: string, { status, meshes }: MeshProjectView): string {
-  if (status !== "working") return "The meshes of this project are stopped. Start them there: tx start";
+function notThere(mesh: string, { meshes }: MeshProjectView): string {
   return `There is no mesh ${mesh} any more. There are: ${meshes.map((one) => one.mesh).join(", ") || "none"}.`;
 }
 

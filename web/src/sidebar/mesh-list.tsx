@@ -1,34 +1,9 @@
-import { useState } from "react";
-import { agents } from "../live/agents.ts";
-import { type MeshProjectView, startMeshes } from "../live/api.ts";
+import type { MeshProjectView } from "../live/api.ts";
 import { statusOfMesh } from "../meshes/standing.ts";
+import { StartMeshes } from "../meshes/start-meshes.tsx";
 import { Link } from "../shell/link.tsx";
-import { complain } from "../shell/overlay.ts";
 import { useRoute } from "../shell/route.ts";
 import { StatusDot } from "../shell/status.tsx";
-
-function Stopped({ project }: { project: string }) {
-  const [isBusy, setBusy] = useState(false);
-  const start = () => {
-    setBusy(true);
-    startMeshes(project)
-      .then(() => agents.refresh(), complain)
-      .finally(() => setBusy(false));
-  };
-  return (
-    <>
-      Stopped.
-      <button
-        type="button"
-        disabled={isBusy}
-        onClick={start}
-        className="min-h-11 rounded-md px-1 font-semibold text-accent hover:bg-hover md:min-h-6"
-      >
-        Start
-      </button>
-    </>
-  );
-}
 
 /** Declared teams, by the project that declares them. */
 export function MeshList({ projects }: { projects: readonly MeshProjectView[] }) {
@@ -57,7 +32,13 @@ export function MeshList({ projects }: { projects: readonly MeshProjectView[] })
           ))}
           {meshes.length === 0 && (
             <p className="flex items-center gap-1 px-4 py-1 text-xs text-dim">
-              {status === "working" ? "None is declared." : <Stopped project={project} />}
+              {status === "working" ? (
+                "None is declared."
+              ) : (
+                <>
+                  Stopped. <StartMeshes project={project} />
+                </>
+              )}
             </p>
           )}
           {problems.map(({ file, problem }) => (

@@ -25,7 +25,9 @@ export default function TriggersView({ agent }: { agent: string }) {
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader
         title="Triggers"
-        detail={`${situation.agent.created.name} · ${count(open.length, "thing")} to happen later`}
+        detail={
+          situation.agent.created.name + (open.length > 0 ? ` · ${count(open.length, "thing")} to happen later` : "")
+        }
       >
         {!isPast && (
           <button
