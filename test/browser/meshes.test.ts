@@ -193,7 +193,10 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     await find("stop meshes", "action Stop the meshes of shop");
     const meshes = page.getByRole("navigation", { name: "Agents" }).getByRole("region", { name: "Meshes" });
     await meshes.getByText("Stopped.").waitFor();
-    await meshes.getByRole("button", { name: "Start" }).click();
+    await meshes.getByRole("button", { name: "Start" }).waitFor();
+    await main().getByText("The meshes of this project are stopped.").waitFor();
+    await main().getByRole("button", { name: "Start" }).click();
     await inSidebar(/^review /).waitFor();
+    await main().getByText("What comes to review as a whole").waitFor();
   });
 });
