@@ -7,29 +7,6 @@ import { complain } from "../shell/overlay.ts";
 import { useRoute } from "../shell/route.ts";
 import { StatusDot } from "../shell/status.tsx";
 
-function Stopped({ project }: { project: string }) {
-  const [isBusy, setBusy] = useState(false);
-  const start = () => {
-    setBusy(true);
-    startMeshes(project)
-      .then(() => agents.refresh(), complain)
-      .finally(() => setBusy(false));
-  };
-  return (
-    <>
-      Stopped.
-      <button
-        type="button"
-        disabled={isBusy}
-        onClick={start}
-        className="min-h-11 rounded-md px-1 font-semibold text-accent hover:bg-hover md:min-h-6"
-      >
-        Start
-      </button>
-    </>
-  );
-}
-
 /** Declared teams, by the project that declares them. */
 export function MeshList({ projects }: { projects: readonly MeshProjectView[] }) {
   const route = useRoute();
@@ -55,7 +32,7 @@ export function MeshList({ projects }: { projects: readonly MeshProjectView[] })
               </span>
             </Link>
           ))}
-          {meshes.length === 0 && (
+          {meshes.length === 0 && (status !== "working" || problems.length === 0) && (
             <p className="flex items-center gap-1 px-4 py-1 text-xs text-dim">
               {status === "working" ? "None is declared." : <Stopped project={project} />}
             </p>
@@ -68,5 +45,28 @@ export function MeshList({ projects }: { projects: readonly MeshProjectView[] })
         </div>
       ))}
     </section>
+  );
+}
+
+function Stopped({ project }: { project: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const start = () => {
+    setBusy(true);
+    startMeshes(project)
+      .then(() => agents.refresh(), complain)
+      .finally(() => setBusy(false));
+  };
+  return (
+    <>
+      Stopped.
+      <button
+        type="button"
+        disabled={isBusy}
+        onClick={start}
+        className="min-h-11 rounded-md px-1 font-semibold text-accent hover:bg-hover md:min-h-6"
+      >
+        Start
+      </button>
+    </>
   );
 }
