@@ -7,6 +7,29 @@ import { complain } from "../shell/overlay.ts";
 import { useRoute } from "../shell/route.ts";
 import { StatusDot } from "../shell/status.tsx";
 
+function Stopped({ project }: { project: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const start = () => {
+    setBusy(true);
+    startMeshes(project)
+      .then(() => agents.refresh(), complain)
+      .finally(() => setBusy(false));
+  };
+  return (
+    <>
+      Stopped.
+      <button
+        type="button"
+        disabled={isBusy}
+        onClick={start}
+        className="min-h-11 rounded-md px-1 font-semibold text-accent hover:bg-hover md:min-h-6"
+      >
+        Start
+      </button>
+    </>
+  );
+}
+
 /** Declared teams, by the project that declares them. */
 export function MeshList({ projects }: { projects: readonly MeshProjectView[] }) {
   const route = useRoute();
@@ -45,28 +68,5 @@ export function MeshList({ projects }: { projects: readonly MeshProjectView[] })
         </div>
       ))}
     </section>
-  );
-}
-
-function Stopped({ project }: { project: string }) {
-  const [isBusy, setBusy] = useState(false);
-  const start = () => {
-    setBusy(true);
-    startMeshes(project)
-      .then(() => agents.refresh(), complain)
-      .finally(() => setBusy(false));
-  };
-  return (
-    <>
-      Stopped.
-      <button
-        type="button"
-        disabled={isBusy}
-        onClick={start}
-        className="min-h-11 rounded-md px-1 font-semibold text-accent hover:bg-hover md:min-h-6"
-      >
-        Start
-      </button>
-    </>
   );
 }
