@@ -80,6 +80,24 @@ describe.skipIf(!hasChromium)("a page whose server or storage is not what it sho
     await page.context().close();
   });
 
+  test("a moment that is yet to come is the last one there is, however late that is known", async () => {
+    const page = await house.page();
+    const live = Promise.withResolvers<void>();
+    // Nothing else than the agent's own facts, and these late, has the page drawn again.
+    await page.routeWebSocket(/:\d+\/events/, () => {});
+    await page.routeWebSocket(/\/agents\/[^/]+\/events/, async (socket) => {
+      await live.promise;
+      socket.connectToServer();
+    });
+    await page.goto(`${at()}?at=99999`);
+    await page.getByRole("navigation", { name: "Agents" }).getByRole("region", { name: NAME }).waitFor();
+    await page.getByRole("region", { name: "Replay" }).getByText("99999").first().waitFor();
+    await page.getByRole("heading", { name: NAME, level: 1 }).waitFor();
+    live.resolve();
+    await page.waitForURL((url) => Number(url.searchParams.get("at")) === agent.now.seq);
+    await page.context().close();
+  });
+
   test("words that the server did not take outlive the page, and are sent once", async () => {
     const page = await house.page(at());
     await page.route("**/send", (route) => route.fulfill(FAILING));

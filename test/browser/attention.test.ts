@@ -61,12 +61,37 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     await page.context().close();
   });
 
+  test("a flood of questions is one toast, which goes when they are answered", async () => {
+    const page = await house.page();
+    await hasCome(page);
+    let open = 5;
+    await page.route("**/inbox?*", (route) => route.fulfill({ json: inboxOf(open) }));
+    const toast = page.getByText("5 questions wait for you.");
+    house.dropSockets();
+    await toast.waitFor();
+    expect(await page.getByText("Bob asks").count()).toBe(0);
+    open = 0;
+    house.dropSockets();
+    await toast.waitFor({ state: "detached" });
+    await page.context().close();
+  });
+
+  test("all that waits is to be had on the first page, also where there are no agents", async () => {
+    const page = await house.page();
+    await page.route("**/inbox?*", (route) => route.fulfill({ json: inboxOf(8) }));
+    await page.route("**/agents?*", (route) =>
+      route.fulfill({ json: { agents: [], unreadable: [], next_after: null } }),
+    );
+    await page.reload();
+    const waiting = page.getByRole("main").getByRole("region", { name: "Waiting for you" });
+    await expect.poll(() => waiting.getByRole("link").count()).toBe(8);
+    await page.context().close();
+  });
+
   test("a toast goes when its question is answered elsewhere, and when one goes to it", async () => {
     const page = await house.page();
     await hasCome(page);
     const toast = page.getByText(`Bob asks: ${QUESTION}`);
-    // What is asked before the page has its list is no news.
-    await page.getByText(/in total|Give an agent a goal/).waitFor();
     const first = await house.create({ goal: GOAL, name: "Answered elsewhere" });
     await toast.waitFor();
     await first.respond(CHOICES[0] ?? "");
@@ -142,6 +167,8 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
 
   test("by the palette an agent is paused and resumed; put away, it is brought back from the list", async () => {
     const agent = await house.create({ goal: GOAL, name: "Steered" });
+    const other = await house.create({ goal: GOAL, name: "Beside" });
+    await until(other, ({ questions }) => Object.keys(questions.open).length === 1);
     await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);
     const page = await house.page(`/ui/agents/${agent.log.id}`);
     await page.getByRole("button", { name: "Pause" }).waitFor();
@@ -149,9 +176,16 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     await page.getByRole("button", { name: "Resume" }).waitFor();
     await choose(page, "resume steered");
     await page.getByRole("button", { name: "Pause" }).waitFor();
+    // Whoever is looked at stays in sight when somebody else is put away.
+    await page.goto(`/ui/agents/${other.log.id}/board`);
+    await page.getByRole("navigation").getByRole("region", { name: "Steered" }).waitFor();
     await choose(page, "delete steered");
     await page.getByText("Steered was stopped and put away.").waitFor();
-    await page.getByRole("button", { name: "Dismiss" }).last().click();
+    expect(new URL(page.url()).pathname).toBe(`/ui/agents/${other.log.id}/board`);
+    await choose(page, "delete beside");
+    await page.getByText("Beside was stopped and put away.").waitFor();
+    expect(new URL(page.url()).pathname).toBe("/ui/");
+    for (const _ of ["Steered", "Beside"]) await page.getByRole("button", { name: "Dismiss" }).last().click();
     await page.getByText("put away", { exact: false }).first().click();
     await page.getByRole("button", { name: "Bring back Steered" }).click();
     await page.getByRole("navigation").getByRole("region", { name: "Steered" }).waitFor();
@@ -170,6 +204,16 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     await page.context().close();
   });
 });
+
+/** As many questions as are wanted, of somebody who is nowhere. */
+function inboxOf(open: number) {
+  const who = { agent: { id: "agent-far", name: "Far" }, from: { id: "bob", name: "Bob" } };
+  const what = { kind: "question", text: "Which?", since_ts: 0, choices: [], deadline_ts: null, default: null };
+  return {
+    items: Array.from({ length: open }, (_, n) => ({ ...who, ...what, id: `question-${n}` })),
+    next_after: null,
+  };
+}
 
 async function choose(page: Page, words: string): Promise<void> {
   await page.keyboard.press("Control+k");

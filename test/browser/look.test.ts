@@ -1,9 +1,17 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { until } from "../../src/testing/index.ts";
 import { CHOICES, chipTeam, GOAL, NAME } from "./chip-team.ts";
 import { type House, hasChromium, openHouse } from "./house.ts";
+
+/** The smallest picture there is: four pixels. */
+const PIXEL = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFElEQVQI12P4z8DAwMDAxAADCAAADgMBAfsAyW4AAAAASUVORK5CYII=",
+  "base64",
+);
 
 describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
   let house: House;
@@ -112,6 +120,10 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     await page.getByLabel("Search the memory").press("Enter");
     await page.getByRole("region", { name: "Found" }).getByRole("link").first().click();
     await page.getByText("A and B are compared.").last().waitFor();
+    // What was found there is not to be had elsewhere.
+    await page.getByRole("navigation").getByRole("link", { name: "Files" }).click();
+    await page.getByRole("button", { name: "run-1" }).waitFor();
+    expect(await page.getByRole("region", { name: "Found" }).count()).toBe(0);
   });
 
   test("replay moves every screen to a moment, and a reload stays there", async () => {
@@ -162,5 +174,43 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     await team(NAME).getByRole("link", { name: "Board" }).waitFor({ state: "detached" });
     await page.getByRole("button", { name: `Team of ${NAME}` }).click();
     await team(NAME).getByRole("link", { name: "Board" }).waitFor();
+  });
+
+  test("a picture stays in sight while it is read again, and no copy of it is kept", async () => {
+    const tab = await house.page();
+    await tab.addInitScript(`window.copies = new Set();
+      for (const [name, change] of [["createObjectURL", "add"], ["revokeObjectURL", "delete"]]) {
+        const own = URL[name].bind(URL);
+        URL[name] = (what) => { const made = own(what); window.copies[change](made ?? what); return made; };
+      }`);
+    const run = join(house.home, "agents", agent.log.id, "runs", "run-1");
+    for (const name of ["a.png", "b.png"]) writeFileSync(join(run, name), PIXEL);
+    await tab.goto(at("files/runs/run-1/a.png"));
+    const picture = tab.getByRole("img", { name: "runs/run-1/a.png" });
+    await picture.evaluate((img) => img.setAttribute("data-first", ""));
+    const before = await picture.getAttribute("src");
+    await agent.send("Look at it again.");
+    await expect.poll(() => picture.getAttribute("src")).not.toBe(before);
+    expect(await picture.getAttribute("data-first")).toBe("");
+    expect(await tab.evaluate("window.copies.size")).toBe(1);
+
+    // Whoever goes on before it is read has no use for it.
+    const asked = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    await tab.route("**/b.png", async (route) => {
+      asked.resolve();
+      await held.promise;
+      await route.continue();
+    });
+    await tab.getByRole("link", { name: "b.png" }).click();
+    await asked.promise;
+    await tab.getByRole("navigation").getByRole("link", { name: "Board" }).click();
+    await tab.locator("[data-board]").waitFor();
+    const read = tab.waitForEvent("requestfinished", (request) => request.url().endsWith("/b.png"));
+    held.resolve();
+    await read;
+    await tab.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+    expect(await tab.evaluate("window.copies.size")).toBe(0);
+    await tab.context().close();
   });
 });

@@ -151,6 +151,8 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
   });
 
   test("what came of it stands there: the last words, and the files with who wrote them", async () => {
+    // As a program may leave one.
+    writeFileSync(join(layout.project, ".ai/tx/mesh/review/shared/output", "report\u202Efdp.exe"), "");
     await page.goto(`/ui/meshes/${record.log.id}/review`);
     const last = main().getByRole("region", { name: "Last result" });
     await last.getByRole("heading", { name: "Review a.ts" }).waitFor();
@@ -161,6 +163,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     await files.getByRole("button", { name: /verdict\.md.*by verifier/ }).waitFor();
     await files.getByRole("button", { name: /review\.md.*by reviewer/ }).click();
     await files.getByRole("heading", { name: "F1 (high) a.ts:3" }).waitFor();
+    await files.getByRole("button", { name: "report⟨U+202E⟩fdp.exe" }).waitFor();
   });
 
   test("what failed waits for the person, and is sent again or dismissed where it stands", async () => {

@@ -30,9 +30,8 @@ const NUMBERS = "# Market\n\nOne in three customers asked for it.\n";
 
 /**
  * What the models of the town say. Everybody ends up somewhere and stays there, so that a picture is the same whenever it is
- * taken. Gates: `saying` holds a speech until somebody
- * listens, `half` its second half, `waiting` a first word, `resting` somebody who is to be stopped, `paused` somebody who is to be paused, `frida` her work,
- * `fixer` an agent of a mesh.
+ * taken. Gates: `saying` holds a speech until somebody listens, `half` its second half, `waiting` a first word, `resting`
+ * somebody who is to be stopped, `paused` somebody who is to be paused, `frida` her work, `fixer` an agent of a mesh.
  */
 export const townScript: ProviderServerOptions = {
   turns: {

@@ -69,15 +69,22 @@ function screenOf(route: Route): ReactNode {
     case "entity":
       return <EntityView agent={route.agent} worker={route.worker} />;
     case "board":
-      return <Board agent={route.agent} node={route.node} />;
+      return <Board key={route.agent} agent={route.agent} node={route.node} />;
     case "timeline":
-      return <Timeline agent={route.agent} />;
+      return <Timeline key={route.agent} agent={route.agent} />;
     case "triggers":
-      return <Triggers agent={route.agent} />;
+      return <Triggers key={route.agent} agent={route.agent} />;
     case "mesh":
       return <Mesh key={`${route.project} ${route.mesh}`} {...route} />;
     case "files":
     case "memory":
-      return <Files agent={route.agent} shelf={route.screen === "files" ? "workspace" : "memory"} path={route.path} />;
+      return (
+        <Files
+          key={`${route.agent} ${route.screen}`}
+          agent={route.agent}
+          shelf={route.screen === "files" ? "workspace" : "memory"}
+          path={route.path}
+        />
+      );
   }
 }

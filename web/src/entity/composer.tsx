@@ -1,8 +1,7 @@
 import { Lightbulb, SendHorizontal } from "lucide-react";
-import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { isAtWork, type Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
-import { bringBack } from "../live/unsent.ts";
 import type { AgentView } from "../live/view.ts";
 import { keep, recall } from "../shell/memo.ts";
 import { goTo } from "../shell/route.ts";
@@ -22,8 +21,6 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
     area.style.height = "auto";
     area.style.height = `${Math.min(area.scrollHeight, 200)}px`;
   }, [text]);
-
-  useEffect(() => bringBack(view.id), [view.id]);
 
   const change = (next: string) => {
     setText(next);

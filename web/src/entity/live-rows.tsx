@@ -2,7 +2,6 @@ import { memo } from "react";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
 import { nudge, send } from "../live/api.ts";
-import { noteUnsent } from "../live/unsent.ts";
 import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { Speech } from "./speech.tsx";
@@ -31,11 +30,15 @@ export const StreamedRow = memo(function StreamedRow({
 });
 
 const MOST_STREAMED = 16_000;
+const STEP = 8000;
 
-/** What is said now is at the end; all of it is there when it is on record. */
-function lastOf(text: string): string {
+/**
+ * What is said now is at the end; all of it is there when it is on record. It begins where it began for a while, so that
+ * what was read once need not be read again with every word.
+ */
+export function lastOf(text: string): string {
   if (text.length <= MOST_STREAMED) return text;
-  const from = text.length - MOST_STREAMED;
+  const from = Math.ceil((text.length - MOST_STREAMED) / STEP) * STEP;
   const line = text.indexOf("\n", from);
   return `… ${from} characters before this\n\n${text.slice(line < 0 || line > from + 1000 ? from : line + 1)}`;
 }
@@ -64,10 +67,7 @@ export function PendingRow({ view, pending }: { view: AgentView; pending: Pendin
           </button>
           <button
             type="button"
-            onClick={() => {
-              agents.feed(view.id).forget(pending);
-              noteUnsent(view.id);
-            }}
+            onClick={() => agents.feed(view.id).forget(pending)}
             className="min-h-11 rounded-md px-2 underline md:min-h-8"
           >
             Drop it
@@ -91,11 +91,7 @@ export function hint(agent: string, text: string): void {
 function deliver(agent: string, pending: Pending, sending: Promise<unknown>): void {
   const feed = agents.feed(agent);
   sending.then(
-    () => {
-      feed.taken(pending);
-      noteUnsent(agent);
-    },
+    () => feed.taken(pending),
     (error: unknown) => feed.refused(pending, error instanceof Error ? error.message : String(error)),
   );
-  noteUnsent(agent);
 }

@@ -2,7 +2,7 @@ import type { AgentState } from "../../../src/projections/index.ts";
 import { agents } from "../live/agents.ts";
 import { removeAgent, restoreAgent, resume, steer } from "../live/api.ts";
 import { complain, open, toast } from "../shell/overlay.ts";
-import { go } from "../shell/route.ts";
+import { go, routeNow } from "../shell/route.ts";
 
 export interface Steer {
   label: "Pause" | "Stop" | "Resume" | "Delete";
@@ -44,7 +44,9 @@ async function remove(agent: string, name: string): Promise<void> {
   leaving.add(agent);
   try {
     await removeAgent(agent);
-    go({ screen: "home" });
+    const route = routeNow();
+    // By the palette also while one looks at somebody else.
+    if ("agent" in route && route.agent === agent) go({ screen: "home" });
     await agents.refresh();
     toast("plain", `${name} was stopped and put away.`, { label: "Undo", run: () => restore(agent) });
   } catch (error) {

@@ -19,6 +19,7 @@ const PICTURES: Readonly<Record<string, string>> = {
 };
 
 interface ContentProps {
+  /** What is at another one is another component's: what was read stays in sight while it is read again. */
   address: string;
   path: string;
   /** Another one, and it is loaded again. */
@@ -30,7 +31,7 @@ interface ContentProps {
 /** What is in a file: markdown, source with colours, or a picture. */
 export function FileContent(props: ContentProps) {
   const picture = own(PICTURES, kindOf(props.path));
-  return picture ? <Picture key={`${props.address} ${props.tick}`} {...props} type={picture} /> : <Text {...props} />;
+  return picture ? <Picture {...props} type={picture} /> : <Text {...props} />;
 }
 
 export function isMarkdown(path: string): boolean {
@@ -76,24 +77,31 @@ function Picture({ address, path, tick, type }: ContentProps & { type: string })
       await response.body?.cancel();
       throw new Error(`The picture has ${size(bytes)}, too much to show here. Download it to look at it.`);
     }
-    return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type }));
+    return new Blob([await response.arrayBuffer()], { type });
   });
-  const [isBroken, setBroken] = useState(false);
-  const url = picture.state === "ready" ? picture.value : null;
-  useEffect(() => () => void (url && URL.revokeObjectURL(url)), [url]);
+  const blob = picture.state === "ready" ? picture.value : null;
+  const [url, setUrl] = useState<string | null>(null);
+  const [broken, setBroken] = useState<string | null>(null);
+  // Made only where it is shown, so that each is given back.
+  useEffect(() => {
+    if (!blob) return;
+    const made = URL.createObjectURL(blob);
+    setUrl(made);
+    return () => URL.revokeObjectURL(made);
+  }, [blob]);
   if (picture.state === "failed")
     return (
       <p role="alert" className="text-bad">
         {picture.problem}
       </p>
     );
-  if (isBroken)
+  if (url !== null && broken === url)
     return <p className="text-dim">This is no picture, whatever its name says. Download it to look at it.</p>;
   return url ? (
     <img
       src={url}
       alt={visible(path)}
-      onError={() => setBroken(true)}
+      onError={() => setBroken(url)}
       className="max-w-full rounded border border-line"
     />
   ) : (

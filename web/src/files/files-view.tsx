@@ -157,7 +157,7 @@ function Found({ agent, found, onDone }: { agent: string; found: readonly Memory
               className="block rounded-md px-2 py-1.5 hover:bg-hover"
             >
               <span className="block truncate text-[13px] font-semibold">
-                {gist(hit.headings.at(-1) ?? "") || hit.path}
+                {gist(hit.headings.at(-1) ?? "") || visible(hit.path)}
               </span>
               <span className="line-clamp-3 text-xs text-dim [overflow-wrap:anywhere]">{passage(hit)}</span>
             </Link>

@@ -166,6 +166,37 @@ test("what the server has taken is not shown as unsent when the log is begun ane
   expect(feed.pending.map(({ text }) => text)).toEqual(["Not taken"]);
 });
 
+test("what the server has not taken outlives the page, and what the log has is not brought back", () => {
+  const stored = new Map<string, string>();
+  vi.stubGlobal("sessionStorage", {
+    getItem: (key: string) => stored.get(key) ?? null,
+    setItem: (key: string, value: string) => stored.set(key, value),
+    removeItem: (key: string) => stored.delete(key),
+  });
+  const { feed, socket } = opened();
+  socket.say(snapshotAt(1), call(1));
+  feed.expect({ to: "alice", text: "Refused", isHint: true });
+  feed.expect({ to: "alice", text: "On record", isHint: false });
+  const dropped = feed.expect({ to: "alice", text: "Dropped", isHint: false });
+  feed.taken(feed.expect({ to: "alice", text: "Taken", isHint: false }));
+  feed.forget(dropped);
+  // The log may tell of it before the server has answered, and the page may be left in between.
+  const said = { message_id: "msg-1", from: "human", to: "alice", text: "On record", file: "", hops: 1 } as const;
+  socket.say(numbered(2, { type: "message.sent", data: said }));
+  const later = new AgentFeed("agent-test");
+  expect(later.pending).toEqual([
+    {
+      key: expect.any(String),
+      to: "alice",
+      text: "Refused",
+      isHint: true,
+      problem: expect.any(String),
+      isTaken: false,
+    },
+  ]);
+  expect(new AgentFeed("agent-other").pending).toEqual([]);
+});
+
 test("names come in as they can be seen", () => {
   const { feed, socket } = opened();
   const data = { run_id: "run-1", worker_id: "ali-ce", name: "Ali\u202Ece", kind: "harnessed", model: "m" } as const;

@@ -5,11 +5,13 @@ import { entryBook, forgetBooks } from "./entries.ts";
 import { coalesce } from "./frame.ts";
 import { type Frame, frameOf } from "./frames.ts";
 import { LiveSocket } from "./socket.ts";
-import type { AgentView, Pending, Standing, StreamedWords } from "./view.ts";
+import { broughtBack, keepUnsent } from "./unsent.ts";
+import type { AgentView, Pending, Said, Standing, StreamedWords } from "./view.ts";
 
 const PAGE = 300;
 /** More would only fill memory; older facts are read again when somebody scrolls there. */
 const MOST_FACTS = 12_000;
+const LEFT = "The page was left before the server said that it has this. Look whether it does.";
 let made = 0;
 
 /**
@@ -21,6 +23,7 @@ let made = 0;
  * L3. Listeners are told at most once a frame.
  * L4. A log that is another than it was (a home restored from a copy) or that has a hole is begun anew, and what was
  *     shown stays in sight until the new snapshot is here. What this page does not know costs nothing but itself.
+ * L5. What the person said and the server has not taken outlives the page; what the log has is not said to be unsent.
  */
 export class AgentFeed implements AgentView {
   readonly id: string;
@@ -30,7 +33,7 @@ export class AgentFeed implements AgentView {
   situation: Situation | null = null;
   facts: Fact[] = [];
   readonly words = new Map<string, StreamedWords>();
-  pending: Pending[] = [];
+  pending: readonly Pending[];
   readonly #socket: LiveSocket;
   readonly #listeners = new Set<() => void>();
   #older: Promise<void> | undefined;
@@ -41,6 +44,7 @@ export class AgentFeed implements AgentView {
 
   constructor(id: string) {
     this.id = id;
+    this.pending = broughtBack(id).map((said) => pendingOf(said, LEFT));
     this.#socket = new LiveSocket({
       // The last fact once more: by it one sees whether the log is still the same.
       address: () =>
@@ -77,30 +81,26 @@ export class AgentFeed implements AgentView {
   }
 
   /** Shown at once; taken off when the log has it. */
-  expect(words: Pick<Pending, "to" | "text" | "isHint">): Pending {
-    made += 1;
-    const pending = { key: `pending-${made}`, ...words, problem: null, isTaken: false };
-    this.pending = [...this.pending, pending];
-    this.#changed();
+  expect(words: Said): Pending {
+    const pending = pendingOf(words, null);
+    this.#keep([...this.pending, pending]);
     return pending;
   }
 
   refused(pending: Pending, problem: string): void {
-    this.pending = this.pending.map((each) => (each.key === pending.key ? { ...each, problem } : each));
-    this.#changed();
+    this.#keep(this.pending.map((each) => (each.key === pending.key ? { ...each, problem } : each)));
   }
 
   /** The server has it: it is in the log, or about to be. */
   taken(pending: Pending): void {
-    this.pending = this.pending.map((each) => (each.key === pending.key ? { ...each, isTaken: true } : each));
+    this.#keep(this.pending.map((each) => (each.key === pending.key ? { ...each, isTaken: true } : each)));
   }
 
   /** Whether it was still there: a page shows the change only with its next frame. */
   forget(pending: Pending): boolean {
     const left = this.pending.filter(({ key }) => key !== pending.key);
     const wasThere = left.length < this.pending.length;
-    this.pending = left;
-    this.#changed();
+    this.#keep(left);
     return wasThere;
   }
 
@@ -120,7 +120,7 @@ export class AgentFeed implements AgentView {
         this.facts = [];
         this.#last = undefined;
         // What the server has taken is in it.
-        this.pending = this.pending.filter(({ isTaken }) => !isTaken);
+        this.#keep(this.pending.filter(({ isTaken }) => !isTaken));
         break;
       case "fact":
         this.#take(frame.fact);
@@ -177,7 +177,13 @@ export class AgentFeed implements AgentView {
     if (fact.type === "model.responded" || fact.type === "model.failed") this.words.delete(fact.data.worker_id);
     const said = saidByHuman(fact);
     const first = said === undefined ? undefined : this.pending.find(({ text }) => text === said);
-    if (first) this.pending = this.pending.filter((each) => each !== first);
+    if (first) this.#keep(this.pending.filter((each) => each !== first));
+  }
+
+  #keep(pending: readonly Pending[]): void {
+    this.pending = pending;
+    keepUnsent(this.id, pending);
+    this.#changed();
   }
 
   #beginAnew(): void {
@@ -204,6 +210,11 @@ export class AgentFeed implements AgentView {
     this.version += 1;
     for (const listener of this.#listeners) listener();
   });
+}
+
+function pendingOf(words: Said, problem: string | null): Pending {
+  made += 1;
+  return { key: `pending-${made}`, ...words, problem, isTaken: false };
 }
 
 function saidByHuman(fact: Fact): string | undefined {

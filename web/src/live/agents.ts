@@ -11,6 +11,7 @@ import {
   meshProject,
 } from "./api.ts";
 import { coalesce, hasBeenHidden } from "./frame.ts";
+import { isRecord } from "./frames.ts";
 import { LiveSocket } from "./socket.ts";
 
 const SHORTEST_MS = 1000;
@@ -53,7 +54,7 @@ class Agents {
     document.addEventListener("visibilitychange", hasBeenHidden);
     this.#socket = new LiveSocket({
       address: () => "/events",
-      heard: (frame) => this.#heard(frame as { type: string; agent_id: string }),
+      heard: (frame) => this.#heard(frame),
       changed: (state) => {
         this.isLost = state === "lost";
         if (state === "open" || this.state === "loading") void this.refresh();
@@ -129,14 +130,18 @@ class Agents {
   }
 
   async #refreshMeshes(id: string): Promise<void> {
-    const at = this.meshes.findIndex((project) => project.id === id);
-    if (at === -1) this.#isStale = true;
-    else this.meshes = this.meshes.with(at, await meshProject(id));
+    const isKnown = this.meshes.some((project) => project.id === id);
+    const now = isKnown ? await meshProject(id).catch(() => undefined) : undefined;
+    // What is not known, or cannot be read, is told of when everything is asked for.
+    if (!now) this.#isStale = true;
+    // Others may have come meanwhile.
+    else this.meshes = this.meshes.map((project) => (project.id === id ? now : project));
   }
 
   /** A busy home changes many times a second; a list need not. */
-  #heard({ type, agent_id }: { type: string; agent_id: string }): void {
-    if (type.startsWith("mesh.")) this.#stirred.add(agent_id);
+  #heard(frame: unknown): void {
+    if (!isRecord(frame) || typeof frame.type !== "string") return;
+    if (frame.type.startsWith("mesh.")) this.#stirred.add(String(frame.agent_id));
     else this.#isStale = true;
     this.#askSoon();
   }

@@ -56,19 +56,29 @@ export type MeshLetter = z.infer<typeof meshLetterSchema>;
 /** All of them, also those that are put away. */
 export async function listAgents(): Promise<z.infer<typeof agentsPageSchema>> {
   const page = await get<z.infer<typeof agentsPageSchema>>("/agents?limit=1000&archived=all");
-  const agents = listIn(page, "agents").map((agent) => ({ ...agent, name: visible(agent.name) }));
+  const agents = listIn(page, "agents").map(({ trouble, ...agent }) => ({
+    ...named(agent),
+    trouble: trouble && { ...trouble, worker_name: visible(trouble.worker_name) },
+  }));
   return { ...page, agents, unreadable: page.unreadable ?? [] };
 }
 
 export async function listInbox(): Promise<InboxItem[]> {
   const items = listIn(await get<{ items: InboxItem[] }>("/inbox?limit=1000"), "items");
-  const named = <T extends { name: string }>(one: T): T => ({ ...one, name: visible(one.name) });
   return items.map((item) => ({ ...item, agent: named(item.agent), from: named(item.from) }));
 }
 
-export const listModels = () => get<Models>("/models?limit=1000");
 /** Everybody of all teams, as far as they can be found by name. */
-export const listPeople = async () => (await get<z.infer<typeof peoplePageSchema>>("/workers?limit=1000")).workers;
+export async function listPeople(): Promise<Person[]> {
+  const people = listIn(await get<z.infer<typeof peoplePageSchema>>("/workers?limit=1000"), "workers");
+  return people.map((person) => ({ ...named(person), agent: named(person.agent) }));
+}
+
+function named<T extends { name: string }>(one: T): T {
+  return { ...one, name: visible(one.name) };
+}
+
+export const listModels = () => get<Models>("/models?limit=1000");
 export const configStanding = () => get<z.infer<typeof configStandingSchema>>("/config");
 export const createAgent = (order: CreateAgent) => post<AgentSummary>("/agents", order);
 export const removeAgent = (id: string) => call<unknown>("DELETE", `/agents/${id}`);
@@ -93,9 +103,16 @@ export const markSeen = (id: string, from?: string) =>
 /** Projects with meshes, those that are at work with all that is known of them. */
 export async function listMeshes(): Promise<MeshProjectView[]> {
   const page = await get<z.infer<typeof meshProjectsPageSchema>>("/meshes?limit=1000");
-  // One that cannot be read must not take the others, and the agents, out of sight.
-  const all = await Promise.allSettled(listIn(page, "projects").map(({ id }) => meshProject(id)));
-  return all.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  // One that cannot be read must not take the others, and the agents, out of sight; nor is its record an agent then.
+  return Promise.all(
+    listIn(page, "projects").map((project) =>
+      meshProject(project.id).catch((error: unknown) => ({ ...project, meshes: [], problems: [unread(error)] })),
+    ),
+  );
+}
+
+function unread(error: unknown): MeshProjectView["problems"][number] {
+  return { file: "", problem: error instanceof Error ? error.message : String(error) };
 }
 
 export const meshProject = (id: string) => get<MeshProjectView>(`/meshes/${id}`);

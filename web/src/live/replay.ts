@@ -89,6 +89,7 @@ class Replay implements AgentView {
   readonly #listeners = new Set<() => void>();
   #at = 0;
   #first = Number.POSITIVE_INFINITY;
+  #again: ReturnType<typeof setTimeout> | undefined;
 
   constructor(id: string, life: number) {
     this.id = id;
@@ -102,16 +103,18 @@ class Replay implements AgentView {
   moveTo(at: number): this {
     if (at === this.#at) return this;
     this.#at = at;
+    clearTimeout(this.#again);
     const log = wholeLog(this.id);
     if (log.facts.length >= at) this.#show(at);
     else
       log.upTo(at).then(
         () => this.#at === at && this.#show(at),
         () => {
+          if (this.#at !== at) return;
           this.standing = "lost";
           this.#changed();
           // Else it would be loading for ever.
-          setTimeout(() => this.#at === at && this.#readAgain(), AGAIN_MS);
+          this.#again = setTimeout(() => this.#readAgain(), AGAIN_MS);
         },
       );
     return this;
@@ -122,10 +125,11 @@ class Replay implements AgentView {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Where nobody looks any more, nothing is asked; whoever looks again asks by that. */
   #readAgain(): void {
     const at = this.#at;
     this.#at = 0;
-    this.moveTo(at);
+    if (this.#listeners.size > 0) this.moveTo(at);
   }
 
   async loadOlder(): Promise<void> {

@@ -1,33 +1,23 @@
-import { agents } from "./agents.ts";
 import { isRecord } from "./frames.ts";
+import type { Pending, Said } from "./view.ts";
 
 /**
  * What the person has said and the server has not taken outlives the page: whoever loads it again, because the server
  * does not answer, finds it where it was. In this tab alone; another one may be about to send it.
  */
 const keyOf = (agent: string) => `agiraph.unsent.${agent}`;
-const broughtBack = new Set<string>();
 
-export function noteUnsent(agent: string): void {
-  const left = agents.feed(agent).pending.filter(({ isTaken }) => !isTaken);
+export function keepUnsent(agent: string, pending: readonly Pending[]): void {
+  const left = pending.filter(({ isTaken }) => !isTaken).map(({ to, text, isHint }) => ({ to, text, isHint }));
   try {
     if (left.length === 0) sessionStorage.removeItem(keyOf(agent));
-    else
-      sessionStorage.setItem(keyOf(agent), JSON.stringify(left.map(({ to, text, isHint }) => ({ to, text, isHint }))));
+    else sessionStorage.setItem(keyOf(agent), JSON.stringify(left));
   } catch {
     // No storage, or none left: it lasts as long as the page.
   }
 }
 
-export function bringBack(agent: string): void {
-  if (broughtBack.has(agent)) return;
-  broughtBack.add(agent);
-  const feed = agents.feed(agent);
-  for (const said of storedFor(agent))
-    feed.refused(feed.expect(said), "The page was left before the server said that it has this. Look whether it does.");
-}
-
-function storedFor(agent: string): { to: string; text: string; isHint: boolean }[] {
+export function broughtBack(agent: string): Said[] {
   try {
     const stored: unknown = JSON.parse(sessionStorage.getItem(keyOf(agent)) ?? "[]");
     if (!Array.isArray(stored)) return [];

@@ -7,12 +7,16 @@ export interface StreamedWords {
   reasoning: string;
 }
 
-/** What the person said and the log does not know yet. */
-export interface Pending {
-  key: string;
+/** What the person said, and to whom. */
+export interface Said {
   to: string;
   text: string;
   isHint: boolean;
+}
+
+/** The same, while the log does not know it yet. */
+export interface Pending extends Said {
+  key: string;
   problem: string | null;
   isTaken: boolean;
 }

@@ -6,6 +6,7 @@ import { useLoaded } from "../live/use-live.ts";
 import { StatusDot } from "../shell/status.tsx";
 import { clockTime, exactTime, gist, size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
+import { visible } from "../text/visible.ts";
 import { type Failure, FailureCard, failuresOf, WhatToDo } from "./failures.tsx";
 
 interface ResultsProps {
@@ -94,7 +95,7 @@ function FileRow({ project, mesh, file }: Omit<ResultsProps, "tick"> & { file: M
             aria-hidden
           />
           <span className="min-w-0 flex-1">
-            <span className="block truncate">{file.path}</span>
+            <span className="block truncate">{visible(file.path)}</span>
             <span className="block truncate text-xs text-dim">
               {file.by && `by ${file.by} · `}
               {size(file.bytes)}
@@ -107,7 +108,7 @@ function FileRow({ project, mesh, file }: Omit<ResultsProps, "tick"> & { file: M
         <a
           href={`${address}?download=true`}
           download
-          aria-label={`Download ${file.path}`}
+          aria-label={`Download ${visible(file.path)}`}
           className="grid size-11 shrink-0 place-items-center rounded-md text-dim hover:bg-hover"
         >
           <Download className="size-4" aria-hidden />

@@ -4,6 +4,7 @@ import { type MeshPlace, type MeshQueueName, meshLetter } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { clockTime, exactTime, gist } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
+import { visible } from "../text/visible.ts";
 import { partsOf } from "./letter-parts.ts";
 import { IN_SIGHT, QUEUE_WORDS } from "./standing.ts";
 
@@ -65,9 +66,9 @@ function MessageRow({ queue, message, ...where }: Where & { queue: MeshQueueName
           aria-hidden
         />
         <span className="min-w-0 flex-1">
-          <span className="block truncate">{problem === null ? gist(title) : name}</span>
+          <span className="block truncate">{problem === null ? gist(title) : visible(name)}</span>
           <span className={`block truncate text-xs ${problem === null && !failed ? "text-dim" : "text-bad"}`}>
-            {problem ?? `${failed ? "failed · " : ""}${type} from ${from}`}
+            {visible(problem ?? `${failed ? "failed · " : ""}${type} from ${from}`)}
           </span>
         </span>
         <time className="shrink-0 text-xs text-dim" title={exactTime(at)}>
@@ -90,8 +91,8 @@ function Letter({ project, mesh, place, queue, name }: Where & { queue: MeshQueu
   return (
     <div className="px-3 pt-2 pb-3 md:px-9">
       <p className="mb-2 font-mono text-xs text-dim [overflow-wrap:anywhere]">
-        {name}
-        {header && ` · ${header}`}
+        {visible(name)}
+        {header && ` · ${visible(header)}`}
       </p>
       <Markdown text={body} />
     </div>

@@ -31,6 +31,7 @@ export function useAttention(): void {
   // What was answered, here or elsewhere, needs no toast any more.
   useEffect(() => {
     const open = new Set(inbox.map(keyOf));
+    if (inbox.some(({ kind }) => kind === "question")) open.add(MANY);
     settleToasts((about) => open.has(about));
   }, [inbox]);
 
@@ -50,11 +51,12 @@ export function useAttention(): void {
 }
 
 const MOST_AT_ONCE = 4;
+const MANY = "many";
 
 function announceMany(number: number): void {
   const words = `${number} questions wait for you`;
-  notify(words, "", "many", () => go({ screen: "home" }));
-  toast("wait", `${words}.`, { label: "Show", run: () => go({ screen: "home" }) });
+  notify(words, "", MANY, () => go({ screen: "home" }));
+  toast("wait", `${words}.`, { label: "Show", run: () => go({ screen: "home" }) }, MANY);
 }
 
 function notify(title: string, body: string, tag: string, openIt: () => void): void {

@@ -36,9 +36,7 @@ export function Home() {
       </ScreenHeader>
       <div className="min-h-0 flex-1 overflow-y-auto p-3 md:p-5">
         <div className="mx-auto max-w-4xl">
-          <div className={inbox.filter(needsPerson).length > 6 ? "" : "md:hidden"}>
-            <NeedsYou items={inbox} most={50} label="Waiting for you" isHome />
-          </div>
+          <Waiting inbox={inbox} />
           <div className="md:hidden">
             <Unread list={list} />
           </div>
@@ -59,6 +57,15 @@ export function Home() {
           <PutAway away={away} />
         </div>
       </div>
+    </div>
+  );
+}
+
+/** All that waits for the person, where the sidebar is not in sight or has no room for it. */
+function Waiting({ inbox }: { inbox: readonly InboxItem[] }) {
+  return (
+    <div className={inbox.filter(needsPerson).length > 6 ? "" : "md:hidden"}>
+      <NeedsYou items={inbox} most={50} label="Waiting for you" isHome />
     </div>
   );
 }
@@ -142,10 +149,8 @@ function Welcome({ away, inbox }: { away: readonly AgentSummary[]; inbox: readon
       <ScreenHeader title="Agiraph" />
       <div className="grid min-h-0 flex-1 place-items-center overflow-y-auto p-6">
         <div className="max-w-md">
-          {/* Of meshes, which need no agent. Elsewhere it stands in the sidebar. */}
-          <div className="md:hidden">
-            <NeedsYou items={inbox} label="Waiting for you" />
-          </div>
+          {/* Of meshes, which need no agent. */}
+          <Waiting inbox={inbox} />
           <img src="/favicon.svg" alt="" className="mb-4 size-10" />
           <h2 className="text-xl font-semibold">Give an agent a goal</h2>
           <p className="mt-2 text-dim">

@@ -8,8 +8,10 @@ import { addressOf, go, type Place, recentAddresses, routeNow } from "./route.ts
 import { switchTheme } from "./theme.ts";
 
 export interface Entry extends Findable {
-  /** Of a place its address, by which it is known that one has been there. */
+  /** No two have the same. */
   key: string;
+  /** Of a place, by which it is known that one has been there. */
+  address: string | null;
   run: () => void;
 }
 
@@ -44,18 +46,20 @@ export function entries(people: readonly Person[]): Entry[] {
 
 /** Where one is already comes last: it need not be gone to. */
 function recentFirst(all: Entry[], here: string): Entry[] {
-  const byKey = new Map(all.map((entry) => [entry.key, entry]));
-  const recent = recentAddresses().flatMap((address) => (address === here ? [] : (byKey.get(address) ?? [])));
-  const known = new Set([here, ...recent.map(({ key }) => key)]);
-  return [...recent, ...all.filter(({ key }) => !known.has(key)), ...all.filter(({ key }) => key === here)];
+  const byAddress = Map.groupBy(all, ({ address }) => address);
+  const recent = recentAddresses().flatMap((address) => (address === here ? [] : (byAddress.get(address) ?? [])));
+  const known = new Set([here, ...recent.map(({ address }) => address)]);
+  return [...recent, ...all.filter(({ address }) => !known.has(address)), ...(byAddress.get(here) ?? [])];
 }
 
 function to(kind: string, text: string, place: Place, of = ""): Entry {
-  return { key: addressOf(place, null), kind, text, of, run: () => go(place) };
+  const address = addressOf(place, null);
+  // An agent and its coordinator are one place, and two things to look for.
+  return { key: `${kind} ${address}`, address, kind, text, of, run: () => go(place) };
 }
 
-function act(text: string, run: () => void): Entry {
-  return { key: text, kind: "action", text, of: "", run };
+function act(text: string, run: () => void, key = text): Entry {
+  return { key, address: null, kind: "action", text, of: "", run };
 }
 
 function nameOf(agent: string): string {
@@ -99,8 +103,8 @@ function meshesOf({ id, project, status, meshes }: MeshProjectView): Entry[] {
       ),
     ]),
     status === "working" || status === "waiting_for_human"
-      ? act(`Stop the meshes of ${folder}`, () => mind(stopMeshes(id)))
-      : act(`Start the meshes of ${folder}`, () => mind(startMeshes(project))),
+      ? act(`Stop the meshes of ${folder}`, () => mind(stopMeshes(id)), `meshes ${id}`)
+      : act(`Start the meshes of ${folder}`, () => mind(startMeshes(project)), `meshes ${id}`),
   ];
 }
 
@@ -115,8 +119,5 @@ function actions(here: string | null, at: number | null): Entry[] {
 }
 
 function steers(agent: Parameters<typeof steering>[0]): Entry[] {
-  return steering(agent).map(({ label, run }) => ({
-    ...act(`${label} ${agent.created.name}`, run),
-    key: `${label} ${agent.id}`,
-  }));
+  return steering(agent).map(({ label, run }) => act(`${label} ${agent.created.name}`, run, `${label} ${agent.id}`));
 }

@@ -18,7 +18,8 @@ export function Palette() {
   const list = useRef<HTMLDivElement>(null);
   const people = useLoaded("people", listPeople);
   if (people.state === "ready") known = people.value;
-  const shown = ranked(entries(known), words).slice(0, MOST);
+  const found = ranked(entries(known), words);
+  const shown = found.slice(0, MOST);
   const chosen = Math.min(at, shown.length - 1);
 
   useEffect(() => {
@@ -82,6 +83,9 @@ export function Palette() {
           </div>
         ))}
       </div>
+      {found.length > MOST && (
+        <p className="px-4 py-2 text-xs text-dim">{found.length - MOST} more: say more of the name.</p>
+      )}
       {shown.length === 0 && <p className="px-4 pb-4 text-dim">Nothing by that name.</p>}
     </Dialog>
   );

@@ -1,5 +1,5 @@
 import { ChevronLeft, ChevronRight, X } from "lucide-react";
-import { lazy, Suspense, useEffect } from "react";
+import { lazy, Suspense, useCallback, useEffect, useSyncExternalStore } from "react";
 import { agents } from "../live/agents.ts";
 import { useAgent } from "../live/use-live.ts";
 import { exactTime } from "../text/figures.ts";
@@ -13,10 +13,12 @@ const BUTTON = "grid size-11 shrink-0 place-items-center rounded-md hover:bg-hov
 /** In replay every screen shows the moment that is chosen here. */
 export function ReplayBar({ agent, at }: { agent: string; at: number }) {
   const view = useAgent(agent);
-  const newest = Math.max(view.newest, at);
+  const feed = agents.feed(agent);
+  const subscribe = useCallback((listener: () => void) => feed.subscribe(listener), [feed]);
+  const end = useSyncExternalStore(subscribe, () => feed.newest);
+  const newest = Math.max(end, at);
   const moment = view.facts.at(-1);
-  // An address may name a moment that is yet to come.
-  const end = agents.feed(agent).newest;
+  // An address may name a moment that is yet to come; how far the log goes may be known later than the moment.
   useEffect(() => {
     if (end > 0 && at > end) goTo(end);
   }, [at, end]);

@@ -30,7 +30,7 @@ export function MeshList({ projects }: { projects: readonly MeshProjectView[] })
               </span>
             </Link>
           ))}
-          {meshes.length === 0 && (
+          {meshes.length === 0 && (status !== "working" || problems.length === 0) && (
             <p className="flex items-center gap-1 px-4 py-1 text-xs text-dim">
               {status === "working" ? (
                 "None is declared."

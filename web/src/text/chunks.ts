@@ -11,6 +11,8 @@ import { Lexer, type Token } from "marked";
 const PIECE = 8000;
 /** Paragraphs that are longer are read in parts: marks that span two parts are shown as they were written. */
 const INLINE = 2000;
+/** Opens a block of code, and with nothing after it ends one. With the same mark after it, it is code within a line. */
+const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)$/;
 /** Deeper than this nobody reads; what is written deeper is text. */
 export const DEEPEST = 16;
 
@@ -34,10 +36,10 @@ export function piecesOf(text: string): string[] {
     const newline = text.indexOf("\n", at);
     const end = newline < 0 ? text.length : newline + 1;
     const line = text.slice(at, Math.min(end, at + 200));
-    const marks = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    const [, marks, after] = FENCE.exec(line.trimEnd()) ?? [];
     if (!fence && line.trim() === "") between = end;
     if (marks && !fence) fence = { marks, line: `${line.trimEnd()}\n`, from: at };
-    else if (marks && fence && marks.startsWith(fence.marks)) fence = null;
+    else if (marks && fence && after === "" && marks.startsWith(fence.marks)) fence = null;
     if (end - begin > PIECE) {
       const place = [between, anywhere].find((each) => each > begin);
       if (place !== undefined) cut(place);
@@ -66,7 +68,10 @@ export function tokensOf(piece: string, definitions = ""): Token[] {
   try {
     const lexer = new Lexer({ gfm: true, breaks: true });
     const source = shallow(piece.replace(/\r\n?/g, "\n"));
-    lexer.blockTokens(definitions ? `${source}\n\n${definitions}` : source, lexer.tokens);
+    // Only what they are short for is taken from them: in a block of code that goes on they would be shown.
+    lexer.blockTokens(definitions, []);
+    lexer.inlineQueue = [];
+    lexer.blockTokens(source, lexer.tokens);
     for (const { src, tokens } of lexer.inlineQueue)
       for (let at = 0; at < src.length; ) {
         const end = src.length - at > INLINE ? evenPlace(src, at + INLINE) : src.length;

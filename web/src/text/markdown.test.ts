@@ -117,6 +117,22 @@ test("a long text is cut between its blocks, nothing is lost, and code and short
   );
 });
 
+test("what only looks like the mark of a block of code neither opens nor ends one over a cut", () => {
+  const long = "A line of words.\n\n".repeat(1000);
+  const within = `\`\`\`code\`\`\` in a line\n\n${long}`;
+  expect(piecesOf(within).join("")).toBe(within);
+  const quoted = piecesOf(`\`\`\`md\n\`\`\`ts\n${long}\`\`\`\n\n${long}`);
+  expect(quoted.map((piece) => piece.startsWith("```md\n"))).toEqual([true, true, true, false, false]);
+});
+
+test("what links are short for is shown nowhere, neither in code that goes on nor where it is none", () => {
+  const code = `\`\`\`\n${"let a = 1;\n".repeat(1200)}\`\`\``;
+  const text = `See [it][r].\n\n${code}\n\n[r]: https://a.example/r\n\n[note]: see the manual for more`;
+  const html = shown(text);
+  expect([piecesOf(text).length > 1, addressesIn(html)]).toEqual([true, ["https://a.example/r"]]);
+  expect([html.split("[r]:").length, html.split("see the manual").length]).toEqual([1, 2]);
+});
+
 test("of more than is shown at once, the page says how much", () => {
   expect(shown("word ".repeat(10_000))).toMatch(/\d+ more characters: show more/);
   expect(shown("word ".repeat(1000))).not.toContain("more character");

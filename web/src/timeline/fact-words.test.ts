@@ -49,6 +49,14 @@ test("the person is spoken to", () => {
   ]);
 });
 
+test("what a tool is called and told is seen as it is, in one line", () => {
+  const call = { ...EACH["tool.called"], worker_id: "ann", tool: "read\u202E" };
+  expect([
+    told({ type: "tool.called", data: { ...call, gist: "fdp\u202E.exe\nmore" } }),
+    told({ type: "tool.result", data: { ...EACH["tool.result"], ...call, gist: "ok" } }),
+  ]).toEqual(["Ann calls read⟨U+202E⟩ fdp⟨U+202E⟩.exe", "Ann: read⟨U+202E⟩ done: ok"]);
+});
+
 test("a kind of fact that this page does not know is told by its name", () => {
   expect(told({ type: "moon.landed", data: {} } as unknown as NewFact)).toBe("moon.landed");
 });

@@ -1,6 +1,6 @@
 import { troubleWords } from "../../../src/projections/index.ts";
 import { DEADLINE, type Fact, type FactOf, type FactType, HUMAN, type Outcome } from "../../../src/protocol/index.ts";
-import { amount, clockTime, count, gist, milliseconds, money, stageTitle } from "../text/figures.ts";
+import { amount, clockTime, count, firstLine, gist, milliseconds, money, stageTitle } from "../text/figures.ts";
 import { actionWords, conditionWords } from "../triggers/words.ts";
 
 /**
@@ -136,9 +136,10 @@ const WORDS: Words = {
   "model.warned": ({ model, message }) => `${model} warns: ${gist(message)}`,
   "mcp.failed": ({ worker_id, server, why }, { does }) =>
     `${does(worker_id, `goes on without ${server}`)}: ${gist(why)}`,
-  "tool.called": ({ worker_id, tool, gist: what }, { does }) => does(worker_id, `calls ${tool} ${what}`),
+  "tool.called": ({ worker_id, tool, gist: what }, { does }) =>
+    does(worker_id, `calls ${firstLine(tool)} ${firstLine(what)}`),
   "tool.result": ({ worker_id, tool, ok, gist: what }, { who }) =>
-    `${who(worker_id)}: ${tool} ${ok ? "done" : "failed"}: ${gist(what)}`,
+    `${who(worker_id)}: ${firstLine(tool)} ${ok ? "done" : "failed"}: ${gist(what)}`,
 
   "trigger.created": ({ trigger_id, created_by, when, action }, { does }) =>
     `${does(created_by, `set ${trigger_id}`)}, ${conditionWords(when)}: ${gist(actionWords(action))}`,

@@ -11,8 +11,16 @@ export interface Span {
   seq: number;
 }
 
-/** Who worked and waited when, folded from a log that only grows: each fact is looked at once. */
-export class Spans {
+const followed = new WeakMap<readonly Fact[], Spans>();
+
+/** Who worked and waited when. A log only grows, so that each fact of it is looked at once; another log is another list. */
+export function spansIn(log: readonly Fact[], now: number): Span[] {
+  const spans = followed.get(log) ?? new Spans();
+  followed.set(log, spans);
+  return spans.follow(log, now);
+}
+
+class Spans {
   readonly #ended: Span[] = [];
   readonly #open = new Map<string, Span>();
   #seen = 0;

@@ -10,7 +10,7 @@ import { useMore } from "../shell/more.tsx";
 import { goTo, useRoute } from "../shell/route.ts";
 import { age, clockTime, count, exactTime } from "../text/figures.ts";
 import { factWords } from "./fact-words.ts";
-import { axisOf, drawnOf, type Span, Spans } from "./spans.ts";
+import { axisOf, drawnOf, type Span, spansIn } from "./spans.ts";
 
 /** A bar for each worker, and every fact: a click goes to that moment, on this and on every other screen. */
 export default function TimelineView({ agent }: { agent: string }) {
@@ -20,10 +20,8 @@ export default function TimelineView({ agent }: { agent: string }) {
   const newest = usePaced(agents.feed(agent).newest, 1000);
   const facts = useWholeLog(agent, newest);
   const length = facts?.length ?? 0;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another agent's are others
-  const folded = useMemo(() => new Spans(), [agent]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the log only grows; its length says that it did
-  const spans = useMemo(() => (facts ? folded.follow(facts, facts.at(-1)?.ts ?? 0) : []), [folded, facts, length]);
+  const spans = useMemo(() => (facts ? spansIn(facts, facts.at(-1)?.ts ?? 0) : []), [facts, length]);
   const { situation } = view;
   if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation || !facts) return <Loading />;

@@ -1,0 +1,31 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+const asked = vi.fn(async () => Response.json({}, { status: 500 }));
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  const place = { addEventListener() {}, removeEventListener() {} };
+  vi.stubGlobal("window", place);
+  vi.stubGlobal("document", { ...place, hidden: false });
+  vi.stubGlobal("location", { href: "http://127.0.0.1:4747/ui/" });
+  vi.stubGlobal("requestAnimationFrame", (run: () => void) => setTimeout(run, 16));
+  vi.stubGlobal("fetch", asked);
+  vi.stubGlobal("WebSocket", class {});
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+test("a moment that could not be read is asked for again while somebody looks, and no longer", async () => {
+  const { replayAt } = await import("./replay.ts");
+  const leave = replayAt("agent-test", 3).subscribe(() => {});
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([replayAt("agent-test", 3).standing, asked.mock.calls.length]).toEqual(["lost", 4]);
+  leave();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(asked.mock.calls.length).toBe(4);
+  replayAt("agent-test", 3);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(asked.mock.calls.length).toBe(5);
+});
