@@ -156,6 +156,40 @@ test("a server that closes each connection with a reason is asked less and less 
   expect(TestSocket.all.length).toBeLessThan(35);
 });
 
+test("where nobody has listened for a minute it rests, and goes on from there when somebody does", () => {
+  const { feed, socket, leave } = opened();
+  socket.say(snapshotAt(1), call(1));
+  leave();
+  vi.advanceTimersByTime(59_000);
+  const back = feed.subscribe(() => {});
+  vi.advanceTimersByTime(120_000);
+  socket.say(call(2));
+  expect(seqsOf(feed)).toEqual([1, 2]);
+  back();
+  vi.advanceTimersByTime(120_000);
+  socket.say(call(3));
+  expect([seqsOf(feed), feed.standing, TestSocket.all.length]).toEqual([[1, 2], "live", 1]);
+  feed.subscribe(() => {});
+  const again = TestSocket.all[1];
+  expect(again?.address).toBe("/agents/agent-test/events?after=1");
+  again?.onopen();
+  again?.say(call(2), call(3));
+  expect([seqsOf(feed), feed.standing]).toEqual([[1, 2, 3], "live"]);
+});
+
+test("a connection that stood long, though nothing came, is made anew at once", () => {
+  const { socket } = opened();
+  let last = socket;
+  for (let loss = 1; loss <= 6; loss++) {
+    vi.advanceTimersByTime(10_000);
+    last.onclose({ code: 1006 });
+    vi.advanceTimersByTime(400);
+    expect(TestSocket.all).toHaveLength(loss + 1);
+    last = TestSocket.all.at(-1) ?? last;
+    last.onopen();
+  }
+});
+
 test("what the server has taken is not shown as unsent when the log is begun anew; what it has not stays", () => {
   const { feed, socket } = opened();
   socket.say(snapshotAt(1), call(1));
@@ -218,7 +252,8 @@ function opened() {
   const [socket] = TestSocket.all;
   if (!socket) throw new Error("It did not connect.");
   socket.onopen();
-  return { feed, socket };
+  const leave = feed.subscribe(() => {});
+  return { feed, socket, leave };
 }
 
 function seqsOf(feed: AgentFeed): number[] {

@@ -11,6 +11,7 @@ import type { AgentView, Pending, Said, Standing, StreamedWords } from "./view.t
 const PAGE = 300;
 /** More would only fill memory; older facts are read again when somebody scrolls there. */
 const MOST_FACTS = 12_000;
+const REST_MS = 60_000;
 const LEFT = "The page was left before the server said that it has this. Look whether it does.";
 let made = 0;
 
@@ -23,7 +24,8 @@ let made = 0;
  * L3. Listeners are told at most once a frame.
  * L4. A log that is another than it was (a home restored from a copy) or that has a hole is begun anew, and what was
  *     shown stays in sight until the new snapshot is here. What this page does not know costs nothing but itself.
- * L5. What the person said and the server has not taken outlives the page; what the log has is not said to be unsent.
+ * L5. Where nobody has listened for a minute, it rests, and goes on from there when somebody does.
+ * L6. What the person said and the server has not taken outlives the page; what the log has is not said to be unsent.
  */
 export class AgentFeed implements AgentView {
   readonly id: string;
@@ -41,6 +43,7 @@ export class AgentFeed implements AgentView {
   #last: Pick<Fact, "seq" | "ts" | "type"> | undefined;
   /** After which fact one was missing the last time. */
   #hole = -1;
+  #resting: ReturnType<typeof setTimeout> | undefined;
 
   constructor(id: string) {
     this.id = id;
@@ -61,6 +64,7 @@ export class AgentFeed implements AgentView {
         this.#changed();
       },
     });
+    this.#restSoon();
   }
 
   get newest(): number {
@@ -69,7 +73,12 @@ export class AgentFeed implements AgentView {
 
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    clearTimeout(this.#resting);
+    this.#socket.wake();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.#restSoon();
+    };
   }
 
   /** The facts before those at hand. */
@@ -104,8 +113,12 @@ export class AgentFeed implements AgentView {
     return wasThere;
   }
 
-  close(): void {
-    this.#socket.close();
+  #restSoon(): void {
+    clearTimeout(this.#resting);
+    this.#resting = setTimeout(() => {
+      this.words.clear();
+      this.#socket.rest();
+    }, REST_MS);
   }
 
   #hear(frame: Frame | undefined): void {

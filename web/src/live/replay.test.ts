@@ -10,7 +10,10 @@ beforeEach(() => {
   vi.stubGlobal("location", { href: "http://127.0.0.1:4747/ui/" });
   vi.stubGlobal("requestAnimationFrame", (run: () => void) => setTimeout(run, 16));
   vi.stubGlobal("fetch", asked);
-  vi.stubGlobal("WebSocket", class {});
+  const SilentSocket = class {
+    close(): void {}
+  };
+  vi.stubGlobal("WebSocket", SilentSocket);
 });
 afterEach(() => {
   vi.unstubAllGlobals();

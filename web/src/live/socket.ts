@@ -24,9 +24,10 @@ export class LiveSocket {
   #socket: WebSocket | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #patience = SHORTEST_MS;
-  #isClosed = false;
-  /** Whether this connection brought anything. */
+  #isResting = false;
+  /** Whether this connection brought anything, and since when it stands. */
   #hasServed = false;
+  #openedAt = Number.POSITIVE_INFINITY;
 
   constructor(ports: SocketPorts) {
     this.#ports = ports;
@@ -35,12 +36,21 @@ export class LiveSocket {
     this.#connect();
   }
 
-  close(): void {
-    this.#isClosed = true;
+  /** Nobody listens: a page that has seen many agents must not hold a connection for each of them. */
+  rest(): void {
+    this.#isResting = true;
     clearTimeout(this.#timer);
-    window.removeEventListener("online", this.#hurry);
-    document.removeEventListener("visibilitychange", this.#hurry);
-    this.#socket?.close();
+    this.#timer = undefined;
+    const left = this.#socket;
+    this.#socket = undefined;
+    left?.close();
+  }
+
+  wake(): void {
+    if (!this.#isResting) return;
+    this.#isResting = false;
+    this.#patience = SHORTEST_MS;
+    this.#connect();
   }
 
   /** Something is missing: connect anew and ask from there. */
@@ -60,7 +70,10 @@ export class LiveSocket {
     url.protocol = url.protocol.replace("http", "ws");
     const socket = new WebSocket(url);
     this.#socket = socket;
+    this.#openedAt = Number.POSITIVE_INFINITY;
     socket.onopen = () => {
+      if (this.#socket !== socket) return;
+      this.#openedAt = performance.now();
       this.#ports.changed("open");
     };
     socket.onmessage = ({ data }) => {
@@ -70,13 +83,14 @@ export class LiveSocket {
       if (frame !== undefined) this.#ports.heard(frame);
     };
     socket.onclose = ({ code }) => {
-      if (this.#isClosed || this.#socket !== socket) return;
+      if (this.#socket !== socket) return;
       if (FINAL.has(code)) {
         this.#ports.changed("refused");
         return;
       }
       if (code === LOST_PLACE) this.#ports.forgetPlace?.();
-      if (this.#hasServed && !WITH_REASON(code)) this.#patience = SHORTEST_MS;
+      const hasLasted = performance.now() - this.#openedAt > LONGEST_MS;
+      if (hasLasted || (this.#hasServed && !WITH_REASON(code))) this.#patience = SHORTEST_MS;
       this.#hasServed = false;
       this.#ports.changed("lost");
       this.#timer = setTimeout(() => this.#connect(), this.#patience * (0.5 + Math.random()));
