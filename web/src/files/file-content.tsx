@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { textOfFile } from "../live/api.ts";
+import { pictureAt, textOfFile } from "../live/api.ts";
 import { own } from "../live/own.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { size } from "../text/figures.ts";
@@ -69,16 +69,7 @@ function Text({ address, path, tick, isRaw }: ContentProps) {
 }
 
 function Picture({ address, path, tick, type }: ContentProps & { type: string }) {
-  const picture = useLoaded(`${address} ${tick}`, async () => {
-    const response = await fetch(address);
-    if (!response.ok) throw new Error(`The picture could not be read (${response.status}).`);
-    const bytes = Number(response.headers.get("content-length") ?? 0);
-    if (bytes > MOST_PICTURE) {
-      await response.body?.cancel();
-      throw new Error(`The picture has ${size(bytes)}, too much to show here. Download it to look at it.`);
-    }
-    return new Blob([await response.arrayBuffer()], { type });
-  });
+  const picture = useLoaded(`${address} ${tick}`, () => pictureAt(address, type, MOST_PICTURE));
   const blob = picture.state === "ready" ? picture.value : null;
   const [url, setUrl] = useState<string | null>(null);
   const [broken, setBroken] = useState<string | null>(null);

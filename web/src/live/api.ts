@@ -20,6 +20,7 @@ import type {
   peoplePageSchema,
 } from "../../../src/protocol/api.ts";
 import type { Fact, StoredEntry } from "../../../src/protocol/index.ts";
+import { size } from "../text/figures.ts";
 import { visible } from "../text/visible.ts";
 import { isFact, isRecord } from "./frames.ts";
 import { tidyFact } from "./tidy.ts";
@@ -168,7 +169,7 @@ export const nodeDetail = (id: string, node: string) => get<NodeDetail>(`/agents
 
 /** The first of a file, as text; null for one that is not text. */
 export async function textOfFile(address: string, most: number): Promise<FileText> {
-  const response = await fetch(address, { headers: { range: `bytes=0-${most - 1}` } });
+  const response = await reach(address, { headers: { range: `bytes=0-${most - 1}` } });
   // Of an empty file there is no first byte to be had.
   if (response.status === 416) return { text: "", bytes: 0, isCut: false };
   if (!response.ok) throw await errorIn(response);
@@ -196,15 +197,30 @@ export function fileAddress(id: string, shelf: Shelf, path: string): string {
 const get = <T>(path: string) => call<T>("GET", path);
 const post = <T>(path: string, body: unknown) => call<T>("POST", path, body);
 
-async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const sent =
-    body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
-  let response: Response;
+/** The browser's own words ("Failed to fetch") tell nobody what to do. */
+async function reach(address: string, options: RequestInit): Promise<Response> {
   try {
-    response = await fetch(path, { method, ...sent });
+    return await fetch(address, options);
   } catch {
     throw new ApiError(0, "The server does not answer. Is agiraph serve still running?");
   }
+}
+
+export async function pictureAt(address: string, type: string, most: number): Promise<Blob> {
+  const response = await reach(address, {});
+  if (!response.ok) throw await errorIn(response);
+  const bytes = Number(response.headers.get("content-length") ?? 0);
+  if (bytes > most) {
+    await response.body?.cancel();
+    throw new Error(`The picture has ${size(bytes)}, too much to show here. Download it to look at it.`);
+  }
+  return new Blob([await response.arrayBuffer()], { type });
+}
+
+async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const sent =
+    body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+  const response = await reach(path, { method, ...sent });
   if (!response.ok) throw await errorIn(response);
   if (response.status === 204) return undefined as T;
   try {
