@@ -136,7 +136,10 @@ class Agents {
 
   /** A busy home changes many times a second; a list need not. */
   #heard({ type, agent_id }: { type: string; agent_id: string }): void {
-    if (type.startsWith("mesh.")) this.#stirred.add(agent_id);
+    // What failed and is done after all waits for nobody any more.
+    const mayEndFailure =
+      type === "mesh.completed" && this.inbox.some((item) => item.mesh_task && item.agent.id === agent_id);
+    if (type.startsWith("mesh.") && !mayEndFailure) this.#stirred.add(agent_id);
     else this.#isStale = true;
     this.#askSoon();
   }
