@@ -109,7 +109,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .command("inbox")
     .description("what waits for you over all agents: questions, approvals, failures; and whether messages are unread")
     .option("--unread", "the unread messages too")
-    .option("--mark-read", "mark all messages as read")
+    .option("--mark-read", "mark all messages as read, and a mesh's failed tasks as seen")
     .action(does(async (call, options: object) => (await import("./commands/inbox.ts")).inbox(call, options)));
 
   const looks = [

@@ -35,7 +35,7 @@ export class Desk {
     this.#intake = new Intake(queues, office, {
       news: (letter) => this.#tellNews(letter),
       isTaken: (waiting) => !isStep(waiting) && this.#isTaken(waiting),
-      movesUp: (waiting) => isStep(waiting) && this.#forgetEnds(waiting.name),
+      movedUp: (waiting) => isStep(waiting) && this.#forgetEnds(waiting.name),
       isOver: ({ name }) => this.#wasCutOff("inbox", name),
     });
   }

@@ -97,6 +97,7 @@ test("Q4: a step that somebody has done again ends with its new words, not with 
   project.send("m", "t.md", "# T\n");
   await project.until(isTold("b", "t.1.md"));
   words = "second";
+  await laterThan(join(project.layout.queue(own, "complete"), "t.0.result.md"));
   const again = project.next(isEnd("m", "a", "t.0.md"));
   project.move(own, "t.0.md", "complete", "inbox");
   await again;

@@ -47,11 +47,12 @@ export class Intake {
     if (!waiting) this.#line.clear();
     if (!waiting) return false;
     if (this.#ways.isOver(waiting)) return this.#line.delete(waiting.name);
-    this.#ways.movesUp(waiting);
     const isTaken = (candidate: string) => this.#ways.isTaken({ ...waiting, name: candidate });
     const there = this.#queues.move(waiting.name, "inbox", "next", isTaken);
     // Not before: what could not be moved (a full disk) stays in the line.
     this.#line.delete(waiting.name);
+    // Not before: what a hand has just ended keeps the words it ended with.
+    if (there !== undefined) this.#ways.movedUp(waiting);
     return there !== undefined;
   }
 }
@@ -63,7 +64,8 @@ export interface Ways {
   news(letter: Letter): boolean;
   /** Something else went by this name before. */
   isTaken(waiting: Waiting): boolean;
-  movesUp(waiting: Waiting): void;
+  /** It is in `next`. Whoever is killed before this is done does it at the next start: it came there after its words. */
+  movedUp(waiting: Waiting): void;
   /** Its end was said while it waited: it ends where it stands. */
   isOver(waiting: Waiting): boolean;
 }

@@ -127,6 +127,10 @@ class World {
     this.#mesh.close();
   }
 
+  noticed(...what: Parameters<Mesh["noticed"]>): void {
+    this.#mesh.noticed(...what);
+  }
+
   #tellAll(): void {
     for (const tell of this.#untold.splice(0)) tell();
   }
@@ -226,5 +230,25 @@ test("K4: a task that a hand has just taken away from where it waited was not th
     expect(isFirst()).toBe(false);
   } finally {
     rmSync(dir, { recursive: true });
+  }
+});
+
+test("Q4: a step that a hand puts back, and takes away again before it moves up, keeps the words it ended with", () => {
+  const layout = new Layout(mkdtempSync(join(tmpdir(), "step-")));
+  const world = new World(layout);
+  const step = "0001.0.md";
+  const complete = layout.queue({ mesh: "m", agent: "a" }, "complete");
+  const inbox = layout.queue({ mesh: "m", agent: "a" }, "inbox");
+  try {
+    for (const each of ["send", "end", "to-agent", "to-agent"] as const) world.take(each);
+    renameSync(join(complete, step), join(inbox, step));
+    world.noticed("a", "inbox", step);
+    renameSync(join(inbox, step), join(complete, step));
+    // One of the two is over, the other moves up, and the step is the next in the line.
+    world.take("end");
+    expect(readdirSync(complete)).toEqual(expect.arrayContaining([step, "0001.0.result.md"]));
+  } finally {
+    world.close();
+    rmSync(layout.project, { recursive: true });
   }
 });

@@ -45,7 +45,7 @@ export class Tasks {
     this.#intake = new Intake(queues, office, {
       news: (letter) => this.#toEntry(letter),
       isTaken: ({ name, header }) => this.#isTaken({ name, header }),
-      movesUp: () => {},
+      movedUp: () => {},
       // Its end is said by its steps, not by words beside it.
       isOver: () => false,
     });

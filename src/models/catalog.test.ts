@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { postByFetch } from "../testing/post-by-fetch.ts";
 import { type CatalogOptions, createCatalog } from "./catalog.ts";
 import type { Model } from "./model.ts";
@@ -169,6 +169,23 @@ test("what config.json and the environment name is listed, with what its servers
     ["http://127.0.0.1:8000/v1/models", "Bearer k"],
     ["http://127.0.0.1:9/v1/models", null],
   ]);
+});
+
+test("a server that says too much when it is asked what it has is cut off, and has nothing to offer", async () => {
+  const cancel = vi.fn();
+  let said = 0;
+  const pull = (to: ReadableStreamDefaultController) => {
+    if (++said > 100) to.close();
+    else to.enqueue(Buffer.alloc(1024 ** 2, " "));
+  };
+  const endless = new ReadableStream({ pull, cancel });
+  const fetch: typeof globalThis.fetch = async (input) => {
+    if (String(input).includes(":8000")) return new Response(endless);
+    throw new Error("nobody is there");
+  };
+  const listed = await made({ config: { providers: { local: servers.local } }, fetch }).list();
+  expect(listed.filter(({ id }) => id.startsWith("openai-compatible/"))).toEqual([]);
+  expect(cancel).toHaveBeenCalled();
 });
 
 test.each([

@@ -58,7 +58,7 @@ async function modelsAt(
       signal: AbortSignal.timeout(ms),
       ...(headers && { headers }),
     });
-    const body: unknown = await response.json();
+    const body = await jsonOf(response);
     const data: unknown[] = body instanceof Object && "data" in body && Array.isArray(body.data) ? body.data : [];
     return data
       .map((model) => (model instanceof Object ? Reflect.get(model, "id") : undefined))
@@ -67,4 +67,18 @@ async function modelsAt(
   } catch {
     return [];
   }
+}
+
+/** Whoever says more than a list of models can be says something else, perhaps without end. */
+const MOST_BYTES = 4 * 1024 ** 2;
+
+async function jsonOf({ body }: Response): Promise<unknown> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    bytes += part.length;
+    if (bytes > MOST_BYTES) throw new Error("It is too long.");
+    parts.push(part);
+  }
+  return JSON.parse(Buffer.concat(parts).toString());
 }

@@ -7,6 +7,7 @@ export { fitsPattern } from "./event-match.ts";
 export * from "./insights.ts";
 export * from "./letters.ts";
 export * from "./lineage.ts";
+export * from "./mesh-ends.ts";
 export * from "./node-standing.ts";
 export * from "./outbox.ts";
 export * from "./outside.ts";

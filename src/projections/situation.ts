@@ -4,6 +4,7 @@ import { type Attention, applyToAttention, bornAwake } from "./attention.ts";
 import { applyToBoard, type Board, emptyBoard } from "./board.ts";
 import { applyToInsights, emptyInsights, type Insights } from "./insights.ts";
 import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
+import { applyToMeshEnds, type MeshEnds } from "./mesh-ends.ts";
 import { applyToOutbox, emptyOutbox, type Outbox } from "./outbox.ts";
 import { applyToOutside, noneOutside, type Outside } from "./outside.ts";
 import { applyToQuestions, emptyQuestions, type Questions } from "./questions.ts";
@@ -37,9 +38,11 @@ export interface Situation {
   outside: Outside;
   /** Whose model does not answer. */
   troubles: Troubles;
+  /** Of a record of meshes. */
+  mesh_ends: MeshEnds;
 }
 
-export const SITUATION_VERSION = 18;
+export const SITUATION_VERSION = 19;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -60,6 +63,7 @@ export function begin(first: Fact): Situation {
     triggers: noTriggers(),
     outside: noneOutside(),
     troubles: {},
+    mesh_ends: {},
   };
 }
 
@@ -81,6 +85,7 @@ export function apply(now: Situation, fact: Fact): void {
   applyToTriggers(now.triggers, fact, now.agent.run?.trigger ?? null);
   applyToOutside(now.outside, fact);
   applyToTroubles(now.troubles, fact);
+  applyToMeshEnds(now.mesh_ends, fact);
   if (isAtWork(now.agent.status)) now.agent.status = isAsking(now.questions) ? "waiting_for_human" : "working";
 }
 

@@ -529,7 +529,7 @@ export const meshResultsSchema = z.object({
     .nullable(),
   /** Where its files lie, as seen from the project. */
   output: z.string(),
-  /** The newest first. `by` is null where that is not certain. */
+  /** The newest first, at most 200; of very many only some thousands are looked at. `by` is null where it is not certain. */
   files: z.array(
     z.object({ path: z.string(), bytes: z.int().nonnegative(), at: z.number(), by: z.string().nullable() }),
   ),

@@ -62,10 +62,11 @@ function problemWith(
   ports: TeamPorts,
 ): string | undefined {
   const id = idOf(name);
-  if (RESERVED.has(id)) return `${name} is taken: it would be read as somebody else.`;
   if (id === COORDINATOR || id === HUMAN || id in {}) return `${name} is taken.`;
   const there = ports.soon().roster[id];
   const isHere = there?.spawned.run_id === ports.run;
+  // Whoever was hired under such a name before it was refused stays.
+  if (RESERVED.has(id) && !isHere) return `${name} would be read as somebody else. Choose another name.`;
   if (there && isHere && (taken === "is wrong" || there.status === "retired")) {
     return `${name} is taken${there.status === "retired" ? " (retired)" : ""}; names are unique in a run.`;
   }

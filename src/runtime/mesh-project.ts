@@ -7,7 +7,7 @@ import { type Member, Meshes } from "../mesh/meshes.ts";
 import { titleOf } from "../mesh/message-file.ts";
 import { putMessage } from "../mesh/outgoing.ts";
 import { Queues } from "../mesh/queue.ts";
-import type { Situation } from "../projections/index.ts";
+import type { MeshEnd, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import { HUMAN, type MeshFact, type MessageHeader } from "../protocol/index.ts";
 import type { Delta } from "../workers/carry-out.ts";
@@ -27,14 +27,6 @@ export interface MeshRecordPorts {
   live(delta: Delta): void;
 }
 
-export interface LastEnd {
-  task: string;
-  failed: boolean;
-  words: string;
-  /** In seconds. */
-  at: number;
-}
-
 /** The meshes of one project at work in this process. */
 export interface HostedMeshes {
   readonly layout: Layout;
@@ -49,8 +41,8 @@ export interface HostedMeshes {
   /** Begins an agent, or tells it again what it has not ended. */
   spawn(mesh: string, agent: string): Promise<void>;
   kill(mesh: string, agent: string): Promise<void>;
-  /** How its last task of its own ended, as far as that was in this process. */
-  lastEnd(mesh: string): LastEnd | null;
+  /** How its last task of its own ended. */
+  lastEnd(mesh: string): MeshEnd | null;
   /** What is wrong with what is declared, or keeps somebody from beginning. */
   problems(): { file: string; problem: string }[];
   /** What a person types to sit down before it; null for those without a terminal. */
@@ -83,11 +75,14 @@ class MeshProject implements HostedMeshes {
   readonly #clock: Clock;
   readonly #stop = new AbortController();
   readonly #unheard = new Set<string>();
+  /** As the record has them, and at once: it is a moment behind. */
+  readonly #lastEnds: Map<string, MeshEnd>;
 
   constructor(layout: Layout, record: MeshRecordPorts, ports: MembersPorts) {
     this.layout = layout;
     this.#clock = record.clock;
     this.#record = new MeshRecord(layout, record);
+    this.#lastEnds = new Map(Object.entries(record.now().mesh_ends));
     const begun: Begun = (state, mesh, agent) => {
       // Whoever is begun anew has heard nothing of what the one before had; and is told what that one could not be.
       if (state === "starting") setImmediate(() => this.meshes.meshes.get(mesh)?.tellNewcomer(agent));
@@ -192,9 +187,7 @@ class MeshProject implements HostedMeshes {
     this.#record.tellFailure({ mesh, agent, name }, worker, text);
   }
 
-  readonly #lastEnds = new Map<string, LastEnd>();
-
-  lastEnd(mesh: string): LastEnd | null {
+  lastEnd(mesh: string): MeshEnd | null {
     return this.#lastEnds.get(mesh) ?? null;
   }
 

@@ -11,7 +11,7 @@ import type { HostedMeshes } from "./mesh-project.ts";
 /**
  * What came of a mesh's work: the words with which its last task ended, and the files in shared/output.
  *
- * V1. From the files alone: it is there after a restart too.
+ * V1. From the files, and from the record what no file says: it is there after a restart too.
  * V2. Who wrote a file is said only where one agent alone had a task when it was last changed.
  */
 export function resultsView(hosted: HostedMeshes, mesh: string) {
@@ -23,13 +23,13 @@ export function resultsView(hosted: HostedMeshes, mesh: string) {
     mesh,
     last: lastTask(hosted, mesh),
     output: relative(layout.project, layout.output(mesh)),
-    files: files.map((file) => ({ ...file, by: writerOf(file, shifts) })).sort((a, b) => b.at - a.at),
+    files: files.map((file) => ({ ...file, by: writerOf(file, shifts) })),
     more,
   };
 }
 
-/** A file of shared/output; undefined where there is no such file, or it leads elsewhere. */
-export function openOutput({ layout }: HostedMeshes, mesh: string, path: string): OpenFile | undefined {
+/** A file of shared/output. WalkTrouble says why not. */
+export function openOutput({ layout }: HostedMeshes, mesh: string, path: string): OpenFile {
   return openIn(layout.running, `${relative(layout.running, layout.output(mesh))}/${path}`);
 }
 

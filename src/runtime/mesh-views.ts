@@ -58,12 +58,10 @@ function hasFailed(hosted: HostedMeshes, queues: Queues, queue: QueueName, name:
   const { mesh, agent } = queues.place;
   if (queue !== "complete") return false;
   if (agent !== null) return queues.has("complete", derivedName(name, "error"));
-  return (
-    hosted.meshes.meshes
-      .get(mesh)
-      ?.ends(name)
-      .some(({ failed }) => failed) ?? false
-  );
+  const last = hosted.lastEnd(mesh);
+  if (last?.task === name) return last.failed;
+  const ends = hosted.meshes.meshes.get(mesh)?.ends(name) ?? [];
+  return ends.some(({ failed }) => failed);
 }
 
 export function queuesView(hosted: HostedMeshes, mesh: string, limit: number) {

@@ -184,6 +184,24 @@ test("all agents at a glance: that a model fails is told, and that it answers on
   ]);
 });
 
+test.each([
+  ["infinite", ["worker.waiting", "worker.busy", "human.nudge"]],
+  ["finite", ["human.nudge"]],
+] as const)("all agents at a glance: of an agent that is %s it is told: %s", async (mode, told) => {
+  const { team, origin } = await served({}, script(hang()), mode);
+  const list = watch(`${origin}/events`);
+  await list.until((frames) => frames.length > 0);
+  const who = { worker_id: "coordinator", node_id: null };
+  for (const fact of [
+    { type: "worker.waiting", data: { ...who, for: "news" } },
+    { type: "worker.busy", data: who },
+  ] as const)
+    await team.agent.log.append({ facts: [fact] }).durable;
+  await team.agent.nudge("Hurry.");
+  await list.until((frames) => frames.some(({ type }) => type === "human.nudge"));
+  expect(list.frames.slice(1).map(({ type }) => type)).toEqual(told);
+});
+
 test("the plain GET of the same path stays what it is", async () => {
   const { app, team, origin } = await served();
   expect(app.hasRoute({ method: "GET", url: "/agents/:id/events", constraints: { upgrade: "websocket" } })).toBe(true);
@@ -199,8 +217,12 @@ interface Served {
   origin: string;
 }
 
-async function served(limits: Partial<EventLimits> = {}, coordinator = script(hang())): Promise<Served> {
-  const team = await startTeam({ goal: "Be watched", coordinator });
+async function served(
+  limits: Partial<EventLimits> = {},
+  coordinator = script(hang()),
+  mode: "finite" | "infinite" = "finite",
+): Promise<Served> {
+  const team = await startTeam({ goal: "Be watched", coordinator, mode });
   const app = Fastify();
   const sockets = await registerEvents(app, team, { ...EVENT_LIMITS, ...limits });
   app.get("/agents/:id/events", () => ({ page: "of facts" }));

@@ -1,12 +1,13 @@
 import type { WebSocket } from "ws";
-import { type AgentId, type Fact, HUMAN } from "../protocol/index.ts";
+import { type AgentId, COORDINATOR, type Fact, HUMAN } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { asSummary } from "./agents.ts";
 import type { FeedLimits } from "./event-feed.ts";
 
 /**
  * All agents at a glance, for a list of them: first a summary of each, with the fact it was made at, then the facts that
- * change one, or that change how a mesh stands. A client that is too slow is not sent more; once it has taken what it was sent, it gets the summaries anew.
+ * change one, or that change how a mesh stands. A client that is too slow is not sent more; once it has taken what it was
+ * sent, it gets the summaries anew.
  */
 export function followAll(
   socket: WebSocket,
@@ -18,6 +19,8 @@ export function followAll(
   let meanwhile: Fact[] = [];
   /** Agents with somebody whose model did not answer: that it answers again is told of these alone. */
   const troubled = new Set<AgentId>();
+  /** Agents that work for ever: that the coordinator waits, or goes on, is told of these alone. They may fall asleep by it. */
+  const endless = new Set<AgentId>();
 
   const send = (frame: unknown) =>
     socket.send(JSON.stringify(frame), (error) => {
@@ -32,7 +35,10 @@ export function followAll(
       (agents) => {
         if (socket.readyState !== socket.OPEN) return;
         const known = new Map(agents.map(({ id, seq }) => [id, seq]));
-        for (const { id, trouble } of agents) if (trouble) troubled.add(id);
+        for (const { id, trouble, mode } of agents) {
+          if (trouble) troubled.add(id);
+          if (mode === "infinite") endless.add(id);
+        }
         send({ type: "summaries", agents: agents.map(asSummary) });
         mode = "live";
         for (const fact of meanwhile.splice(0)) if (fact.seq > (known.get(fact.agent_id) ?? 0)) tell(fact);
@@ -49,7 +55,11 @@ export function followAll(
 
   const unhear = runtime.subscribe((fact) => {
     if (fact.type === "model.failed") troubled.add(fact.agent_id);
-    if (changesASummary(fact) || (troubled.has(fact.agent_id) && mayEndTrouble(fact))) tell(fact);
+    if (fact.type === "agent.created" && fact.data.mode === "infinite") endless.add(fact.agent_id);
+    // While they are summed up, nobody knows yet of whom it is to be told.
+    const isEndless = mode === "summing" || endless.has(fact.agent_id);
+    const isTold = changesASummary(fact) || (troubled.has(fact.agent_id) && mayEndTrouble(fact));
+    if (isTold || (isEndless && maySleepOrWake(fact))) tell(fact);
   });
   socket.once("close", () => {
     unhear();
@@ -69,6 +79,10 @@ function changesASummary(fact: Fact): boolean {
 /** What is told to whom within one is seen by those who look at it. */
 function changesAMesh({ type }: Fact): boolean {
   return /^mesh\.(?:opened|closed|reloaded|received|activated|completed|failed|session)$/.test(type);
+}
+
+function maySleepOrWake({ type, data }: Fact): boolean {
+  return (type === "worker.waiting" || type === "worker.busy") && data.worker_id === COORDINATOR;
 }
 
 function mayEndTrouble({ type }: Fact): boolean {

@@ -9,7 +9,6 @@ import {
   type Folder,
   glance,
   type OpenFile,
-  openBelow,
   openFile,
   openFileToWrite,
   openFolder,
@@ -52,23 +51,18 @@ export async function readPart(
   }
 }
 
-/** An open file, for reading in parts; undefined where there is no such regular file, or it has another name elsewhere. */
-export function openIn(root: string, path: string): OpenFile | undefined {
+/** An open file, for reading in parts. WalkTrouble says why not: one that has another name elsewhere is a link too. */
+export function openIn(root: string, path: string): OpenFile {
   const parts = path.split("/");
   const name = parts.pop() ?? "";
+  const folder = openFolder(root, parts);
   try {
-    const folder = openFolder(root, parts);
-    try {
-      const file = openFile(folder, name);
-      if (!file.linked) return file;
-      file.close();
-      return undefined;
-    } finally {
-      closeFolder(folder);
-    }
-  } catch (error) {
-    if (error instanceof WalkTrouble) return undefined;
-    throw error;
+    const file = openFile(folder, name);
+    if (!file.linked) return file;
+    file.close();
+    throw new WalkTrouble("link", path);
+  } finally {
+    closeFolder(folder);
   }
 }
 
@@ -80,38 +74,56 @@ export interface ForeignFile {
   at: number;
 }
 
-/** The regular files in a folder and below it, at most so many. */
+/**
+ * The regular files in a folder and below it: the newest, at most so many. Breadth first, and only so much is looked at,
+ * so that a tree without end costs no more than a large one; `more` says that something was left out.
+ */
 export function filesIn(root: string, dir: string, most: number): { files: ForeignFile[]; more: boolean } {
   const files: ForeignFile[] = [];
-  let more = false;
-  const visit = (folder: Folder, prefix: string) => {
-    const { children, more: hasMore } = childrenOf(folder, MOST_NAMES);
-    more ||= hasMore;
-    for (const { name } of children) {
-      if (files.length >= most) more = true;
-      const stat = files.length < most ? glance(folder, name) : undefined;
-      const path = `${prefix}${name}`;
-      if (stat?.isFile()) files.push({ path, bytes: Number(stat.size), at: Number(stat.mtimeNs) / 1e9 });
-      if (stat?.isDirectory()) enter(() => openBelow(folder, name, []), `${path}/`);
+  const queue: string[][] = [[]];
+  let [names, folders, more] = [MOST_NAMES, MOST_FOLDERS, false];
+  for (let below = queue.shift(); below; below = queue.shift()) {
+    const found = entriesOf(root, [...dir.split("/"), ...below], names);
+    names -= found.entries.length;
+    more ||= found.more;
+    for (const [name, stat] of found.entries) {
+      const path = [...below, name];
+      if (stat.isFile()) files.push({ path: path.join("/"), bytes: Number(stat.size), at: Number(stat.mtimeNs) / 1e9 });
+      if (!stat.isDirectory()) continue;
+      if (path.length <= DEEPEST && folders-- > 0) queue.push(path);
+      else more = true;
     }
-  };
-  const enter = (open: () => Folder, prefix: string) => {
-    try {
-      const folder = open();
-      try {
-        visit(folder, prefix);
-      } finally {
-        closeFolder(folder);
-      }
-    } catch (error) {
-      if (!(error instanceof WalkTrouble)) throw error;
-    }
-  };
-  enter(() => openFolder(root, dir.split("/")), "");
-  return { files, more };
+  }
+  const newest = files.sort((a, b) => b.at - a.at || (a.path < b.path ? -1 : 1));
+  return { files: newest.slice(0, most), more: more || files.length > most };
 }
 
-const MOST_NAMES = 1000;
+/** What is closed to us, or has just gone, holds nothing. */
+function entriesOf(root: string, parts: readonly string[], most: number) {
+  const entries: [string, NonNullable<ReturnType<typeof glance>>][] = [];
+  try {
+    const folder = openFolder(root, parts);
+    try {
+      const { children, more } = childrenOf(folder, most);
+      for (const { name } of children) {
+        const stat = glance(folder, name);
+        if (stat) entries.push([name, stat]);
+      }
+      return { entries, more };
+    } finally {
+      closeFolder(folder);
+    }
+  } catch (error) {
+    // A folder that may be read and not entered says so only of what is in it.
+    const isClosed = error instanceof WalkTrouble || (error as NodeJS.ErrnoException).code === "EACCES";
+    if (!isClosed) throw error;
+    return { entries, more: false };
+  }
+}
+
+const MOST_NAMES = 5000;
+const MOST_FOLDERS = 500;
+const DEEPEST = 16;
 
 /** Adds to the end of a file in place, so that who has it open sees it grow; made where there is none. */
 export async function appendTo(root: string, path: string, text: string): Promise<void> {

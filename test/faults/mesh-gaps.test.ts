@@ -110,13 +110,15 @@ class World {
   /** A last task goes through every mesh, behind all that went before. */
   async #toItsEnd(word: string): Promise<void> {
     const { people } = this.#play;
+    const life = ++this.#lives;
     for (let act = people[0]; act; act = people[0]) {
       this.#gaps.isByHand = true;
       const acting = act(this.#project);
       this.#gaps.isByHand = false;
-      await acting;
-      // Who lives on does it, whichever of two lives came to it.
-      if (act === people[0]) people.shift();
+      // What is done is done once. What was waited for may be over when a later life has gone on: it waits for itself.
+      if (acting instanceof Promise) await acting;
+      if (life !== this.#lives) return;
+      people.shift();
     }
     for (const { mesh } of this.#play.options.configs) {
       const name = `zz-${word}.md`;
@@ -130,6 +132,7 @@ class World {
   }
 
   readonly #sent = new Set<string>();
+  #lives = 0;
 
   /** What lies where something is still to happen. */
   #live(): string[] {

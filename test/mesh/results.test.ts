@@ -5,10 +5,19 @@ import { TOKEN } from "../../src/testing/start-server.ts";
 import { MeshHouse } from "./house.ts";
 
 /** Two programs in a row; the first gives up where the task says "Fail". */
-async function relay(): Promise<MeshHouse> {
+async function relay(gates: Record<string, string> = {}): Promise<MeshHouse> {
   const program = (script: string) => ({ kind: "autonomous" as const, command: ["sh", "-c", script] });
   const house = new MeshHouse({
-    meshes: [{ mesh: "relay", type: "persistent", agents: ["x/first", "x/second"], workflow: ["first", "second"] }],
+    meshes: [
+      {
+        mesh: "relay",
+        type: "persistent",
+        agents: ["x/first", "x/second"],
+        workflow: ["first", "second"],
+        validation_gates: Object.keys(gates),
+      },
+    ],
+    gates,
     agents: {
       first: { options: { program: "draft", runs: "headless" } },
       second: { options: { program: "proof", runs: "headless" } },
@@ -74,6 +83,22 @@ test("of a task that failed the words of whoever gave up are told", async () => 
   ]);
 });
 
+test("V1: that a task did not pass its gates is told, over a restart too", async () => {
+  await using house = await relay({ never: "echo Too short.; exit 1\n" });
+  const { name } = await house.api.sendToMesh(house.id, "relay", { text: "# Write it\n" });
+  await house.until(({ type, data }) => type === "mesh.failed" && data.agent === null);
+  const told = async () => {
+    const { last } = await house.api.meshResults(house.id, "relay");
+    const [own] = (await house.api.meshQueues(house.id, "relay")).places;
+    const over = own?.queues.complete.messages.map((message) => [message.name, message.failed]);
+    return [last?.refused, over, (await house.api.meshProject(house.id)).meshes[0]?.last_end?.failed];
+  };
+  const expected = [expect.stringContaining("It did not pass after 3 corrections."), [[name, true]], true];
+  expect(await told()).toEqual(expected);
+  await house.restart();
+  expect(await told()).toEqual(expected);
+});
+
 test("nothing that lies elsewhere is to be had by way of a mesh's files", async () => {
   await using house = await relay();
   const output = house.layout.output("relay");
@@ -85,7 +110,7 @@ test("nothing that lies elsewhere is to be had by way of a mesh's files", async 
   writeFileSync(join(output, "own.txt"), "own");
   const { files } = await house.api.meshResults(house.id, "relay");
   expect(files.map(({ path }) => path).toSorted()).toEqual(["hard.txt", "own.txt"]);
-  const paths = ["own.txt", "link.txt", "folder/secret.txt", "hard.txt", "..%2f..%2fstate.json", "nowhere.txt"];
-  const seen = await Promise.all(paths.map((path) => fetched(house, path)));
-  expect(seen).toEqual([[200, "own"], ...paths.slice(1).map(() => [404, ""])]);
+  const elsewhere = ["link.txt", "folder/secret.txt", "hard.txt", "..%2f..%2fstate.json"];
+  const seen = await Promise.all(["own.txt", ...elsewhere, "nowhere.txt"].map((path) => fetched(house, path)));
+  expect(seen).toEqual([[200, "own"], ...elsewhere.map(() => [403, ""]), [404, ""]]);
 });

@@ -134,5 +134,22 @@ test("nobody is hired under a name that is read as somebody else's", async () =>
   await team.outcome();
   const answers = await answersTo(team, "coordinator", "spawn_worker");
   expect(answers.map(([ok]) => ok)).toEqual([false, false, false, false, true]);
-  expect(answers[0]?.[1]).toBe("Not hired: You is taken: it would be read as somebody else.");
+  expect(answers[0]?.[1]).toBe("Not hired: You would be read as somebody else. Choose another name.");
+});
+
+test("whoever was hired under such a name before it was refused has work in the next stage too", async () => {
+  const { promise: hired, resolve: go } = Promise.withResolvers<void>();
+  await using team = await startTeam({
+    goal: "Stay",
+    coordinator: script(
+      call("launch_roles", { name: "First", roles: [{ name: "You", title: "Clerk", prompt: "Write." }] }).until(hired),
+      call("finish", { summary: "done" }).after("Stage 1 (First) is done."),
+    ),
+    workers: { You: script(both(written("a.md"), published("one"))) },
+  });
+  const worker = { worker_id: "you", name: "You", kind: "harnessed", model: "scripted/worker" } as const;
+  const data = { run_id: team.agent.now.agent.run?.id ?? "run-1", ...worker };
+  await team.agent.log.append({ facts: [{ type: "worker.spawned", data }] }).durable;
+  go();
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
 });

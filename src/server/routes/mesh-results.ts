@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { meshResultsSchema } from "../../protocol/api.ts";
 import { openOutput, resultsView } from "../../runtime/mesh-results.ts";
+import { type OpenFile, WalkTrouble } from "../../store/walk.ts";
 import { type Api, answers, type RouteDeps } from "../api-app.ts";
 import { answerFile } from "../file-answer.ts";
-import { notFound } from "../refusal.ts";
+import { notFound, Refused } from "../refusal.ts";
 import { hostedBy, noMesh, ofMesh } from "./meshes.ts";
 
 /** What came of a mesh's work: its last words, and its files. */
@@ -43,9 +44,32 @@ export function meshResultRoutes(app: Api, { agents }: RouteDeps): void {
       const { id, mesh, "*": path } = request.params;
       const meshes = await hosted(id);
       if (!meshes.meshes.declared().has(mesh)) throw noMesh(mesh);
-      const file = openOutput(meshes, mesh, path);
-      if (!file) throw notFound(`There is no file ${path.slice(0, 200)} in shared/output of ${mesh}.`);
+      const file = opened(() => openOutput(meshes, mesh, path), `${path.slice(0, 200)} in shared/output of ${mesh}`);
       return answerFile(file, path, request, reply, request.query.download === "true");
     },
   );
+}
+
+function opened(open: () => OpenFile, what: string): OpenFile {
+  try {
+    return open();
+  } catch (error) {
+    throw error instanceof WalkTrouble ? refusalOf(error, what) : error;
+  }
+}
+
+function refusalOf({ kind }: WalkTrouble, what: string): Refused {
+  const outside = (why: string) => new Refused(403, "outside_scope", `${what} ${why}`);
+  switch (kind) {
+    case "link":
+      return outside("is, or leads through, a link, or has a second name elsewhere. Put a copy of the file there.");
+    case "special":
+      return outside("is not a regular file (a pipe, a socket or a device) and is not opened.");
+    case "denied":
+      return outside("is closed to this program by its permissions on disk.");
+    case "bad_name":
+      return outside('cannot be a file there. Name it from shared/output on, without "..".');
+    default:
+      return notFound(`There is no file ${what}. GET …/results says what there is.`);
+  }
 }

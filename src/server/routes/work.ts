@@ -156,7 +156,7 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
     "/workers",
     {
       schema: {
-        summary: "Who works, over all agents, by name",
+        summary: "The names of those who work, over all agents: at most a hundred of each",
         tags,
         querystring: afterIdQuery,
         response: answers(peoplePageSchema),

@@ -141,7 +141,11 @@ class Agents {
   /** A busy home changes many times a second; a list need not. */
   #heard(frame: unknown): void {
     if (!isRecord(frame) || typeof frame.type !== "string") return;
-    if (frame.type.startsWith("mesh.")) this.#stirred.add(String(frame.agent_id));
+    const { type, agent_id } = frame;
+    // What failed and is done after all waits for nobody any more.
+    const mayEndFailure =
+      type === "mesh.completed" && this.inbox.some((item) => item.mesh_task && item.agent.id === agent_id);
+    if (type.startsWith("mesh.") && !mayEndFailure) this.#stirred.add(String(agent_id));
     else this.#isStale = true;
     this.#askSoon();
   }
