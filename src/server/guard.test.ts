@@ -161,6 +161,8 @@ test("a link logs a browser in, once; its cookie is good for that origin alone",
   expect((await ask(house, "GET", path, localhost)).status).toBe(401);
 
   const cookie = set.split(";")[0] ?? "";
+  const again = await ask(house, "GET", path, { ...localhost, cookie });
+  expect([again.status, again.headers.location, again.headers["set-cookie"]]).toEqual([303, "/", undefined]);
   const { log } = await house.runtime.create({ goal: "Ask", model: "scripted/coordinator" });
   const socket = (headers: OutgoingHttpHeaders) =>
     upgrade(house, `/agents/${log.id}/events`, { ...localhost, cookie, ...headers });
@@ -178,6 +180,9 @@ test("a link logs a browser in, once; its cookie is good for that origin alone",
     otherName: await ask(house, "GET", "/agents", { cookie }),
     forged: await ask(house, "GET", "/agents", { ...localhost, cookie: forged }),
     guessed: await ask(house, "GET", "/login?once=guess", localhost),
+    guessedByBrowser: await ask(house, "GET", "/login?once=guess", { ...localhost, accept: "text/html" }),
+    guessedWithForged: await ask(house, "GET", "/login?once=guess", { ...localhost, cookie: forged }),
+    guessedAtOtherName: await ask(house, "GET", "/login?once=guess", { cookie }),
   };
   expect(Object.entries(asks).map(([which, { status }]) => [which, status])).toEqual([
     ["page", 200],
@@ -187,6 +192,10 @@ test("a link logs a browser in, once; its cookie is good for that origin alone",
     ["otherName", 401],
     ["forged", 401],
     ["guessed", 401],
+    // This server has no page to lead to.
+    ["guessedByBrowser", 401],
+    ["guessedWithForged", 401],
+    ["guessedAtOtherName", 401],
   ]);
 });
 

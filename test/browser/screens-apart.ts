@@ -85,6 +85,7 @@ export const CONNECTIONS: { page: Screens["page"]; agent: Pick<Screens["agent"],
     ],
     locked: [
       { name: "locked", path: () => "/ui/", ready: "This page needs its key", before: forget },
+      { name: "locked-spent", path: () => "/login?once=spent", ready: "This link was used before", before: forget },
       {
         name: "locked-refused",
         path: () => "/ui/",

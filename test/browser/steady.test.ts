@@ -125,6 +125,23 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     await page.context().close();
   });
 
+  test("a link that was used leads whoever is in to the page, and tells everybody else what to do", async () => {
+    const page = await house.page();
+    const link = `/login?once=${house.app.keys.newLink().once}`;
+    for (let times = 0; times < 2; times++) {
+      await page.goto(link);
+      await page.getByRole("navigation", { name: "Agents" }).waitFor();
+    }
+    await page.context().clearCookies();
+    await page.goto(link);
+    await page.getByRole("heading", { name: "This link was used before, or is too old" }).waitFor();
+    await page.getByText("agiraph token --link prints another").waitFor();
+    await page.getByLabel(/paste the token/).fill(house.token);
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.getByRole("navigation", { name: "Agents" }).waitFor();
+    await page.context().close();
+  });
+
   test("what models say, files and names cannot become markup, script or pictures from elsewhere", async () => {
     const agent = await house.create({ goal: "Say something evil", name: EVIL });
     await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);

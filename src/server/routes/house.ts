@@ -15,7 +15,12 @@ import { addressOf, pageOrigin } from "../reach.ts";
 import { Refused } from "../refusal.ts";
 
 /** What is asked of the house and not of an agent. */
-export function houseRoutes(app: Api, { runtime, settings, folder }: RouteDeps, keys: Keys, version: string): void {
+export function houseRoutes(
+  app: Api,
+  { runtime, settings, folder, webDir }: RouteDeps,
+  keys: Keys,
+  version: string,
+): void {
   const tags = ["house"];
   const config = settings.config.server ?? {};
 
@@ -103,22 +108,27 @@ export function houseRoutes(app: Api, { runtime, settings, folder }: RouteDeps, 
     {
       config: { access: "open" },
       schema: {
-        summary: "Takes a one-time link, gives the cookie of the page, and leads there",
+        summary:
+          "Takes a one-time link, gives the cookie of the page, and leads there; who has the cookie is led there too",
         tags,
         security: [],
         querystring: z.object({ once: z.string().max(200) }),
         response: { 303: z.string(), "4xx": errorBodySchema },
       },
     },
-    async ({ query, origin }, reply) => {
+    async ({ query, origin, headers }, reply) => {
       const cookie = keys.redeem(query.once, origin);
-      if (!cookie)
-        throw new Refused(
-          401,
-          "unauthorised",
-          "This link was used before or is too old. `agiraph token --link` makes another.",
-        );
-      return reply.code(303).headers({ location: "/", "set-cookie": cookie }).send("");
+      if (cookie) return reply.code(303).headers({ location: "/", "set-cookie": cookie }).send("");
+      // From the browser's history, or by a second click: whoever is in already comes to the page.
+      if (keys.isCookie(headers.cookie ?? "", origin)) return reply.code(303).headers({ location: "/" }).send("");
+      // A person reads why on the page, where the token can be given instead.
+      if (webDir !== undefined && headers.accept?.includes("text/html"))
+        return reply.code(303).headers({ location: "/ui/?link=spent" }).send("");
+      throw new Refused(
+        401,
+        "unauthorised",
+        "This link was used before or is too old. `agiraph token --link` makes another.",
+      );
     },
   );
 }

@@ -11,12 +11,19 @@ export function Locked() {
     const token = String(new FormData(event.currentTarget).get("token") ?? "").trim();
     logIn(token).catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)));
   };
+  const isSpent = new URLSearchParams(location.search).get("link") === "spent";
   return (
-    <Notice title="This page needs its key">
-      <p>
-        Open the link that <Command>agiraph serve</Command> printed. <Command>agiraph token --link</Command> prints
-        another.
-      </p>
+    <Notice title={isSpent ? "This link was used before, or is too old" : "This page needs its key"}>
+      {isSpent ? (
+        <p>
+          Each link opens the page once, within ten minutes. <Command>agiraph token --link</Command> prints another.
+        </p>
+      ) : (
+        <p>
+          Open the link that <Command>agiraph serve</Command> printed. <Command>agiraph token --link</Command> prints
+          another.
+        </p>
+      )}
       <form onSubmit={submit} className="mt-4">
         <label className={LABEL}>
           Or paste the token; <Command>agiraph token</Command> prints it.
