@@ -1,7 +1,8 @@
 import { X } from "lucide-react";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useRef } from "react";
+import { useModal } from "./modal.ts";
 
-/** The browser's own modal dialog: it holds the focus, closes with Escape and gives the focus back. */
+/** The browser's own modal dialog: it holds the focus and closes with Escape. */
 export function Dialog({
   title,
   onClose,
@@ -15,11 +16,7 @@ export function Dialog({
   isBare?: boolean;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    dialog.current?.showModal();
-    // Else the focus goes to the first button, and that closes it.
-    dialog.current?.querySelector<HTMLElement>("[data-first]")?.focus();
-  }, []);
+  useModal(dialog);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it by keyboard
     <dialog
@@ -44,7 +41,7 @@ export function Dialog({
               <X className="size-4" aria-hidden />
             </button>
           </div>
-          <div className="overflow-y-auto p-4">{children}</div>
+          <div className="scroll-pb-24 overflow-y-auto p-4">{children}</div>
         </div>
       )}
     </dialog>

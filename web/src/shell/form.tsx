@@ -6,6 +6,16 @@ export const FIELD = "mt-1 w-full rounded-md border border-line bg-page px-2.5 t
 export const ACTION =
   "min-h-11 rounded-md bg-accent px-4 font-semibold text-on-accent hover:opacity-90 disabled:opacity-60 md:min-h-9";
 
+/** What ends a form in a dialog, in sight however long the form is: what is against it, and the button. */
+export function FormEnd({ problem, children }: { problem: string; children: ReactNode }) {
+  return (
+    <div className="sticky bottom-0 -mx-4 -mb-4 space-y-3 border-t border-line bg-page px-4 py-3">
+      <Problem text={problem} />
+      <div className="flex items-center justify-end gap-3">{children}</div>
+    </div>
+  );
+}
+
 /** What the server, or the page, has against it. */
 export function Problem({ text }: { text: string }) {
   if (text === "") return null;

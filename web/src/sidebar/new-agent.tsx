@@ -3,7 +3,7 @@ import { agents } from "../live/agents.ts";
 import { ApiError, createAgent, listModels, type Models } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { Dialog } from "../shell/dialog.tsx";
-import { ACTION, FIELD, Field, LABEL, Problem, wrong } from "../shell/form.tsx";
+import { ACTION, FIELD, Field, FormEnd, LABEL, wrong } from "../shell/form.tsx";
 import { keep, recall } from "../shell/memo.ts";
 import { close } from "../shell/overlay.ts";
 import { go } from "../shell/route.ts";
@@ -156,13 +156,12 @@ export function NewAgent() {
             </select>
           </label>
         </div>
-        <Problem text={problem} />
-        <div className="flex items-center justify-end gap-3">
+        <FormEnd problem={problem}>
           <span className="mr-auto hidden text-xs text-dim sm:inline">Ctrl+Enter begins</span>
           <button type="submit" disabled={isBusy} className={ACTION}>
             {isBusy ? "Beginning…" : "Begin"}
           </button>
-        </div>
+        </FormEnd>
       </form>
     </Dialog>
   );

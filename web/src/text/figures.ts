@@ -35,14 +35,28 @@ export function count(number: number, noun: string, many = `${noun}s`): string {
 
 // From 0 to 23 wherever a time stands: the same moment must not look like two.
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const dayAndClock = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
 const second = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 
-export const clockTime = (ts: number): string => clock.format(ts * 1000);
-export const secondTime = (ts: number): string => second.format(ts * 1000);
+/** Of another day with that day: 09:12 alone is read as this morning's. */
+export const clockTime = (ts: number, now = Date.now()): string =>
+  (isToday(ts, now) ? clock : dayAndClock).format(ts * 1000);
+export const secondTime = (ts: number, now = Date.now()): string =>
+  (isToday(ts, now) ? second : exact).format(ts * 1000);
 export const exactTime = (ts: number): string => exact.format(ts * 1000);
 export const dayOf = (ts: number): string => day.format(ts * 1000);
+
+function isToday(ts: number, now: number): boolean {
+  return new Date(ts * 1000).toDateString() === new Date(now).toDateString();
+}
 
 /** 5s, 12m, 3h, 2d. */
 export function age(seconds: number): string {

@@ -2,7 +2,7 @@ import { type FormEvent, useState } from "react";
 import type { ConditionType } from "../../../src/protocol/index.ts";
 import { createTrigger } from "../live/api.ts";
 import { Dialog } from "../shell/dialog.tsx";
-import { ACTION, FIELD, LABEL, Problem } from "../shell/form.tsx";
+import { ACTION, FIELD, FormEnd, LABEL } from "../shell/form.tsx";
 
 interface Field {
   says: string;
@@ -111,12 +111,11 @@ export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => v
             />
           </label>
         </div>
-        <Problem text={problem} />
-        <div className="flex justify-end">
+        <FormEnd problem={problem}>
           <button type="submit" disabled={isBusy} className={ACTION}>
             Set it
           </button>
-        </div>
+        </FormEnd>
       </form>
     </Dialog>
   );
