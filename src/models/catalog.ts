@@ -8,6 +8,7 @@ import { KNOWN_MODELS, UNKNOWN_WINDOW } from "./known-models.ts";
 import type { Model } from "./model.ts";
 import type { ModelConfig, Price } from "./model-config.ts";
 import {
+  keyVariableOf,
   malformedKey,
   missingFor,
   missingKey,
@@ -125,6 +126,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
         quirks,
         contextWindow: windowOf(at, config),
         searchesWeb: maxSearches !== null,
+        keyVariable: keyVariableOf(at),
         ...(options.stallMs !== undefined && { stallMs: options.stallMs }),
       },
       {

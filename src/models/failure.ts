@@ -5,13 +5,13 @@ import { type FailureReason, ModelFailure } from "./model.ts";
  *
  * The request that failed is not kept as the cause: it holds the whole conversation.
  */
-export function failureOf(error: unknown, model: string, now: number): ModelFailure {
+export function failureOf(error: unknown, model: string, now: number, keyVariable: string | null = null): ModelFailure {
   if (error instanceof ModelFailure) return error;
   const found = describe(error);
   const reason = reasonOf(found);
   const status = found.status;
   const retryAfterMs = waitAskedFor(found, now);
-  return new ModelFailure(reason, messageOf(model, reason, found), {
+  return new ModelFailure(reason, messageOf(model, reason, found, keyVariable), {
     retryable: isRetryable(reason, found),
     ...(status !== undefined && { status }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -115,14 +115,14 @@ const ADVICE: Partial<Record<FailureReason, string>> = {
   connection: "Check the network and the base URL.",
 };
 
-function messageOf(model: string, reason: FailureReason, found: Described): string {
+function messageOf(model: string, reason: FailureReason, found: Described, keyVariable: string | null): string {
   const said = found.message
     .replace(/\s+/g, " ")
     .trim()
     .slice(0, 500)
     .replace(/[.\s]+$/, "");
   const answered = found.status === undefined || reason === "connection" ? "failed" : `answered ${found.status}`;
-  const advice = ADVICE[reason];
+  const advice = reason === "auth" && keyVariable !== null ? `Check the key in ${keyVariable}.` : ADVICE[reason];
   return `${model} ${answered}: ${said}.${advice === undefined ? "" : ` ${advice}`}`;
 }
 

@@ -60,7 +60,7 @@ export function malformedKey(place: Place, env: Env): string | null {
   return variable !== null && keyState(env[variable]) === "malformed" ? variable : null;
 }
 
-function keyVariableOf(place: Place): string | null {
+export function keyVariableOf(place: Place): string | null {
   if (place.kind === "provider") return place.provider.keyVariable;
   return place.kind === "server" ? (place.settings.api_key_env ?? null) : null;
 }

@@ -30,6 +30,8 @@ export interface ProviderModelSettings {
   quirks: Quirks;
   contextWindow: number;
   searchesWeb: boolean;
+  /** Where its key stands, if it has one. */
+  keyVariable?: string | null;
   stallMs?: number;
   maxReplyChars?: number;
 }
@@ -41,6 +43,7 @@ const WRAPPING = 50;
 
 export function createProviderModel(settings: ProviderModelSettings, ports: ProviderModelPorts): Model {
   const { id, wire, quirks, contextWindow, searchesWeb } = settings;
+  const failed = (error: unknown) => failureOf(error, id, ports.now(), settings.keyVariable);
   const maxChars = settings.maxReplyChars ?? MAX_REPLY_CHARS;
   const limits = {
     stallMs: settings.stallMs ?? quirks.stallMs,
@@ -59,7 +62,7 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
         return reader.error === undefined && attempt.broken === null;
       });
     } catch (error) {
-      throw brokenOff(attempt, outer) ?? (error instanceof HistoryBug ? error : failureOf(error, id, ports.now()));
+      throw brokenOff(attempt, outer) ?? (error instanceof HistoryBug ? error : failed(error));
     } finally {
       attempt.close();
     }
@@ -71,7 +74,7 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
     const broken = brokenOff(attempt, outer);
     if (broken !== undefined) throw broken;
     const { error, finish } = reader;
-    if (error !== undefined) throw error.cut ? truncated(id) : failureOf(error.cause, id, ports.now());
+    if (error !== undefined) throw error.cut ? truncated(id) : failed(error.cause);
     if (finish === undefined) throw truncated(id);
     const { unified, raw } = finish.finishReason;
     if (unified === "interrupted" || (quirks.namesFinish && raw === undefined)) throw truncated(id);

@@ -2,6 +2,7 @@ import { X } from "lucide-react";
 import type { ReactNode } from "react";
 import { type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
+import { GoOn } from "../entity/go-on.tsx";
 import { nameOf } from "../entity/speech.tsx";
 import { type FileItem, nodeDetail } from "../live/api.ts";
 import { useLoaded, usePaced } from "../live/use-live.ts";
@@ -108,6 +109,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
         {node.status === "failed" && (
           <Section title="Why it failed">
             <p className="text-bad [overflow-wrap:anywhere]">{outcomeWords(node.outcome)}</p>
+            {run_id === situation.agent.run?.id && <GoOn agent={view.id} />}
           </Section>
         )}
         <FileSection

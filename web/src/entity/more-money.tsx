@@ -3,20 +3,26 @@ import { agents } from "../live/agents.ts";
 import { resume } from "../live/api.ts";
 import { useAgent } from "../live/use-live.ts";
 import { Dialog } from "../shell/dialog.tsx";
-import { ACTION, FIELD, LABEL, Problem } from "../shell/form.tsx";
+import { ACTION, FIELD, FormEnd, LABEL } from "../shell/form.tsx";
 import { close } from "../shell/overlay.ts";
 
 /** What ran out of money goes on only with more of it. */
 export function MoreMoney({ agent }: { agent: string }) {
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const outcome = useAgent(agent).situation?.agent.outcome;
+  const { situation } = useAgent(agent);
+  // Whose was not looked at before, its figures come first.
+  if (!situation) return null;
+  const { outcome } = situation.agent;
   const spent = outcome?.kind === "budget_exhausted" ? outcome.spent_usd : 0;
+  const spentTokens = outcome?.kind === "budget_exhausted" ? outcome.spent_tokens : undefined;
+  const isTokens = spentTokens !== undefined;
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (isBusy) return;
     setBusy(true);
-    resume(agent, Number(new FormData(event.currentTarget).get("budget"))).then(
+    const budget = Number(new FormData(event.currentTarget).get("budget"));
+    resume(agent, isTokens ? { budget_tokens: budget } : { budget_usd: budget }).then(
       () => {
         close();
         return agents.refresh();
@@ -31,24 +37,25 @@ export function MoreMoney({ agent }: { agent: string }) {
     <Dialog title="The budget is spent" onClose={close}>
       <form onSubmit={submit} className="space-y-4">
         <label className={LABEL}>
-          Budget in USD, what was spent (${spent.toFixed(2)}) included
+          {isTokens
+            ? `Budget in tokens, those that were used (${spentTokens}) included`
+            : `Budget in USD, what was spent ($${spent.toFixed(2)}) included`}
           <input
             name="budget"
             type="number"
             required
             data-first
-            min="0.01"
-            step="0.01"
-            defaultValue={(Math.ceil(spent * 2 * 100) / 100 || 1).toFixed(2)}
+            min={isTokens ? "1" : "0.01"}
+            step={isTokens ? "1" : "0.01"}
+            defaultValue={isTokens ? spentTokens * 2 || 1000 : (Math.ceil(spent * 2 * 100) / 100 || 1).toFixed(2)}
             className={FIELD}
           />
         </label>
-        <Problem text={problem} />
-        <div className="flex justify-end">
+        <FormEnd problem={problem}>
           <button type="submit" disabled={isBusy} className={ACTION}>
             Go on
           </button>
-        </div>
+        </FormEnd>
       </form>
     </Dialog>
   );

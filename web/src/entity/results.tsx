@@ -6,6 +6,7 @@ import { Link } from "../shell/link.tsx";
 import { clockTime, exactTime, size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { visible } from "../text/visible.ts";
+import { GoOn } from "./go-on.tsx";
 import { nameOf, Speech } from "./speech.tsx";
 import type { StreamItem } from "./stream-items.ts";
 
@@ -36,6 +37,7 @@ export function Result({ agent, item }: { agent: string; item: Extract<StreamIte
         >
           <FileText className="size-3.5" aria-hidden /> {files.length > 0 ? "All files" : "What was written"}
         </Link>
+        {!item.ok && <GoOn agent={agent} ts={item.ts} />}
       </div>
     </Speech>
   );

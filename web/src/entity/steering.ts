@@ -1,6 +1,7 @@
 import type { AgentState } from "../../../src/projections/index.ts";
+import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
-import { removeAgent, restoreAgent, resume, steer } from "../live/api.ts";
+import { ApiError, removeAgent, restoreAgent, resume, steer } from "../live/api.ts";
 import { complain, open, toast } from "../shell/overlay.ts";
 import { go, routeNow } from "../shell/route.ts";
 
@@ -31,9 +32,24 @@ export function steering(agent: Steered): Steer[] {
 }
 
 /** What ran out of money goes on only with more of it. */
-function goOn({ id, outcome }: Steered): void {
-  if (outcome?.kind === "budget_exhausted" && outcome.spent_tokens === undefined) open("more_money");
-  else resume(id).then(() => agents.refresh(), complain);
+export function goOn({ id, outcome }: Steered): void {
+  if (outcome?.kind === "budget_exhausted") {
+    askForMore(id);
+    return;
+  }
+  resume(id).then(
+    () => agents.refresh(),
+    // Of an agent that is not open only the server knows why it failed.
+    (error: unknown) =>
+      error instanceof ApiError && error.code === "too_little_money" ? askForMore(id) : complain(error),
+  );
+}
+
+/** By the palette also while one looks at somebody else: one is asked where it can be seen whose money it is. */
+function askForMore(id: string): void {
+  const route = routeNow();
+  if (!("agent" in route) || route.agent !== id) go({ screen: "entity", agent: id, worker: COORDINATOR });
+  open("more_money");
 }
 
 const leaving = new Set<string>();

@@ -31,10 +31,13 @@ export class ApiError extends Error {
   readonly status: number;
   /** What is wrong with which field of what was sent. */
   readonly fields: Readonly<Record<string, string>>;
-  constructor(status: number, message: string, fields: Readonly<Record<string, string>> = {}) {
+  /** The server's name for it. */
+  readonly code: string;
+  constructor(status: number, message: string, fields: Readonly<Record<string, string>> = {}, code = "") {
     super(message);
     this.status = status;
     this.fields = fields;
+    this.code = code;
   }
 }
 
@@ -85,8 +88,8 @@ export const createAgent = (order: CreateAgent) => post<AgentSummary>("/agents",
 export const removeAgent = (id: string) => call<unknown>("DELETE", `/agents/${id}`);
 export const restoreAgent = (id: string) => post<unknown>(`/agents/${id}/restore`, {});
 export const steer = (id: string, how: "pause" | "stop") => post<unknown>(`/agents/${id}/${how}`, {});
-export const resume = (id: string, budget_usd?: number) =>
-  post<unknown>(`/agents/${id}/resume`, budget_usd === undefined ? {} : { budget_usd });
+export const resume = (id: string, budget: { budget_usd?: number; budget_tokens?: number } = {}) =>
+  post<unknown>(`/agents/${id}/resume`, budget);
 export const send = (id: string, to: string, message: string) => post<unknown>(`/agents/${id}/send`, { message, to });
 export const nudge = (id: string, message: string) => post<unknown>(`/agents/${id}/nudge`, { message });
 export const respond = (id: string, question_id: string, response: string) =>
@@ -245,7 +248,7 @@ async function errorIn(response: Response): Promise<ApiError> {
   const message = typeof error.message === "string" ? error.message : `The server answered ${response.status}.`;
   const details = Array.isArray(error.details) ? error.details : [];
   const fields = Object.fromEntries(details.map(({ field, problem }) => [field, problem]));
-  return new ApiError(response.status, message, fields);
+  return new ApiError(response.status, message, fields, typeof error.code === "string" ? error.code : "");
 }
 
 /** The token buys a one-time link, and the link the page's cookie; the token itself is kept nowhere. */

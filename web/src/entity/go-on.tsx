@@ -1,0 +1,38 @@
+import { Play } from "lucide-react";
+import { useAgent } from "../live/use-live.ts";
+import type { AgentView } from "../live/view.ts";
+import { ACTION } from "../shell/form.tsx";
+import { goOn } from "./steering.ts";
+
+/** Where it is told that an agent failed: what lets it go on. Of several failures with the last, which `ts` says. */
+export function GoOn({ agent, ts }: { agent: string; ts?: number }) {
+  const view = useAgent(agent);
+  const now = view.situation?.agent;
+  if (view.standing === "replay" || now?.status !== "failed" || now.archived_ts !== null) return null;
+  if (ts !== undefined && now.halted?.ts !== ts) return null;
+  return (
+    <div className="mt-2 flex flex-wrap items-center gap-x-3 gap-y-2 border-t border-line pt-2">
+      <p className="min-w-0 flex-1 basis-52 text-[13px]">{firstOf(view)}</p>
+      <button type="button" onClick={() => goOn(now)} className={`flex shrink-0 items-center gap-1.5 ${ACTION}`}>
+        <Play className="size-4" aria-hidden /> {labelOf(now.outcome)}
+      </button>
+    </div>
+  );
+}
+
+type Outcome = NonNullable<AgentView["situation"]>["agent"]["outcome"];
+
+function labelOf(outcome: Outcome): string {
+  if (outcome?.kind !== "budget_exhausted") return "Go on";
+  return outcome.spent_tokens === undefined ? "Give it more money" : "Give it more tokens";
+}
+
+/** What has to be done first, as far as the record tells. */
+function firstOf({ situation, facts }: AgentView): string {
+  if (situation?.agent.outcome?.kind === "budget_exhausted") return "With more it goes on where it was.";
+  const failed = facts.findLast(({ type }) => type === "model.failed" || type === "model.responded");
+  if (failed?.type !== "model.failed") return "It goes on where it was.";
+  return failed.data.reason === "auth"
+    ? "Once the key is mended and the server was started anew, it goes on where it was:"
+    : "Once the model answers again, it goes on where it was:";
+}
