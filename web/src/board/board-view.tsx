@@ -87,6 +87,23 @@ const STROKE: Record<Edge["kind"], { dash: string; label: string }> = {
 };
 const BEYOND = 600;
 
+/** The arrow keys where nothing has the focus. `begin` says whether there was somewhere to go. */
+function useFirstArrow(begin: () => boolean): void {
+  const latest = useRef(begin);
+  useEffect(() => {
+    latest.current = begin;
+  });
+  useEffect(() => {
+    const press = (event: globalThis.KeyboardEvent) => {
+      if (!event.key.startsWith("Arrow") || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      if (event.target !== document.body && event.target !== document.getElementById("main")) return;
+      if (latest.current()) event.preventDefault();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+}
+
 function Lanes({
   agent,
   layout,
@@ -121,6 +138,9 @@ function Lanes({
     const next = id ? neighbourOf(layout, id, event.key) : undefined;
     if (!next) return;
     event.preventDefault();
+    step(next);
+  };
+  const step = (next: string) => {
     const card = () => scroller.current?.querySelector<HTMLElement>(`[data-node="${next}"]`);
     const place = layout.places.get(next);
     if (card()) card()?.focus();
@@ -130,6 +150,12 @@ function Lanes({
       requestAnimationFrame(() => requestAnimationFrame(() => card()?.focus()));
     }
   };
+  // While a panel is open, the arrows move what is read there.
+  useFirstArrow(() => {
+    const [first] = selected === null ? layout.places.keys() : [];
+    if (first !== undefined) step(first);
+    return first !== undefined;
+  });
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys move between the links in it
     <div

@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from "react";
 import { isAtWork, type Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import type { AgentView } from "../live/view.ts";
+import { foot } from "../shell/foot.ts";
 import { keep, recall } from "../shell/memo.ts";
 import { goTo } from "../shell/route.ts";
 import { hint, say } from "./live-rows.tsx";
@@ -44,7 +45,10 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
 
   if (view.standing === "replay") {
     return (
-      <div className="flex shrink-0 items-center justify-between gap-3 border-t border-line bg-tint px-3 py-2 text-[13px] md:px-5">
+      <div
+        ref={foot}
+        className="flex shrink-0 items-center justify-between gap-3 border-t border-line bg-tint px-3 py-2 text-[13px] md:px-5"
+      >
         <span>You are looking at the past.</span>
         <button
           type="button"
@@ -58,6 +62,7 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
   }
   return (
     <form
+      ref={foot}
       className="shrink-0 px-3 pt-1 pb-3 md:px-5"
       onSubmit={(event) => {
         event.preventDefault();

@@ -3,6 +3,7 @@ import type { Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
 import { own } from "../live/own.ts";
 import { useAgent } from "../live/use-live.ts";
+import { foot } from "../shell/foot.ts";
 import { Link } from "../shell/link.tsx";
 import type { Place } from "../shell/route.ts";
 import { markRead } from "../shell/unread.ts";
@@ -64,7 +65,7 @@ function isOver({ agent, questions }: Situation, worker: string): boolean {
 /** Where one writes instead of here. */
 function Instead({ to, children }: { to: Place; children: ReactNode }) {
   return (
-    <div className="shrink-0 border-t border-line px-3 py-2 text-[13px] md:px-5">
+    <div ref={foot} className="shrink-0 border-t border-line px-3 py-2 text-[13px] md:px-5">
       <Link to={to} className="inline-flex min-h-11 items-center text-accent underline md:min-h-8">
         <span>{children}</span>
       </Link>

@@ -1,6 +1,7 @@
 import { SendHorizontal } from "lucide-react";
 import { useState } from "react";
 import { type MeshView, sendToMesh } from "../live/api.ts";
+import { foot } from "../shell/foot.ts";
 import { keep, recall } from "../shell/memo.ts";
 
 /** Writes a message file: to the mesh as a whole, or to one of its agents. */
@@ -31,6 +32,7 @@ export function MeshComposer({ project, mesh, member }: { project: string; mesh:
   };
   return (
     <form
+      ref={foot}
       className="shrink-0 px-3 pt-1 pb-3 md:px-5"
       onSubmit={(event) => {
         event.preventDefault();

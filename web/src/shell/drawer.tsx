@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import { Sidebar } from "../sidebar/sidebar.tsx";
+import { useModal } from "./modal.ts";
 import { close } from "./overlay.ts";
 import { useRoute } from "./route.ts";
 
@@ -8,9 +9,7 @@ export function Drawer() {
   const dialog = useRef<HTMLDialogElement>(null);
   const route = useRoute();
   const from = useRef(route);
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
+  useModal(dialog);
   useEffect(() => {
     if (route !== from.current) close();
   }, [route]);

@@ -11,7 +11,7 @@ export const SHORTCUTS: readonly { keys: string; does: string }[] = [
   { keys: "/", does: "write; Alt Enter sends it as a hint" },
   { keys: "Alt ↑ ↓", does: "previous, next member of the team" },
   { keys: "c", does: "coordinator" },
-  { keys: "b", does: "board; arrows follow its edges" },
+  { keys: "b", does: "board; arrows begin at its first card and follow its edges" },
   { keys: "t", does: "timeline" },
   { keys: "f", does: "files" },
   { keys: "m", does: "memory" },

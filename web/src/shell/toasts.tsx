@@ -7,7 +7,7 @@ export function Toasts() {
   const toasts = useToasts();
   return (
     <div
-      className="pointer-events-none fixed inset-x-3 bottom-3 z-20 flex flex-col items-end gap-2 md:left-auto md:w-96"
+      className="pointer-events-none fixed inset-x-3 bottom-[calc(var(--foot,0px)+0.75rem)] z-20 flex flex-col items-end gap-2 md:left-auto md:w-96"
       role="status"
       aria-live="polite"
     >
