@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -307,6 +307,8 @@ test("the page needs no key and runs only its own scripts; nothing beside it is 
   try {
     await writeFile(join(webDir, "index.html"), "<!doctype html>page");
     await writeFile(join(webDir, "secret.txt"), "secret");
+    await mkdir(join(webDir, "assets"));
+    for (const name of ["index-Bx3_k9Qa.js", "theme.js"]) await writeFile(join(webDir, "assets", name), "1;");
     await using house = await startServer({ coordinator: script(), webDir });
     const page = await ask(house, "GET", "/ui/agents/agent-1234", {});
     expect({ status: page.status, text: page.text, type: page.headers["content-type"] }).toEqual({
@@ -317,6 +319,14 @@ test("the page needs no key and runs only its own scripts; nothing beside it is 
     expect(page.headers["content-security-policy"]).toMatch(
       /script-src 'self'; style-src 'self';.*frame-ancestors 'none'/,
     );
+    const kept = await Promise.all(
+      ["/assets/index-Bx3_k9Qa.js", "/assets/theme.js", "/ui/"].map((path) => ask(house, "GET", path, {})),
+    );
+    expect(kept.map(({ status, headers }) => [status, headers["cache-control"]])).toEqual([
+      [200, "public, max-age=31536000, immutable"],
+      [200, "no-cache"],
+      [200, "no-cache"],
+    ]);
     const others = ["/assets/..%2fsecret.txt", "/assets/%2e%2e/secret.txt", "/assets/"].map((path) =>
       ask(house, "GET", path, {}),
     );

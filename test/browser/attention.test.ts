@@ -29,13 +29,19 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
           { usage: { input: 200_000, output: 1000 }, calls: [call("write_file", { path: "a.md", content: "a" })] },
           { calls: [call("finish", { summary: "Spent well." })] },
         ],
+        "Ask under my eyes": [
+          {
+            gate: "in-sight",
+            calls: [call("ask_human", { question: "Do you see me?", choices: ["Yes.", "A little."] })],
+          },
+        ],
         "Talk a lot, then ask": [
           ...Array.from({ length: 30 }, (_, index) => ({
             ...(index === 29 && { gate: "ask" }),
             text: `This is thought number ${index + 1}.`,
             calls: [call("write_file", { path: `thought-${index + 1}.md`, content: "x" })],
           })),
-          { calls: [call("ask_human", { question: "Was that too much?" })] },
+          { calls: [call("ask_human", { question: "Was that too much?", choices: ["Yes.", "A little."] })] },
         ],
       },
       respond: chipTeam.respond ?? (() => undefined),
@@ -110,14 +116,30 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     const page = await house.page(`/ui/agents/${agent.log.id}`, { viewport: { width: 1440, height: 400 } });
     await page.getByText("This is thought number 29.").waitFor();
     await page.mouse.move(800, 200);
-    await page.mouse.wheel(0, -600);
+    await page.mouse.wheel(0, -150);
     await page.getByRole("button", { name: "Newest" }).waitFor();
     house.provider.release("ask");
     await page.getByText("Coordinator asks: Was that too much?").waitFor();
+    // It is in the page already; but nobody answers what they do not see.
+    expect(await page.locator("[data-question]").count()).toBe(1);
+    await page.keyboard.press("1");
     await page.getByRole("button", { name: "Answer" }).last().click();
     await page.getByLabel("Your answer").fill("No.");
     await page.keyboard.press("Enter");
     await page.getByText("You answered: No.").waitFor();
+    await page.context().close();
+  });
+
+  test("of a question whose card is in sight there is no toast", async () => {
+    const agent = await house.create({ goal: "Ask under my eyes", name: "In sight" });
+    const page = await house.page(`/ui/agents/${agent.log.id}`);
+    await page.getByRole("heading", { name: "In sight", level: 1 }).waitFor();
+    house.provider.release("in-sight");
+    await page.getByRole("region", { name: "Question" }).getByText("Do you see me?").waitFor();
+    await page.getByRole("region", { name: "Needs you" }).getByText("Do you see me?").waitFor();
+    expect(await page.getByText("Coordinator asks: Do you see me?").count()).toBe(0);
+    await page.keyboard.press("2");
+    await page.getByText("You answered: A little.").waitFor();
     await page.context().close();
   });
 

@@ -28,6 +28,9 @@ export async function openCrowd(house: House, options: CrowdOptions): Promise<{ 
   const run = join(house.home, "agents", CROWD, "runs", "run-1");
   mkdirSync(join(run, "many"), { recursive: true });
   for (let n = 1; n <= options.files; n++) writeFileSync(join(run, "many", `file-${n}.md`), "");
+  const memory = join(house.home, "agents", CROWD, "memory");
+  mkdirSync(memory, { recursive: true });
+  writeFileSync(join(memory, "long-ago.md"), "# Long ago\n");
   writeFileSync(join(run, "slow.ts"), `const a =${" ".repeat(50_000)}1;\n${"(a, b = {\n".repeat(500)}`);
   writeFileSync(join(run, "long.md"), `${"> ".repeat(100_000)}\n\n${"- item\n".repeat(700_000)}`);
   writeFileSync(join(run, "line.txt"), "word ".repeat(1_000_000));
@@ -54,7 +57,9 @@ function born(name: string, goal: string): NewFact[] {
 
 function grown({ workers, nodes, questions, facts }: CrowdOptions): NewFact[] {
   const worker = (n: number) => `worker${(n % workers) + 1}`;
-  const all: NewFact[] = [];
+  const all: NewFact[] = [
+    { type: "memory.written", data: { path: "memory/long-ago.md", bytes: 11, by: "coordinator" } },
+  ];
   for (let n = 0; n < workers; n++) all.push(spawned(worker(n), `Worker ${n + 1}`));
   for (let n = 1; n <= nodes; n++) all.push(node(n));
   for (let n = 1; all.length < facts; n++) {

@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openCrowd } from "./crowd.ts";
 import { type House, hasChromium, openHouse } from "./house.ts";
@@ -7,10 +7,15 @@ const CROWD = { workers: 300, nodes: 2000, questions: 200, facts: 12_000, others
 /** A page with more in it is slow for everybody; what is left out it has to say. */
 const MOST_ELEMENTS = 9000;
 /** Half a screen up, and what is there is drawn: whoever scrolls on before that passes by what they look for. */
-const UP = `(log) => new Promise((done) => {
-  log.scrollBy(0, -log.clientHeight / 2);
-  requestAnimationFrame(() => requestAnimationFrame(done));
-})`;
+const up = (stream: Locator) =>
+  stream.evaluate(
+    (log) =>
+      new Promise<void>((done) => {
+        const frame = (run: () => void) => log.ownerDocument.defaultView?.requestAnimationFrame(run);
+        log.scrollBy(0, -log.clientHeight / 2);
+        frame(() => frame(done));
+      }),
+  );
 
 describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
   let house: House;
@@ -39,7 +44,7 @@ describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
     await stream.getByText("The last word.").waitFor();
     for (const words of ["One word:", "Slow:", "A table:", "A list:", "Deep:", "A megabyte:"]) {
       const message = stream.getByText(words).first();
-      while ((await message.count()) === 0) await stream.evaluate(UP);
+      while ((await message.count()) === 0) await up(stream);
       await message.waitFor();
       expect([words, await width(), (await elements()) < MOST_ELEMENTS * 2]).toEqual([words, true, true]);
     }
@@ -72,8 +77,14 @@ describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
   test("a moment in the midst of a long log is shown, and one before it at once", async () => {
     await page.goto(`${at}/board?at=6000`);
     await page.getByText("0 of 2000 nodes done").waitFor();
-    await page.getByRole("slider").fill("1304");
+    await page.getByRole("slider").fill("1305");
     await page.getByText("0 of 1000 nodes done").waitFor();
+  });
+
+  test("who wrote something long ago is told, however much has happened since", async () => {
+    await page.goto(`${at}/memory/long-ago.md`);
+    await page.getByRole("heading", { name: "Long ago" }).waitFor();
+    await page.getByText("by Coordinator at fact 5").waitFor();
   });
 
   test("a folder and files without end are shown in part, and the page says of how much", async () => {

@@ -62,9 +62,12 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
     await page.goto(`/ui/agents/${agent.log.id}/workers/alice`);
     await agent.send("How is it going?");
     const coordinator = sidebar.getByRole("link", { name: /^Coordinator/ });
+    await coordinator.getByText("1", { exact: true }).waitFor();
     await coordinator.getByText("1 unread message").waitFor();
+    await agent.send("And now?");
+    await coordinator.getByText("2", { exact: true }).waitFor();
     await coordinator.click();
-    await coordinator.getByText("1 unread message").waitFor({ state: "detached" });
+    await coordinator.getByText("unread message").waitFor({ state: "detached" });
     await expect.poll(unread).toBe(0);
     await page.context().close();
   });
@@ -230,11 +233,13 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
       "demo/surveyor",
     );
     await model.selectOption(LISTED);
+    await dialog.getByLabel(/^Mode(?!l)/).selectOption("goes on, cycle by cycle");
     await dialog.getByText("price unknown").filter({ visible: true }).waitFor();
     await dialog.getByRole("button", { name: "Begin" }).click();
     expect(await made("Say it with a listed model")).toMatchObject({
       model: LISTED,
       worker_model: "demo/surveyor",
+      mode: "infinite",
     });
 
     await open("Say it with another");
@@ -253,7 +258,10 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
     expect(await page.evaluate("document.activeElement.name")).toBe("budget_usd");
     await dialog.getByLabel("Budget in USD").fill("");
     await dialog.getByRole("button", { name: "Begin" }).click();
-    expect(await made("Say it with another")).toMatchObject({ model: "openai-compatible/local/newest" });
+    expect(await made("Say it with another")).toMatchObject({
+      model: "openai-compatible/local/newest",
+      mode: "finite",
+    });
     await page.context().close();
   });
 });

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { until } from "../../src/testing/index.ts";
@@ -13,12 +13,26 @@ const PIXEL = Buffer.from(
   "base64",
 );
 
+const call = (name: string, args: unknown) => ({ name, args });
+const GROWING = "Grow while I watch";
+/** One piece of work, and later two more that need it. */
+const grower = [
+  { calls: [call("create_work_node", { task: "The first piece" })] },
+  {
+    gate: "grow",
+    calls: [
+      call("create_work_node", { task: "The second piece", dependencies: ["node-1"] }),
+      call("create_work_node", { task: "The third piece", dependencies: ["node-2"] }),
+    ],
+  },
+];
+
 describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
   let house: House;
   let agent: Agent;
   let page: Page;
   beforeAll(async () => {
-    house = await openHouse(chipTeam);
+    house = await openHouse({ ...chipTeam, turns: { ...chipTeam.turns, [GROWING]: grower } });
     agent = await house.create({ goal: GOAL, name: NAME });
     await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);
     page = await house.page(`/ui/agents/${agent.log.id}/board`);
@@ -30,6 +44,9 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
 
   const at = (screen: string) => `/ui/agents/${agent.log.id}/${screen}`;
   const board = () => page.locator("[data-board]");
+  const edges = () => board().locator("> div > svg path");
+  const section = (panel: Locator, title: string) =>
+    panel.locator("section").filter({ has: page.getByRole("heading", { name: title, exact: true }) });
   const places = () =>
     board()
       .locator("[data-node]")
@@ -54,7 +71,42 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     await page.goto(at("board"));
   });
 
-  test("the board grows and changes while one watches, and nothing that is there moves", async () => {
+  test("the board grows while one watches, with its edges, and nothing that is there moves", async () => {
+    const growing = await house.create({ goal: GROWING, name: "Growing" });
+    await house.provider.reached("grow");
+    await page.goto(`/ui/agents/${growing.log.id}/board`);
+    await board().locator('[data-node="node-1"]').waitFor();
+    const before = await places();
+    expect(before.map(([id]) => id)).toEqual(["node-1"]);
+    expect(await edges().count()).toBe(0);
+    house.provider.release("grow");
+    await board().locator('[data-node="node-3"]').getByText("after node-2").waitFor();
+    const after = await places();
+    expect(after.map(([id]) => id)).toEqual(["node-1", "node-2", "node-3"]);
+    expect(after.slice(0, 1)).toEqual(before);
+    expect(await edges().count()).toBe(2);
+    await page.getByText("0 of 3 nodes done").waitFor();
+    await growing.archive("human");
+    await page.goto(at("board"));
+  });
+
+  test("what a node makes is in its scratch while it is at work, and can be read there", async () => {
+    await page.goto(at("board/node-1"));
+    const panel = page.getByRole("complementary", { name: "node-1" });
+    await section(panel, "Spec").getByText("Twice, with the method.").waitFor();
+    await section(panel, "published/").getByText("empty").waitFor();
+    await section(panel, "scratch/").getByRole("link", { name: "bench.ts" }).click();
+    await page.locator("pre", { hasText: "export function measure" }).waitFor();
+    // Whoever is at it says so, and how far they are.
+    await page.goto(at("workers/alice"));
+    await page
+      .locator("summary")
+      .getByText(/^since \d\d:\d\d · turn \d+ · (\$[\d.]+ · )?$/)
+      .waitFor();
+    await page.goto(at("board"));
+  });
+
+  test("the board changes while one watches, and nothing that is there moves", async () => {
     await board().locator('[data-node="node-3"]').waitFor();
     const before = await places();
     house.provider.release("alice");
@@ -73,16 +125,17 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("Enter");
     const panel = page.getByRole("complementary", { name: "node-1" });
-    await panel.getByRole("heading", { name: "Why it exists" }).waitFor();
-    await panel.getByText(`For the goal: ${GOAL}`).waitFor();
-    await panel.getByText("Twice, with the method.").first().waitFor();
-    await panel.getByText("Chip A: 80 TOPS at 12 W.").first().waitFor();
-    for (const file of ["bench.ts", "report.md"]) await panel.getByRole("link", { name: file }).waitFor();
-    await panel.getByRole("heading", { name: "scratch/" }).waitFor();
-    await panel.getByText(/^Alice published node-1/).waitFor();
+    await section(panel, "Why it exists").getByText(`For the goal: ${GOAL}`).waitFor();
+    await section(panel, "Spec").getByText("Twice, with the method.").waitFor();
+    await section(panel, "Result").getByText("Chip A: 80 TOPS at 12 W.").waitFor();
+    for (const file of ["bench.ts", "report.md"])
+      await section(panel, "published/").getByRole("link", { name: file }).waitFor();
+    await section(panel, "scratch/").getByText("empty").waitFor();
+    await section(panel, "Log")
+      .getByText(/^Alice published node-1/)
+      .waitFor();
     await board().locator('[data-node="node-3"]').click();
-    await page
-      .getByRole("complementary", { name: "node-3" })
+    await section(page.getByRole("complementary", { name: "node-3" }), "Refs")
       .getByRole("link", { name: "node-1/published/report.md" })
       .click();
     await page.getByRole("heading", { name: "Chip A" }).waitFor();
@@ -101,7 +154,12 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     await page.goto(at("files/runs/run-1/nodes/node-1/published/report.md"));
     await page.getByRole("heading", { name: "Chip A" }).waitFor();
     await page.getByRole("cell", { name: "80" }).waitFor();
-    await page.getByText(/^by Alice at/).waitFor();
+    const facts = await agent.log.read({ after: 0, limit: 1000 });
+    const ended = facts.find((fact) => fact.type === "node.completed" && fact.data.node_id === "node-1")?.seq;
+    await page.getByText(`by Alice at fact ${ended}`).waitFor();
+    await page.getByRole("button", { name: `fact ${ended}`, exact: true }).click();
+    await page.waitForURL(`**/report.md?at=${ended}`);
+    await page.getByRole("button", { name: "Now", exact: true }).click();
     await page.getByRole("link", { name: /bench\.ts/ }).click();
     const keyword = page.locator("pre span", { hasText: /^export$/ }).first();
     await keyword.waitFor();
@@ -120,60 +178,11 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     await page.getByLabel("Search the memory").press("Enter");
     await page.getByRole("region", { name: "Found" }).getByRole("link").first().click();
     await page.getByText("A and B are compared.").last().waitFor();
+    await page.getByText(/^by Coordinator at fact \d+$/).waitFor();
     // What was found there is not to be had elsewhere.
     await page.getByRole("navigation").getByRole("link", { name: "Files" }).click();
     await page.getByRole("button", { name: "run-1" }).waitFor();
     expect(await page.getByRole("region", { name: "Found" }).count()).toBe(0);
-  });
-
-  test("replay moves every screen to a moment, and a reload stays there", async () => {
-    const facts = await agent.log.read({ after: 0, limit: 1000 });
-    const made = facts.findLast((fact) => fact.type === "node.created" && fact.data.node_id === "node-2")?.seq ?? 0;
-    await page.goto(at("timeline"));
-    await page.getByRole("slider").fill(String(made));
-    await page.getByRole("region", { name: "Replay" }).getByText(String(made)).first().waitFor();
-    expect(page.url()).toContain(`?at=${made}`);
-    for (const _ of ["as it is", "after a reload"]) {
-      await page.getByRole("navigation").getByRole("link", { name: "Board" }).click();
-      await board().locator('[data-node="node-2"]').waitFor();
-      expect((await places()).map(([id]) => id)).toEqual(["node-1", "node-2"]);
-      await page
-        .getByRole("navigation")
-        .getByRole("link", { name: /^Coordinator/ })
-        .click();
-      await page.getByText("You are looking at the past.").waitFor();
-      expect(await page.getByRole("log").getByText("Finished", { exact: true }).count()).toBe(0);
-      await page.reload();
-    }
-    await page.getByText("You are looking at the past.").waitFor();
-    await page.keyboard.press("f");
-    await page.getByText("Published files are exactly as they were at this moment").waitFor();
-    const published = "runs/run-1/nodes/node-1/published/report.md";
-    await page.goto(`${at(`files/${published}`)}?at=${made}`);
-    await page.getByText(`There was no file ${published} at this moment.`).waitFor();
-    await page.keyboard.press("m");
-    await page.getByText("The memory is shown as it is now").waitFor();
-    await page.keyboard.press("s");
-    await page.getByText("Nothing is to happen later.").waitFor();
-    await page.keyboard.press("c");
-    await page.getByRole("button", { name: "Back to now" }).click();
-    await page.getByRole("log").getByText("Finished", { exact: true }).waitFor();
-    expect(page.url()).not.toContain("at=");
-  });
-
-  test("a moment is a moment of one agent: the others stay as they are, and any of them can be folded", async () => {
-    const other = await house.create({ goal: GOAL, name: "Another" });
-    await until(other, ({ roster }) => "carol" in roster);
-    await page.goto(`${at("board")}?at=2`);
-    const team = (name: string) => page.getByRole("navigation").getByRole("region", { name, exact: true });
-    await page.getByRole("button", { name: "Team of Another" }).click();
-    await team("Another").getByRole("link", { name: "Carol" }).waitFor();
-    await team(NAME).getByRole("link", { name: "Board" }).waitFor();
-    expect(await team(NAME).getByRole("link", { name: "Carol" }).count()).toBe(0);
-    await page.getByRole("button", { name: `Team of ${NAME}` }).click();
-    await team(NAME).getByRole("link", { name: "Board" }).waitFor({ state: "detached" });
-    await page.getByRole("button", { name: `Team of ${NAME}` }).click();
-    await team(NAME).getByRole("link", { name: "Board" }).waitFor();
   });
 
   test("a picture stays in sight while it is read again, and no copy of it is kept", async () => {

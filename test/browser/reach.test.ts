@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { until } from "../../src/testing/index.ts";
@@ -29,6 +30,40 @@ describe.skipIf(!hasChromium)("reaching everything, by keyboard and on a phone",
     await page.getByRole("heading", { name: "Board" }).waitFor();
     await menu.waitFor({ state: "detached" });
     await page.context().close();
+  });
+
+  test("on a phone one finds who asks, answers with a finger, writes, and reads a node", async () => {
+    const own = await house.create({ goal: GOAL, name: "Pocket" });
+    await until(own, ({ questions }) => Object.keys(questions.open).length === 1);
+    const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+    const page = await house.page("/ui/", phone);
+    await page.getByRole("main").getByRole("link", { name: "Bob · Pocket" }).tap();
+    await page.getByRole("button", { name: CHOICES[2] ?? "" }).waitFor();
+    await page.getByRole("button", { name: "Agents" }).tap();
+    const menu = page.getByRole("dialog", { name: "Agents" });
+    await menu.getByRole("link", { name: "Alice" }).tap();
+    await page.getByRole("textbox", { name: "Message to Alice" }).fill("From the train.");
+    await page.getByRole("button", { name: "Send", exact: true }).tap();
+    await page.getByRole("log").getByText("From the train.").waitFor();
+    await page.goBack();
+    await page.getByRole("button", { name: CHOICES[2] ?? "" }).tap();
+    await page.getByText(`You answered: ${CHOICES[2]}`).waitFor();
+    await page.getByRole("button", { name: "Agents" }).tap();
+    await menu.getByRole("link", { name: "Board" }).tap();
+    await page.locator('[data-node="node-2"]').tap();
+    const panel = page.getByRole("complementary", { name: "node-2" });
+    await panel.getByText("Chip B: 95 TOPS at 15 W.").first().waitFor();
+    const { x, width } = (await panel.boundingBox()) ?? { x: -1, width: -1 };
+    expect([x, width]).toEqual([0, 390]);
+    await panel.getByRole("link", { name: "Close" }).tap();
+    await panel.waitFor({ state: "detached" });
+    expect(
+      (await own.log.read({ after: 0, limit: 1000 })).flatMap((fact) =>
+        fact.type === "message.sent" && fact.data.from === "human" ? [[fact.data.to, fact.data.text]] : [],
+      ),
+    ).toEqual([["alice", "From the train."]]);
+    await page.context().close();
+    await own.archive("human");
   });
 
   test("whoever is at the end of a stream stays there when the page becomes narrow and low", async () => {
@@ -65,10 +100,26 @@ describe.skipIf(!hasChromium)("reaching everything, by keyboard and on a phone",
     await page.getByRole("heading", { name: "Bob", level: 1 }).waitFor();
     await page.keyboard.press("Alt+ArrowUp");
     await page.getByRole("heading", { name: NAME, level: 1 }).waitFor();
-    await page.goto(`/ui/agents/${agent.log.id}/board/node-1`);
+    await page.keyboard.press("b");
+    await page.locator("[data-node]").first().waitFor();
+    await tabTo(page, "[data-node]");
+    await page.keyboard.press("Enter");
     await page.getByRole("complementary", { name: "node-1" }).waitFor();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await page.getByRole("complementary", { name: "node-3" }).waitFor();
     await page.keyboard.press("Escape");
-    await page.getByRole("complementary", { name: "node-1" }).waitFor({ state: "detached" });
+    await page.getByRole("complementary", { name: "node-3" }).waitFor({ state: "detached" });
+    await page.keyboard.press("[");
+    await page.getByRole("region", { name: "Replay" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("region", { name: "Replay" }).waitFor({ state: "detached" });
+    await page.keyboard.press("f");
+    await page.getByRole("heading", { name: "Files", level: 1 }).waitFor();
+    await tabTo(page, "main a[href*='GOAL.md'], main button[aria-expanded]");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").getByText("find anything").waitFor();
+    await page.keyboard.press("Escape");
     await page.keyboard.press("c");
     await page.getByRole("heading", { name: NAME, level: 1 }).waitFor();
     await page.keyboard.press("/");
@@ -79,13 +130,28 @@ describe.skipIf(!hasChromium)("reaching everything, by keyboard and on a phone",
     await page.getByRole("dialog", { name: "New agent" }).waitFor();
     await page.keyboard.type("Say hello to everybody");
     expect(await page.getByLabel("Goal").inputValue()).toBe("Say hello to everybody");
-    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("log").getByText("Noted.").first().waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("delete say hello");
+    await page.keyboard.press("Enter");
+    await page.getByText("was stopped and put away.").waitFor();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("member bob");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: CHOICES[1] ?? "" }).waitFor();
     await page.keyboard.press("2");
     await page.getByText(`You answered: ${CHOICES[1]}`).waitFor();
+    await page.context().close();
   });
 });
+
+/** As one goes there without a mouse. */
+async function tabTo(page: Page, what: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses++) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(what)})`)) return;
+  }
+  throw new Error(`Nobody comes to ${what} by Tab.`);
+}

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../src/testing/index.ts";
-import { chipTeam, GOAL } from "./chip-team.ts";
+import { CHOICES, chipTeam, GOAL } from "./chip-team.ts";
 import { type House, hasChromium, openHouse } from "./house.ts";
 
 const call = (name: string, args: unknown) => ({ name, args });
@@ -40,10 +40,17 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
 
   test("five lost connections leave no hole and no double, and nothing goes out of sight", async () => {
     const agent = await house.create({ goal: "Count to the end" });
-    const page = await house.page(`/ui/agents/${agent.log.id}`, { viewport: { width: 1440, height: 3000 } });
+    const page = await house.page("/ui/", { viewport: { width: 1440, height: 3000 } });
+    let connections = 0;
+    page.on("websocket", (socket) => {
+      if (socket.url().includes(`${agent.log.id}/events`)) socket.once("framereceived", () => connections++);
+    });
+    await page.goto(`/ui/agents/${agent.log.id}`);
     await page.getByRole("log").getByText("Count to the end").first().waitFor(); // what was shown once stays
     for (const drop of [1, 2, 3, 4, 5]) {
       await house.provider.reached(`drop-${drop}`);
+      // Each time one that stands is cut, not one that is still on its way back.
+      await expect.poll(() => connections).toBe(drop);
       house.dropSockets();
       house.provider.release(`drop-${drop}`);
       expect(await page.getByRole("status", { name: "Loading" }).count()).toBe(0);
@@ -54,6 +61,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     expect(shown.map((text) => /step-(\d+)\.md/.exec(text)?.[1])).toEqual(
       Array.from({ length: STEPS }, (_, index) => String(index + 1)),
     );
+    expect(connections).toBe(6);
     await page.context().close();
   });
 
@@ -91,11 +99,18 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     await page.getByText("Stopped. Write to go on.").waitFor();
     expect(agent.now.agent.status).toBe("stopped");
     const field = page.getByRole("textbox", { name: "Message to the coordinator" });
-    await field.fill("Go on, please.");
+    await field.fill("Go on, and look at the power.");
     await field.press("Enter");
+    for (const gate of ["words", "alice"]) house.provider.release(gate);
+    await page.getByRole("log").getByText("Power is in the plan now.").waitFor();
+    await page.getByRole("log").getByText("Alice finished node-1").waitFor();
     await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByText("Paused. It goes on when it is resumed.").waitFor();
+    expect(agent.now.agent.status).toBe("paused");
     await page.getByRole("button", { name: "Resume" }).click();
     await page.getByRole("button", { name: "Pause" }).waitFor();
+    await agent.respond(CHOICES[0] ?? "");
+    await page.getByRole("log").getByText("Finished", { exact: true }).waitFor();
     await page.context().close();
   });
 
@@ -106,22 +121,33 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     await page.getByText("Put away was stopped and put away.").waitFor();
     const group = page.getByRole("navigation").getByRole("region", { name: "Put away" });
     await group.waitFor({ state: "detached" });
+    expect(agent.now.agent.archived_ts).not.toBeNull();
     await page.getByRole("button", { name: "Undo" }).click();
     await group.waitFor();
+    expect(agent.now.agent.archived_ts).toBeNull();
     await page.context().close();
   });
 
   test("without the key nothing is shown, and the token opens the page", async () => {
+    const agent = await house.create({ goal: "Keep a secret", name: "Secret" });
     const page = await house.page();
     await page.context().clearCookies();
-    await page.goto("/ui/");
-    await page.getByRole("heading", { name: "This page needs its key" }).waitFor();
+    await page.goto(`/ui/agents/${agent.log.id}`);
+    const locked = page.getByRole("heading", { name: "This page needs its key" });
+    await locked.waitFor();
+    expect(await page.locator("body").textContent()).not.toContain("ecret");
+    expect(await page.getByRole("navigation").count()).toBe(0);
     await page.getByLabel(/paste the token/).fill("wrong");
     await page.getByRole("button", { name: "Open" }).click();
     await page.getByText("The token is wrong.").waitFor();
     await page.getByLabel(/paste the token/).fill(house.token);
     await page.getByRole("button", { name: "Open" }).click();
-    await page.getByRole("navigation", { name: "Agents" }).waitFor();
+    await page.getByRole("heading", { name: "Secret", level: 1 }).waitFor();
+    // Whoever is locked out while the page is open is told so, and sees nothing any more.
+    await page.context().clearCookies();
+    house.dropSockets();
+    await locked.waitFor();
+    expect(await page.getByRole("navigation").count()).toBe(0);
     await page.context().close();
   });
 

@@ -1,7 +1,15 @@
+import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../src/testing/index.ts";
 import { CHOICES, chipTeam, GOAL, NAME, QUESTION } from "./chip-team.ts";
 import { type House, hasChromium, MODEL, openHouse } from "./house.ts";
+
+/** The colour behind the row that something stands in. */
+const ground = (words: Locator): Promise<string> =>
+  words.evaluate((found) => {
+    const row = found.closest("[data-index] > div");
+    return row?.ownerDocument.defaultView?.getComputedStyle(row).backgroundColor ?? "no row";
+  });
 
 describe.skipIf(!hasChromium)("talking to a team in the page", () => {
   let house: House;
@@ -31,6 +39,10 @@ describe.skipIf(!hasChromium)("talking to a team in the page", () => {
     const stream = page.getByRole("log");
     await stream.getByText("I set up a team of three").waitFor();
     expect(await stream.getByText("at work", { exact: true }).evaluate((bold) => bold.tagName)).toBe("STRONG");
+    // What is said to the person stands out from what is only thought aloud.
+    expect(await ground(stream.getByText("at work", { exact: true }))).not.toBe(
+      await ground(stream.getByText("I set up a team of three")),
+    );
     house.provider.release("alice");
 
     // Bob's question is announced where the person is, and answered by its key.
@@ -49,6 +61,13 @@ describe.skipIf(!hasChromium)("talking to a team in the page", () => {
     await stream.getByText("Finished", { exact: true }).waitFor();
     await stream.getByText("is faster; A needs less power.").last().waitFor();
     await page.waitForFunction(`!document.title.startsWith("(")`);
+    expect((await house.runtime.summaries()).find(({ name }) => name === NAME)).toMatchObject({
+      goal: GOAL,
+      mode: "finite",
+      model: MODEL,
+      budget_usd: 5,
+      status: "completed",
+    });
     await page.context().close();
   });
 
@@ -106,6 +125,24 @@ describe.skipIf(!hasChromium)("talking to a team in the page", () => {
     await first.getByRole("button", { name: "Answer" }).click();
     for (const page of [first, second]) await page.getByText("You answered: The steady state, and say why.").waitFor();
     expect(await second.getByLabel("Your answer").count()).toBe(0);
+    await first.context().close();
+    await second.context().close();
+  });
+
+  test("a question is answered by its key in a second tab, and the first, where an answer was begun, takes no other", async () => {
+    const agent = await house.create({ goal: GOAL, name: "Fifth" });
+    const path = `/ui/agents/${agent.log.id}/workers/bob`;
+    const [first, second] = [await house.page(path), await house.page(path)];
+    await first.getByLabel("Your answer").fill("The steady st");
+    await second.getByRole("button", { name: CHOICES[1] ?? "" }).waitFor();
+    await second.keyboard.press("2");
+    for (const page of [first, second]) await page.getByText(`You answered: ${CHOICES[1]}`).waitFor();
+    expect(await first.getByLabel("Your answer").count()).toBe(0);
+    await first.keyboard.press("Escape");
+    await first.keyboard.press("1");
+    await until(agent, ({ board }) => board.nodes["node-2"]?.status === "completed");
+    const facts = await agent.log.read({ after: 0, limit: 1000 });
+    expect(facts.flatMap((fact) => (fact.type === "human.response" ? [fact.data.text] : []))).toEqual([CHOICES[1]]);
     await first.context().close();
     await second.context().close();
   });

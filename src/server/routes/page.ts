@@ -23,6 +23,9 @@ const KINDS: Readonly<Record<string, string>> = {
   ".wasm": "application/wasm",
 };
 
+/** What the build names by its content (`board-view-Bx3_k9Qa.js`) never changes. `theme.js` may, with the next version. */
+const NAMED_BY_CONTENT = /^assets\/.+-[\w-]{8}\.\w+$/;
+
 /** The built web page: no secrets are in it, so it needs no key. Its addresses under /ui/ are all the one page. */
 export function pageRoutes(app: Api, webDir: string): void {
   const open = { config: { access: "open" as const }, schema: { hide: true } };
@@ -43,8 +46,7 @@ function sendFile(root: string, path: string, reply: FastifyReply): FastifyReply
       "content-type": KINDS[extname(path)] ?? "application/octet-stream",
       "content-length": file.size,
       "content-security-policy": POLICY,
-      // What the build names by its content never changes.
-      "cache-control": path.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache",
+      "cache-control": NAMED_BY_CONTENT.test(path) ? "public, max-age=31536000, immutable" : "no-cache",
     })
     .send(createReadStream("", { fd: file.fd, start: 0 }));
 }

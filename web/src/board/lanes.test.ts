@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { apply, begin, type Situation } from "../../../src/projections/index.ts";
-import type { Fact, NewFact } from "../../../src/protocol/index.ts";
+import type { Fact, FactOf, NewFact } from "../../../src/protocol/index.ts";
 import { CARD, layoutOf, neighbourOf } from "./lanes.ts";
 
 test("what needs something lies to its right, and each column in the order of making", () => {
@@ -28,6 +28,25 @@ test("nothing moves when a node or a stage is added", () => {
   for (const [id, { x, y }] of before) expect([id, after.get(id)?.x, after.get(id)?.y]).toEqual([id, x, y]);
 });
 
+test("what a node needs, reads and is part of has an edge each, of its own kind; what it needs and reads has one", () => {
+  const reads = (id: number) => ({ refs: { a: `node-${id}/published/a.md` } });
+  const { edges } = layoutOf(
+    grown([
+      stage(1),
+      node(1),
+      node(2, [1], 1, reads(1)),
+      node(3, [], 1, reads(1)),
+      node(4, [], 1, { parent_node_id: "node-3" }),
+    ]),
+    "run-1",
+  );
+  expect(edges.map(({ kind, from, to }) => [from.node.id, kind, to.node.id])).toEqual([
+    ["node-1", "ref", "node-3"],
+    ["node-1", "depends", "node-2"],
+    ["node-3", "part", "node-4"],
+  ]);
+});
+
 test("the arrow keys lead along the edges and the columns, and nowhere from the rim", () => {
   const layout = layoutOf(grown([stage(1), node(1), node(2), node(3, [1, 2])]), "run-1");
   const lead = (id: string) =>
@@ -46,7 +65,12 @@ function stage(number: number): NewFact {
   };
 }
 
-function node(number: number, needs: number[] = [], inStage = 1): NewFact {
+function node(
+  number: number,
+  needs: number[] = [],
+  inStage = 1,
+  more: Partial<FactOf<"node.created">["data"]> = {},
+): NewFact {
   return {
     type: "node.created",
     data: {
@@ -60,6 +84,7 @@ function node(number: number, needs: number[] = [], inStage = 1): NewFact {
       deliverables: [],
       parent_node_id: null,
       created_by: "coordinator",
+      ...more,
     },
   };
 }

@@ -1,6 +1,6 @@
 import { ChevronRight, Menu } from "lucide-react";
 import type { ReactNode } from "react";
-import type { NodeState, Situation } from "../../../src/projections/index.ts";
+import type { NodeState, Situation, Tally } from "../../../src/projections/index.ts";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
@@ -35,7 +35,9 @@ export function ScreenHeader({
       </button>
       <div className="min-w-0 flex-1">
         <h1 className="flex items-center gap-2 text-[15px] leading-tight font-semibold">{title}</h1>
-        {detail && <div className="mt-0.5 truncate text-xs text-dim">{detail}</div>}
+        {detail && (
+          <div className="mt-0.5 line-clamp-2 text-xs text-dim [overflow-wrap:anywhere] md:line-clamp-1">{detail}</div>
+        )}
       </div>
       {children}
     </header>
@@ -48,8 +50,10 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
   const isCoordinator = worker === COORDINATOR;
   const status = isCoordinator ? statusNow(situation) : statusOfMember(situation, worker);
   const node = person && "node_id" in person && person.node_id ? board.nodes[person.node_id] : undefined;
-  const tally = isCoordinator ? spending.total : spending.by_worker[worker];
-  const tokens = tally ? tally.usage.input + tally.usage.output : 0;
+  const own = spending.by_worker[worker];
+  const tally = isCoordinator ? spending.total : own;
+  // Beside what all of them spent stands what the coordinator did, where that is not the same.
+  const isShare = isCoordinator && (own?.calls ?? 0) < spending.total.calls;
   const budget = isCoordinator && agent.created.budget_usd !== null ? ` of ${money(agent.created.budget_usd)}` : "";
   const model = person?.spawned.model ?? agent.created.model;
   return (
@@ -66,9 +70,14 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
         }
         detail={
           <>
-            <span title={`${tokens} tokens in ${tally?.calls ?? 0} calls`}>{amount(tokens)} tokens</span> ·{" "}
-            {costOf(tally)}
+            <Spent tally={tally} />
             {budget} · <span className="font-mono">{model}</span>
+            {isShare && (
+              <>
+                {" "}
+                · itself <Spent tally={own} />
+              </>
+            )}
             {!isCoordinator &&
               ` · ${[agent.created.name, gist(person?.spawned.identity ?? "")].filter(Boolean).join(" · ")}`}
           </>
@@ -86,6 +95,15 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
       {agent.archived_ts !== null && view.standing !== "replay" && <PutAway agent={agent.id} />}
       <TroubleBanner situation={situation} worker={worker} />
       {node && <CurrentNode agent={view.id} node={node} progress={progressOf(view, node, worker)} />}
+    </>
+  );
+}
+
+function Spent({ tally }: { tally: Tally | undefined }) {
+  const tokens = tally ? tally.usage.input + tally.usage.output : 0;
+  return (
+    <>
+      <span title={`${tokens} tokens in ${tally?.calls ?? 0} calls`}>{amount(tokens)} tokens</span> · {costOf(tally)}
     </>
   );
 }

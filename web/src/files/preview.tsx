@@ -1,9 +1,11 @@
 import { ArrowLeft, Download } from "lucide-react";
 import { useState } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
-import type { NodeId } from "../../../src/protocol/index.ts";
+import type { Fact, FactOf, NodeId } from "../../../src/protocol/index.ts";
 import { nameOf } from "../entity/speech.tsx";
 import { fileAddress, type Shelf } from "../live/api.ts";
+import { wholeLog } from "../live/replay.ts";
+import { useLoaded } from "../live/use-live.ts";
 import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
 import { goTo } from "../shell/route.ts";
@@ -71,11 +73,27 @@ function Origin({ view, situation, shelf, path }: Omit<PreviewProps, "tick">) {
     const seq = "ended_seq" in node ? node.ended_seq : node.last_seq;
     return <Written who={nameOf(situation.agent.id, node.worker_id)} seq={seq} />;
   }
-  const written = view.facts.findLast(
-    (fact) => fact.type === "memory.written" && [path, `memory/${path}`].includes(fact.data.path),
-  );
-  if (written?.type !== "memory.written") return null;
-  return <Written who={nameOf(situation.agent.id, written.data.by)} seq={written.seq} />;
+  return shelf === "memory" ? <Remembered view={view} path={path} /> : null;
+}
+
+/** What was written long ago is told by a fact that nobody has looked at yet: then the log before is read for it. */
+function Remembered({ view, path }: Pick<PreviewProps, "view" | "path">) {
+  const first = view.facts[0]?.seq ?? 1;
+  const recent = view.facts.findLast(isWriting(path));
+  const older = useLoaded(`${view.id} ${path} ${recent ? 0 : first}`, async () => {
+    if (recent || first === 1) return undefined;
+    await wholeLog(view.id).upTo(first - 1);
+    return wholeLog(view.id)
+      .facts.slice(0, first - 1)
+      .findLast(isWriting(path));
+  });
+  const written = recent ?? (older.state === "ready" ? older.value : undefined);
+  return written ? <Written who={nameOf(view.id, written.data.by)} seq={written.seq} /> : null;
+}
+
+function isWriting(path: string) {
+  return (fact: Fact): fact is FactOf<"memory.written"> =>
+    fact.type === "memory.written" && [path, `memory/${path}`].includes(fact.data.path);
 }
 
 function Written({ who, seq }: { who: string; seq: number }) {

@@ -251,10 +251,15 @@ async function errorIn(response: Response): Promise<ApiError> {
   return new ApiError(response.status, message, fields, typeof error.code === "string" ? error.code : "");
 }
 
-/** The token buys a one-time link, and the link the page's cookie; the token itself is kept nowhere. */
+/**
+ * The token buys a one-time link, and the link the page's cookie; the token itself is kept nowhere. One stays where one
+ * wanted to go.
+ */
 export async function logIn(token: string): Promise<void> {
   const response = await fetch("/login", { method: "POST", headers: { authorization: `Bearer ${token}` } });
   if (!response.ok) throw await errorIn(response);
   const { url } = (await response.json()) as { url: string };
-  location.assign(url);
+  const opened = await fetch(`/login${new URL(url).search}`);
+  if (!opened.ok) throw await errorIn(opened);
+  location.reload();
 }

@@ -5,6 +5,7 @@ import type { InboxItem } from "../live/api.ts";
 import { useAgents } from "../live/use-live.ts";
 import { needsPerson } from "../sidebar/needs-you.tsx";
 import { gist } from "../text/figures.ts";
+import { isInSight } from "./in-sight.ts";
 import { settleToasts, toast } from "./overlay.ts";
 import { go, routeNow, useRoute } from "./route.ts";
 
@@ -75,7 +76,7 @@ function titled(screen: string): string {
 function announce(item: InboxItem): void {
   const openIt = () => go({ screen: "entity", agent: item.agent.id, worker: item.from.id }, { at: null });
   notify(titleOf(item), item.text.slice(0, 300), keyOf(item), openIt);
-  if (isInSight(item)) return;
+  if (isBefore(item)) return;
   const answer = () => {
     openIt();
     // Whoever was there already had scrolled away from it; questions are asked at the end.
@@ -91,10 +92,10 @@ function titleOf({ agent, from }: InboxItem): string {
 }
 
 /** Whether the card itself is before the person's eyes. */
-function isInSight(item: InboxItem): boolean {
+function isBefore(item: InboxItem): boolean {
   if (document.hidden || !isOfScreen(item)) return false;
-  const box = document.querySelector(`[data-question="${CSS.escape(item.id)}"]`)?.getBoundingClientRect();
-  return box !== undefined && box.bottom > 0 && box.top < window.innerHeight;
+  const card = document.querySelector(`[data-question="${CSS.escape(item.id)}"]`);
+  return card !== null && isInSight(card);
 }
 
 function isOfScreen({ agent, from }: InboxItem): boolean {

@@ -1,5 +1,6 @@
 import { useEffect } from "react";
 import { agents } from "../live/agents.ts";
+import { isInSight } from "./in-sight.ts";
 import { close, open, useOverlay } from "./overlay.ts";
 import { go, goTo, type Place, routeNow } from "./route.ts";
 
@@ -72,9 +73,9 @@ function letter(key: string): boolean {
   return true;
 }
 
-/** The newest open question in the page has the keys. */
+/** The newest open question in sight has the keys: what one does not see, one does not answer. */
 function choose(key: string): boolean {
-  const card = [...document.querySelectorAll<HTMLElement>("[data-question]")].at(-1);
+  const card = [...document.querySelectorAll<HTMLElement>("[data-question]")].filter(isInSight).at(-1);
   const button = card?.querySelector<HTMLElement>(`[data-choice="${key}"]`);
   button?.click();
   return button !== undefined && button !== null;

@@ -143,7 +143,7 @@ function membersOf(now: Situation): Member[] {
   return members.sort((a, b) => rank(a) - rank(b));
 }
 
-/** A number waits for the person; a dot says that there is something to read. */
+/** Who waits for the person stands out; how much there is to read stands there more quietly. */
 function Badge({ asked, unread }: Pick<Member, "asked" | "unread">) {
   if (asked > 0)
     return (
@@ -154,7 +154,11 @@ function Badge({ asked, unread }: Pick<Member, "asked" | "unread">) {
     );
   if (unread === 0) return null;
   return (
-    <span className="keeps-colour block size-2 rounded-full bg-accent" title={count(unread, "unread message")}>
+    <span
+      className="rounded-full border border-accent px-1.5 text-[11px] leading-3.5 font-semibold text-accent"
+      title={count(unread, "unread message")}
+    >
+      <span aria-hidden>{unread}</span>
       <span className="sr-only">{count(unread, "unread message")}</span>
     </span>
   );

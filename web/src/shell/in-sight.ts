@@ -1,0 +1,6 @@
+/** Whether any of it is before the person's eyes: what is in the page may be scrolled away in its stream. */
+export function isInSight(element: Element): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  const stream = element.closest("[role=log]")?.getBoundingClientRect();
+  return bottom > (stream?.top ?? 0) && top < (stream?.bottom ?? window.innerHeight);
+}
