@@ -130,6 +130,8 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     const facts = await agent.log.read({ after: 0, limit: 1000 });
     const made = facts.findLast((fact) => fact.type === "node.created" && fact.data.node_id === "node-2")?.seq ?? 0;
     await page.goto(at("timeline"));
+    const newest = page.getByRole("list", { name: "Facts" }).getByRole("time").first();
+    expect(await newest.textContent()).toMatch(/^\d\d:\d\d:\d\d$/);
     await page.getByRole("slider").fill(String(made));
     await page.getByRole("region", { name: "Replay" }).getByText(String(made)).first().waitFor();
     expect(page.url()).toContain(`?at=${made}`);
