@@ -103,6 +103,8 @@ const Bars = memo(function Bars({
   const { shown, more } = useMore(workers, MOST_BARS, () => false);
   if (workers.length === 0) return <p className="p-5 text-dim">Nobody has worked yet.</p>;
   const percent = (ts: number) => axis.place(ts) * 100;
+  const from = spans.reduce((least, span) => Math.min(least, span.from), Number.POSITIVE_INFINITY);
+  const to = spans.reduce((most, span) => Math.max(most, span.to), 0);
   return (
     <section aria-label="Who worked when" className="border-b border-line px-3 py-3 md:px-5">
       <div className="grid grid-cols-[minmax(5rem,9rem)_1fr] items-center gap-x-3">
@@ -159,6 +161,9 @@ const Bars = memo(function Bars({
           </span>
         ))}
         <span>┊ idle time, folded</span>
+        <span className="tabular-nums md:ml-auto">
+          from {secondTime(from)} to {secondTime(to)}
+        </span>
       </p>
     </section>
   );
