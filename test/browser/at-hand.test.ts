@@ -111,6 +111,9 @@ describe.skipIf(!hasChromium)("what one needs next is at hand", () => {
     await expect.poll(() => hasFocus(card("node-2"))).toBe(true);
     await page.keyboard.press("Enter");
     await page.getByRole("complementary", { name: "node-2" }).waitFor();
+    // Closed by its own button too, it leaves one where one was.
+    await page.getByRole("complementary").getByRole("link", { name: "Close" }).click();
+    await expect.poll(() => hasFocus(card("node-2"))).toBe(true);
     await page.context().close();
   });
 
@@ -139,6 +142,7 @@ describe.skipIf(!hasChromium)("what one needs next is at hand", () => {
     const log = page.getByRole("log");
     await log.getByText("Check the key in ANTHROPIC_API_KEY.").last().waitFor();
     await log.getByText("Once the key is mended and the server was started anew").waitFor();
+    await page.getByPlaceholder("Write to go on…").waitFor();
     isMended = true;
     await log.getByRole("button", { name: "Go on" }).click();
     await log.getByText("All is well.").waitFor();
@@ -161,6 +165,7 @@ describe.skipIf(!hasChromium)("what one needs next is at hand", () => {
     };
     for (const each of [money, tokens, far]) if (each) await until(each, isFailed);
     await page.goto(`/ui/agents/${money?.log.id}`);
+    await page.getByPlaceholder("It reads this when it is resumed…").waitFor();
     await page.getByRole("log").getByRole("button", { name: "Give it more money" }).click();
     await giveMore("Budget in USD", "5");
     await page.goto(`/ui/agents/${tokens?.log.id}`);

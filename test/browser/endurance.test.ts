@@ -72,6 +72,14 @@ describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
     await page.getByText(/^Crowd · \d{5} facts$/).waitFor();
     await page.getByRole("region", { name: "Who worked when" }).getByRole("button", { name: "200 more" }).waitFor();
     expect(await elements()).toBeLessThan(MOST_ELEMENTS);
+    const earlier = page.getByRole("button", { name: /^\d+ earlier facts: go to that moment$/ });
+    const first = Number.parseInt((await earlier.textContent()) ?? "", 10);
+    await earlier.click();
+    await page
+      .getByRole("list", { name: "Facts" })
+      .getByRole("button", { name: new RegExp(`^${first} `) })
+      .waitFor();
+    expect(page.url()).toContain(`?at=${first}`);
   });
 
   test("a moment in the midst of a long log is shown, and one before it at once", async () => {

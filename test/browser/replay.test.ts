@@ -38,6 +38,10 @@ describe.skipIf(!hasChromium)("looking back at a team's work, and at what it cos
     const made = facts.findLast((fact) => fact.type === "node.created" && fact.data.node_id === "node-2")?.seq ?? 0;
     const listed = () => page.getByRole("list", { name: "Facts" }).getByRole("listitem");
     await page.goto(at("timeline"));
+    const newest = page.getByRole("list", { name: "Facts" }).getByRole("time").first();
+    expect(await newest.textContent()).toMatch(/^\d\d:\d\d:\d\d$/);
+    const bars = page.getByRole("region", { name: "Who worked when" });
+    await bars.getByText(/^from \d\d:\d\d:\d\d to \d\d:\d\d:\d\d$/).waitFor();
     await page.getByRole("slider").fill(String(made));
     await page.getByRole("region", { name: "Replay" }).getByText(String(made)).first().waitFor();
     expect(page.url()).toContain(`?at=${made}`);

@@ -39,7 +39,7 @@ export const TOASTS: Screens["toast"] = {
     {
       name: "toast-deleted",
       path: ({ at }) => at.card,
-      ready: "Birthday card was stopped and put away.",
+      ready: "Birthday card was put away.",
       before: still,
       act: (page) => page.getByRole("button", { name: "Delete" }).click(),
     },

@@ -80,7 +80,12 @@ const entity: Scenes = [
     ready: "node-2 on the board",
     act: (page) => unfold(page, "Measure chip B"),
   },
-  { name: "worker-failed", path: ({ at }) => `${at.staged}/workers/emil`, ready: "invalid x-api-key" },
+  {
+    name: "worker-failed",
+    path: ({ at }) => `${at.staged}/workers/emil`,
+    ready: "invalid x-api-key",
+    act: (page) => page.getByPlaceholder("Emil was retired: the coordinator reads this…").waitFor(),
+  },
   { name: "question", path: ({ at }) => `${at.chips}/workers/bob`, ready: CHOICES[0] ?? "" },
   { name: "question-leave", path: ({ at }) => `${at.leave}/workers/gus`, ready: "always allow Bash" },
   { name: "question-answered", path: ({ at }) => `${at.finished}/workers/bob`, ready: "You answered:" },

@@ -126,10 +126,17 @@ function Lanes({
   };
   useEffect(look, []);
 
+  const cardOf = (id: string) => scroller.current?.querySelector<HTMLElement>(`[data-node="${id}"]`);
+  const before = useRef(selected);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when another node is opened
   useEffect(() => {
     const place = selected ? layout.places.get(selected) : undefined;
     if (place && (place.y < sight.top || place.y > sight.bottom)) scroller.current?.scrollTo({ top: place.y - 100 });
+    // Whoever closes the panel, or goes on from it to another node, is with the card again.
+    const left = before.current;
+    before.current = selected;
+    if (left !== null && document.activeElement === document.body)
+      cardOf(selected ?? left)?.focus({ preventScroll: true });
   }, [selected]);
 
   const isNear = (y: number) => y > sight.top - BEYOND && y < sight.bottom + BEYOND;
@@ -141,7 +148,7 @@ function Lanes({
     step(next);
   };
   const step = (next: string) => {
-    const card = () => scroller.current?.querySelector<HTMLElement>(`[data-node="${next}"]`);
+    const card = () => cardOf(next);
     const place = layout.places.get(next);
     if (card()) card()?.focus();
     else if (place) {

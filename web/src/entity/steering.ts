@@ -27,7 +27,7 @@ export function steering(agent: Steered): Steer[] {
         ] as const)
       : []),
     ...(mayGoOn ? ([{ label: "Resume", run: () => goOn(agent) }] as const) : []),
-    { label: "Delete", run: () => void remove(id, created.name) },
+    { label: "Delete", run: () => void remove(id, created.name, isAtWork) },
   ];
 }
 
@@ -55,7 +55,7 @@ function askForMore(id: string): void {
 const leaving = new Set<string>();
 
 /** It is only put away, so it can come back. */
-async function remove(agent: string, name: string): Promise<void> {
+async function remove(agent: string, name: string, isAtWork: boolean): Promise<void> {
   if (leaving.has(agent)) return;
   leaving.add(agent);
   try {
@@ -64,7 +64,10 @@ async function remove(agent: string, name: string): Promise<void> {
     // By the palette also while one looks at somebody else.
     if ("agent" in route && route.agent === agent) go({ screen: "home" });
     await agents.refresh();
-    toast("plain", `${name} was stopped and put away.`, { label: "Undo", run: () => restore(agent) });
+    toast("plain", `${name} was ${isAtWork ? "stopped and " : ""}put away.`, {
+      label: "Undo",
+      run: () => restore(agent),
+    });
   } catch (error) {
     complain(error);
   } finally {

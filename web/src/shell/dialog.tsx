@@ -41,7 +41,9 @@ export function Dialog({
               <X className="size-4" aria-hidden />
             </button>
           </div>
-          <div className="scroll-pb-24 overflow-y-auto p-4">{children}</div>
+          <div className="scroll-pb-24 overflow-y-auto">
+            <div className="p-4">{children}</div>
+          </div>
         </div>
       )}
     </dialog>

@@ -12,6 +12,6 @@ test("a time of another day has that day with it, also that of the night before"
   ]);
   expect([at(16, 0), at(15, 23)].map((ms) => secondTime(ms / 1000, now))).toEqual([
     expect.stringMatching(/^00:05:07$/),
-    expect.stringMatching(/15.*2026.*23:05:07/),
+    expect.stringMatching(/15.*23:05:07/),
   ]);
 });

@@ -35,13 +35,9 @@ export function count(number: number, noun: string, many = `${noun}s`): string {
 
 // From 0 to 23 wherever a time stands: the same moment must not look like two.
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-const dayAndClock = new Intl.DateTimeFormat(undefined, {
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
+const DAY_AND_CLOCK = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+const dayAndClock = new Intl.DateTimeFormat(undefined, DAY_AND_CLOCK);
+const dayAndSecond = new Intl.DateTimeFormat(undefined, { ...DAY_AND_CLOCK, second: "2-digit" });
 const second = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
@@ -50,7 +46,7 @@ const day = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric"
 export const clockTime = (ts: number, now = Date.now()): string =>
   (isToday(ts, now) ? clock : dayAndClock).format(ts * 1000);
 export const secondTime = (ts: number, now = Date.now()): string =>
-  (isToday(ts, now) ? second : exact).format(ts * 1000);
+  (isToday(ts, now) ? second : dayAndSecond).format(ts * 1000);
 export const exactTime = (ts: number): string => exact.format(ts * 1000);
 export const dayOf = (ts: number): string => day.format(ts * 1000);
 

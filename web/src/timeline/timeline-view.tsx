@@ -8,7 +8,7 @@ import { wholeLog } from "../live/replay.ts";
 import { useAgent, usePaced } from "../live/use-live.ts";
 import { useMore } from "../shell/more.tsx";
 import { goTo, useRoute } from "../shell/route.ts";
-import { age, clockTime, count, exactTime } from "../text/figures.ts";
+import { age, clockTime, count, exactTime, secondTime } from "../text/figures.ts";
 import { factWords } from "./fact-words.ts";
 import { axisOf, drawnOf, type Span, spansIn } from "./spans.ts";
 
@@ -103,6 +103,8 @@ const Bars = memo(function Bars({
   const { shown, more } = useMore(workers, MOST_BARS, () => false);
   if (workers.length === 0) return <p className="p-5 text-dim">Nobody has worked yet.</p>;
   const percent = (ts: number) => axis.place(ts) * 100;
+  const from = spans.reduce((least, span) => Math.min(least, span.from), Number.POSITIVE_INFINITY);
+  const to = spans.reduce((most, span) => Math.max(most, span.to), 0);
   return (
     <section aria-label="Who worked when" className="border-b border-line px-3 py-3 md:px-5">
       <div className="grid grid-cols-[minmax(5rem,9rem)_1fr] items-center gap-x-3">
@@ -159,6 +161,9 @@ const Bars = memo(function Bars({
           </span>
         ))}
         <span>┊ idle time, folded</span>
+        <span className="tabular-nums md:ml-auto">
+          from {secondTime(from)} to {secondTime(to)}
+        </span>
       </p>
     </section>
   );
@@ -168,7 +173,8 @@ const AROUND = 100;
 
 /** The facts up to the moment, newest first. */
 const FactList = memo(function FactList({ agent, facts, at }: { agent: string; facts: readonly Fact[]; at: number }) {
-  const shown = facts.slice(Math.max(0, at - AROUND), at).reverse();
+  const earlier = Math.max(0, at - AROUND);
+  const shown = facts.slice(earlier, at).reverse();
   return (
     <ol className="px-3 py-2 md:px-5" aria-label="Facts">
       {shown.map((fact) => (
@@ -179,7 +185,7 @@ const FactList = memo(function FactList({ agent, facts, at }: { agent: string; f
             className={`flex min-h-11 w-full items-center gap-3 rounded-md px-2 py-1 text-left text-xs hover:bg-hover md:min-h-0 ${fact.seq === at ? "font-semibold" : ""}`}
           >
             <span className="w-10 shrink-0 text-right font-mono text-dim tabular-nums">{fact.seq}</span>
-            <time className="hidden shrink-0 text-dim tabular-nums sm:inline">{clockTime(fact.ts)}</time>
+            <time className="hidden shrink-0 text-dim tabular-nums sm:inline">{secondTime(fact.ts)}</time>
             <span className="hidden w-36 shrink-0 truncate font-mono text-dim lg:inline">{fact.type}</span>
             <span className="line-clamp-2 min-w-0 [overflow-wrap:anywhere] md:line-clamp-1">
               {factWords(fact, (id) => nameOf(agent, id))}
@@ -187,6 +193,17 @@ const FactList = memo(function FactList({ agent, facts, at }: { agent: string; f
           </button>
         </li>
       ))}
+      {earlier > 0 && (
+        <li>
+          <button
+            type="button"
+            onClick={() => goTo(earlier)}
+            className="min-h-11 rounded-md px-2 text-xs font-semibold text-accent hover:bg-hover md:min-h-8"
+          >
+            {count(earlier, "earlier fact")}: go to that moment
+          </button>
+        </li>
+      )}
     </ol>
   );
 });
