@@ -74,6 +74,14 @@ describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
     await page.goto("/ui/agents/agent-other1");
     await expect.poll(() => isInSight(sidebar.getByRole("link", { name: /^Coordinator/ }))).toBe(true);
     await expect.poll(() => isInSight(sidebar.getByRole("link", { name: "Triggers" }))).toBe(true);
+    expect(await isInSight(sidebar.getByRole("heading", { name: "Needs you" }))).toBe(true);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByRole("button", { name: "Agents" }).click();
+    const menu = page.getByRole("dialog", { name: "Agents" });
+    await expect.poll(() => isInSight(menu.getByRole("link", { name: "Triggers" }))).toBe(true);
+    expect(await isInSight(menu.getByRole("heading", { name: "Needs you" }))).toBe(true);
+    await page.keyboard.press("Escape");
+    await page.setViewportSize({ width: 1440, height: 900 });
     await to("/workers/worker300");
     await to("/board");
     await page.locator("[data-node]").first().waitFor();

@@ -77,7 +77,10 @@ function Team({ id }: { id: string }) {
   const team = useRef<HTMLDivElement>(null);
   // Whoever comes by a link, the palette or *Needs you* sees the team, however many agents there are.
   useEffect(() => {
-    if (isHere && isKnown) team.current?.parentElement?.scrollIntoView({ block: "nearest" });
+    if (!isHere || !isKnown) return;
+    // On a phone the menu around it opens only after this.
+    const frame = requestAnimationFrame(() => team.current?.parentElement?.scrollIntoView({ block: "nearest" }));
+    return () => cancelAnimationFrame(frame);
   }, [isHere, isKnown]);
   const isAt = (screen: Place["screen"]) => isHere && route.screen === screen;
   const isWith = (worker: string) => isAt("entity") && "worker" in route && route.worker === worker;
