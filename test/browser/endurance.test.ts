@@ -17,6 +17,12 @@ const up = (stream: Locator) =>
       }),
   );
 
+const isInSight = (link: Locator) =>
+  link.evaluate((element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return top >= 0 && bottom <= (element.ownerDocument.defaultView?.innerHeight ?? 0);
+  });
+
 describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
   let house: House;
   let page: Page;
@@ -64,6 +70,19 @@ describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
     await page.keyboard.press("Escape");
     await to("/workers/worker300");
     await sidebar.getByRole("link", { name: "Worker 300" }).waitFor();
+    // Whoever has not gone there by the sidebar sees there where they are.
+    await page.goto("/ui/agents/agent-other1");
+    await expect.poll(() => isInSight(sidebar.getByRole("link", { name: /^Coordinator/ }))).toBe(true);
+    await expect.poll(() => isInSight(sidebar.getByRole("link", { name: "Triggers" }))).toBe(true);
+    expect(await isInSight(sidebar.getByRole("heading", { name: "Needs you" }))).toBe(true);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByRole("button", { name: "Agents" }).click();
+    const menu = page.getByRole("dialog", { name: "Agents" });
+    await expect.poll(() => isInSight(menu.getByRole("link", { name: "Triggers" }))).toBe(true);
+    expect(await isInSight(menu.getByRole("heading", { name: "Needs you" }))).toBe(true);
+    await page.keyboard.press("Escape");
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await to("/workers/worker300");
     await to("/board");
     await page.locator("[data-node]").first().waitFor();
     expect(await elements()).toBeLessThan(MOST_ELEMENTS);

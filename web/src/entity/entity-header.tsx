@@ -36,7 +36,7 @@ export function ScreenHeader({
       <div className="min-w-0 flex-1">
         <h1 className="flex items-center gap-2 text-[15px] leading-tight font-semibold">{title}</h1>
         {detail && (
-          <div className="mt-0.5 line-clamp-2 text-xs text-dim [overflow-wrap:anywhere] md:line-clamp-1">{detail}</div>
+          <div className="mt-0.5 line-clamp-3 text-xs text-dim [overflow-wrap:anywhere] md:line-clamp-1">{detail}</div>
         )}
       </div>
       {children}

@@ -1,5 +1,5 @@
 import { AlarmClock, ChevronRight, Columns3, Files, History, NotebookText, Star } from "lucide-react";
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentSummary } from "../live/api.ts";
@@ -72,7 +72,17 @@ interface Member {
 function Team({ id }: { id: string }) {
   const [coordinator, ...workers] = useMembers(id);
   const route = useRoute();
-  const isAt = (screen: Place["screen"]) => "agent" in route && route.agent === id && route.screen === screen;
+  const isHere = "agent" in route && route.agent === id;
+  const isKnown = coordinator !== undefined;
+  const team = useRef<HTMLDivElement>(null);
+  // Whoever comes by a link, the palette or *Needs you* sees the team, however many agents there are.
+  useEffect(() => {
+    if (!isHere || !isKnown) return;
+    // On a phone the menu around it opens only after this.
+    const frame = requestAnimationFrame(() => team.current?.parentElement?.scrollIntoView({ block: "nearest" }));
+    return () => cancelAnimationFrame(frame);
+  }, [isHere, isKnown]);
+  const isAt = (screen: Place["screen"]) => isHere && route.screen === screen;
   const isWith = (worker: string) => isAt("entity") && "worker" in route && route.worker === worker;
   const tab = (screen: Tab, icon: ReactNode, label: string) => (
     <Link to={placeOf(screen, id)} current={isAt(screen)} className={`${ROW} text-dim`}>
@@ -81,7 +91,7 @@ function Team({ id }: { id: string }) {
     </Link>
   );
   return (
-    <div className="mb-2">
+    <div ref={team} className="mb-2">
       <div data-team>
         <Link to={{ screen: "entity", agent: id, worker: COORDINATOR }} current={isWith(COORDINATOR)} className={ROW}>
           <Star className="size-3 shrink-0 fill-current text-accent" aria-hidden />

@@ -43,9 +43,12 @@ export function Sidebar() {
           <Moon className="size-4" aria-hidden />
         </button>
       </div>
-      <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain bg-panel px-2 py-2">
+      {/* On top, however far down the team is that one looks at. */}
+      <div className="max-h-[45%] shrink-0 overflow-y-auto overscroll-contain bg-panel px-2 pt-2 empty:hidden">
         <NeedsYou items={inbox} />
         <Unread list={list} />
+      </div>
+      <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain bg-panel px-2 py-2">
         {state === "loading" && <SidebarSkeleton />}
         {shown.map((summary) => (
           <AgentGroup key={summary.id} summary={summary} />
