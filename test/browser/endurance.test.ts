@@ -1,9 +1,9 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openCrowd } from "./crowd.ts";
+import { LONG, openCrowd } from "./crowd.ts";
 import { type House, hasChromium, openHouse } from "./house.ts";
 
-const CROWD = { workers: 300, nodes: 2000, questions: 200, facts: 12_000, others: 130, files: 10_100 };
+const CROWD = { workers: 300, nodes: 2000, questions: 200, facts: 12_000, others: 130, files: 10_100, words: LONG };
 /** A page with more in it is slow for everybody; what is left out it has to say. */
 const MOST_ELEMENTS = 9000;
 /** Half a screen up, and what is there is drawn: whoever scrolls on before that passes by what they look for. */

@@ -95,6 +95,18 @@ export const CONNECTIONS: { page: Screens["page"]; agent: Pick<Screens["agent"],
           await page.getByRole("button", { name: "Open" }).click();
         },
       },
+      {
+        name: "locked-out",
+        path: ({ at }) => at.chips,
+        ready: "The key of this page is no longer good",
+        // In a browser of its own: the others stay logged in.
+        before: listedLater,
+        act: async (page) => {
+          await listed(page);
+          await forget(page);
+          await page.evaluate("dispatchEvent(new Event('focus'))");
+        },
+      },
     ],
     unreachable: [
       {
@@ -158,6 +170,9 @@ export const CONNECTIONS: { page: Screens["page"]; agent: Pick<Screens["agent"],
     ],
   },
 };
+
+/** Nothing is otherwise before it has come. */
+const listedLater = async () => {};
 
 /** A browser that has never been here. */
 async function forget(page: Page): Promise<void> {
