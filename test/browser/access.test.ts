@@ -144,19 +144,27 @@ async function outOfReach(page: Page): Promise<unknown[]> {
  */
 async function cutOff(page: Page): Promise<unknown[]> {
   const top = (await page.locator("dialog[open]").count()) > 0 ? "dialog[open]" : "body";
-  return page.locator(`${top} :is(button, a, summary, input, select, textarea, [role=log]):visible`).evaluateAll((all) =>
-    all.flatMap((element) => {
-      if (!element.isConnected || element.matches(".sr-only") || element.closest("svg")) return [];
-      element.scrollIntoView({ block: "center", inline: "center" });
-      const { left, top, right, bottom, width, height } = element.getBoundingClientRect();
-      const view = element.ownerDocument.defaultView ?? globalThis;
-      const isOut = left < -0.5 || right > view.innerWidth + 0.5 || top + Math.min(height, 44) > view.innerHeight + 0.5;
-      const [x, y] = [left + width / 2, Math.max(0, top) + Math.min(height, view.innerHeight - Math.max(0, top)) / 2];
-      const hit = element.ownerDocument.elementFromPoint(x, y);
-      const isCovered = !hit || (!element.contains(hit) && !hit.contains(element) && !hit.closest("label")?.contains(element));
-      const isSlit = element.matches("[role=log]") && height < 120;
-      const fault = isOut ? `lies at ${Math.round(left)} to ${Math.round(right)}, ${Math.round(top)} to ${Math.round(bottom)}` : isCovered ? `is under ${hit?.outerHTML.slice(0, 100)}` : `is only ${Math.round(height)} high`;
-      return isOut || isCovered || isSlit ? [["zoomed", fault, element.outerHTML.slice(0, 200)]] : [];
-    }),
-  );
+  return page
+    .locator(`${top} :is(button, a, summary, input, select, textarea, [role=log]):visible`)
+    .evaluateAll((all) =>
+      all.flatMap((element) => {
+        if (!element.isConnected || element.matches(".sr-only") || element.closest("svg")) return [];
+        element.scrollIntoView({ block: "center", inline: "center" });
+        const { left, top, right, bottom, width, height } = element.getBoundingClientRect();
+        const view = element.ownerDocument.defaultView ?? globalThis;
+        const isOut =
+          left < -0.5 || right > view.innerWidth + 0.5 || top + Math.min(height, 44) > view.innerHeight + 0.5;
+        const [x, y] = [left + width / 2, Math.max(0, top) + Math.min(height, view.innerHeight - Math.max(0, top)) / 2];
+        const hit = element.ownerDocument.elementFromPoint(x, y);
+        const isCovered =
+          !hit || (!element.contains(hit) && !hit.contains(element) && !hit.closest("label")?.contains(element));
+        const isSlit = element.matches("[role=log]") && height < 120;
+        const fault = isOut
+          ? `lies at ${Math.round(left)} to ${Math.round(right)}, ${Math.round(top)} to ${Math.round(bottom)}`
+          : isCovered
+            ? `is under ${hit?.outerHTML.slice(0, 100)}`
+            : `is only ${Math.round(height)} high`;
+        return isOut || isCovered || isSlit ? [["zoomed", fault, element.outerHTML.slice(0, 200)]] : [];
+      }),
+    );
 }

@@ -70,8 +70,7 @@ export async function openHouse(script: ProviderServerOptions, options: HouseOpt
     ...(options.outside && { outside: options.outside }),
   });
   let token = "token-of-the-house-for-tests-only-0123456789";
-  const build = () =>
-    buildServer({ runtime, settings, token, webDir: resolve(ROOT, "dist/web"), folder: home.path });
+  const build = () => buildServer({ runtime, settings, token, webDir: resolve(ROOT, "dist/web"), folder: home.path });
   let app = await build();
   const url = await app.listen({ port: 0, host: "127.0.0.1" });
   const complaints: string[] = [];

@@ -79,9 +79,19 @@ describe.skipIf(!hasChromium)("a page that looks on for long", () => {
     expect(await megabytes()).toBeLessThan(MOST_MEGABYTES.live);
 
     await page.goto(`${at}/workers/worker7`);
-    await stream().getByText(/file-\d+\.md/).first().waitFor();
+    await stream()
+      .getByText(/file-\d+\.md/)
+      .first()
+      .waitFor();
     const first = async () =>
-      Number(/file-(\d+)/.exec((await stream().getByText(/file-\d+\.md/).first().textContent()) ?? "")?.[1]);
+      Number(
+        /file-(\d+)/.exec(
+          (await stream()
+            .getByText(/file-\d+\.md/)
+            .first()
+            .textContent()) ?? "",
+        )?.[1],
+      );
     const before = await first();
     await expect
       .poll(async () => {
@@ -92,18 +102,27 @@ describe.skipIf(!hasChromium)("a page that looks on for long", () => {
 
     await page.goto(`${at}/workers/worker7?at=${FACTS / 2}`);
     await page.getByText("You are looking at the past.").waitFor();
-    await stream().getByText(/file-12\d{3}\.md/).first().waitFor();
+    await stream()
+      .getByText(/file-12\d{3}\.md/)
+      .first()
+      .waitFor();
     expect(await megabytes()).toBeLessThan(MOST_MEGABYTES.replay);
     await page.getByRole("slider").fill(String(FACTS / 4));
-    await stream().getByText(/file-6\d{3}\.md/).first().waitFor();
+    await stream()
+      .getByText(/file-6\d{3}\.md/)
+      .first()
+      .waitFor();
   });
 
   test("behind another tab a flood costs no more than it does in sight, and whoever comes back sees the newest at once", async () => {
     await page.goto(`${at}/workers/worker7`);
-    await stream().getByText(/file-\d+\.md/).first().waitFor();
+    await stream()
+      .getByText(/file-\d+\.md/)
+      .first()
+      .waitFor();
     await page.evaluate("window.show(false)");
     const before = await megabytes();
-    const agent = await house.runtime.agent(at.split("/").at(-1) ?? "");
+    const agent = await house.runtime.agent("agent-crowd");
     for (let n = 0; n < MISSED; n += AT_ONCE)
       await agent.log.append({ facts: Array.from({ length: AT_ONCE / 2 }, (_, k) => used(n + 2 * k)).flat() }).durable;
     const last = `Missed ${MISSED - 2}.`;
@@ -114,7 +133,9 @@ describe.skipIf(!hasChromium)("a page that looks on for long", () => {
     await stream().getByText(last).waitFor();
     expect(Number(await page.evaluate("window.longest"))).toBeLessThan(1000);
     expect(await page.locator("*").count()).toBeLessThan(3000);
-    const shown = await stream().getByText(/Missed \d+\./).allTextContents();
+    const shown = await stream()
+      .getByText(/Missed \d+\./)
+      .allTextContents();
     const numbers = shown.map((text) => Number(/Missed (\d+)/.exec(text)?.[1]));
     expect(numbers).toEqual(numbers.map((_, index) => MISSED - 2 * (numbers.length - index)));
   });

@@ -121,7 +121,10 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
       writeFileSync(join(dir, "letter.md"), text);
       renameSync(join(dir, "letter.md"), join(inbox, name));
     };
-    letter("250101000000-evil.md", `---\nfrom: human\nto: mesh\ntype: task\nstep: ${EVIL}\n---\n\n# ${EVIL}\n\n${EVIL}\n`);
+    letter(
+      "250101000000-evil.md",
+      `---\nfrom: human\nto: mesh\ntype: task\nstep: ${EVIL}\n---\n\n# ${EVIL}\n\n${EVIL}\n`,
+    );
     letter(`${TAGS.replaceAll("/", "_")}${TURN}.md`, `---\nfrom: ${EVIL}\nto: ${EVIL}\ntype: ${EVIL}\n---\n\nEvil\n`);
     for await (const { type, data } of record.log.follow(0, new AbortController().signal))
       if (type === "mesh.completed" && data.mesh === "evil" && data.agent === null) break;
@@ -167,7 +170,11 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
     await isWhole("letters");
     const files = main.getByRole("region", { name: "Files" });
     for (const name of Object.keys(OUTPUT)) {
-      const row = files.getByRole("button").nth((await files.getByRole("button").allTextContents()).findIndex((text) => text.startsWith(name.slice(0, 8))));
+      const row = files
+        .getByRole("button")
+        .nth(
+          (await files.getByRole("button").allTextContents()).findIndex((text) => text.startsWith(name.slice(0, 8))),
+        );
       await row.click();
       await isWhole(name);
     }
@@ -217,12 +224,20 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
     await page.getByRole("status", { name: "Trouble" }).getByText(/Evil/).waitFor();
     await isWhole("trouble");
     await page.keyboard.press("n");
-    await page.getByLabel("Model", { exact: true }).locator("option", { hasText: "Evil" }).first().waitFor({ state: "attached" });
+    await page
+      .getByLabel("Model", { exact: true })
+      .locator("option", { hasText: "Evil" })
+      .first()
+      .waitFor({ state: "attached" });
     await isWhole("a new agent");
     const asks = await begun("asks");
     for (const screen of ["", "/triggers", "/timeline", "/workers/eve"]) {
       await page.goto(`/ui/agents/${asks.log.id}${screen}`);
-      await page.getByRole("main").getByText(/Evil|Eve/).first().waitFor();
+      await page
+        .getByRole("main")
+        .getByText(/Evil|Eve/)
+        .first()
+        .waitFor();
       await isWhole(screen);
     }
     await page.goto("/ui/");
@@ -243,10 +258,10 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
     await hidden.getByText(/ in total$/).waitFor();
     const another = await house.create({ goal: GOALS.asks, name: `Evil ${TAGS}${TURN}` });
     await until(another, ({ questions }) => Object.keys(questions.open).length > 0);
-    await hidden.waitForFunction("window.notes.length > 0");
+    await expect.poll(() => hidden.evaluate("window.notes.length")).toBe(1);
     expect(await hidden.evaluate("window.notes")).toEqual([["Coordinator asks", EVIL.slice(0, 300)]]);
     await hidden.goto(`/ui/agents/${another.log.id}`);
-    await hidden.waitForFunction("document.title.includes('Evil')");
+    await expect.poll(() => hidden.title()).toContain("Evil");
     expect(await hidden.title()).not.toContain(TURN);
     expect(await hidden.evaluate("document.body.dataset.broken ?? null")).toBe(null);
     await hidden.context().close();

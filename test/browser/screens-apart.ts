@@ -172,7 +172,7 @@ export const CONNECTIONS: { page: Screens["page"]; agent: Pick<Screens["agent"],
 };
 
 /** Nothing is otherwise before it has come. */
-const listedLater = async () => {};
+async function listedLater(): Promise<void> {}
 
 /** A browser that has never been here. */
 async function forget(page: Page): Promise<void> {

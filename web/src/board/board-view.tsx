@@ -193,20 +193,18 @@ function Lanes({
               />
             ))}
         </svg>
-        {[...layout.places.values()]
-          .filter(isNear)
-          .map(({ node, x, y }) => (
-            <NodeCard
-              key={node.id}
-              agent={agent}
-              node={node}
-              standing={nodeStanding(node, situation, situation.agent.status)}
-              x={x}
-              y={y}
-              isSelected={node.id === selected}
-              who={whoHas(node, situation)}
-            />
-          ))}
+        {[...layout.places.values()].filter(isNear).map(({ node, x, y }) => (
+          <NodeCard
+            key={node.id}
+            agent={agent}
+            node={node}
+            standing={nodeStanding(node, situation, situation.agent.status)}
+            x={x}
+            y={y}
+            isSelected={node.id === selected}
+            who={whoHas(node, situation)}
+          />
+        ))}
       </div>
     </div>
   );

@@ -238,6 +238,7 @@ test("what the server has not taken outlives the page, and what the log has is n
       text: "Refused",
       isHint: true,
       problem: expect.any(String),
+      life: 0,
       isTaken: false,
     },
   ]);

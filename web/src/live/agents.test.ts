@@ -47,7 +47,11 @@ function home(status: string): Record<string, unknown> {
   const records = [project("shop", status), project("attic", status)];
   return {
     "/agents": {
-      agents: ["alone", "shop", "attic"].map((id) => ({ id, name: id, meshes_of: id === "alone" ? null : `/home/${id}` })),
+      agents: ["alone", "shop", "attic"].map((id) => ({
+        id,
+        name: id,
+        meshes_of: id === "alone" ? null : `/home/${id}`,
+      })),
       unreadable: [],
       next_after: null,
     },
