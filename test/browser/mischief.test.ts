@@ -30,6 +30,30 @@ const OUTPUT: Readonly<Record<string, string>> = {
 };
 /** As markdown this would read: run npm test, and nothing else. */
 const COMMAND = `npm test <!-- --> [ ](https://evil.example) \\-rf *~* \`x\`${TURN}`;
+/** As of a config.json that somebody else wrote. */
+const EVIL_MODELS = {
+  models: [
+    {
+      id: `openai/${EVIL}`,
+      context_window: 1,
+      searches_web: false,
+      price_usd_per_million: null,
+      usable: true,
+      missing: null,
+    },
+    {
+      id: "openai/x",
+      context_window: 1,
+      searches_web: false,
+      price_usd_per_million: null,
+      usable: false,
+      missing: EVIL,
+    },
+  ],
+  prefixes: [EVIL],
+  default: { model: `openai/${EVIL}`, why: EVIL, worker_model: null, budget_usd: null, project: EVIL },
+  next_after: null,
+};
 const GOALS = { far: "Ask the far model", asks: "Ask what cannot be seen", leave: "Ask for leave" };
 
 /** A page that is hidden and may notify: what it would show is kept. */
@@ -67,9 +91,8 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
           [GOALS.asks]: [
             {
               calls: [
-                call("spawn_worker", { name: `Eve ${TAGS}`.slice(0, 60), identity: EVIL }),
                 call("schedule", { type: "on_event", config: { event_pattern: "node.*" }, action: EVIL }),
-                call("ask_human", { question: EVIL, choices: ["yes", `yes${TURN}`, EVIL] }),
+                call("ask_human", { question: EVIL, choices: ["yes", `yes${TURN}`, TAGS] }),
               ],
             },
           ],
@@ -85,10 +108,6 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
         respond: () => ({ text: "I wait." }),
       },
       { isPatient: true, outside: programs },
-    );
-    writeFileSync(
-      join(house.home, "config.json"),
-      JSON.stringify({ models: { [`openai/${EVIL}`]: { context_window: 1000 } } }),
     );
     await declareMesh();
     page = await house.page();
@@ -123,7 +142,7 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
     };
     letter(
       "250101000000-evil.md",
-      `---\nfrom: human\nto: mesh\ntype: task\nstep: ${EVIL}\n---\n\n# ${EVIL}\n\n${EVIL}\n`,
+      `---\nfrom: human\nto: mesh\ntype: task\nin-reply-to: Evil ${TAGS}\n---\n\n# ${EVIL}\n\n${EVIL}\n`,
     );
     letter(`${TAGS.replaceAll("/", "_")}${TURN}.md`, `---\nfrom: ${EVIL}\nto: ${EVIL}\ntype: ${EVIL}\n---\n\nEvil\n`);
     for await (const { type, data } of record.log.follow(0, new AbortController().signal))
@@ -133,8 +152,9 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
     for (const [name, text] of Object.entries(OUTPUT)) writeFileSync(join(output, name), text);
   }
 
-  async function begun(which: keyof typeof GOALS, more = {}): Promise<Agent> {
-    const agent = (made[which] ??= await house.create({ goal: GOALS[which], name: `Evil ${TAGS}`, ...more }));
+  async function begun(which: keyof typeof GOALS): Promise<Agent> {
+    const agent = made[which] ?? (await house.create({ goal: GOALS[which], name: `Evil ${TAGS}` }));
+    made[which] = agent;
     await until(agent, ({ questions, troubles }) =>
       which === "far" ? Object.keys(troubles).length > 0 : Object.keys(questions.open).length > 0,
     );
@@ -165,7 +185,7 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
     for (const part of [sidebar, main.getByRole("region", { name: "Who is in it" }), main.locator("header").first()])
       expect(await words(part)).not.toContain(TURN);
     await main.getByRole("button", { name: /task from human/ }).click();
-    await main.getByText(/step: Evil/).waitFor();
+    await main.getByText(/in-reply-to: /).waitFor();
     await main.getByRole("region", { name: "Quarantine" }).getByRole("button").click();
     await isWhole("letters");
     const files = main.getByRole("region", { name: "Files" });
@@ -210,7 +230,7 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
       // What is no text is downloaded instead; the tab stays where it was.
       await tab.goto(address).catch(() => {});
       expect([name, await tab.evaluate("document.body?.dataset.broken ?? null")]).toEqual([name, null]);
-      expect([name, await tab.locator("script, img[src*=evil]").count()]).toEqual([name, 0]);
+      expect([name, await tab.locator('script, img[src*="evil.example"]').count()]).toEqual([name, 0]);
       const download = await page.request.get(`${address}?download=true`);
       expect(download.headers()["content-disposition"]).toMatch(/^attachment; filename\*=UTF-8''[\w%.!~-]+$/);
     }
@@ -223,6 +243,7 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
     await page.goto(`/ui/agents/${far.log.id}`);
     await page.getByRole("status", { name: "Trouble" }).getByText(/Evil/).waitFor();
     await isWhole("trouble");
+    await page.route("**/models?*", (route) => route.fulfill({ json: EVIL_MODELS }));
     await page.keyboard.press("n");
     await page
       .getByLabel("Model", { exact: true })
@@ -231,6 +252,16 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
       .waitFor({ state: "attached" });
     await isWhole("a new agent");
     const asks = await begun("asks");
+    // Nobody is hired under such a name; a log may come from elsewhere.
+    const hired = {
+      run_id: "run-1",
+      worker_id: "eve",
+      name: EVIL,
+      kind: "harnessed",
+      model: EVIL,
+      identity: EVIL,
+    } as const;
+    await asks.log.append({ facts: [{ type: "worker.spawned", data: hired }] }).durable;
     for (const screen of ["", "/triggers", "/timeline", "/workers/eve"]) {
       await page.goto(`/ui/agents/${asks.log.id}${screen}`);
       await page
@@ -241,7 +272,7 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
       await isWhole(screen);
     }
     await page.goto("/ui/");
-    await page.getByRole("main").getByText(/Evil/).first().waitFor();
+    await page.getByRole("main").getByRole("link", { name: /Evil/ }).first().waitFor();
     await isWhole("home");
     expect(asked).toEqual([]);
   });
