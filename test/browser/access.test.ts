@@ -140,7 +140,7 @@ async function outOfReach(page: Page): Promise<unknown[]> {
 
 /**
  * Zoomed in: what is to be clicked and cannot be brought before one's eyes, or has something else over it; and what is
- * read through a slit.
+ * read through a slit. The panel of a node may lie over its board, and a toast over anything: both can be closed.
  */
 async function cutOff(page: Page): Promise<unknown[]> {
   const top = (await page.locator("dialog[open]").count()) > 0 ? "dialog[open]" : "body";
@@ -148,23 +148,20 @@ async function cutOff(page: Page): Promise<unknown[]> {
     .locator(`${top} :is(button, a, summary, input, select, textarea, [role=log]):visible`)
     .evaluateAll((all) =>
       all.flatMap((element) => {
-        if (!element.isConnected || element.matches(".sr-only") || element.closest("svg")) return [];
+        if (!element.isConnected || element.matches(".sr-only")) return [];
         element.scrollIntoView({ block: "center", inline: "center" });
+        const { ownerDocument } = element;
+        const { clientWidth, clientHeight } = ownerDocument.documentElement;
         const { left, top, right, bottom, width, height } = element.getBoundingClientRect();
-        const view = element.ownerDocument.defaultView ?? globalThis;
-        const isOut =
-          left < -0.5 || right > view.innerWidth + 0.5 || top + Math.min(height, 44) > view.innerHeight + 0.5;
-        const [x, y] = [left + width / 2, Math.max(0, top) + Math.min(height, view.innerHeight - Math.max(0, top)) / 2];
-        const hit = element.ownerDocument.elementFromPoint(x, y);
-        const isCovered =
-          !hit || (!element.contains(hit) && !hit.contains(element) && !hit.closest("label")?.contains(element));
+        const isOut = left < -0.5 || right > clientWidth + 0.5 || top + Math.min(height, 44) > clientHeight + 0.5;
+        const middle = (Math.max(0, top) + Math.min(clientHeight, bottom)) / 2;
+        const hit = ownerDocument.elementFromPoint(left + width / 2, middle);
+        const isOver = hit?.closest("[role=status]") || (hit?.closest("aside") && element.closest("[data-board]"));
+        const isCovered = !isOver && !(hit && (element.contains(hit) || hit.contains(element)));
         const isSlit = element.matches("[role=log]") && height < 120;
-        const fault = isOut
-          ? `lies at ${Math.round(left)} to ${Math.round(right)}, ${Math.round(top)} to ${Math.round(bottom)}`
-          : isCovered
-            ? `is under ${hit?.outerHTML.slice(0, 100)}`
-            : `is only ${Math.round(height)} high`;
-        return isOut || isCovered || isSlit ? [["zoomed", fault, element.outerHTML.slice(0, 200)]] : [];
+        const place = [left, right, top, bottom].map(Math.round).join(" ");
+        const fault = isOut ? "out of sight" : isCovered ? `under ${hit?.outerHTML.slice(0, 80)}` : "a slit";
+        return isOut || isCovered || isSlit ? [["zoomed", place, fault, element.outerHTML.slice(0, 200)]] : [];
       }),
     );
 }
