@@ -5,10 +5,12 @@ process.env.AGIRAPH_KILLS ??= "1000";
 process.env.AGIRAPH_SIMULATIONS ??= "20000";
 process.env.AGIRAPH_DECADES ??= "100";
 process.env.AGIRAPH_MUTANTS ??= "all";
+process.env.AGIRAPH_MISSED ??= "720000";
 
 export default defineConfig({
   test: {
     include: [
+      "test/browser/long-watch.test.ts",
       "test/faults/kill-*.test.ts",
       "test/faults/mesh-*.test.ts",
       "test/faults/server-faults.test.ts",

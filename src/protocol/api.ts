@@ -123,6 +123,8 @@ export const agentSummarySchema = z.object({
   updated_at: z.number(),
   /** The newest fact. */
   seq: z.int(),
+  /** The project whose meshes it is the record of; null for an agent that thinks. */
+  meshes_of: z.string().nullable(),
 });
 export type AgentSummary = z.infer<typeof agentSummarySchema>;
 

@@ -118,7 +118,7 @@ export function summaryOf(now: Situation): AgentSummary {
 }
 
 export function asSummary(summary: AgentSummaryData): AgentSummary {
-  const { nodes, created_ts, updated_ts, trouble, keeps_time: _, meshes_of: __, people: ___, ...same } = summary;
+  const { nodes, created_ts, updated_ts, trouble, keeps_time: _, people: __, ...same } = summary;
   const { total: node_count, completed: nodes_completed, failed: nodes_failed } = nodes;
   const times = { created_at: created_ts, updated_at: updated_ts };
   return { ...same, node_count, nodes_completed, nodes_failed, trouble: trouble && asTroubleView(trouble), ...times };

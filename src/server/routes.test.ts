@@ -45,6 +45,7 @@ test("an agent is made, does its work, and everything about it can be looked at"
     needs_decision: false,
     unread: 0,
     trouble: null,
+    meshes_of: null,
     cost_usd: 0,
     unpriced_calls: 0,
     budget_usd: null,

@@ -73,6 +73,9 @@ function screenAt(page: Page): string {
   return routeOf(pathname, search).screen;
 }
 
+/** 1440 by 900 at 200 %: so much is left for whoever needs it large. */
+const ZOOMED = { width: 720, height: 450 };
+
 const sizeOf = (width: Width) => ({ width, height: width === 390 ? 844 : 900 });
 
 async function faultsOf(page: Page, { name, ready, width: only }: Scene): Promise<unknown[]> {
@@ -88,7 +91,12 @@ async function faultsOf(page: Page, { name, ready, width: only }: Scene): Promis
     const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
     if (overflow !== 0) found.push([width, "overflows", overflow]);
   }
-  return [...found, ...(only === 1440 ? [] : await outOfReach(page))];
+  if (only !== 1440) found.push(...(await outOfReach(page)));
+  if (only !== undefined) return found;
+  await page.setViewportSize(ZOOMED);
+  await inSight(page, ready, `${name}-zoomed`);
+  await picture(page, `${name}-zoomed`);
+  return [...found, ...(await cutOff(page))];
 }
 
 /** In words, in a field, or as the name of a picture. What was there instead can be looked at. */
@@ -128,4 +136,32 @@ async function outOfReach(page: Page): Promise<unknown[]> {
       return isLow || isBeyond ? [[fault, element.outerHTML.slice(0, 200)]] : [];
     }),
   );
+}
+
+/**
+ * Zoomed in: what is to be clicked and cannot be brought before one's eyes, or has something else over it; and what is
+ * read through a slit. The panel of a node may lie over its board, and a toast over anything: both can be closed.
+ */
+async function cutOff(page: Page): Promise<unknown[]> {
+  const top = (await page.locator("dialog[open]").count()) > 0 ? "dialog[open]" : "body";
+  return page
+    .locator(`${top} :is(button, a, summary, input, select, textarea, [role=log]):visible`)
+    .evaluateAll((all) =>
+      all.flatMap((element) => {
+        if (!element.isConnected || element.matches(".sr-only")) return [];
+        element.scrollIntoView({ block: "center", inline: "center" });
+        const { ownerDocument } = element;
+        const { clientWidth, clientHeight } = ownerDocument.documentElement;
+        const { left, top, right, bottom, width, height } = element.getBoundingClientRect();
+        const isOut = left < -0.5 || right > clientWidth + 0.5 || top + Math.min(height, 44) > clientHeight + 0.5;
+        const middle = (Math.max(0, top) + Math.min(clientHeight, bottom)) / 2;
+        const hit = ownerDocument.elementFromPoint(left + width / 2, middle);
+        const isOver = hit?.closest("[role=status]") || (hit?.closest("aside") && element.closest("[data-board]"));
+        const isCovered = !isOver && !(hit && (element.contains(hit) || hit.contains(element)));
+        const isSlit = element.matches("[role=log]") && height < 120;
+        const place = [left, right, top, bottom].map(Math.round).join(" ");
+        const fault = isOut ? "out of sight" : isCovered ? `under ${hit?.outerHTML.slice(0, 80)}` : "a slit";
+        return isOut || isCovered || isSlit ? [["zoomed", place, fault, element.outerHTML.slice(0, 200)]] : [];
+      }),
+    );
 }

@@ -15,6 +15,10 @@ export interface CrowdOptions {
   /** Other agents, about whom there is little to say. */
   others: number;
   files: number;
+  /** What the coordinator says at the end. */
+  words: readonly string[];
+  /** How many pieces of work follow one from the other; twenty if left out. */
+  chain?: number;
 }
 
 /** A home with far more of everything in it than anybody has. Its log is written as it stands; nobody thinks. */
@@ -55,13 +59,13 @@ function born(name: string, goal: string): NewFact[] {
   ];
 }
 
-function grown({ workers, nodes, questions, facts }: CrowdOptions): NewFact[] {
+function grown({ workers, nodes, questions, facts, words, chain = 20 }: CrowdOptions): NewFact[] {
   const worker = (n: number) => `worker${(n % workers) + 1}`;
   const all: NewFact[] = [
     { type: "memory.written", data: { path: "memory/long-ago.md", bytes: 11, by: "coordinator" } },
   ];
   for (let n = 0; n < workers; n++) all.push(spawned(worker(n), `Worker ${n + 1}`));
-  for (let n = 1; n <= nodes; n++) all.push(node(n));
+  for (let n = 1; n <= nodes; n++) all.push(node(n, chain));
   for (let n = 1; all.length < facts; n++) {
     const who = { worker_id: worker(n), node_id: null };
     const call = { ...who, call_id: `call-${n}`, tool: "write_file" };
@@ -73,12 +77,12 @@ function grown({ workers, nodes, questions, facts }: CrowdOptions): NewFact[] {
     );
   }
   for (let n = 1; n <= questions; n++) all.push(question(n, worker(n)));
-  for (const [n, text] of LONG.entries()) all.push(said(`msg-${n}`, text));
+  for (const [n, text] of words.entries()) all.push(said(`msg-${n}`, text));
   return all;
 }
 
 /** Each of these is about as long, or as deep, as a model can say in one go. */
-const LONG = [
+export const LONG = [
   `A megabyte: ${"word ".repeat(200_000)}`,
   `Deep:\n\n${">".repeat(30_000)} end`,
   `A list:\n\n${"- item\n".repeat(5000)}`,
@@ -102,10 +106,10 @@ function spawned(worker_id: string, name: string): NewFact {
   return { type: "worker.spawned", data: { run_id: "run-1", worker_id, name, kind: "harnessed", model: DEMO } };
 }
 
-function node(n: number): NewFact {
+function node(n: number, chain: number): NewFact {
   const node_id: NodeId = `node-${n}`;
-  // Chains of twenty, side by side.
-  const dependencies: NodeId[] = n % 20 === 1 ? [] : [`node-${n - 1}`];
+  // Chains, side by side.
+  const dependencies: NodeId[] = n % chain === 1 ? [] : [`node-${n - 1}`];
   const made = { run_id: "run-1", node_id, task: `Piece ${n} ${"of the work ".repeat(50)}` } as const;
   const plan = {
     inference: "multi" as const,

@@ -1,9 +1,9 @@
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openCrowd } from "./crowd.ts";
+import { LONG, openCrowd } from "./crowd.ts";
 import { type House, hasChromium, openHouse } from "./house.ts";
 
-const CROWD = { workers: 300, nodes: 2000, questions: 200, facts: 12_000, others: 130, files: 10_100 };
+const CROWD = { workers: 300, nodes: 2000, questions: 200, facts: 12_000, others: 130, files: 10_100, words: LONG };
 /** A page with more in it is slow for everybody; what is left out it has to say. */
 const MOST_ELEMENTS = 9000;
 /** Half a screen up, and what is there is drawn: whoever scrolls on before that passes by what they look for. */
@@ -126,5 +126,26 @@ describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
     await to("/files/runs/run-1/long.md");
     await page.getByRole("button", { name: /more characters: show more/ }).waitFor();
     expect(await elements()).toBeLessThan(MOST_ELEMENTS);
+  });
+});
+
+describe.skipIf(!hasChromium)("a board as wide as it is long", () => {
+  test("of 2,000 pieces of work, each after the other, those in sight are drawn, and any of them is reached", async () => {
+    await using house = await openHouse({ turns: [] });
+    const long = { workers: 3, nodes: 2000, questions: 0, facts: 2100, others: 0, files: 0, words: [], chain: 2000 };
+    const { at } = await openCrowd(house, long);
+    const page = await house.page(`${at}/board`);
+    const card = (n: number) => page.locator(`[data-node="node-${n}"]`);
+    await card(1).waitFor();
+    await page.getByText("0 of 2000 nodes done").waitFor();
+    expect(await page.locator("*").count()).toBeLessThan(1000);
+    await page.goto(`${at}/board/node-1500`);
+    await expect.poll(() => card(1500).isVisible()).toBe(true);
+    expect(await card(1500).evaluate((card) => card.getBoundingClientRect().left < 1440)).toBe(true);
+    await card(1500).focus();
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => page.evaluate("document.activeElement.dataset.node")).toBe("node-1501");
+    expect(await page.locator("*").count()).toBeLessThan(1500);
+    expect(house.complaints).toEqual([]);
   });
 });

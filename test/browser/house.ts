@@ -46,6 +46,8 @@ export interface House extends AsyncDisposable {
   page(path?: string, options?: BrowserContextOptions): Promise<Page>;
   /** What pages complained of, on their consoles or as errors. */
   readonly complaints: string[];
+  /** The server is started again, with another token. */
+  renewToken(): Promise<void>;
   /** Cuts every socket, as a network does. */
   dropSockets(): void;
 }
@@ -67,8 +69,9 @@ export async function openHouse(script: ProviderServerOptions, options: HouseOpt
     ...(options.isPatient && { catalog: patientCatalog(env) }),
     ...(options.outside && { outside: options.outside }),
   });
-  const token = "token-of-the-house-for-tests-only-0123456789";
-  const app = await buildServer({ runtime, settings, token, webDir: resolve(ROOT, "dist/web"), folder: home.path });
+  let token = "token-of-the-house-for-tests-only-0123456789";
+  const build = () => buildServer({ runtime, settings, token, webDir: resolve(ROOT, "dist/web"), folder: home.path });
+  let app = await build();
   const url = await app.listen({ port: 0, host: "127.0.0.1" });
   const complaints: string[] = [];
   let browser: Promise<Browser> | undefined;
@@ -94,13 +97,23 @@ export async function openHouse(script: ProviderServerOptions, options: HouseOpt
 
   return {
     url,
-    token,
+    get token() {
+      return token;
+    },
     home: home.path,
     provider,
     runtime,
-    app,
+    get app() {
+      return app;
+    },
     complaints,
     page,
+    renewToken: async () => {
+      await app.close();
+      token = `another-${token}`;
+      app = await build();
+      await app.listen({ port: Number(new URL(url).port), host: "127.0.0.1" });
+    },
     create: (order) => runtime.create({ model: MODEL, ...order }),
     dropSockets: () => {
       for (const client of app.websocketServer.clients) client.terminate();

@@ -96,6 +96,18 @@ export const CONNECTIONS: { page: Screens["page"]; agent: Pick<Screens["agent"],
           await page.getByRole("button", { name: "Open" }).click();
         },
       },
+      {
+        name: "locked-out",
+        path: ({ at }) => at.chips,
+        ready: "The key of this page is no longer good",
+        // In a browser of its own: the others stay logged in.
+        before: listedLater,
+        act: async (page) => {
+          await listed(page);
+          await forget(page);
+          await page.evaluate("dispatchEvent(new Event('focus'))");
+        },
+      },
     ],
     unreachable: [
       {
@@ -159,6 +171,9 @@ export const CONNECTIONS: { page: Screens["page"]; agent: Pick<Screens["agent"],
     ],
   },
 };
+
+/** Nothing is otherwise before it has come. */
+async function listedLater(): Promise<void> {}
 
 /** A browser that has never been here. */
 async function forget(page: Page): Promise<void> {

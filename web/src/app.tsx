@@ -8,7 +8,7 @@ import { ConfigLine } from "./shell/config-line.tsx";
 import { ConnectionLine } from "./shell/connection-line.tsx";
 import { Drawer } from "./shell/drawer.tsx";
 import { Home } from "./shell/home.tsx";
-import { Locked, Unreachable } from "./shell/locked.tsx";
+import { Locked, LockedOut, Unreachable } from "./shell/locked.tsx";
 import { useOverlay } from "./shell/overlay.ts";
 import { Palette } from "./shell/palette.tsx";
 import { ReplayBar } from "./shell/replay-bar.tsx";
@@ -26,12 +26,12 @@ const Mesh = lazy(() => import("./meshes/mesh-view.tsx"));
 const Files = lazy(() => import("./files/files-view.tsx"));
 
 export function App() {
-  const { state, problem } = useAgents();
+  const { state, problem, hasCome } = useAgents();
   const route = useRoute();
   const overlay = useOverlay();
   useShortcuts();
   useAttention();
-  if (state === "locked") return <Locked />;
+  if (state === "locked" && !hasCome) return <Locked />;
   if (state === "unreachable") return <Unreachable problem={problem} />;
   return (
     <div className="flex h-dvh min-h-0">
@@ -58,6 +58,7 @@ export function App() {
       {overlay === "more_money" && "agent" in route && <MoreMoney agent={route.agent} />}
       {overlay === "shortcuts" && <ShortcutSheet />}
       <Toasts />
+      {state === "locked" && <LockedOut />}
     </div>
   );
 }

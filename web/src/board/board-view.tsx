@@ -7,7 +7,7 @@ import { own } from "../live/own.ts";
 import { useAgent } from "../live/use-live.ts";
 import { go } from "../shell/route.ts";
 import { count } from "../text/figures.ts";
-import { type Edge, type Layout, layoutOf, neighbourOf, pathOf } from "./lanes.ts";
+import { type Edge, type Layout, layoutOf, neighbourOf, type Place, pathOf } from "./lanes.ts";
 import { NodeCard } from "./node-card.tsx";
 import { NodePanel } from "./node-panel.tsx";
 
@@ -86,6 +86,25 @@ const STROKE: Record<Edge["kind"], { dash: string; label: string }> = {
   ref: { dash: "6 4", label: "reads" },
 };
 const BEYOND = 600;
+const STEP = 200;
+
+interface Sight {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** What of the board is in sight, in steps: not every pixel has it drawn again. */
+function sightOf({ scrollLeft, scrollTop, clientWidth, clientHeight }: HTMLElement): Sight {
+  const left = Math.floor(scrollLeft / STEP) * STEP;
+  const top = Math.floor(scrollTop / STEP) * STEP;
+  return { left, top, right: left + clientWidth + STEP, bottom: top + clientHeight + STEP };
+}
+
+function sameSight(a: Sight, b: Sight): boolean {
+  return a.left === b.left && a.top === b.top && a.right === b.right && a.bottom === b.bottom;
+}
 
 /** The arrow keys where nothing has the focus. `begin` says whether there was somewhere to go. */
 function useFirstArrow(begin: () => boolean): void {
@@ -116,13 +135,11 @@ function Lanes({
   situation: Situation;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const [sight, setSight] = useState({ top: 0, bottom: 1200 });
+  const [sight, setSight] = useState<Sight>({ left: 0, top: 0, right: 2000, bottom: 1200 });
   const look = () => {
-    const { scrollTop, clientHeight } = scroller.current ?? { scrollTop: 0, clientHeight: 1200 };
-    const top = Math.floor(scrollTop / 200) * 200;
-    setSight((before) =>
-      before.top === top && before.bottom === top + clientHeight ? before : { top, bottom: top + clientHeight },
-    );
+    if (!scroller.current) return;
+    const now = sightOf(scroller.current);
+    setSight((before) => (sameSight(before, now) ? before : now));
   };
   useEffect(look, []);
 
@@ -131,7 +148,14 @@ function Lanes({
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when another node is opened
   useEffect(() => {
     const place = selected ? layout.places.get(selected) : undefined;
-    if (place && (place.y < sight.top || place.y > sight.bottom)) scroller.current?.scrollTo({ top: place.y - 100 });
+    if (place) {
+      const isHigher = place.y < sight.top || place.y > sight.bottom;
+      const isAside = place.x < sight.left || place.x > sight.right;
+      scroller.current?.scrollTo({
+        ...(isHigher && { top: place.y - 100 }),
+        ...(isAside && { left: place.x - 100 }),
+      });
+    }
     // Whoever closes the panel, or goes on from it to another node, is with the card again.
     const left = before.current;
     before.current = selected;
@@ -139,7 +163,8 @@ function Lanes({
       cardOf(selected ?? left)?.focus({ preventScroll: true });
   }, [selected]);
 
-  const isNear = (y: number) => y > sight.top - BEYOND && y < sight.bottom + BEYOND;
+  const isNear = ({ x, y }: Place) =>
+    y > sight.top - BEYOND && y < sight.bottom + BEYOND && x > sight.left - BEYOND && x < sight.right + BEYOND;
   const press = (event: KeyboardEvent) => {
     const id = (event.target as HTMLElement).dataset.node;
     const next = id ? neighbourOf(layout, id, event.key) : undefined;
@@ -152,7 +177,7 @@ function Lanes({
     const place = layout.places.get(next);
     if (card()) card()?.focus();
     else if (place) {
-      scroller.current?.scrollTo({ top: place.y - 100 });
+      scroller.current?.scrollTo({ top: place.y - 100, left: place.x - 100 });
       // It is drawn once it is near.
       requestAnimationFrame(() => requestAnimationFrame(() => card()?.focus()));
     }
@@ -187,7 +212,7 @@ function Lanes({
         ))}
         <svg aria-hidden width={layout.width} height={layout.height} className="pointer-events-none absolute inset-0">
           {layout.edges
-            .filter(({ from, to }) => isNear(from.y) || isNear(to.y))
+            .filter(({ from, to }) => isNear(from) || isNear(to))
             .map((edge) => (
               <path
                 key={edge.key}
@@ -202,20 +227,18 @@ function Lanes({
               />
             ))}
         </svg>
-        {[...layout.places.values()]
-          .filter(({ y }) => isNear(y))
-          .map(({ node, x, y }) => (
-            <NodeCard
-              key={node.id}
-              agent={agent}
-              node={node}
-              standing={nodeStanding(node, situation, situation.agent.status)}
-              x={x}
-              y={y}
-              isSelected={node.id === selected}
-              who={whoHas(node, situation)}
-            />
-          ))}
+        {[...layout.places.values()].filter(isNear).map(({ node, x, y }) => (
+          <NodeCard
+            key={node.id}
+            agent={agent}
+            node={node}
+            standing={nodeStanding(node, situation, situation.agent.status)}
+            x={x}
+            y={y}
+            isSelected={node.id === selected}
+            who={whoHas(node, situation)}
+          />
+        ))}
       </div>
     </div>
   );

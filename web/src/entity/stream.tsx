@@ -1,5 +1,5 @@
 import { useVirtualizer, type VirtualItem } from "@tanstack/react-virtual";
-import { ArrowDown } from "lucide-react";
+import { ArrowDown, ArrowUp } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
@@ -28,6 +28,8 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
   const key = `${view.id} ${worker}`;
   const place = places.get(key) ?? null;
   const [isAtEnd, setAtEnd] = useState(place === null);
+  const [isAtTop, setAtTop] = useState(false);
+  const [isSeeking, setSeeking] = useState(false);
   // The same functions for ever: others would have every row measured anew.
   const latest = useRef(rows);
   latest.current = rows;
@@ -72,16 +74,26 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
     // By the element itself: the virtualiser hears of this scroll only after us.
     const isThere = log.scrollHeight - log.clientHeight - log.scrollTop < 60;
     setAtEnd(isThere);
+    setAtTop(log.scrollTop < 40);
     // Noted while it is in the page: when it is left, there is nothing to measure any more.
     places.set(key, isThere ? null : { offset: log.scrollTop, measured: [] });
     if (log.scrollTop < 400) void view.loadOlder();
   };
 
-  const hasOlder = (view.facts[0]?.seq ?? 1) > 1;
+  const hasOlder = hasOlderThan(view);
+  const isShort = rows.length < FULL;
+  /** Who was quiet while others worked has nothing in many facts: read on until there is so much, or for so long. */
+  const seek = async (enough: number, pages: number) => {
+    setSeeking(true);
+    for (let page = 0; page < pages && hasOlderThan(view) && latest.current.length < enough; page++)
+      await view.loadOlder();
+    setSeeking(false);
+  };
   // A stream that does not fill the page has no scrolling to load more by.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each stream; then when it is asked for
   useEffect(() => {
-    if (hasOlder && rows.length < 30) void view.loadOlder();
-  }, [hasOlder, rows.length, view]);
+    if (hasOlder && isShort) void seek(FULL, PAGES_AT_FIRST);
+  }, [hasOlder, view]);
 
   return (
     <div className="relative min-h-0 flex-1">
@@ -117,18 +129,29 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
           })}
         </div>
       </div>
+      {hasOlder && !isSeeking && (isShort || isAtTop) && (
+        <button type="button" onClick={() => void seek(rows.length + 1, PAGES_ASKED)} className={`${FLOATING} top-3`}>
+          <ArrowUp className="size-3.5" aria-hidden /> Earlier
+        </button>
+      )}
       {!isAtEnd && (
-        <button
-          type="button"
-          data-newest
-          onClick={() => virtual.scrollToEnd()}
-          className="absolute right-4 bottom-3 flex min-h-11 items-center gap-1.5 rounded-full border border-line bg-page px-3 text-xs font-semibold shadow-md hover:bg-hover md:min-h-8"
-        >
+        <button type="button" data-newest onClick={() => virtual.scrollToEnd()} className={`${FLOATING} bottom-3`}>
           <ArrowDown className="size-3.5" aria-hidden /> Newest
         </button>
       )}
     </div>
   );
+}
+
+/** So many rows fill any page. */
+const FULL = 30;
+const PAGES_AT_FIRST = 15;
+const PAGES_ASKED = 20;
+const FLOATING =
+  "absolute right-4 flex min-h-11 items-center gap-1.5 rounded-full border border-line bg-page px-3 text-xs font-semibold shadow-md hover:bg-hover md:min-h-8";
+
+function hasOlderThan({ facts }: AgentView): boolean {
+  return (facts[0]?.seq ?? 1) > 1;
 }
 
 function RowOf({ row, view, worker }: { row: Row; view: AgentView; worker: string }) {

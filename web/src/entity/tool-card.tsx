@@ -4,7 +4,7 @@ import { agents } from "../live/agents.ts";
 import { useEntryBook } from "../live/entries.ts";
 import { StatusDot } from "../shell/status.tsx";
 import { clockTime, exactTime, firstLine, milliseconds } from "../text/figures.ts";
-import { visible } from "../text/visible.ts";
+import { visible, visibleLines } from "../text/visible.ts";
 import type { StreamItem } from "./stream-items.ts";
 
 /** A call and its result in one line; the whole of both when it is opened. */
@@ -72,7 +72,8 @@ function Block({ label, text }: { label: string; text: string }) {
         tabIndex={0}
         className="mt-0.5 max-h-80 overflow-auto rounded font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]"
       >
-        {text.length > MOST ? `${text.slice(0, MOST)}\n… ${text.length - MOST} more characters` : text}
+        {visibleLines(text.slice(0, MOST))}
+        {text.length > MOST && `\n… ${text.length - MOST} more characters`}
       </pre>
     </div>
   );

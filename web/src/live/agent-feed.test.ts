@@ -100,6 +100,19 @@ test("a log that is another than it was is begun anew, with what was shown in si
   expect([seqsOf(feed), feed.newest, feed.standing, feed.life]).toEqual([[1, 2], 2, "live", 1]);
 });
 
+test("what was on its way while the log was begun anew is not said to be on its way for ever", () => {
+  const { feed, socket } = opened();
+  socket.say(snapshotAt(3), call(1), call(2), call(3));
+  const pending = feed.expect({ to: "alice", text: "Hi", isHint: false });
+  socket.onclose({ code: 4400 });
+  const sent = { message_id: "m1", from: "human", to: "alice", text: "Hi", file: "", hops: 1 } as const;
+  // The new log has it before the server has answered; what it says is not folded again, and so tells of nothing.
+  reconnected()?.say(snapshotAt(2), call(1), numbered(2, { type: "message.sent", data: sent }));
+  expect(feed.pending.map(({ text }) => text)).toEqual(["Hi"]);
+  feed.taken(pending);
+  expect(feed.pending).toEqual([]);
+});
+
 test("where the server's log is shorter than what is shown, that is no agent that is gone", () => {
   const { feed, socket } = opened();
   socket.say(snapshotAt(3), call(1), call(2), call(3));
@@ -225,6 +238,7 @@ test("what the server has not taken outlives the page, and what the log has is n
       text: "Refused",
       isHint: true,
       problem: expect.any(String),
+      life: 0,
       isTaken: false,
     },
   ]);

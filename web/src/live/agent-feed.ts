@@ -47,7 +47,7 @@ export class AgentFeed implements AgentView {
 
   constructor(id: string) {
     this.id = id;
-    this.pending = broughtBack(id).map((said) => pendingOf(said, LEFT));
+    this.pending = broughtBack(id).map((said) => pendingOf(said, LEFT, this.life));
     this.#socket = new LiveSocket({
       // The last fact once more: by it one sees whether the log is still the same.
       address: () =>
@@ -91,7 +91,7 @@ export class AgentFeed implements AgentView {
 
   /** Shown at once; taken off when the log has it. */
   expect(words: Said): Pending {
-    const pending = pendingOf(words, null);
+    const pending = pendingOf(words, null, this.life);
     this.#keep([...this.pending, pending]);
     return pending;
   }
@@ -102,6 +102,11 @@ export class AgentFeed implements AgentView {
 
   /** The server has it: it is in the log, or about to be. */
   taken(pending: Pending): void {
+    // Of a log that was begun anew meanwhile the snapshot may have it already, and then no fact tells of it.
+    if (pending.life !== this.life) {
+      this.forget(pending);
+      return;
+    }
     this.#keep(this.pending.map((each) => (each.key === pending.key ? { ...each, isTaken: true } : each)));
   }
 
@@ -225,9 +230,9 @@ export class AgentFeed implements AgentView {
   });
 }
 
-function pendingOf(words: Said, problem: string | null): Pending {
+function pendingOf(words: Said, problem: string | null, life: number): Pending {
   made += 1;
-  return { key: `pending-${made}`, ...words, problem, isTaken: false };
+  return { key: `pending-${made}`, ...words, problem, isTaken: false, life };
 }
 
 function saidByHuman(fact: Fact): string | undefined {

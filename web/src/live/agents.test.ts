@@ -46,7 +46,15 @@ async function opened() {
 function home(status: string): Record<string, unknown> {
   const records = [project("shop", status), project("attic", status)];
   return {
-    "/agents": { agents: ["alone", "shop", "attic"].map((id) => ({ id, name: id })), unreadable: [], next_after: null },
+    "/agents": {
+      agents: ["alone", "shop", "attic"].map((id) => ({
+        id,
+        name: id,
+        meshes_of: id === "alone" ? null : `/home/${id}`,
+      })),
+      unreadable: [],
+      next_after: null,
+    },
     "/inbox": { items: [] },
     "/meshes": { projects: records, next_after: null },
     "/meshes/shop": { ...records[0], ...MESHES },
@@ -66,6 +74,13 @@ test("a project whose meshes cannot be read costs only itself, and its record is
   hear(JSON.stringify({ type: "mesh.closed", agent_id: "attic" }));
   await vi.advanceTimersByTimeAsync(1000);
   expect([agents.isOld, agents.meshes.length]).toEqual([false, 2]);
+});
+
+test("where it cannot be read which meshes there are, their records are taken for no agents all the same", async () => {
+  answers = home("working");
+  delete answers["/meshes"];
+  const agents = await opened();
+  expect([agents.state, agents.list.map(({ id }) => id), agents.meshes]).toEqual(["ready", ["alone"], []]);
 });
 
 test("of meshes of two projects that stir at once, both are shown as they are", async () => {

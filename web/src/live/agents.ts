@@ -9,6 +9,7 @@ import {
   listMeshes,
   type MeshProjectView,
   meshProject,
+  whenLockedOut,
 } from "./api.ts";
 import { coalesce, hasBeenHidden } from "./frame.ts";
 import { isRecord } from "./frames.ts";
@@ -25,6 +26,8 @@ class Agents {
   version = 0;
   state: PageState = "loading";
   problem = "";
+  /** Whether there is something to be shown, however it stands now. */
+  hasCome = false;
   /** Whether what is shown may be old: nobody tells us what happens. */
   isLost = false;
   /** The same: what we asked for did not come. */
@@ -52,6 +55,8 @@ class Agents {
   start(): void {
     if (this.#socket) return;
     document.addEventListener("visibilitychange", hasBeenHidden);
+    // A login may be over while its connections stand.
+    whenLockedOut(() => this.state === "ready" && void this.refresh());
     this.#socket = new LiveSocket({
       address: () => "/events",
       heard: (frame) => this.#heard(frame),
@@ -103,20 +108,21 @@ class Agents {
           listMeshes().catch(() => this.meshes),
         ]);
         this.meshes = meshes;
-        const records = new Set(meshes.map(({ id }) => id));
-        this.list = all.agents.filter(({ id, archived }) => !archived && !records.has(id));
+        // By what it is itself: which meshes there are may be what could not be read.
+        this.list = all.agents.filter(({ archived, meshes_of }) => !archived && !meshes_of);
         this.away = all.agents.filter(({ archived }) => archived);
         this.unreadable = all.unreadable;
         this.isCut = all.next_after !== null;
         this.inbox = inbox;
         this.state = "ready";
+        this.hasCome = true;
         this.isOld = false;
         this.#patience = SHORTEST_MS;
       }
     } catch (error) {
       const isLocked = error instanceof ApiError && (error.status === 401 || error.status === 403);
       if (isLocked) this.state = "locked";
-      else if (this.state !== "ready") this.state = "unreachable";
+      else if (!this.hasCome) this.state = "unreachable";
       this.problem = error instanceof Error ? error.message : String(error);
       this.isOld = true;
       // Without a key it is of no use; else nobody else would ask again while the socket is quiet.

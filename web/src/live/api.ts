@@ -23,7 +23,7 @@ import type { Fact, StoredEntry } from "../../../src/protocol/index.ts";
 import { size } from "../text/figures.ts";
 import { visible } from "../text/visible.ts";
 import { isFact, isRecord } from "./frames.ts";
-import { tidyFact } from "./tidy.ts";
+import { tidyFact, tidyProject } from "./tidy.ts";
 
 /** A refusal in the server's own words. */
 export class ApiError extends Error {
@@ -110,7 +110,9 @@ export async function listMeshes(): Promise<MeshProjectView[]> {
   // One that cannot be read must not take the others, and the agents, out of sight; nor is its record an agent then.
   return Promise.all(
     listIn(page, "projects").map((project) =>
-      meshProject(project.id).catch((error: unknown) => ({ ...project, meshes: [], problems: [unread(error)] })),
+      meshProject(project.id).catch((error: unknown) =>
+        tidyProject({ ...project, meshes: [], problems: [unread(error)] }),
+      ),
     ),
   );
 }
@@ -119,7 +121,9 @@ function unread(error: unknown): MeshProjectView["problems"][number] {
   return { file: "", problem: error instanceof Error ? error.message : String(error) };
 }
 
-export const meshProject = (id: string) => get<MeshProjectView>(`/meshes/${id}`);
+export async function meshProject(id: string): Promise<MeshProjectView> {
+  return tidyProject(await get<MeshProjectView>(`/meshes/${id}`));
+}
 export const meshQueues = (id: string, mesh: string) => get<MeshQueues>(`/meshes/${id}/${mesh}/queues?limit=50`);
 export const meshResults = (id: string, mesh: string) => get<MeshResults>(`/meshes/${id}/${mesh}/results`);
 export const meshFileAddress = (id: string, mesh: string, path: string) =>
@@ -243,6 +247,7 @@ function listIn<K extends string, T>(answer: Record<K, T[]>, name: K): T[] {
 }
 
 async function errorIn(response: Response): Promise<ApiError> {
+  if (response.status === 401) lockedOut();
   const said: unknown = await response.json().catch(() => null);
   const error = isRecord(said) && isRecord(said.error) ? (said.error as Partial<ErrorBody["error"]>) : {};
   const message = typeof error.message === "string" ? error.message : `The server answered ${response.status}.`;
@@ -251,15 +256,27 @@ async function errorIn(response: Response): Promise<ApiError> {
   return new ApiError(response.status, message, fields, typeof error.code === "string" ? error.code : "");
 }
 
+let lockedOut = () => {};
+
+/** What is to be done when the server does not know this browser any more. */
+export function whenLockedOut(run: () => void): void {
+  lockedOut = run;
+}
+
 /**
- * The token buys a one-time link, and the link the page's cookie; the token itself is kept nowhere. One stays where one
- * wanted to go.
+ * The token buys a one-time link, and the link the page's cookie; the token itself is kept nowhere. The page is not loaded
+ * anew: what was begun in it goes on.
  */
 export async function logIn(token: string): Promise<void> {
-  const response = await fetch("/login", { method: "POST", headers: { authorization: `Bearer ${token}` } });
-  if (!response.ok) throw await errorIn(response);
-  const { url } = (await response.json()) as { url: string };
-  const opened = await fetch(`/login${new URL(url).search}`);
-  if (!opened.ok) throw await errorIn(opened);
-  location.reload();
+  const bought = await reach("/login", { method: "POST", headers: { authorization: `Bearer ${token}` } });
+  if (!bought.ok) throw await errorIn(bought);
+  const { url } = (await bought.json()) as { url: string };
+  if (new URL(url).origin !== location.origin) {
+    location.assign(url);
+    return;
+  }
+  const redeemed = await reach(url, { redirect: "manual" });
+  if (redeemed.type !== "opaqueredirect") throw await errorIn(redeemed);
+  // As when the network is back: every connection is tried at once.
+  window.dispatchEvent(new Event("online"));
 }

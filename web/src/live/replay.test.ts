@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 const asked = vi.fn(async () => Response.json({}, { status: 500 }));
@@ -31,4 +33,20 @@ test("a moment that could not be read is asked for again while somebody looks, a
   replayAt("agent-test", 3);
   await vi.advanceTimersByTimeAsync(0);
   expect(asked.mock.calls.length).toBe(5);
+});
+
+test("of a log that was begun anew, what it was before is not kept", async () => {
+  vi.useRealTimers();
+  const { agents } = await import("./agents.ts");
+  const { wholeLog } = await import("./replay.ts");
+  const before = new WeakRef(wholeLog("agent-restored"));
+  agents.feed("agent-restored").life += 1;
+  expect(wholeLog("agent-restored").life).toBe(1);
+  expect(wholeLog("agent-restored")).toBe(wholeLog("agent-restored"));
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  await vi.waitFor(() => {
+    collect();
+    expect(before.deref() === undefined).toBe(true);
+  });
 });

@@ -14,13 +14,15 @@ const AGAIN_MS = 3000;
 /** An agent's whole log, read once and in order: for the timeline and for replay. */
 class WholeLog {
   readonly facts: Fact[] = [];
+  readonly life: number;
   readonly #id: string;
   #checkpoints: Situation[] = [];
   #every = CHECKPOINT_EVERY;
   #reading: Promise<void> = Promise.resolve();
 
-  constructor(id: string) {
+  constructor(id: string, life: number) {
     this.#id = id;
+    this.life = life;
   }
 
   /** At least up to this fact. */
@@ -158,16 +160,19 @@ const logs = new Map<string, WholeLog>();
 const replays = new Map<string, Replay>();
 
 export function wholeLog(id: string): WholeLog {
-  return kept(logs, `${id} ${agents.feed(id).life}`, () => new WholeLog(id));
+  return kept(logs, id, (life) => new WholeLog(id, life));
 }
 
 export function replayAt(id: string, at: number): AgentView {
-  const { life } = agents.feed(id);
-  return kept(replays, `${id} ${life}`, () => new Replay(id, life)).moveTo(at);
+  return kept(replays, id, (life) => new Replay(id, life)).moveTo(at);
 }
 
-function kept<T>(map: Map<string, T>, id: string, make: () => T): T {
-  const value = map.get(id) ?? make();
-  map.set(id, value);
-  return value;
+/** Of each agent the one of the log that it has now: what it was before is nothing to anybody any more. */
+function kept<T extends { readonly life: number }>(map: Map<string, T>, id: string, make: (life: number) => T): T {
+  const { life } = agents.feed(id);
+  const known = map.get(id);
+  if (known?.life === life) return known;
+  const made = make(life);
+  map.set(id, made);
+  return made;
 }

@@ -1,6 +1,7 @@
 import type { Situation } from "../../../src/projections/index.ts";
+import type { MeshProjectView } from "../../../src/protocol/api.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
-import { visible } from "../text/visible.ts";
+import { visible, visibleLines } from "../text/visible.ts";
 
 /** Names are made safe to look at where they come in, so that no screen has to think of it. Ids stay as they are. */
 export function tidyFact(fact: Fact): Fact {
@@ -12,4 +13,21 @@ export function tidySituation(now: Situation): Situation {
   now.agent.created.name = visible(now.agent.created.name);
   for (const { spawned } of Object.values(now.roster)) spawned.name = visible(spawned.name);
   return now;
+}
+
+/** The folder stays as it is, since by it the meshes are started; it is made visible where it is shown. */
+export function tidyProject(project: MeshProjectView): MeshProjectView {
+  return {
+    ...project,
+    meshes: project.meshes.map((mesh) => ({
+      ...mesh,
+      description: mesh.description && visible(mesh.description),
+      agents: mesh.agents.map((agent) => ({
+        ...agent,
+        description: agent.description && visible(agent.description),
+        program: visible(agent.program),
+      })),
+    })),
+    problems: project.problems.map(({ file, problem }) => ({ file, problem: visibleLines(problem) })),
+  };
 }

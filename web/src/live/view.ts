@@ -19,6 +19,8 @@ export interface Pending extends Said {
   key: string;
   problem: string | null;
   isTaken: boolean;
+  /** Of the log into which it was said. */
+  life: number;
 }
 
 /** How it stands with what is shown of one agent. */

@@ -6,7 +6,7 @@ import { useLoaded } from "../live/use-live.ts";
 import { StatusDot } from "../shell/status.tsx";
 import { clockTime, exactTime, gist, size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
-import { visible } from "../text/visible.ts";
+import { visible, visibleLines } from "../text/visible.ts";
 import { type Failure, FailureCard, failuresOf, WhatToDo } from "./failures.tsx";
 
 interface ResultsProps {
@@ -60,7 +60,7 @@ function LastTask({ last, failure }: { last: NonNullable<MeshResults["last"]>; f
           {clockTime(last.at)}
         </time>
       </h2>
-      {last.refused !== null && <p className="mt-2 text-bad [overflow-wrap:anywhere]">{last.refused}</p>}
+      {last.refused !== null && <p className="mt-2 text-bad [overflow-wrap:anywhere]">{visibleLines(last.refused)}</p>}
       {last.ends.map(({ agent, failed, words }) => (
         <div key={agent} className="mt-2 max-w-3xl">
           <p className={`text-xs ${failed ? "text-bad" : "text-dim"}`}>

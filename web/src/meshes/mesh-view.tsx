@@ -7,6 +7,7 @@ import { Link } from "../shell/link.tsx";
 import { complain } from "../shell/overlay.ts";
 import { labelOf, StatusDot } from "../shell/status.tsx";
 import { count } from "../text/figures.ts";
+import { visible } from "../text/visible.ts";
 import { FailureCard, failuresOf } from "./failures.tsx";
 import { MeshComposer } from "./mesh-composer.tsx";
 import { Results } from "./mesh-results.tsx";
@@ -60,7 +61,7 @@ export default function MeshScreen({
             <span className="text-xs font-normal text-dim">{labelOf(status)}</span>
           </>
         }
-        detail={`${mesh.topology} · ${count(mesh.tasks_completed, "task")} completed · ${home.project}`}
+        detail={`${mesh.topology} · ${count(mesh.tasks_completed, "task")} completed · ${visible(home.project)}`}
       />
       <div className="flex min-h-0 flex-1 flex-col md:flex-row">
         <section

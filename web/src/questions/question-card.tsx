@@ -8,6 +8,7 @@ import { keep, recall } from "../shell/memo.ts";
 import { useRoute } from "../shell/route.ts";
 import { clockTime } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
+import { visible, visibleLines } from "../text/visible.ts";
 
 /** Somebody wants to know something: the choices have keys 1–9, and free words do unless only a choice counts. */
 export function QuestionCard({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "question" }> }) {
@@ -52,7 +53,12 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
         data-question={isOpen && at === null ? question.question_id : undefined}
         className={`mt-1 rounded-lg border p-3 ${isOpen ? "border-wait/60 bg-wait-tint" : "border-line bg-raised"}`}
       >
-        <Markdown text={question.text} />
+        {question.only_choices ? (
+          // Leave is given to exactly these words: as markdown a command would read otherwise than it runs.
+          <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{visibleLines(question.text)}</p>
+        ) : (
+          <Markdown text={question.text} />
+        )}
         {isOpen && at === null && sent === null && (
           <>
             {choices.length > 0 && (
@@ -60,7 +66,8 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
                 {choices.map((choice, index) => (
                   <button
                     type="button"
-                    key={choice}
+                    // biome-ignore lint/suspicious/noArrayIndexKey: two of the same words are two buttons
+                    key={index}
                     data-choice={index + 1}
                     onClick={() => give(choice)}
                     className="flex min-h-11 items-center gap-2 rounded-md border border-line bg-page px-3 text-left hover:bg-hover md:min-h-9"
@@ -68,7 +75,7 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
                     {index < 9 && (
                       <kbd className="rounded border border-line px-1.5 font-mono text-xs text-dim">{index + 1}</kbd>
                     )}
-                    <span className="[overflow-wrap:anywhere]">{choice}</span>
+                    <span className="[overflow-wrap:anywhere]">{visible(choice)}</span>
                   </button>
                 ))}
               </div>
@@ -93,7 +100,7 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
             <p className="mt-2 text-xs text-dim">{deadlineWords(question)}</p>
           </>
         )}
-        {isOpen && sent !== null && <p className="mt-2 text-[13px] text-dim">Answering: {sent}</p>}
+        {isOpen && sent !== null && <p className="mt-2 text-[13px] text-dim">Answering: {visibleLines(sent)}</p>}
         {problem && (
           <p role="alert" className="mt-2 text-bad">
             {problem}
@@ -104,7 +111,7 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
             <span className="font-semibold text-ok">
               {answer.channel === DEADLINE ? "By default" : "You answered"}:
             </span>{" "}
-            {answer.text}
+            {visibleLines(answer.text)}
           </p>
         )}
         {!answer && isOver && <p className="mt-2 text-[13px] text-dim">No longer waited for.</p>}
@@ -137,6 +144,6 @@ function deadlineWords({
   default?: string | undefined;
 }): string {
   if (deadline_ts === undefined) return "";
-  const otherwise = fallback === undefined ? "" : `; then “${fallback}” counts`;
+  const otherwise = fallback === undefined ? "" : `; then “${visible(fallback)}” counts`;
   return `Until ${clockTime(deadline_ts)}${otherwise}.`;
 }

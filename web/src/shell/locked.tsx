@@ -1,16 +1,10 @@
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { agents } from "../live/agents.ts";
 import { logIn } from "../live/api.ts";
 import { ACTION, FIELD, LABEL, Problem } from "./form.tsx";
 
 /** Nobody looks in without a key. */
 export function Locked() {
-  const [problem, setProblem] = useState("");
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const token = String(new FormData(event.currentTarget).get("token") ?? "").trim();
-    logIn(token).catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)));
-  };
   const isSpent = new URLSearchParams(location.search).get("link") === "spent";
   return (
     <Notice title={isSpent ? "This link was used before, or is too old" : "This page needs its key"}>
@@ -24,19 +18,60 @@ export function Locked() {
           another.
         </p>
       )}
-      <form onSubmit={submit} className="mt-4">
-        <label className={LABEL}>
-          Or paste the token; <Command>agiraph token</Command> prints it.
-          <input name="token" type="password" required autoComplete="off" className={`${FIELD} font-mono`} />
-        </label>
-        <div className="mt-3 space-y-3">
-          <Problem text={problem} />
-          <button type="submit" className={ACTION}>
-            Open
-          </button>
-        </div>
-      </form>
+      <TokenForm />
     </Notice>
+  );
+}
+
+/** Over the page, which stays below as it was left: what was begun in it is not lost. */
+export function LockedOut() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const cover = () => dialog.current?.showModal();
+  useEffect(cover, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-label={ENDED}
+      onCancel={(event) => event.preventDefault()}
+      onClose={cover}
+      className="m-0 h-dvh max-h-none w-screen max-w-none"
+    >
+      <Notice title={ENDED} isOver>
+        <p>
+          The token was changed, or this login is over. What you typed is kept. Open the link that{" "}
+          <Command>agiraph token --link</Command> prints, in any tab of this browser: this one goes on by itself.
+        </p>
+        <TokenForm />
+      </Notice>
+    </dialog>
+  );
+}
+
+const ENDED = "The key of this page is no longer good";
+
+function TokenForm() {
+  const [problem, setProblem] = useState("");
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const token = String(new FormData(event.currentTarget).get("token") ?? "").trim();
+    logIn(token).then(
+      () => agents.refresh(),
+      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
+    );
+  };
+  return (
+    <form onSubmit={submit} className="mt-4">
+      <label className={LABEL}>
+        Or paste the token; <Command>agiraph token</Command> prints it.
+        <input name="token" type="password" required autoComplete="off" className={`${FIELD} font-mono`} />
+      </label>
+      <div className="mt-3 space-y-3">
+        <Problem text={problem} />
+        <button type="submit" className={ACTION}>
+          Open
+        </button>
+      </div>
+    </form>
   );
 }
 
@@ -56,15 +91,16 @@ export function Unreachable({ problem }: { problem: string }) {
   );
 }
 
-function Notice({ title, children }: { title: string; children: ReactNode }) {
+function Notice({ title, children, isOver = false }: { title: string; children: ReactNode; isOver?: boolean }) {
+  const Place = isOver ? "div" : "main";
   return (
-    <main className="grid h-dvh place-items-center bg-panel p-4">
+    <Place className="grid min-h-dvh place-items-center bg-panel p-4">
       <div className="w-full max-w-md rounded-xl border border-line bg-page p-6">
         <img src="/favicon.svg" alt="" className="mb-4 size-8" />
         <h1 className="mb-2 text-lg font-semibold">{title}</h1>
         {children}
       </div>
-    </main>
+    </Place>
   );
 }
 

@@ -2,6 +2,7 @@ import { steering } from "../entity/steering.ts";
 import { agents } from "../live/agents.ts";
 import { type MeshProjectView, type Person, startMeshes, stopMeshes } from "../live/api.ts";
 import { firstLine } from "../text/figures.ts";
+import { folderOf } from "../text/visible.ts";
 import { complain, open } from "./overlay.ts";
 import type { Findable } from "./rank.ts";
 import { addressOf, go, type Place, recentAddresses, routeNow } from "./route.ts";
@@ -93,7 +94,7 @@ function screensOf(agent: string, name: string): Entry[] {
 
 /** Declared teams and who is in them; and all of a project, to be begun or ended. */
 function meshesOf({ id, project, status, meshes }: MeshProjectView): Entry[] {
-  const folder = project.split("/").at(-1) || project;
+  const folder = folderOf(project);
   const mind = (promise: Promise<unknown>) => void promise.then(() => agents.refresh(), complain);
   return [
     ...meshes.flatMap(({ mesh, agents: members }) => [

@@ -27,6 +27,8 @@ const MOST_RECENT = 9;
 
 function remember(place: Place): void {
   const address = addressOf(place, null);
+  // A scrubber that is drawn goes to the same place a hundred times a second.
+  if (recentAddresses()[0] === address) return;
   const recent = [address, ...recentAddresses().filter((each) => each !== address)];
   keep(RECENT, recent.slice(0, MOST_RECENT).join("\n"));
 }

@@ -4,6 +4,7 @@ import { StartMeshes } from "../meshes/start-meshes.tsx";
 import { Link } from "../shell/link.tsx";
 import { useRoute } from "../shell/route.ts";
 import { StatusDot } from "../shell/status.tsx";
+import { folderOf, visible } from "../text/visible.ts";
 
 /** Declared teams, by the project that declares them. */
 export function MeshList({ projects }: { projects: readonly MeshProjectView[] }) {
@@ -14,8 +15,8 @@ export function MeshList({ projects }: { projects: readonly MeshProjectView[] })
       <h2 className="px-2 text-xs font-semibold text-dim">Meshes</h2>
       {projects.map(({ id, project, status, meshes, problems }) => (
         <div key={id} className="mt-1 mb-2">
-          <p className="truncate px-2 py-1 font-semibold" title={project}>
-            {project.split("/").at(-1) || project}
+          <p className="truncate px-2 py-1 font-semibold" title={visible(project)}>
+            {folderOf(project)}
           </p>
           {meshes.map((mesh) => (
             <Link

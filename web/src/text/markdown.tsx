@@ -2,6 +2,7 @@ import type { Token, Tokens } from "marked";
 import { Fragment, memo, type ReactNode, useState } from "react";
 import { DEEPEST, definitionsIn, piecesOf, tokensOf } from "./chunks.ts";
 import { count } from "./figures.ts";
+import { visibleLines } from "./visible.ts";
 
 /** So many pieces are shown at first, and so many more when they are asked for. */
 const AT_FIRST = 3;
@@ -64,7 +65,7 @@ function element(token: Token, depth: number): ReactNode {
       return (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         <pre tabIndex={0}>
-          <code>{(token as Tokens.Code).text}</code>
+          <code>{visibleLines((token as Tokens.Code).text)}</code>
         </pre>
       );
     case "list":
@@ -82,7 +83,7 @@ function element(token: Token, depth: number): ReactNode {
     case "del":
       return <del>{inside(token, depth)}</del>;
     case "codespan":
-      return <code>{plain((token as Tokens.Codespan).text)}</code>;
+      return <code>{visibleLines(plain((token as Tokens.Codespan).text))}</code>;
     case "escape":
       return (token as Tokens.Escape).text;
     case "br":

@@ -12,6 +12,11 @@ export function visibleLines(text: string): string {
   return text.replace(HIDDEN, (char) => (/[\n\r\t]/.test(char) ? char : written(char)));
 }
 
+/** The last part of a path, by which people call a project. */
+export function folderOf(path: string): string {
+  return visible(path.split("/").at(-1) || path);
+}
+
 const PLAIN = /^[\x20-\x7e]*$/;
 const NO_JOINT = String.raw`[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}\p{P}\p{Z}]`;
 const HIDDEN = new RegExp(
