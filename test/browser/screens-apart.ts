@@ -113,7 +113,7 @@ export const CONNECTIONS: { page: Screens["page"]; agent: Pick<Screens["agent"],
       {
         name: "unreachable",
         path: () => "/ui/",
-        ready: "The server does not answer",
+        ready: "the page comes back by itself",
         before: (page) => page.route("**/agents?*", (route) => route.abort()),
       },
     ],
