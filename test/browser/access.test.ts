@@ -153,7 +153,14 @@ async function cutOff(page: Page): Promise<unknown[]> {
         const { ownerDocument } = element;
         const { clientWidth, clientHeight } = ownerDocument.documentElement;
         const { left, top, right, bottom, width, height } = element.getBoundingClientRect();
-        const isOut = left < -0.5 || right > clientWidth + 0.5 || top + Math.min(height, 44) > clientHeight + 0.5;
+        // Whatever hides what is too much can be scrolled by a script, and by nobody else.
+        let isHidden = false;
+        for (let box = element.parentElement; box; box = box.parentElement) {
+          const { overflowX, overflowY } = ownerDocument.defaultView.getComputedStyle(box);
+          isHidden ||= (overflowY === "hidden" && box.scrollTop > 0) || (overflowX === "hidden" && box.scrollLeft > 0);
+        }
+        const isOut =
+          isHidden || left < -0.5 || right > clientWidth + 0.5 || top + Math.min(height, 44) > clientHeight + 0.5;
         const middle = (Math.max(0, top) + Math.min(clientHeight, bottom)) / 2;
         const hit = ownerDocument.elementFromPoint(left + width / 2, middle);
         const isOver = hit?.closest("[role=status]") || (hit?.closest("aside") && element.closest("[data-board]"));
