@@ -183,9 +183,9 @@ describe.skipIf(!hasChromium)("a page whose server or storage is not what it sho
     const away = await house.create({ goal: GOAL, name: "Away" });
     await away.archive("human");
     const page = await house.page(`/ui/agents/${away.log.id}`);
-    await page.getByText("It was stopped and put away").waitFor();
+    await page.getByText("It was put away").waitFor();
     await page.getByRole("button", { name: "Bring back" }).click();
-    await page.getByText("It was stopped and put away").waitFor({ state: "detached" });
+    await page.getByText("It was put away").waitFor({ state: "detached" });
     await page.getByRole("navigation").getByRole("region", { name: "Away" }).waitFor();
     await page.context().close();
   });

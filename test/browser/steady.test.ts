@@ -133,8 +133,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     const page = await house.page();
     await page.context().clearCookies();
     await page.goto(`/ui/agents/${agent.log.id}`);
-    const locked = page.getByRole("heading", { name: "This page needs its key" });
-    await locked.waitFor();
+    await page.getByRole("heading", { name: "This page needs its key" }).waitFor();
     expect(await page.locator("body").textContent()).not.toContain("ecret");
     expect(await page.getByRole("navigation").count()).toBe(0);
     await page.getByLabel(/paste the token/).fill("wrong");
@@ -143,11 +142,6 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     await page.getByLabel(/paste the token/).fill(house.token);
     await page.getByRole("button", { name: "Open" }).click();
     await page.getByRole("heading", { name: "Secret", level: 1 }).waitFor();
-    // Whoever is locked out while the page is open is told so, and sees nothing any more.
-    await page.context().clearCookies();
-    house.dropSockets();
-    await locked.waitFor();
-    expect(await page.getByRole("navigation").count()).toBe(0);
     await page.context().close();
   });
 

@@ -112,7 +112,7 @@ function Spent({ tally }: { tally: Tally | undefined }) {
 function PutAway({ agent }: { agent: string }) {
   return (
     <p className="flex shrink-0 items-center gap-2 border-b border-line bg-wait-tint px-3 py-1 text-[13px] text-wait md:px-5">
-      It was stopped and put away; nothing of it is erased.
+      It was put away; nothing of it is erased.
       <button
         type="button"
         onClick={() => restore(agent)}
