@@ -153,11 +153,11 @@ async function cutOff(page: Page): Promise<unknown[]> {
         const { ownerDocument } = element;
         const { clientWidth, clientHeight } = ownerDocument.documentElement;
         const { left, top, right, bottom, width, height } = element.getBoundingClientRect();
-        // Whatever hides what is too much can be scrolled by a script, and by nobody else.
+        // Whatever hides what is too much, and more than a border, can be scrolled by a script and by nobody else.
         let isHidden = false;
         for (let box = element.parentElement; box; box = box.parentElement) {
           const { overflowX, overflowY } = ownerDocument.defaultView.getComputedStyle(box);
-          isHidden ||= (overflowY === "hidden" && box.scrollTop > 0) || (overflowX === "hidden" && box.scrollLeft > 0);
+          isHidden ||= (overflowY === "hidden" && box.scrollTop > 4) || (overflowX === "hidden" && box.scrollLeft > 4);
         }
         const isOut =
           isHidden || left < -0.5 || right > clientWidth + 0.5 || top + Math.min(height, 44) > clientHeight + 0.5;
