@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)("looking back at a team's work, and at what it cos
       await page.getByText(`${spent(by_worker[name])} · ${MODEL}`).waitFor();
     }
     await page.goto(at(""));
-    await page.getByText(`${spent(total)} · ${MODEL} · itself ${spent(by_worker.coordinator)}`).waitFor();
+    await page.getByText(`${spent(total)} · itself ${spent(by_worker.coordinator)} · ${MODEL}`).waitFor();
     expect(Object.values(by_worker).reduce((sum, each) => sum + each.cost_usd, 0)).toBeCloseTo(total.cost_usd, 9);
     await page.goto("/ui/");
     const card = page.getByRole("main").getByRole("link", { name: new RegExp(`^${NAME}`) });

@@ -138,6 +138,8 @@ export const CONNECTIONS: { page: Screens["page"]; agent: Pick<Screens["agent"],
         path: ({ at }) => `${at.chips}/files`,
         ready: "Loading…",
         before: hold("**/workspace?*"),
+        // How many there are is not known yet.
+        act: (page) => page.getByText("0 files").waitFor({ state: "detached" }),
       },
     ],
     lost: [

@@ -50,7 +50,7 @@ const home: Scenes = [
 ];
 
 const entity: Scenes = [
-  { name: "coordinator", path: ({ at }) => at.chips, ready: "I set up a team of three" },
+  { name: "coordinator", path: ({ at }) => at.chips, ready: "Alice finished node-1" },
   { name: "coordinator-finished", path: ({ at }) => at.finished, ready: "All files" },
   { name: "coordinator-stages", path: ({ at }) => at.staged, ready: ASSESSMENT },
   { name: "coordinator-asleep", path: ({ at }) => at.asleep, ready: "asleep until" },
@@ -84,7 +84,7 @@ const entity: Scenes = [
     name: "worker-failed",
     path: ({ at }) => `${at.staged}/workers/emil`,
     ready: "invalid x-api-key",
-    act: (page) => page.getByPlaceholder("Emil was retired: the coordinator reads this…").waitFor(),
+    act: (page) => page.getByPlaceholder("Retired: the coordinator reads this…").waitFor(),
   },
   { name: "question", path: ({ at }) => `${at.chips}/workers/bob`, ready: CHOICES[0] ?? "" },
   { name: "question-leave", path: ({ at }) => `${at.leave}/workers/gus`, ready: "always allow Bash" },

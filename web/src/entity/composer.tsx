@@ -115,7 +115,7 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
 function placeholderFor({ agent, roster }: Situation, worker: string, name: string): string {
   const isBroke = agent.status === "failed" && agent.outcome?.kind === "budget_exhausted";
   if (agent.status === "paused" || isBroke) return "It reads this when it is resumed…";
-  if (roster[worker]?.status === "retired") return `${name} was retired: the coordinator reads this…`;
+  if (roster[worker]?.status === "retired") return "Retired: the coordinator reads this…";
   if (worker !== COORDINATOR) return `Message ${name}…`;
   if (agent.status === "completed") return "Give it another goal…";
   if (agent.status === "stopped" || agent.status === "failed") return "Write to go on…";

@@ -24,7 +24,7 @@ export function ScreenHeader({
   children?: ReactNode;
 }) {
   return (
-    <header className="flex min-h-14 shrink-0 items-center gap-3 border-b border-line px-3 py-1 md:px-5">
+    <header className="flex min-h-14 shrink-0 items-center gap-3 border-b border-line px-3 py-1.5 md:px-5">
       <button
         type="button"
         onClick={() => open("sidebar")}
@@ -36,7 +36,7 @@ export function ScreenHeader({
       <div className="min-w-0 flex-1">
         <h1 className="flex items-center gap-2 text-[15px] leading-tight font-semibold">{title}</h1>
         {detail && (
-          <div className="mt-0.5 line-clamp-3 text-xs text-dim [overflow-wrap:anywhere] md:line-clamp-1">{detail}</div>
+          <div className="mt-0.5 line-clamp-2 text-xs text-dim [overflow-wrap:anywhere] md:line-clamp-1">{detail}</div>
         )}
       </div>
       {children}
@@ -71,13 +71,14 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
         detail={
           <>
             <Spent tally={tally} />
-            {budget} · <span className="font-mono">{model}</span>
+            {budget}
             {isShare && (
               <>
                 {" "}
                 · itself <Spent tally={own} />
               </>
-            )}
+            )}{" "}
+            · <span className="font-mono">{model}</span>
             {!isCoordinator &&
               ` · ${[agent.created.name, gist(person?.spawned.identity ?? "")].filter(Boolean).join(" · ")}`}
           </>

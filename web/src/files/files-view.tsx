@@ -49,7 +49,9 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader
         title={shelf === "workspace" ? "Files" : "Memory"}
-        detail={`${situation.agent.created.name} · ${count(filesAmong(listed), "file")}`}
+        detail={
+          situation.agent.created.name + (files.state === "ready" ? ` · ${count(filesAmong(listed), "file")}` : "")
+        }
       >
         {shelf === "memory" && (
           <search className="min-w-0">

@@ -66,7 +66,7 @@ export default function MeshScreen({
       <div className="flex min-h-0 flex-1 flex-col md:flex-row">
         <section
           aria-label="Who is in it"
-          className="max-h-64 shrink-0 overflow-y-auto border-line max-md:border-b md:max-h-none md:w-72 md:border-r"
+          className="max-h-[min(16rem,30dvh)] shrink-0 overflow-y-auto border-line max-md:border-b md:max-h-none md:w-72 md:border-r"
         >
           {mesh.description && <p className="px-3 pt-3 text-[13px] text-dim md:px-4">{mesh.description}</p>}
           <ul className="p-2">
