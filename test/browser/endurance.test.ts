@@ -23,6 +23,9 @@ const isInSight = (link: Locator) =>
     return top >= 0 && bottom <= (element.ownerDocument.defaultView?.innerHeight ?? 0);
   });
 
+const edgeOf = (what: Locator, side: "left" | "right") =>
+  what.evaluate((element, side) => element.getBoundingClientRect()[side], side);
+
 describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
   let house: House;
   let page: Page;
@@ -139,6 +142,15 @@ describe.skipIf(!hasChromium)("a board as wide as it is long", () => {
     await card(1).waitFor();
     await page.getByText("0 of 2000 nodes done").waitFor();
     expect(await page.locator("*").count()).toBeLessThan(1000);
+    // The panel takes its place from the board: what was clicked at the edge is still before one's eyes.
+    await card(4).click();
+    const panel = page.getByRole("complementary", { name: "node-4" });
+    await expect.poll(async () => (await edgeOf(card(4), "right")) <= (await edgeOf(panel, "left"))).toBe(true);
+    // A larger window has more in it, without being scrolled.
+    await page.keyboard.press("Escape");
+    await page.setViewportSize({ width: 4000, height: 900 });
+    await card(12).waitFor();
+    await page.setViewportSize({ width: 1440, height: 900 });
     await page.goto(`${at}/board/node-1500`);
     await expect.poll(() => card(1500).isVisible()).toBe(true);
     expect(await card(1500).evaluate((card) => card.getBoundingClientRect().left < 1440)).toBe(true);
