@@ -109,6 +109,37 @@ describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
     await page.getByText("0 of 2000 nodes done").waitFor();
     await page.getByRole("slider").fill("1305");
     await page.getByText("0 of 1000 nodes done").waitFor();
+    // Who says much at one moment, and said nothing for long at another, has something in sight at either.
+    const last = await page.getByRole("slider").getAttribute("max");
+    await page.goto(`${at}?at=${last}`);
+    const stream = page.getByRole("log");
+    await stream.getByText("The last word.").waitFor();
+    await page.getByRole("slider").fill("7000");
+    await stream.getByText("The last word.").waitFor({ state: "detached" });
+    await stream.getByText("Worker 300 joined").waitFor();
+  });
+
+  test("where nothing earlier is to be had, it is asked for once, and again when somebody wants it", async () => {
+    let asked = 0;
+    await page.route("**/events?after=*", async (route) => {
+      asked += 1;
+      await route.fulfill({ json: { events: [], next_after: null } });
+    });
+    await page.goto(`${at}/workers/worker300`);
+    const earlier = page.getByRole("button", { name: "Earlier" });
+    for (const times of [1, 2]) {
+      await expect.poll(() => asked).toBeGreaterThanOrEqual(times);
+      await earlier.click();
+    }
+    await page.unroute("**/events?after=*");
+    await earlier.click();
+    await page
+      .getByRole("log")
+      .getByText(/file-\d+\.md/)
+      .first()
+      .waitFor();
+    // By itself, and twice by the button; fifteen and twenty times each if it did not give up.
+    expect(asked).toBeLessThan(8);
   });
 
   test("who wrote something long ago is told, however much has happened since", async () => {
