@@ -23,6 +23,9 @@ const isInSight = (link: Locator) =>
     return top >= 0 && bottom <= (element.ownerDocument.defaultView?.innerHeight ?? 0);
   });
 
+const edgeOf = (what: Locator, side: "left" | "right") =>
+  what.evaluate((element, side) => element.getBoundingClientRect()[side], side);
+
 describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
   let house: House;
   let page: Page;
@@ -106,6 +109,37 @@ describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
     await page.getByText("0 of 2000 nodes done").waitFor();
     await page.getByRole("slider").fill("1305");
     await page.getByText("0 of 1000 nodes done").waitFor();
+    // Who says much at one moment, and said nothing for long at another, has something in sight at either.
+    const last = await page.getByRole("slider").getAttribute("max");
+    await page.goto(`${at}?at=${last}`);
+    const stream = page.getByRole("log");
+    await stream.getByText("The last word.").waitFor();
+    await page.getByRole("slider").fill("7000");
+    await stream.getByText("The last word.").waitFor({ state: "detached" });
+    await stream.getByText("Worker 300 joined").waitFor();
+  });
+
+  test("where nothing earlier is to be had, it is asked for once, and again when somebody wants it", async () => {
+    let asked = 0;
+    await page.route("**/events?after=*", async (route) => {
+      asked += 1;
+      await route.fulfill({ json: { events: [], next_after: null } });
+    });
+    await page.goto(`${at}/workers/worker300`);
+    const earlier = page.getByRole("button", { name: "Earlier" });
+    for (const times of [1, 2]) {
+      await expect.poll(() => asked).toBeGreaterThanOrEqual(times);
+      await earlier.click();
+    }
+    await page.unroute("**/events?after=*");
+    await earlier.click();
+    await page
+      .getByRole("log")
+      .getByText(/file-\d+\.md/)
+      .first()
+      .waitFor();
+    // By itself, and twice by the button; fifteen and twenty times each if it did not give up.
+    expect(asked).toBeLessThan(8);
   });
 
   test("who wrote something long ago is told, however much has happened since", async () => {
@@ -139,6 +173,15 @@ describe.skipIf(!hasChromium)("a board as wide as it is long", () => {
     await card(1).waitFor();
     await page.getByText("0 of 2000 nodes done").waitFor();
     expect(await page.locator("*").count()).toBeLessThan(1000);
+    // The panel takes its place from the board: what was clicked at the edge is still before one's eyes.
+    await card(4).click();
+    const panel = page.getByRole("complementary", { name: "node-4" });
+    await expect.poll(async () => (await edgeOf(card(4), "right")) <= (await edgeOf(panel, "left"))).toBe(true);
+    // A larger window has more in it, without being scrolled.
+    await page.keyboard.press("Escape");
+    await page.setViewportSize({ width: 4000, height: 900 });
+    await card(12).waitFor();
+    await page.setViewportSize({ width: 1440, height: 900 });
     await page.goto(`${at}/board/node-1500`);
     await expect.poll(() => card(1500).isVisible()).toBe(true);
     expect(await card(1500).evaluate((card) => card.getBoundingClientRect().left < 1440)).toBe(true);

@@ -7,9 +7,10 @@ import { own } from "../live/own.ts";
 import { useAgent } from "../live/use-live.ts";
 import { go } from "../shell/route.ts";
 import { count } from "../text/figures.ts";
-import { type Edge, type Layout, layoutOf, neighbourOf, type Place, pathOf } from "./lanes.ts";
+import { type Edge, type Layout, layoutOf, neighbourOf, pathOf } from "./lanes.ts";
 import { NodeCard } from "./node-card.tsx";
 import { NodePanel } from "./node-panel.tsx";
+import { isNear, type Sight, sameSight, sightOf, wayTo } from "./sight.ts";
 
 /** The work as a picture that grows. */
 export default function BoardView({ agent, node }: { agent: string; node: string | null }) {
@@ -85,26 +86,6 @@ const STROKE: Record<Edge["kind"], { dash: string; label: string }> = {
   part: { dash: "2 4", label: "is part of" },
   ref: { dash: "6 4", label: "reads" },
 };
-const BEYOND = 600;
-const STEP = 200;
-
-interface Sight {
-  left: number;
-  top: number;
-  right: number;
-  bottom: number;
-}
-
-/** What of the board is in sight, in steps: not every pixel has it drawn again. */
-function sightOf({ scrollLeft, scrollTop, clientWidth, clientHeight }: HTMLElement): Sight {
-  const left = Math.floor(scrollLeft / STEP) * STEP;
-  const top = Math.floor(scrollTop / STEP) * STEP;
-  return { left, top, right: left + clientWidth + STEP, bottom: top + clientHeight + STEP };
-}
-
-function sameSight(a: Sight, b: Sight): boolean {
-  return a.left === b.left && a.top === b.top && a.right === b.right && a.bottom === b.bottom;
-}
 
 /** The arrow keys where nothing has the focus. `begin` says whether there was somewhere to go. */
 function useFirstArrow(begin: () => boolean): void {
@@ -141,21 +122,20 @@ function Lanes({
     const now = sightOf(scroller.current);
     setSight((before) => (sameSight(before, now) ? before : now));
   };
-  useEffect(look, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: as long as it is there; at once, and whenever it grows
+  useEffect(() => {
+    if (!scroller.current) return;
+    const watch = new ResizeObserver(look);
+    watch.observe(scroller.current);
+    return () => watch.disconnect();
+  }, []);
 
   const cardOf = (id: string) => scroller.current?.querySelector<HTMLElement>(`[data-node="${id}"]`);
   const before = useRef(selected);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when another node is opened
   useEffect(() => {
     const place = selected ? layout.places.get(selected) : undefined;
-    if (place) {
-      const isHigher = place.y < sight.top || place.y > sight.bottom;
-      const isAside = place.x < sight.left || place.x > sight.right;
-      scroller.current?.scrollTo({
-        ...(isHigher && { top: place.y - 100 }),
-        ...(isAside && { left: place.x - 100 }),
-      });
-    }
+    if (place && scroller.current) scroller.current.scrollTo(wayTo(place, scroller.current));
     // Whoever closes the panel, or goes on from it to another node, is with the card again.
     const left = before.current;
     before.current = selected;
@@ -163,8 +143,6 @@ function Lanes({
       cardOf(selected ?? left)?.focus({ preventScroll: true });
   }, [selected]);
 
-  const isNear = ({ x, y }: Place) =>
-    y > sight.top - BEYOND && y < sight.bottom + BEYOND && x > sight.left - BEYOND && x < sight.right + BEYOND;
   const press = (event: KeyboardEvent) => {
     const id = (event.target as HTMLElement).dataset.node;
     const next = id ? neighbourOf(layout, id, event.key) : undefined;
@@ -212,7 +190,7 @@ function Lanes({
         ))}
         <svg aria-hidden width={layout.width} height={layout.height} className="pointer-events-none absolute inset-0">
           {layout.edges
-            .filter(({ from, to }) => isNear(from) || isNear(to))
+            .filter(({ from, to }) => isNear(sight, from, to))
             .map((edge) => (
               <path
                 key={edge.key}
@@ -227,18 +205,20 @@ function Lanes({
               />
             ))}
         </svg>
-        {[...layout.places.values()].filter(isNear).map(({ node, x, y }) => (
-          <NodeCard
-            key={node.id}
-            agent={agent}
-            node={node}
-            standing={nodeStanding(node, situation, situation.agent.status)}
-            x={x}
-            y={y}
-            isSelected={node.id === selected}
-            who={whoHas(node, situation)}
-          />
-        ))}
+        {[...layout.places.values()]
+          .filter((place) => isNear(sight, place))
+          .map(({ node, x, y }) => (
+            <NodeCard
+              key={node.id}
+              agent={agent}
+              node={node}
+              standing={nodeStanding(node, situation, situation.agent.status)}
+              x={x}
+              y={y}
+              isSelected={node.id === selected}
+              who={whoHas(node, situation)}
+            />
+          ))}
       </div>
     </div>
   );

@@ -85,15 +85,20 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
   /** Who was quiet while others worked has nothing in many facts: read on until there is so much, or for so long. */
   const seek = async (enough: number, pages: number) => {
     setSeeking(true);
-    for (let page = 0; page < pages && hasOlderThan(view) && latest.current.length < enough; page++)
+    for (let page = 0; page < pages && hasOlderThan(view) && latest.current.length < enough; page++) {
+      const [first] = view.facts;
       await view.loadOlder();
+      // Where nothing comes, it is of no use to ask again at once.
+      if (view.facts[0] === first) break;
+    }
     setSeeking(false);
   };
+  const moment = view.standing === "replay" ? view.facts.at(-1)?.seq : null;
   // A stream that does not fill the page has no scrolling to load more by.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each stream; then when it is asked for
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each stream and moment; then when it is asked for
   useEffect(() => {
     if (hasOlder && isShort) void seek(FULL, PAGES_AT_FIRST);
-  }, [hasOlder, view]);
+  }, [hasOlder, moment, view]);
 
   return (
     <div className="relative min-h-0 flex-1">

@@ -57,6 +57,10 @@ class Agents {
     document.addEventListener("visibilitychange", hasBeenHidden);
     // A login may be over while its connections stand.
     whenLockedOut(() => this.state === "ready" && void this.refresh());
+    // Logged in elsewhere: where the connections stand, none comes back to tell of it.
+    const lookAgain = () => this.state === "locked" && !document.hidden && void this.refresh();
+    document.addEventListener("visibilitychange", lookAgain);
+    window.addEventListener("focus", lookAgain);
     this.#socket = new LiveSocket({
       address: () => "/events",
       heard: (frame) => this.#heard(frame),

@@ -1,7 +1,8 @@
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { type FormEvent, type ReactNode, useRef, useState } from "react";
 import { agents } from "../live/agents.ts";
 import { logIn } from "../live/api.ts";
 import { ACTION, FIELD, LABEL, Problem } from "./form.tsx";
+import { useModal } from "./modal.ts";
 
 /** Nobody looks in without a key. */
 export function Locked() {
@@ -26,14 +27,13 @@ export function Locked() {
 /** Over the page, which stays below as it was left: what was begun in it is not lost. */
 export function LockedOut() {
   const dialog = useRef<HTMLDialogElement>(null);
-  const cover = () => dialog.current?.showModal();
-  useEffect(cover, []);
+  useModal(dialog);
   return (
     <dialog
       ref={dialog}
       aria-label={ENDED}
       onCancel={(event) => event.preventDefault()}
-      onClose={cover}
+      onClose={() => dialog.current?.showModal()}
       className="m-0 h-dvh max-h-none w-screen max-w-none"
     >
       <Notice title={ENDED} isOver>

@@ -26,6 +26,8 @@ export function useShortcuts(): void {
   const overlay = useOverlay();
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
+      // Without a key nothing is opened over that, and what is below stays as it was left.
+      if (agents.state === "locked") return;
       if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
         if (overlay === "palette") close();
