@@ -30,6 +30,8 @@ export interface AgentState {
   /** The call of the coordinator's last checkpoint, until it has its result. */
   checkpoint: string | null;
   runs: number;
+  /** What each run was to reach, in its first words. */
+  goals: Partial<Record<RunId, string>>;
   summary: string | null;
   error: string | null;
   /** How it ended last, if it has. */
@@ -49,6 +51,7 @@ export function bornFrom(fact: FactOf<"agent.created">): AgentState {
     status: "idle",
     run: null,
     runs: 0,
+    goals: {},
     summary: null,
     error: null,
     outcome: null,
@@ -98,6 +101,7 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       return;
     case "run.started":
       agent.runs += 1;
+      agent.goals[fact.data.run_id] = fact.data.goal.slice(0, FIRST_WORDS);
       agent.run = {
         id: fact.data.run_id,
         goal: fact.data.goal,
@@ -118,6 +122,8 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       return;
   }
 }
+
+const FIRST_WORDS = 200;
 
 /** What it works on now, or did last: the goal that it was made with is not the last for ever. */
 export function goalOf({ run, created }: AgentState): string {

@@ -133,11 +133,12 @@ test("an agent is what was last said of it; a run that ended late does not end t
     started("run-2"),
     { type: "run.finished", data: { run_id: "run-1", outcome: { kind: "finished", summary: "late" } } },
   );
-  const { status, error, runs, run } = now.agent;
-  expect({ status, error, runs, run }).toEqual({
+  const { status, error, runs, goals, run } = now.agent;
+  expect({ status, error, runs, goals, run }).toEqual({
     status: "working",
     error: null,
     runs: 2,
+    goals: { "run-1": "Go", "run-2": "Go" },
     run: { id: "run-2", goal: "Go", started_ts: 5, started_seq: 5, finished: null, trigger: null },
   });
 });

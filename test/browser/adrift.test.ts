@@ -53,6 +53,25 @@ describe.skipIf(!hasChromium)("a page whose server or storage is not what it sho
     await late.context().close();
   });
 
+  test("what could not be read is read once the server is there again", async () => {
+    const page = await house.page(at());
+    await field(page).waitFor();
+    await page.route(/\/(workspace|memory)\?/, (route) => route.abort());
+    for (const [key, file] of [
+      ["f", "GOAL.md"],
+      ["m", "MEMORY.md"],
+    ] as const) {
+      await page.keyboard.press(key);
+      await page.getByText("The server does not answer").waitFor();
+      await page.unrouteAll();
+      house.dropSockets();
+      await page.getByRole("main").getByRole("link", { name: file }).waitFor();
+      expect(await page.getByText("The server does not answer").count()).toBe(0);
+      await page.route(/\/(workspace|memory)\?/, (route) => route.abort());
+    }
+    await page.context().close();
+  });
+
   test("garbage on the socket and facts from the future cost nothing but themselves, and a lost place is found again", async () => {
     const before = house.complaints.length;
     const page = await house.page();

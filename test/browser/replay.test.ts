@@ -149,4 +149,13 @@ describe.skipIf(!hasChromium)("looking back at a team's work, and at what it cos
     const all = (await house.runtime.summaries()).filter(({ archived }) => !archived);
     await page.getByText(`${money(all.reduce((sum, { cost_usd }) => sum + cost_usd, 0))} in total`).waitFor();
   });
+
+  test("a node is for the goal of its own run, whatever came after it", async () => {
+    await page.goto(at(""));
+    await page.getByRole("textbox", { name: "Message to the coordinator" }).fill("Rest now.");
+    await page.keyboard.press("Enter");
+    await until(agent, (now) => now.agent.run?.id === "run-2");
+    await page.goto(at("board/node-1"));
+    await page.getByText(`For the goal: ${GOAL}`).waitFor();
+  });
 });

@@ -89,7 +89,7 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
           created_by: node.spec.created_by,
           parent_node: parent,
           parent_task: parent ? (board.nodes[parent]?.spec.task ?? null) : null,
-          goal: agent.run?.id === node.spec.run_id ? agent.run.goal : null,
+          goal: (agent.run?.id === node.spec.run_id ? agent.run.goal : agent.goals[node.spec.run_id]) ?? null,
           seq: files.createdSeq,
         },
       };

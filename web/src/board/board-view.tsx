@@ -6,7 +6,7 @@ import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
 import { own } from "../live/own.ts";
 import { useAgent } from "../live/use-live.ts";
 import { go } from "../shell/route.ts";
-import { count } from "../text/figures.ts";
+import { count, firstLine } from "../text/figures.ts";
 import { type Edge, type Layout, layoutOf, neighbourOf, pathOf } from "./lanes.ts";
 import { NodeCard } from "./node-card.tsx";
 import { NodePanel } from "./node-panel.tsx";
@@ -40,11 +40,11 @@ export default function BoardView({ agent, node }: { agent: string; node: string
               setChosen(event.target.value as RunId);
               go({ screen: "board", agent, node: null });
             }}
-            className="min-h-11 rounded-md border border-line bg-page px-2 md:min-h-8"
+            className="min-h-11 w-40 min-w-0 rounded-md border border-line bg-page px-2 md:min-h-8 md:w-72"
           >
             {runs.map((each) => (
               <option key={each} value={each}>
-                {each}
+                {each} · {firstLine(situation.agent.goals[each] ?? "")}
               </option>
             ))}
           </select>

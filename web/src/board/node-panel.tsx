@@ -70,9 +70,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
               {firstLine(situation.board.nodes[parent_node_id]?.spec.task ?? "")}
             </p>
           ) : (
-            <p className="text-[13px]">
-              For the goal: {firstLine(loaded?.why.goal ?? situation.agent.run?.goal ?? "")}
-            </p>
+            <p className="text-[13px]">For the goal: {firstLine(situation.agent.goals[run_id] ?? "")}</p>
           )}
           {dependencies.length > 0 && (
             <p className="mt-1 text-[13px]">

@@ -53,7 +53,7 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
   const own = spending.by_worker[worker];
   const tally = isCoordinator ? spending.total : own;
   // Beside what all of them spent stands what the coordinator did, where that is not the same.
-  const isShare = isCoordinator && (own?.calls ?? 0) < spending.total.calls;
+  const isShare = isCoordinator && tokensOf(own) < tokensOf(spending.total);
   const budget = isCoordinator && agent.created.budget_usd !== null ? ` of ${money(agent.created.budget_usd)}` : "";
   const model = person?.spawned.model ?? agent.created.model;
   return (
@@ -100,8 +100,12 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
   );
 }
 
+function tokensOf(tally: Tally | undefined): number {
+  return tally ? tally.usage.input + tally.usage.output : 0;
+}
+
 function Spent({ tally }: { tally: Tally | undefined }) {
-  const tokens = tally ? tally.usage.input + tally.usage.output : 0;
+  const tokens = tokensOf(tally);
   return (
     <>
       <span title={`${tokens} tokens in ${tally?.calls ?? 0} calls`}>{amount(tokens)} tokens</span> · {costOf(tally)}

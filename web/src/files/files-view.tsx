@@ -161,6 +161,7 @@ function Found({ agent, found, onDone }: { agent: string; found: readonly Memory
               <span className="block truncate text-[13px] font-semibold">
                 {gist(hit.headings.at(-1) ?? "") || visible(hit.path)}
               </span>
+              {hit.headings.length > 0 && <span className="block truncate text-xs text-dim">{visible(hit.path)}</span>}
               <span className="line-clamp-3 text-xs text-dim [overflow-wrap:anywhere]">{passage(hit)}</span>
             </Link>
           </li>

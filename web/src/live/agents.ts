@@ -30,6 +30,8 @@ class Agents {
   hasCome = false;
   /** Whether what is shown may be old: nobody tells us what happens. */
   isLost = false;
+  /** How often the connection has come to stand: what did not come before may come now. */
+  opened = 0;
   /** The same: what we asked for did not come. */
   isOld = false;
   list: AgentSummary[] = [];
@@ -66,6 +68,7 @@ class Agents {
       heard: (frame) => this.#heard(frame),
       changed: (state) => {
         this.isLost = state === "lost";
+        if (state === "open") this.opened += 1;
         if (state === "open" || this.state === "loading") void this.refresh();
         // Locked out, it says so.
         if ((state === "lost" && this.state === "ready") || state === "refused") void this.refresh();

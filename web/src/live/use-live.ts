@@ -50,20 +50,32 @@ export function usePaced<T>(value: T, ms: number): T {
 
 export type Loaded<T> = { state: "loading" } | { state: "ready"; value: T } | { state: "failed"; problem: string };
 
-/** Loads when `key` changes. What was loaded stays in sight while the next is on its way. */
+/**
+ * Loads when `key` changes; what failed, again once the server is there again. What was loaded stays in sight while the
+ * next is on its way.
+ */
 export function useLoaded<T>(key: string, load: () => Promise<T>): Loaded<T> {
-  const [loaded, setLoaded] = useState<{ key: string; value: Loaded<T> }>({ key: "", value: { state: "loading" } });
+  const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
+  const [tries, setTries] = useState(0);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key says what is loaded
   useEffect(() => {
     let isWanted = true;
-    const settle = (value: Loaded<T>) => isWanted && setLoaded({ key, value });
+    let forget = () => {};
+    const began = agents.opened;
+    const tryAgain = () => agents.opened !== began && setTries(tries + 1);
     load().then(
-      (value) => settle({ state: "ready", value }),
-      (error: unknown) => settle({ state: "failed", problem: error instanceof Error ? error.message : String(error) }),
+      (value) => isWanted && setLoaded({ state: "ready", value }),
+      (error: unknown) => {
+        if (!isWanted) return;
+        setLoaded({ state: "failed", problem: error instanceof Error ? error.message : String(error) });
+        forget = agents.subscribe(tryAgain);
+        tryAgain();
+      },
     );
     return () => {
       isWanted = false;
+      forget();
     };
-  }, [key]);
-  return loaded.value;
+  }, [key, tries]);
+  return loaded;
 }

@@ -51,6 +51,12 @@ test("whatever an address is written like, a link leads to a page or to mail, or
   ]);
 });
 
+test("a column stands where its author wants it", () => {
+  const html = shown("| a | b | c |\n|---|--:|:-:|\n| 1 | 2 | 3 |");
+  expect(html).toContain('<td>1</td><td class="text-right">2</td><td class="text-center">3</td>');
+  expect(html).toContain('<th class="text-right">b</th>');
+});
+
 test("markup is text, and a picture is a link", () => {
   const attacks = [
     "<script>alert(1)</script>",

@@ -125,6 +125,13 @@ function list({ ordered, start, items }: Tokens.List, depth: number): ReactNode 
   return ordered ? <ol start={start === "" ? 1 : start}>{rows}</ol> : <ul>{rows}</ul>;
 }
 
+const ALIGN = { left: "text-left", center: "text-center", right: "text-right" };
+
+/** Where nothing is said of it, as the direction of its words has it. */
+function aligned({ align }: Tokens.TableCell): string | undefined {
+  return align ? ALIGN[align] : undefined;
+}
+
 function table({ header, rows }: Tokens.Table, depth: number): ReactNode {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -133,7 +140,9 @@ function table({ header, rows }: Tokens.Table, depth: number): ReactNode {
         <tr>
           {header.map((cell, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
-            <th key={index}>{blocks(cell.tokens, depth + 1)}</th>
+            <th key={index} className={aligned(cell)}>
+              {blocks(cell.tokens, depth + 1)}
+            </th>
           ))}
         </tr>
       </thead>
@@ -143,7 +152,9 @@ function table({ header, rows }: Tokens.Table, depth: number): ReactNode {
           <tr key={at}>
             {row.map((cell, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
-              <td key={index}>{blocks(cell.tokens, depth + 1)}</td>
+              <td key={index} className={aligned(cell)}>
+                {blocks(cell.tokens, depth + 1)}
+              </td>
             ))}
           </tr>
         ))}

@@ -182,12 +182,14 @@ const FactList = memo(function FactList({ agent, facts, at }: { agent: string; f
           <button
             type="button"
             onClick={() => goTo(fact.seq)}
-            className={`flex min-h-11 w-full items-center gap-3 rounded-md px-2 py-1 text-left text-xs hover:bg-hover md:min-h-0 ${fact.seq === at ? "font-semibold" : ""}`}
+            className="flex min-h-11 w-full items-center gap-3 rounded-md px-2 py-1 text-left text-xs hover:bg-hover md:min-h-0"
           >
             <span className="w-10 shrink-0 text-right font-mono text-dim tabular-nums">{fact.seq}</span>
             <time className="hidden shrink-0 text-dim tabular-nums sm:inline">{secondTime(fact.ts)}</time>
             <span className="hidden w-36 shrink-0 truncate font-mono text-dim lg:inline">{fact.type}</span>
-            <span className="line-clamp-2 min-w-0 [overflow-wrap:anywhere] md:line-clamp-1">
+            <span
+              className={`line-clamp-2 min-w-0 [overflow-wrap:anywhere] md:line-clamp-1 ${fact.seq === at ? "font-semibold" : ""}`}
+            >
               {factWords(fact, (id) => nameOf(agent, id))}
             </span>
           </button>
