@@ -21,5 +21,6 @@ export default defineConfig({
     reporters: ["default", "./test/closing-line.ts"],
     testTimeout: 3_600_000,
     fileParallelism: false,
+    expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -136,6 +136,7 @@ describe.skipIf(!hasChromium)("what one needs next is at hand", () => {
   });
 
   test("an agent whose key was refused says which, and goes on from there", async () => {
+    isMended = false;
     const failed = await house.create({ goal: WRONG_KEY });
     await until(failed, isFailed);
     const page = await house.page(`/ui/agents/${failed.log.id}`);

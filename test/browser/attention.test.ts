@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     house.provider.release("ask");
     await page.getByText("Coordinator asks: Was that too much?").waitFor();
     // It is in the page already; but nobody answers what they do not see.
-    expect(await page.locator("[data-question]").count()).toBe(1);
+    await page.locator("[data-question]").waitFor({ state: "attached" });
     await page.keyboard.press("1");
     await page.getByRole("button", { name: "Answer" }).last().click();
     await page.getByLabel("Your answer").fill("No.");

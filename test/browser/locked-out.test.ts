@@ -58,6 +58,9 @@ describe.skipIf(!hasChromium)("a page whose key is taken away while it is open",
     expect(await page.evaluate("window.asked[5] - window.asked[0]")).toBeGreaterThan(800);
 
     const token = lock(page).getByLabel(/paste the token/);
+    await token.fill("cut…");
+    await token.press("Enter");
+    await lock(page).getByText("The token is wrong.").waitFor();
     await token.fill("wrong");
     await token.press("Enter");
     await lock(page).getByText("The token is wrong.").waitFor();

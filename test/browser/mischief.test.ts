@@ -190,14 +190,14 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
     await isWhole("letters");
     const files = main.getByRole("region", { name: "Files" });
     for (const name of Object.keys(OUTPUT)) {
-      const row = files
-        .getByRole("button")
-        .nth(
-          (await files.getByRole("button").allTextContents()).findIndex((text) => text.startsWith(name.slice(0, 8))),
-        );
-      await row.click();
+      const rows = await files.getByRole("button").allTextContents();
+      const row = rows.findIndex((text) => text.startsWith(name.slice(0, 8)));
+      expect([name, row]).not.toEqual([name, -1]);
+      await files.getByRole("button").nth(row).click();
+      await files.getByText("Loading…").waitFor({ state: "detached" });
       await isWhole(name);
     }
+    for (const said of ["This is no picture", "This is not text"]) await files.getByText(said).waitFor();
     await page.goto(`${at}/eve`);
     await main.getByText("eve waits for a task.").waitFor();
     await isWhole("an agent of the mesh");

@@ -268,6 +268,8 @@ export function whenLockedOut(run: () => void): void {
  * anew: what was begun in it goes on.
  */
 export async function logIn(token: string): Promise<void> {
+  // What no header can carry (a copied "…") would be said to be the server's silence.
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new ApiError(401, "The token is wrong.");
   const bought = await reach("/login", { method: "POST", headers: { authorization: `Bearer ${token}` } });
   if (!bought.ok) throw await errorIn(bought);
   const { url } = (await bought.json()) as { url: string };

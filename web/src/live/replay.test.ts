@@ -45,8 +45,10 @@ test("of a log that was begun anew, what it was before is not kept", async () =>
   expect(wholeLog("agent-restored")).toBe(wholeLog("agent-restored"));
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
-  await vi.waitFor(() => {
-    collect();
-    expect(before.deref() === undefined).toBe(true);
-  });
+  await expect
+    .poll(() => {
+      collect();
+      return before.deref() === undefined;
+    })
+    .toBe(true);
 });
