@@ -207,8 +207,7 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     await choose(page, "delete beside");
     await page.getByText("Beside was stopped and put away.").waitFor();
     expect(new URL(page.url()).pathname).toBe("/ui/");
-    for (const _ of ["Steered", "Beside"]) await page.getByRole("button", { name: "Dismiss" }).last().click();
-    await page.getByText("put away", { exact: false }).first().click();
+    await page.getByRole("main").getByText(/^\d+ agents put away$/).click();
     await page.getByRole("button", { name: "Bring back Steered" }).click();
     await page.getByRole("navigation").getByRole("region", { name: "Steered" }).waitFor();
     await page.context().close();

@@ -159,6 +159,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     await page.getByLabel(/paste the token/).fill(house.token);
     await page.getByRole("button", { name: "Open" }).click();
     await page.getByRole("navigation", { name: "Agents" }).waitFor();
+    expect(new URL(page.url()).search).toBe("");
     await page.context().close();
   });
 

@@ -6,7 +6,7 @@ import { useModal } from "./modal.ts";
 
 /** Nobody looks in without a key. */
 export function Locked() {
-  const isSpent = new URLSearchParams(location.search).get("link") === "spent";
+  const isSpent = isLinkSpent();
   return (
     <Notice title={isSpent ? "This link was used before, or is too old" : "This page needs its key"}>
       {isSpent ? (
@@ -47,6 +47,10 @@ export function LockedOut() {
   );
 }
 
+function isLinkSpent(): boolean {
+  return new URLSearchParams(location.search).get("link") === "spent";
+}
+
 const ENDED = "The key of this page is no longer good";
 
 function TokenForm() {
@@ -55,7 +59,11 @@ function TokenForm() {
     event.preventDefault();
     const token = String(new FormData(event.currentTarget).get("token") ?? "").trim();
     logIn(token).then(
-      () => agents.refresh(),
+      () => {
+        // It matters no more, nor the next time that a key is asked for.
+        if (isLinkSpent()) history.replaceState(null, "", location.pathname);
+        return agents.refresh();
+      },
       (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
     );
   };
