@@ -207,7 +207,10 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     await choose(page, "delete beside");
     await page.getByText("Beside was stopped and put away.").waitFor();
     expect(new URL(page.url()).pathname).toBe("/ui/");
-    await page.getByRole("main").getByText(/^\d+ agents put away$/).click();
+    await page
+      .getByRole("main")
+      .getByText(/^\d+ agents put away$/)
+      .click();
     await page.getByRole("button", { name: "Bring back Steered" }).click();
     await page.getByRole("navigation").getByRole("region", { name: "Steered" }).waitFor();
     await page.context().close();
