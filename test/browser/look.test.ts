@@ -164,6 +164,12 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     const keyword = page.locator("pre span", { hasText: /^export$/ }).first();
     await keyword.waitFor();
     expect(await keyword.getAttribute("style")).toMatch(/light-dark/);
+    // What was published is found by its name.
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("report node-1");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/files/runs/run-1/nodes/node-1/published/report.md");
+    await page.getByRole("heading", { name: "Chip A" }).waitFor();
   });
 
   test("whoever worked in a run that is over leads on to the coordinator, who can be written to", async () => {

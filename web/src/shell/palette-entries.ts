@@ -2,7 +2,7 @@ import { steering } from "../entity/steering.ts";
 import { agents } from "../live/agents.ts";
 import { type MeshProjectView, type Person, startMeshes, stopMeshes } from "../live/api.ts";
 import { firstLine } from "../text/figures.ts";
-import { folderOf } from "../text/visible.ts";
+import { folderOf, visible } from "../text/visible.ts";
 import { complain, open } from "./overlay.ts";
 import type { Findable } from "./rank.ts";
 import { addressOf, go, type Place, recentAddresses, routeNow } from "./route.ts";
@@ -35,7 +35,7 @@ export function entries(people: readonly Person[]): Entry[] {
     ...meshes.flatMap(meshesOf),
     ...actions(here, route.at),
     to("screen", "All agents", { screen: "home" }),
-    ...(here === null ? [] : nodesOf(here)),
+    ...(here === null ? [] : [...nodesOf(here), ...filesOf(here)]),
     ...people
       .map(({ id, name, agent }) => to("member", name, { screen: "entity", agent: agent.id, worker: id }, agent.name))
       .filter(({ key }) => !known.has(key)),
@@ -77,6 +77,18 @@ function teamOf(agent: string): Entry[] {
 function nodesOf(agent: string): Entry[] {
   return Object.values(agents.feed(agent).situation?.board.nodes ?? {}).map(({ id, spec }) =>
     to("node", `${id} · ${firstLine(spec.task)}`, { screen: "board", agent, node: id }, nameOf(agent)),
+  );
+}
+
+/** What the team has published. */
+function filesOf(agent: string): Entry[] {
+  return Object.values(agents.feed(agent).situation?.board.nodes ?? {}).flatMap((node) =>
+    "files" in node
+      ? node.files.map(({ path }) => {
+          const whole = `runs/${node.spec.run_id}/nodes/${node.id}/published/${path}`;
+          return to("file", visible(path), { screen: "files", agent, path: whole }, node.id);
+        })
+      : [],
   );
 }
 

@@ -56,8 +56,8 @@ export function Palette() {
         aria-expanded
         aria-controls="found"
         aria-activedescendant={shown[chosen] ? `found-${chosen}` : undefined}
-        aria-label="Find an agent, a member of a team, a mesh, a node, a screen"
-        placeholder="Find an agent, a worker, a mesh, a node…"
+        aria-label="Find an agent, a member of a team, a mesh, a node, a published file, a screen"
+        placeholder="Find an agent, a worker, a node, a file…"
         className="min-h-12 w-full border-b border-line bg-page px-4 outline-none"
       />
       <div ref={list} id="found" role="listbox" aria-label="Found" className="max-h-[50dvh] overflow-y-auto p-1">
