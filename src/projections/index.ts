@@ -8,6 +8,7 @@ export * from "./insights.ts";
 export * from "./letters.ts";
 export * from "./lineage.ts";
 export * from "./mesh-ends.ts";
+export * from "./mesh-problems.ts";
 export * from "./node-standing.ts";
 export * from "./outbox.ts";
 export * from "./outside.ts";

@@ -448,6 +448,8 @@ export const meshAgentViewSchema = z.object({
   detail: z.string().nullable(),
   /** Since when it is so. */
   since: z.number().nullable(),
+  /** What keeps it from beginning, whether or not anybody has tried: its program is not here. */
+  problem: z.string().nullable(),
   queues: queueCounts,
   /** The message it works on. */
   active: z.string().nullable(),

@@ -49,6 +49,8 @@ export interface AgentStanding {
   detail: string | null;
   /** Since when, in seconds. */
   since: number | null;
+  /** What keeps it from beginning, whether or not anybody has tried. */
+  problem: string | null;
 }
 
 /** A terminal is begun anew, or whoever sits there can be told something now. */
@@ -160,7 +162,8 @@ export class MeshMembers {
       detail: null,
       since: null,
     };
-    return { runs: runsOf(agent), program: describedRun(agent), ...standing };
+    const problem = this.problemOf(mesh, agent);
+    return { runs: runsOf(agent), program: describedRun(agent), problem, ...standing };
   }
 
   attachWords(mesh: DeclaredMesh, agent: DeclaredAgent): string[] | null {

@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
-import type { DeclaredAgent } from "../mesh/config.ts";
-import { CLAUDE_CODE } from "../workers/outside/programs.ts";
+import type { DeclaredAgent, DeclaredMesh } from "../mesh/config.ts";
+import { CLAUDE_CODE, programsOf } from "../workers/outside/programs.ts";
+import { missingFor } from "./missing-program.ts";
+import type { Settings } from "./settings.ts";
 
 /** A terminal, a program without one, or a model in our own loop. */
 export type Runs = "tmux" | "headless" | "harnessed";
@@ -31,6 +33,16 @@ export function describedRun(agent: DeclaredAgent): string {
   const isModel = options?.runs === "harnessed" || (options?.program === undefined && options?.model?.includes("/"));
   if (isModel) return options?.model ?? "default";
   return `${programName(agent)}/${modelName(agent) ?? "default"}`;
+}
+
+/** What those in a mesh lack here, once each: the names of programs that are not installed. */
+export function missingPrograms({ agents }: DeclaredMesh, { config, env }: Pick<Settings, "config" | "env">): string[] {
+  const programs = programsOf(config);
+  const names = [...agents.values()].flatMap((agent) => (runsOf(agent) === "harnessed" ? [] : [programName(agent)]));
+  return [...new Set(names)].filter((name) => {
+    const profile = Object.hasOwn(programs, name) ? programs[name] : undefined;
+    return !profile || missingFor(name, profile, env.PATH) !== null;
+  });
 }
 
 let tmuxIsHere: boolean | undefined;

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { accessSync, constants } from "node:fs";
 import { mkdir, stat, symlink } from "node:fs/promises";
 import { createServer } from "node:http";
 import { homedir } from "node:os";
@@ -9,11 +8,12 @@ import type { Clock } from "../protocol/clock.ts";
 import type { ProgramProfile, Usage } from "../protocol/index.ts";
 import { programBinds, type Sandbox } from "../sandbox/index.ts";
 import type { Housed, OutsidePlace, Stay } from "../workers/outside/place.ts";
-import { CLAUDE_CODE, INSTALLED_BY, programsOf } from "../workers/outside/programs.ts";
+import { CLAUDE_CODE, programsOf } from "../workers/outside/programs.ts";
 import { OUR_SERVER } from "../workers/outside/quirks.ts";
 import type { Adapter } from "../workers/outside/session.ts";
 import { keepLast, lastIsGone } from "./last-life.ts";
 import { withStanding } from "./live-config.ts";
+import { missingFor } from "./missing-program.ts";
 import type { Environment, Settings } from "./settings.ts";
 
 interface OutsidePorts {
@@ -131,25 +131,7 @@ function addressesIn(variables: Readonly<Record<string, string>>): string[] {
   });
 }
 
-function missingFor(name: string, { kind, command }: ProgramProfile, path: string | undefined): string | null {
-  if (kind === "mesh") return null;
-  const [program = ""] = command;
-  const places = isAbsolute(program) ? [program] : (path ?? "").split(delimiter).map((folder) => join(folder, program));
-  if (places.some(isExecutable)) return null;
-  const how = INSTALLED_BY[name];
-  return `The program ${name} is not installed: ${program} was not found. Install it${how ? ` (${how})` : ""}, say where it is in config.json (programs.${name}.command), or choose another.`;
-}
-
 function unknown(name: string, names: readonly string[]): string {
   const [near] = nearest(name, names, 1);
   return `There is no program "${name}".${near ? ` Did you mean ${near}?` : ""} There are: ${names.join(", ")}; others can be added in config.json (programs).`;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

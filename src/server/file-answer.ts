@@ -80,7 +80,7 @@ function isKnown(given: string | undefined, etag: string): boolean {
   return given?.split(",").some((each) => each.trim() === "*" || each.trim().replace(/^W\//, "") === etag) ?? false;
 }
 
-/** Several ranges at once, or what cannot be read as one, is answered with the whole file. */
+/** Several ranges at once, or what cannot be read as one, is answered with the whole file; so is any part of nothing. */
 function rangeOf(
   given: string | undefined,
   ifRange: string | undefined,
@@ -88,7 +88,7 @@ function rangeOf(
   size: number,
 ): { start: number; end: number } | "unsatisfiable" | undefined {
   const [, from = "", to = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(given ?? "") ?? [];
-  if ((from === "" && to === "") || (ifRange !== undefined && ifRange !== etag)) return undefined;
+  if (size === 0 || (from === "" && to === "") || (ifRange !== undefined && ifRange !== etag)) return undefined;
   const start = from === "" ? Math.max(0, size - Number(to)) : Number(from);
   const end = from === "" || to === "" ? size - 1 : Math.min(Number(to), size - 1);
   if (start >= size || (from === "" && to === "0")) return "unsatisfiable";

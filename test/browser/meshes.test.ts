@@ -2,11 +2,13 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { copyReady, Layout } from "../../src/mesh/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import type { ProviderRequest, ProviderTurn } from "../../src/testing/index.ts";
 import { type House, hasChromium, MODEL, openHouse } from "./house.ts";
+
+const RESEARCHERS = ["searcher-broad", "searcher-primary", "searcher-contrary", "synthesiser"];
 
 const call = (name: string, args: unknown) => ({ name, args });
 const REVIEW = "### F1 (high) a.ts:3: it loses the last line\n\nRead a file without a newline at its end.\n";
@@ -55,6 +57,10 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
       const config = { name, description: `The ${name}`, options: { model: MODEL, runs: "harnessed" } };
       writeFileSync(join(layout.agents, "review", name, "config.json"), JSON.stringify(config));
     }
+    for (const name of RESEARCHERS) {
+      const config = { name, options: { program: "nowhere" } };
+      writeFileSync(join(layout.agents, "research", name, "config.json"), JSON.stringify(config));
+    }
     house = await openHouse({ turns, respond: reviewer });
     record = await house.runtime.meshRecord(project);
     await record.start("created");
@@ -83,7 +89,12 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     const sidebar = page.getByRole("navigation", { name: "Agents" });
     const meshes = sidebar.getByRole("region", { name: "Meshes" });
     await meshes.getByText("shop").waitFor();
-    expect(await meshes.getByRole("link").allTextContents()).toEqual(["researchidle", "reviewidle"]);
+    // Who cannot be begun does not look ready, and why is said once for all of them.
+    expect(await meshes.getByRole("link").allTextContents()).toEqual(["researchcannot begin", "reviewidle"]);
+    const problems = meshes.getByText('There is no program "nowhere".');
+    expect((await problems.allTextContents()).map((words) => words.split(": ")[0]?.split(", "))).toEqual([
+      RESEARCHERS.map((name) => `research/${name}`),
+    ]);
     expect(await sidebar.getByText("mesh: shop").count()).toBe(0);
     await meshes.getByRole("link", { name: "review" }).click();
     await main().getByRole("heading", { name: "review", level: 1 }).waitFor();
@@ -123,6 +134,25 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     await main().getByText("1 task completed", { exact: false }).first().waitFor();
     expect(await main().getByRole("region", { name: "Active" }).count()).toBe(0);
     await inSidebar(/^review done$/).waitFor();
+  });
+
+  test("who cannot begin says why; more problems than a few are folded away", async () => {
+    await page.goto(`/ui/meshes/${record.log.id}/research/synthesiser`);
+    await main().getByText("synthesiser cannot begin.").waitFor();
+    await main().getByText('There is no program "nowhere".').waitFor();
+    const wrong = { a: "{", b: "[]", c: '{"mesh": "c"}' };
+    const odd = Object.keys(wrong).map((name) => join(layout.configs, `${name}.json`));
+    for (const [at, text] of Object.values(wrong).entries()) writeFileSync(odd[at] ?? "", text);
+    await vi.waitFor(() => expect(record.meshes?.problems()).toHaveLength(RESEARCHERS.length + odd.length), 20_000);
+    await page.reload();
+    const meshes = page.getByRole("navigation", { name: "Agents" }).getByRole("region", { name: "Meshes" });
+    await meshes.getByText("4 problems").waitFor();
+    expect(await meshes.getByText("meshes/mesh-configs/a.json").isVisible()).toBe(false);
+    await meshes.getByText("4 problems").click();
+    await meshes.getByText("meshes/mesh-configs/a.json").waitFor();
+    for (const file of odd) rmSync(file);
+    await vi.waitFor(() => expect(record.meshes?.problems()).toHaveLength(RESEARCHERS.length), 20_000);
+    await page.goto(`/ui/meshes/${record.log.id}/review`);
   });
 
   test("a file that is no message lies aside with its reason", async () => {

@@ -120,6 +120,12 @@ const triggers: Scenes = [
     act: (page) => click(page, "button", "Add"),
   },
   {
+    name: "trigger-cancel",
+    path: ({ at }) => `${at.chips}/triggers`,
+    ready: "Keep it",
+    act: (page) => click(page, "button", "Cancel trigger-1"),
+  },
+  {
     name: "trigger-refused",
     path: ({ at }) => `${at.chips}/triggers`,
     ready: "whenever you like",

@@ -114,6 +114,43 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     await page.context().close();
   });
 
+  test("a second click, or key, does nothing of what has come to the same place", async () => {
+    const agent = await house.create({ goal: GOAL, name: "Twice" });
+    await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);
+    const page = await house.page(`/ui/agents/${agent.log.id}`);
+    await page.getByRole("button", { name: "Pause" }).click();
+    const resume = page.getByRole("button", { name: "Resume" });
+    await resume.click({ trial: true });
+    const box = await resume.boundingBox();
+    if (!box) throw new Error("There is no Resume.");
+    const at = [box.x + box.width / 2, box.y + box.height / 2] as const;
+    await page.mouse.dblclick(...at);
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    // Stop is there now, and was not meant.
+    await page.mouse.click(...at);
+    await page.getByRole("button", { name: "Stop" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Pause" }).click();
+    await resume.waitFor();
+    const facts = await agent.log.read({ after: 0, limit: 1000 });
+    const steered = facts.flatMap(({ type }) => (/^agent\.(?:paused|resumed|stopped)$/.test(type) ? [type] : []));
+    expect(steered).toEqual(["agent.paused", "agent.resumed", "agent.paused"]);
+    expect(await page.getByRole("status").getByRole("paragraph").count()).toBe(0);
+    await page.context().close();
+    await agent.archive("human");
+  });
+
+  test("the theme's button shows what it leads to, also when the system changes its own", async () => {
+    const page = await house.page("/ui/", { colorScheme: "light" });
+    await page.getByRole("button", { name: "Dark theme" }).waitFor();
+    await page.emulateMedia({ colorScheme: "dark" });
+    const light = page.getByRole("button", { name: "Light theme" });
+    await light.locator(".lucide-sun").waitFor();
+    await light.click();
+    await page.getByRole("button", { name: "Dark theme" }).waitFor();
+    await page.context().close();
+  });
+
   test("an agent that is deleted can be had back", async () => {
     const agent = await house.create({ goal: GOAL, name: "Put away" });
     const page = await house.page(`/ui/agents/${agent.log.id}`);
@@ -122,6 +159,14 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     const group = page.getByRole("navigation").getByRole("region", { name: "Put away" });
     await group.waitFor({ state: "detached" });
     expect(agent.now.agent.archived_ts).not.toBeNull();
+    const toast = page.getByRole("status").filter({ hasText: "put away" });
+    const middles = await Promise.all(
+      [toast.getByRole("paragraph"), toast.getByRole("button", { name: "Undo" })].map(async (part) => {
+        const box = await part.boundingBox();
+        return box && Math.round(box.y + box.height / 2);
+      }),
+    );
+    expect(middles[0]).toBe(middles[1]);
     await page.getByRole("button", { name: "Undo" }).click();
     await group.waitFor();
     expect(agent.now.agent.archived_ts).toBeNull();

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { readDeclared } from "../../src/mesh/config.ts";
@@ -109,6 +109,25 @@ test("tx init puts those that are named into a folder, and says which there are"
   expect(refused.stderr).toContain(
     'There is no ready mesh "reserch". Did you mean research? There are: plan-build-test, research, review, tour.',
   );
+});
+
+test("tx init says which programs are not here, and begins with a mesh that can run", async () => {
+  const project = await projectWith([]);
+  const bin = join(project.dir, "bin");
+  mkdirSync(bin);
+  const init = () =>
+    new Promise<string>((resolve) => {
+      const main = join(import.meta.dirname, "../../dist/bundle/tx.js");
+      const options = { cwd: project.dir, env: { PATH: bin, HOME: project.dir } };
+      execFile(process.execPath, [main, "init"], options, (_, __, stderr) => resolve(stderr));
+    });
+  const without = await init();
+  expect(without).toContain("Not installed: claude-code, which plan-build-test, research, review would run.");
+  expect(without).toContain('tx start, then tx send tour "');
+  writeFileSync(join(bin, "claude"), "#!/bin/sh\n", { mode: 0o755 });
+  const having = await init();
+  expect(having).not.toContain("Not installed");
+  expect(having).toContain('tx start, then tx send plan-build-test "');
 });
 
 test("research: three search at once, one sums up, and a report with a claim from nowhere goes back", async () => {

@@ -169,10 +169,21 @@ withTmux(
     await using project = new Project();
     const broken = join(project.project, "meshes/mesh-configs/broken.json");
     writeFileSync(broken, JSON.stringify({ mesh: "broken", type: "persistent", agents: ["x/nobody"] }));
+    const lame = join(project.project, "meshes/mesh-configs/zzz.json");
+    writeFileSync(lame, JSON.stringify({ mesh: "zzz", type: "persistent", agents: ["z/one", "z/two"] }));
+    for (const name of ["one", "two"]) {
+      const dir = join(project.project, "meshes/agents/z", name);
+      mkdirSync(dir, { recursive: true });
+      writeFileSync(join(dir, "config.json"), JSON.stringify({ name, options: { program: "nowhere" } }));
+      writeFileSync(join(dir, "prompt.md"), "You work.\n");
+    }
     const started = await project.tx(["start"]);
     expect([started.code, started.stdout.split("\n")[0]]).toEqual([1, "relay (sequential, persistent, idle, 0 done)"]);
     expect(started.stderr).toContain("there is no meshes/agents/x/nobody/config.json");
-    expect(started.stderr).toContain("1 problem, see above. The others are started.");
+    expect(started.stderr).toContain('! z/one, z/two: "options.program": There is no program "nowhere".');
+    expect(started.stderr).toContain("2 problems, see above. The others are started.");
+    expect(started.stdout.match(/cannot begin, see above/g)).toHaveLength(2);
+    rmSync(lame);
     const before = readFileSync(join(project.home, "config.json"), "utf8");
     writeFileSync(join(project.home, "config.json"), '{"programs": 3}');
     const status = await project.tx(["status", "relay"]);

@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
+import { readDeclared } from "../../mesh/config.ts";
 import { Layout } from "../../mesh/layout.ts";
 import { copyReady, readyMeshes } from "../../mesh/ready.ts";
+import { missingPrograms } from "../../runtime/mesh-runs.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
-import { type TxCall, unknown } from "./project.ts";
+import { settingsFor, type TxCall, unknown } from "./project.ts";
 
 /** Puts ready meshes into a project: those named, or all. What is there already stays as it is. */
 export async function init(call: TxCall, names: string[]): Promise<ExitCode> {
@@ -17,6 +19,25 @@ export async function init(call: TxCall, names: string[]): Promise<ExitCode> {
   else await terminal.printLines(made);
   const stays = kept.length > 0 ? ` ${kept.length} were there already and are as they were.` : "";
   terminal.say(`${made.length} files written to ${folder} for ${meshes.join(", ")}.${stays}`);
-  terminal.say(`They are yours to change. Begin: tx start, then tx send ${meshes[0]} "what is to be done"`);
+  const { able, lacks } = await whoCan(call, new Layout(folder), meshes);
+  if (lacks.length > 0) terminal.say(`${terminal.errPaint.yellow("!")} Not installed: ${lacks.join("; ")}.`);
+  terminal.say(`They are yours to change. Begin: tx start, then tx send ${able ?? meshes[0]} "what is to be done"`);
   return EXIT.done;
+}
+
+/** The first that can run on this machine, and which programs the others lack. */
+async function whoCan(call: TxCall, layout: Layout, meshes: readonly string[]) {
+  // A mistake in config.json is said when they are started.
+  const settings = await settingsFor(call).catch(() => ({ env: call.terminal.env, config: {} }));
+  const { meshes: declared } = await readDeclared(layout);
+  const missing = meshes.flatMap((mesh) => {
+    const its = declared.get(mesh);
+    return its ? [{ mesh, programs: missingPrograms(its, settings) }] : [];
+  });
+  const programs = [...new Set(missing.flatMap((each) => each.programs))];
+  const whoNeeds = (program: string) => missing.flatMap((each) => (each.programs.includes(program) ? [each.mesh] : []));
+  return {
+    able: missing.find((each) => each.programs.length === 0)?.mesh,
+    lacks: programs.map((program) => `${program}, which ${whoNeeds(program).join(", ")} would run`),
+  };
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { TmuxServer, tmuxSocket } from "../../mesh/tmux-server.ts";
+import { problemWords } from "../../projections/index.ts";
 import type { Settings } from "../../runtime/settings.ts";
 import type { ApiClient } from "../../server/client.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
@@ -26,7 +27,7 @@ export async function start(call: TxCall): Promise<ExitCode> {
   if (view.problems.length === 0) return EXIT.done;
   const started = view.meshes.length > 0 ? "The others are started." : "None is started.";
   terminal.say(
-    `${count(view.problems.length, "problem")}, see above. ${started} A file that is mended is read again at once.`,
+    `${count(problemWords(view.problems).length, "problem")}, see above. ${started} A file that is mended is read again at once.`,
   );
   return EXIT.failed;
 }

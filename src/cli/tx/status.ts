@@ -1,6 +1,7 @@
 import { type DeclaredMesh, readDeclared } from "../../mesh/config.ts";
 import { type Layout, nameOf, QUEUES } from "../../mesh/layout.ts";
 import { Queues } from "../../mesh/queue.ts";
+import { type MeshProblem, problemWords } from "../../projections/index.ts";
 import type { MeshProjectView, MeshView } from "../../protocol/api.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { type Cell, table } from "../table.ts";
@@ -27,7 +28,10 @@ export async function status(call: TxCall, mesh: string | undefined): Promise<Ex
     await terminal.printJson({ project: layout.project, status: "stopped", declared, problems: broken });
     return EXIT.done;
   }
-  for (const { message } of problems) terminal.say(`${terminal.errPaint.yellow("!")} ${plain(message)}`);
+  sayProblems(
+    call,
+    problems.map(({ file, message }) => ({ file, problem: message })),
+  );
   await terminal.printLines(declared.flatMap((name) => waitingIn(layout, meshes.get(name)) ?? []));
   terminal.say(
     `The meshes of ${layout.project} are not started (tx start). Declared: ${declared.join(", ") || "none"}.`,
@@ -48,10 +52,14 @@ function waitingIn(layout: Layout, declared: DeclaredMesh | undefined): string |
   return words.length === 0 ? undefined : words.join("; ");
 }
 
+function sayProblems({ terminal }: TxCall, problems: readonly MeshProblem[]): void {
+  for (const words of problemWords(problems)) terminal.say(`${terminal.errPaint.yellow("!")} ${plain(words)}`);
+}
+
 /** For people a table for each mesh, for programs the whole. */
 export async function showProject(call: TxCall, view: MeshProjectView): Promise<void> {
   const { terminal, json } = call;
-  for (const { problem } of view.problems) terminal.say(`${terminal.errPaint.yellow("!")} ${plain(problem)}`);
+  sayProblems(call, view.problems);
   if (json) {
     await terminal.printJson(view);
     return;
@@ -82,12 +90,13 @@ type AgentView = MeshView["agents"][number];
 
 /** What somebody is doing, for how long, and what a person can do about it. */
 function doing(mesh: string, agent: AgentView, now: number): string {
-  const { name, state, since, detail, active, active_since } = agent;
+  const { name, state, since, detail, problem, active, active_since } = agent;
   const long = since === null ? "" : ` for ${span(now - since)}`;
   const why = detail === null ? "" : `: ${detail}`;
   const task = active === null ? "" : `${active}${active_since === null ? "" : `, ${span(now - active_since)}`}`;
   switch (state) {
     case null:
+      if (problem !== null) return "cannot begin, see above";
       return active === null ? "-" : `has not begun ${task}`;
     case "starting":
       return `is starting${long}`;

@@ -1,5 +1,6 @@
 import { type CallPart, callsOf, type Entry, type ReplyEntry, type ResultEntry } from "../../protocol/index.ts";
 import type { ModelRequest } from "../model.ts";
+import { isHeldBack } from "./tool-text.ts";
 
 /** A call of ours and what came of it. */
 export interface Exchange {
@@ -64,13 +65,16 @@ function beginsAssignment(entry: Entry): boolean {
   return entry.role === "user" && (entry.node_id !== undefined || entry.run_id !== undefined);
 }
 
+/** A call that was held back for a message is none: it was not made, so what it was for is still to be done. */
 function exchangesIn(entries: readonly Entry[]): Exchange[] {
   const calls = new Map(
     entries.flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : [])).map((call) => [call.id, call]),
   );
   return entries.flatMap((result, at): Exchange[] => {
     const call = result.role === "tool" ? calls.get(result.call_id) : undefined;
-    return result.role === "tool" && call ? [{ call, args: argsOf(call), result, at }] : [];
+    return result.role === "tool" && call && (result.ok || !isHeldBack(result.content))
+      ? [{ call, args: argsOf(call), result, at }]
+      : [];
   });
 }
 

@@ -38,6 +38,40 @@ test("after a crash in the middle of create_work_node it looks on the board befo
   expect(callsIn([isNot])).toEqual([["create_work_node", made?.type === "call" ? made.args : undefined]]);
 });
 
+test("a file whose reading was held back for a message is read after it, with the rest of them", async () => {
+  const task: Entry = {
+    role: "user",
+    from: "coordinator",
+    node_id: "node-1",
+    content: "Survey lamps\n\nPlaces:\n- project/lamps (and everything below)\n\nRead at most 40 files.",
+  };
+  const tools = ["list_files", "read_file", "write_file", "publish"];
+  const result = (n: number, tool: string, ok: boolean, content: string): Entry => ({
+    role: "tool",
+    call_id: `demo-node-1-${n}`,
+    tool,
+    ok,
+    content,
+  });
+  const held = "Not run: a message came first; read it, then decide whether to call this again.";
+  const history: Entry[] = [task, await replyTo([task], tools), result(1, "list_files", false, held)];
+  history.push(await replyTo(history, tools));
+  expect(callsIn(history)).toEqual([["list_files", { path: "project/lamps", recursive: true }]]);
+
+  history.push(result(2, "list_files", true, "project/lamps/a.md (7 bytes)\nproject/lamps/b.md (7 bytes)"));
+  history.push(await replyTo(history, tools));
+  // The first of them says what a call that was held back says: it was read nevertheless.
+  history.push(result(3, "read_file", true, held), result(4, "read_file", false, held));
+  history.push({ role: "user", from: "agiraph", content: "[Message from your human]: please hurry", upto: 3 });
+  history.push(await replyTo(history, tools));
+  expect(callsIn(history)).toEqual([["read_file", { path: "project/lamps/b.md", limit: 800 }]]);
+
+  history.push(result(5, "read_file", true, "# Lamp B"));
+  const written = await replyTo(history, tools);
+  expect(callsIn([written]).map(([name]) => name)).toEqual(["write_file", "write_file"]);
+  expect(JSON.stringify(written)).not.toContain("Could not be read");
+});
+
 test("when a summary hides what it was asked, the prompt still says it", async () => {
   const history: Entry[] = [{ role: "summary", content: "Much was said." }];
   const system =
@@ -52,7 +86,12 @@ test("when a summary hides what it was asked, the prompt still says it", async (
 test("whoever writes to it gets an honest answer, and its words arrive in pieces", async () => {
   const pieces: string[] = [];
   const goal: Entry = { role: "user", from: HUMAN, content: "Survey this project", run_id: "run-1" };
-  const message: Entry = { role: "user", from: "agiraph", content: "[Message from human]: faster *please*", upto: 3 };
+  const message: Entry = {
+    role: "user",
+    from: "agiraph",
+    content: "[Message from your human]: faster *please*",
+    upto: 3,
+  };
   const reply = await createSurveyor().reply(
     {
       system: "",

@@ -59,6 +59,11 @@ export function isUnknownOutcome(content: string): boolean {
   return content.startsWith("Outcome unknown");
 }
 
+/** It was held back so that something said meanwhile is heard first: it can be made again as if never made. */
+export function isHeldBack(content: string): boolean {
+  return content.startsWith("Not run: a message came first");
+}
+
 /** How a node ended, as the news or the board tells it. */
 export type Ending = { kind: "completed"; files: string[] } | { kind: "failed"; why: string };
 
@@ -89,6 +94,8 @@ export function endingsIn(news: string): Map<string, Ending> {
 /** What the human wrote, among the news. */
 export function messagesIn(news: string): string[] {
   return [
-    ...news.matchAll(/(?:^|\n\n)\[Message from human\]: ([\s\S]*?)(?=\n\n(?:node-\d+ |\[Message)|$(?![\s\S]))/g),
+    ...news.matchAll(
+      /(?:^|\n\n)\[(?:Message|A hint) from your human[^\]]*\]: ([\s\S]*?)(?=\n\n(?:node-\d+ |\[Message)|$(?![\s\S]))/g,
+    ),
   ].flatMap(([, text]) => text?.trim() || []);
 }

@@ -177,8 +177,6 @@ export const nodeDetail = (id: string, node: string) => get<NodeDetail>(`/agents
 /** The first of a file, as text; null for one that is not text. */
 export async function textOfFile(address: string, most: number): Promise<FileText> {
   const response = await reach(address, { headers: { range: `bytes=0-${most - 1}` } });
-  // Of an empty file there is no first byte to be had.
-  if (response.status === 416) return { text: "", bytes: 0, isCut: false };
   if (!response.ok) throw await errorIn(response);
   const bytes = new Uint8Array(await response.arrayBuffer());
   const total = Number(response.headers.get("content-range")?.split("/")[1] ?? bytes.length);

@@ -152,6 +152,7 @@ function Session({ project, mesh, member }: { project: string; mesh: string; mem
         <p className="text-xs text-dim [overflow-wrap:anywhere]">
           {member.program} · {RUNS[member.runs]}
         </p>
+        {member.problem && <p className="mt-1 text-xs text-bad [overflow-wrap:anywhere]">{member.problem}</p>}
         {member.attach && isRunning && (
           <p className="mt-1 text-xs text-dim">
             Sit down before it:{" "}

@@ -8,6 +8,9 @@ export function statusOfMesh({ status, agents, last_end }: Pick<MeshView, "statu
   const hasEnded = (state: Member["state"]) => state === "dead" || state === "broken";
   if (agents.some(({ state, active }) => hasEnded(state) && active !== null)) return "failed";
   if (status === "complete" && last_end?.failed) return "failed";
+  // It would look ready, and fail with its first task.
+  const isUnable = agents.some(({ state, problem }) => problem !== null || state === "broken");
+  if (status === "idle" && isUnable) return "unable";
   return status === "processing"
     ? "working"
     : status === "active"
@@ -17,7 +20,7 @@ export function statusOfMesh({ status, agents, last_end }: Pick<MeshView, "statu
         : "idle";
 }
 
-export function statusOfMember({ state, active }: Pick<Member, "state" | "active">): Status {
+export function statusOfMember({ state, active, problem }: Pick<Member, "state" | "active" | "problem">): Status {
   switch (state) {
     case "starting":
     case "busy":
@@ -32,12 +35,13 @@ export function statusOfMember({ state, active }: Pick<Member, "state" | "active
       return active === null ? "idle" : "waiting";
     case "gone":
     case null:
+      if (problem !== null) return "unable";
       return active === null ? "pending" : "waiting";
   }
 }
 
 /** In words, what a session is doing. */
-export function stateWords({ state, active }: Pick<Member, "state" | "active">): string {
+export function stateWords({ state, active, problem }: Pick<Member, "state" | "active" | "problem">): string {
   switch (state) {
     case "starting":
       return "is starting";
@@ -55,7 +59,7 @@ export function stateWords({ state, active }: Pick<Member, "state" | "active">):
     case "gone":
       return "is not running";
     case null:
-      return "has not begun";
+      return problem === null ? "has not begun" : "cannot begin";
   }
 }
 

@@ -25,6 +25,7 @@ export type Status =
   | "paused"
   | "stopped"
   | "retired"
+  | "unable"
   | "pending";
 
 const LOOKS: Record<Status, { colour: string; label: string }> = {
@@ -36,6 +37,7 @@ const LOOKS: Record<Status, { colour: string; label: string }> = {
   asleep: { colour: "text-ok", label: "asleep" },
   asking: { colour: "text-wait", label: "waiting for you" },
   failed: { colour: "text-bad", label: "failed" },
+  unable: { colour: "text-bad", label: "cannot begin" },
   paused: { colour: "text-dim", label: "paused" },
   stopped: { colour: "text-dim", label: "stopped" },
   retired: { colour: "text-dim", label: "retired" },
@@ -83,6 +85,7 @@ function shapeOf(status: Status) {
         </>
       );
     case "trouble":
+    case "unable":
       return (
         <path d="M6 1 11.4 10.8H.6ZM5.4 4.4v3h1.2v-3Zm0 3.8v1.3h1.2V8.2Z" fill="currentColor" fillRule="evenodd" />
       );

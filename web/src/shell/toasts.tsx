@@ -14,7 +14,7 @@ export function Toasts() {
       {toasts.map(({ key, tone, text, action }) => (
         <div
           key={key}
-          className={`pointer-events-auto flex w-full items-start gap-3 rounded-lg border-l-4 border bg-page p-3 shadow-lg ${TONE[tone]}`}
+          className={`pointer-events-auto flex w-full items-center gap-3 rounded-lg border-l-4 border bg-page p-3 shadow-lg ${TONE[tone]}`}
         >
           <p className="line-clamp-4 min-w-0 flex-1 [overflow-wrap:anywhere]">{text}</p>
           {action && (

@@ -1,3 +1,4 @@
+import { problemWords } from "../../../src/projections/index.ts";
 import type { MeshProjectView } from "../live/api.ts";
 import { statusOfMesh } from "../meshes/standing.ts";
 import { StartMeshes } from "../meshes/start-meshes.tsx";
@@ -42,13 +43,29 @@ export function MeshList({ projects }: { projects: readonly MeshProjectView[] })
               )}
             </p>
           )}
-          {problems.map(({ file, problem }) => (
-            <p key={file} className="px-4 py-1 text-xs text-bad [overflow-wrap:anywhere]">
-              {problem}
-            </p>
-          ))}
+          <Problems all={problemWords(problems)} />
         </div>
       ))}
     </section>
+  );
+}
+
+/** More than these would push everything else out of sight, on every screen. */
+const MOST = 3;
+
+function Problems({ all }: { all: readonly string[] }) {
+  const list = all.map((problem) => (
+    <p key={problem} className="px-4 py-1 text-xs text-bad [overflow-wrap:anywhere]">
+      {problem}
+    </p>
+  ));
+  if (all.length <= MOST) return list;
+  return (
+    <details>
+      <summary className="rounded-md px-4 py-3.5 text-xs text-bad hover:bg-hover md:py-1.5">
+        {all.length} problems
+      </summary>
+      {list}
+    </details>
   );
 }

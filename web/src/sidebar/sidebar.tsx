@@ -1,11 +1,11 @@
-import { Bell, Moon, Plus, Search } from "lucide-react";
+import { Bell, Moon, Plus, Search, Sun } from "lucide-react";
 import { useState } from "react";
 import { useAgents } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { useMore } from "../shell/more.tsx";
 import { open } from "../shell/overlay.ts";
 import { useRoute } from "../shell/route.ts";
-import { switchTheme } from "../shell/theme.ts";
+import { switchTheme, useIsDark } from "../shell/theme.ts";
 import { AgentGroup } from "./agent-group.tsx";
 import { MeshList } from "./mesh-list.tsx";
 import { NeedsYou, Unread } from "./needs-you.tsx";
@@ -39,9 +39,7 @@ export function Sidebar() {
           <Search className="size-4" aria-hidden />
         </button>
         <NotifyButton />
-        <button type="button" className={ICON} onClick={switchTheme} aria-label="Light or dark" title="Light or dark">
-          <Moon className="size-4" aria-hidden />
-        </button>
+        <ThemeButton />
       </div>
       {/* On top, however far down the team is that one looks at. */}
       <div className="max-h-[45%] shrink-0 overflow-y-auto overscroll-contain bg-panel px-2 pt-2 empty:hidden">
@@ -70,6 +68,18 @@ export function Sidebar() {
         </button>
       </div>
     </nav>
+  );
+}
+
+/** Shows what it leads to. */
+function ThemeButton() {
+  const isDark = useIsDark();
+  const Icon = isDark ? Sun : Moon;
+  const words = isDark ? "Light theme" : "Dark theme";
+  return (
+    <button type="button" className={ICON} onClick={switchTheme} aria-label={words} title={words}>
+      <Icon className="size-4" aria-hidden />
+    </button>
   );
 }
 

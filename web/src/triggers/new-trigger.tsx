@@ -8,7 +8,9 @@ interface Field {
   says: string;
   name: string;
   type: "number" | "datetime-local" | "text";
-  placeholder: string;
+  /** How it may look, said to be an example: grey alone reads as filled in. */
+  example: string;
+  hint?: string;
   /** What is sent for what was typed. */
   value: (typed: string) => string | number;
 }
@@ -17,14 +19,14 @@ const minutes = (says: string, name: string): Field => ({
   says,
   name,
   type: "number",
-  placeholder: "30",
+  example: "30",
   value: (typed) => Number(typed) * 60,
 });
-const text = (says: string, name: string, placeholder: string): Field => ({
+const text = (says: string, name: string, example: string): Field => ({
   says,
   name,
   type: "text",
-  placeholder,
+  example,
   value: (typed) => typed,
 });
 
@@ -33,11 +35,11 @@ const CONDITIONS: Record<ConditionType, { says: string; field: Field }> = {
   delayed: { says: "once, after a while", field: minutes("Minutes from now", "delay_seconds") },
   at_time: {
     says: "once, at a time",
-    field: { says: "When", name: "at", type: "datetime-local", placeholder: "", value: (typed) => typed },
+    field: { says: "Date and time", name: "at", type: "datetime-local", example: "", value: (typed) => typed },
   },
   scheduled: {
     says: "again and again, by calendar",
-    field: text("Cron: minute hour day month weekday", "cron", "0 9 * * MON"),
+    field: { ...text("Cron", "cron", "0 9 * * MON"), hint: "Minute, hour, day, month, weekday; * is any." },
   },
   heartbeat: {
     says: "again and again, if anything is new",
@@ -98,18 +100,26 @@ export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => v
               ))}
             </select>
           </label>
-          <label className={LABEL}>
-            {field.says}
-            <input
-              key={type}
-              name="value"
-              required
-              type={field.type}
-              placeholder={field.placeholder}
-              {...(field.type === "number" && { min: "0.1", step: "any" })}
-              className={FIELD}
-            />
-          </label>
+          <div>
+            <label className={LABEL}>
+              {field.says}
+              <input
+                key={type}
+                name="value"
+                required
+                type={field.type}
+                placeholder={field.example && `e.g. ${field.example}`}
+                {...(field.type === "number" && { min: "0.1", step: "any" })}
+                {...(field.hint && { "aria-describedby": "hint-value" })}
+                className={FIELD}
+              />
+            </label>
+            {field.hint && (
+              <p id="hint-value" className="mt-1 text-xs text-dim">
+                {field.hint}
+              </p>
+            )}
+          </div>
         </div>
         <FormEnd problem={problem}>
           <button type="submit" disabled={isBusy} className={ACTION}>

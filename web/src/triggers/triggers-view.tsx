@@ -7,9 +7,10 @@ import { nameOf } from "../entity/speech.tsx";
 import { cancelTrigger } from "../live/api.ts";
 import { useAgent } from "../live/use-live.ts";
 import { complain } from "../shell/overlay.ts";
-import { count, exactTime } from "../text/figures.ts";
+import { useRest } from "../shell/rest.ts";
+import { count } from "../text/figures.ts";
 import { NewTrigger } from "./new-trigger.tsx";
-import { actionWords, conditionWords } from "./words.ts";
+import { actionWords, conditionWords, standingWords } from "./words.ts";
 
 /** What the agent is to do later, and what is over: told from the fold, so that replay shows it as it was. */
 export default function TriggersView({ agent }: { agent: string }) {
@@ -79,21 +80,9 @@ function Resting({ situation: { agent, triggers } }: { situation: Situation }) {
 }
 
 function TriggerCard({ agent, trigger, isPast }: { agent: string; trigger: TriggerState; isPast: boolean }) {
-  const [isBusy, setBusy] = useState(false);
-  const { id, status, when, action, fired, created_by } = trigger;
+  const { id, status, when, action, created_by } = trigger;
   const isOver = status !== "active" && status !== "paused";
-  const cancel = () => {
-    setBusy(true);
-    cancelTrigger(agent, id)
-      .catch(complain)
-      .finally(() => setBusy(false));
-  };
-  const facts = [
-    status,
-    ...(status === "active" && trigger.due !== null ? [`next ${exactTime(trigger.due)}`] : []),
-    ...(fired > 0 ? [`fired ${count(fired, "time")}`] : []),
-    `set by ${nameOf(agent, created_by)}`,
-  ];
+  const facts = [...standingWords(trigger), `set by ${nameOf(agent, created_by)}`];
   return (
     <li className={`flex gap-3 rounded-lg border border-line p-3 ${isOver ? "text-dim" : "bg-raised"}`}>
       <AlarmClock className={`mt-0.5 size-4 shrink-0 ${status === "active" ? "text-busy" : "text-dim"}`} aria-hidden />
@@ -104,17 +93,51 @@ function TriggerCard({ agent, trigger, isPast }: { agent: string; trigger: Trigg
           <span className="font-mono">{id}</span> · {facts.join(" · ")}
         </p>
       </div>
-      {!isPast && !isOver && (
+      {!isPast && !isOver && <Cancel agent={agent} id={id} />}
+    </li>
+  );
+}
+
+const BUTTON =
+  "min-h-11 rounded-md px-2 text-[13px] font-semibold hover:bg-hover disabled:opacity-60 aria-disabled:opacity-60 md:min-h-8";
+
+/**
+ * In two steps, for it cannot be undone and the next one moves up under the pointer: whatever is hit there only asks.
+ * The same button asks and takes back, so that the focus stays and a second click or key never says yes.
+ */
+function Cancel({ agent, id }: { agent: string; id: string }) {
+  const [isAsked, setAsked] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const [isResting] = useRest(String(isAsked));
+  const cancel = () => {
+    setBusy(true);
+    cancelTrigger(agent, id)
+      .catch(complain)
+      .finally(() => setBusy(false));
+  };
+  return (
+    <div className="flex shrink-0 flex-col-reverse self-start md:flex-row">
+      {isAsked && (
         <button
           type="button"
           disabled={isBusy}
           onClick={cancel}
-          aria-label={`Cancel ${id}`}
-          className="min-h-11 shrink-0 self-start rounded-md px-2 text-[13px] font-semibold text-accent hover:bg-hover disabled:opacity-60 md:min-h-8"
+          aria-label={`Cancel it: ${id}`}
+          className={`${BUTTON} text-bad`}
         >
-          Cancel
+          Cancel it
         </button>
       )}
-    </li>
+      <button
+        type="button"
+        disabled={isBusy}
+        aria-disabled={isResting}
+        onClick={() => !isResting && setAsked(!isAsked)}
+        aria-label={isAsked ? `Keep it: ${id}` : `Cancel ${id}`}
+        className={`${BUTTON} text-accent`}
+      >
+        {isAsked ? "Keep it" : "Cancel"}
+      </button>
+    </div>
   );
 }

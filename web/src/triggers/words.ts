@@ -1,4 +1,18 @@
+import type { TriggerState } from "../../../src/projections/index.ts";
 import type { Condition, TriggerAction } from "../../../src/protocol/index.ts";
+import { count, exactTime } from "../text/figures.ts";
+
+/** How it stands, and since when it is over. */
+export function standingWords(trigger: TriggerState): string[] {
+  const { status, fired, last_due } = trigger;
+  const often = fired > 0 ? `fired ${count(fired, "time")}` : "";
+  const last = last_due === null ? "" : `, last due ${exactTime(last_due)}`;
+  // What ended by firing fired once.
+  if ("ended_ts" in trigger)
+    return [`${status} ${exactTime(trigger.ended_ts)}`, ...(status === "fired" || often === "" ? [] : [often])];
+  const next = status === "active" && trigger.due !== null ? [`next ${exactTime(trigger.due)}`] : [];
+  return [status, ...next, ...(often === "" ? [] : [`${often}${last}`])];
+}
 
 /** When it fires, as one says it; a calendar is said exactly as it was set. */
 export function conditionWords(when: Condition): string {
