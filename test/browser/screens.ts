@@ -207,7 +207,8 @@ const mesh: Scenes = [
   },
   { name: "mesh-idle", path: (town) => town.mesh.research, ready: "Nothing has come here yet." },
   { name: "mesh-agent", path: (town) => `${town.mesh.review}/fixer`, ready: "fixer works." },
-  { name: "mesh-agent-not-begun", path: (town) => `${town.mesh.research}/synthesiser`, ready: "has not begun" },
+  { name: "mesh-agent-not-begun", path: (town) => `${town.mesh.research}/searcher-broad`, ready: "has not begun" },
+  { name: "mesh-agent-unable", path: (town) => `${town.mesh.research}/synthesiser`, ready: "cannot begin." },
   {
     name: "mesh-message",
     path: (town) => `${town.mesh.review}/fixer`,

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { crc32, deflateSync } from "node:zlib";
 import { copyReady, Layout } from "../../src/mesh/index.ts";
 import { isAsleep } from "../../src/projections/index.ts";
@@ -136,9 +136,11 @@ async function openMeshes(house: House, dir: string): Promise<Town["mesh"]> {
   const layout = new Layout(join(dir, "shop"));
   mkdirSync(layout.project);
   await copyReady(layout, ["research", "review", "tour"]);
-  for (const name of ["reviewer", "fixer", "verifier"]) {
+  // The others of `research` are programs that are not here.
+  for (const path of ["review/reviewer", "review/fixer", "review/verifier", "research/searcher-broad"]) {
+    const name = basename(path);
     const config = { name, description: `The ${name}`, options: { model: MODEL, runs: "harnessed" } };
-    writeFileSync(join(layout.agents, "review", name, "config.json"), JSON.stringify(config));
+    writeFileSync(join(layout.agents, path, "config.json"), JSON.stringify(config));
   }
   writeFileSync(join(layout.configs, "broken.json"), '{ "mesh": "broken" }');
   const shop = await house.runtime.meshRecord(layout.project);

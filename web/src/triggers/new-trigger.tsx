@@ -39,7 +39,7 @@ const CONDITIONS: Record<ConditionType, { says: string; field: Field }> = {
   },
   scheduled: {
     says: "again and again, by calendar",
-    field: { ...text("Cron", "cron", "0 9 * * MON"), hint: "Minute, hour, day, month, weekday; * is any." },
+    field: { ...text("Cron", "cron", "0 9 * * MON"), hint: "Minute, hour, day, month, weekday." },
   },
   heartbeat: {
     says: "again and again, if anything is new",
