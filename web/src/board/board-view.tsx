@@ -6,6 +6,7 @@ import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
 import { own } from "../live/own.ts";
 import { useAgent } from "../live/use-live.ts";
 import { go } from "../shell/route.ts";
+import { crowd } from "../shell/status.tsx";
 import { count, firstLine } from "../text/figures.ts";
 import { type Edge, type Layout, layoutOf, neighbourOf, pathOf } from "./lanes.ts";
 import { NodeCard } from "./node-card.tsx";
@@ -172,7 +173,7 @@ function Lanes({
       ref={scroller}
       onScroll={look}
       onKeyDown={press}
-      className="min-h-0 flex-1 overflow-auto overscroll-contain bg-raised"
+      className={`min-h-0 flex-1 overflow-auto overscroll-contain bg-raised ${crowd(Object.values(situation.board.nodes), "running")}`}
       data-board
     >
       <div className="relative" style={{ width: layout.width, height: layout.height }}>

@@ -3,7 +3,7 @@ import { apply, begin, type Situation, summarise } from "../../../src/projection
 import type { Fact, NewFact } from "../../../src/protocol/index.ts";
 import { EACH, sampleFact } from "../../../src/protocol/testing/each-fact.ts";
 import type { AgentSummary } from "../live/api.ts";
-import { statusNow, statusOfMember, statusOfSummary } from "./status.tsx";
+import { crowd, statusNow, statusOfMember, statusOfSummary } from "./status.tsx";
 
 const spawned = (worker_id: string): NewFact => ({
   type: "worker.spawned",
@@ -100,3 +100,11 @@ function grown(facts: readonly NewFact[], mode: "finite" | "infinite" = "finite"
     apply(now, { seq: index + 2, agent_id: "agent-test", ts: index, ...fact } as Fact);
   return now;
 }
+
+test("where more than a dozen are at work, they are a crowd, in which none turns", () => {
+  const team = (working: number) => [
+    ...Array(working).fill({ status: "working" }),
+    ...Array(20).fill({ status: "idle" }),
+  ];
+  expect([crowd(team(12), "working"), crowd(team(13), "working")]).toEqual(["", "crowd"]);
+});

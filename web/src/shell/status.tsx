@@ -53,6 +53,13 @@ export function colourOf(status: Status): string {
 }
 
 /** With `isBeside` the status stands in words beside it, and is not told twice. */
+/** The class of what holds many dots: where more than a dozen are at work, none of them turns. */
+export function crowd(all: readonly { status: string }[], atWork: string): string {
+  return all.filter(({ status }) => status === atWork).length > MOST_TURNING ? "crowd" : "";
+}
+
+const MOST_TURNING = 12;
+
 export function StatusDot({ status, title, isBeside = false }: { status: Status; title?: string; isBeside?: boolean }) {
   // The whole picture turns: the compositor does that alone, and the page need not be painted for it.
   const className = `size-3 shrink-0 ${colourOf(status)} ${status === "working" ? "spin" : ""}`;

@@ -7,7 +7,7 @@ import { useOfAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { keep, recall } from "../shell/memo.ts";
 import { type Place, useRoute } from "../shell/route.ts";
-import { type Status, StatusDot, statusNow, statusOfMember, statusOfSummary } from "../shell/status.tsx";
+import { crowd, type Status, StatusDot, statusNow, statusOfMember, statusOfSummary } from "../shell/status.tsx";
 import { unreadByWorker } from "../shell/unread.ts";
 import { count, gist } from "../text/figures.ts";
 
@@ -92,7 +92,7 @@ function Team({ id }: { id: string }) {
   );
   return (
     <div ref={team} className="mb-2">
-      <div data-team>
+      <div data-team className={crowd(workers, "working")}>
         <Link to={{ screen: "entity", agent: id, worker: COORDINATOR }} current={isWith(COORDINATOR)} className={ROW}>
           <Star className="size-3 shrink-0 fill-current text-accent" aria-hidden />
           <span className="truncate">Coordinator</span>
