@@ -30,10 +30,10 @@ class Agents {
   hasCome = false;
   /** Whether what is shown may be old: nobody tells us what happens. */
   isLost = false;
-  /** How often the connection has come to stand: what did not come before may come now. */
-  opened = 0;
   /** The same: what we asked for did not come. */
   isOld = false;
+  /** How often the connection has come to stand: what did not come before may come now. */
+  opened = 0;
   list: AgentSummary[] = [];
   /** Deleted, and to be had back. */
   away: AgentSummary[] = [];
