@@ -56,6 +56,7 @@ test("words find sections, best first, and nothing is written to look", async ()
       from_line: 3,
       to_line: 5,
       text: "## Heat\n\nThey throttle at 88\u001b[2J.",
+      day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
       score: expect.any(Number),
     },
   ]);

@@ -4,7 +4,7 @@ import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import { type Embedder, fused, ranksByMeaning } from "./meaning.ts";
 import type { Hit } from "./ranking.ts";
 import { SCHEMA, SectionIndex } from "./section-index.ts";
-import { wordsToFind } from "./words.ts";
+import { termsToFind } from "./words.ts";
 
 /**
  * Looks through a memory by words.
@@ -20,6 +20,8 @@ export interface Found {
   from_line: number;
   to_line: number;
   text: string;
+  /** Of when it is: the day that its heading or its file names, else when the file was last changed. */
+  day: string;
   score: number;
 }
 
@@ -43,8 +45,8 @@ export async function searchMemory(
   query: string,
   { tokens, least = 1, look = false, embedder, signal }: SearchOptions,
 ): Promise<Found[]> {
-  const words = wordsToFind(query);
-  if (words.length === 0) return [];
+  const terms = termsToFind(query);
+  if (terms.length === 0) return [];
   const files = memory.list().filter(({ path }) => path !== "index.md");
   const texts = new Map<string, string | undefined>();
   const read = async (path: string) => {
@@ -53,7 +55,7 @@ export async function searchMemory(
     return text;
   };
   const find = async (index: SectionIndex) => {
-    const byWords = index.search(words);
+    const byWords = index.search(terms);
     const sectionAt = async (id: number) => {
       const place = index.place(id);
       const whole = place && (await read(place.path));
@@ -61,7 +63,8 @@ export async function searchMemory(
       if (!place || !whole || !text) return undefined;
       const from_line = lineAt(whole, whole.indexOf(text, place.from));
       const to_line = from_line + lineAt(text, text.length) - 1;
-      return { path: place.path, headings: place.headings, from_line, to_line, text };
+      const day = new Date(place.at).toISOString().slice(0, 10);
+      return { path: place.path, headings: place.headings, from_line, to_line, text, day };
     };
     const textAt = async (id: number) => (await sectionAt(id))?.text;
     const byMeaning = embedder ? await ranksByMeaning(index, query, embedder, textAt, signal) : [];

@@ -21,6 +21,8 @@ export interface StampedFile {
   path: string;
   bytes: number;
   stamp: string;
+  /** When it was last changed, in milliseconds. */
+  changedAt: number;
 }
 
 /** `MEMORY.md` and everything in `memory/`, which plain paths begin at. */
@@ -87,7 +89,12 @@ function stamped(root: string, parts: readonly string[], only?: readonly string[
         if (stats?.isDirectory() && !only && below.length < DEEPEST) queue.push([...below, name]);
         if (!stats?.isFile() || !name.endsWith(".md")) continue;
         const stamp = [stats.size, stats.mtimeNs, stats.ctimeNs, stats.ino].join("-");
-        found.push({ path: [...below, name].join("/"), bytes: Number(stats.size), stamp });
+        found.push({
+          path: [...below, name].join("/"),
+          bytes: Number(stats.size),
+          stamp,
+          changedAt: Number(stats.mtimeMs),
+        });
       }
     } finally {
       closeFolder(folder);

@@ -194,9 +194,9 @@ async function search({ memory, embedder }: MemoryPort, query: string, signal: A
   return found.map(shown).join("\n\n---\n\n");
 }
 
-function shown({ path, headings, text }: Found): string {
+function shown({ path, from_line, day, headings, text }: Found): string {
   const above = text.startsWith("#") ? headings.slice(0, -1) : headings;
-  return `**${[path, ...above].join(" › ")}**\n\n${text}`;
+  return `**${[`${path}:${from_line} · ${day}`, ...above].join(" › ")}**\n\n${text}`;
 }
 
 function listing(memory: Memory): string {
