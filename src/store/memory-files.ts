@@ -8,6 +8,8 @@ import { childrenOf, closeFolder, type Folder, glance, openFolder, WalkTrouble }
 
 /** The files of one memory: the agent's or a worker's. Nothing else can be reached through it. */
 export interface MemoryFiles {
+  /** The folder it lies in; the same for everyone who has this memory open. */
+  readonly root: string;
   readonly scope: Scope;
   /** Where the search index may be kept; null where the memory is too small to need one on disk. */
   readonly indexFile: string | null;
@@ -31,6 +33,7 @@ export function agentMemoryFiles(agentDir: string): MemoryFiles {
   const rows: AccessRow[] = ["MEMORY.md", "memory/**"].map((at) => ({ at, access: "write", why: "" }));
   const aliases = new Map([["MEMORY.md", ["MEMORY.md"]]]);
   return {
+    root: join(agentDir, "memory"),
     scope: scopeOf(agentDir, ["memory"], rows, aliases, hint),
     indexFile: agentMemoryIndex(agentDir),
     list: () => [...stamped(agentDir, [], ["MEMORY.md"]), ...stamped(agentDir, ["memory"])],
@@ -44,6 +47,7 @@ export function workerMemoryFiles(agentDir: string, run: RunId, worker: WorkerId
   const top = ["runs", run, "workers", worker];
   const rows: AccessRow[] = names.map((name) => ({ at: [...top, name].join("/"), access: "write", why: "" }));
   return {
+    root: join(agentDir, ...top),
     scope: scopeOf(agentDir, top, rows, new Map(), `Yours are ${names.join(" and ")}.`),
     indexFile: null,
     list: () => stamped(agentDir, top, names),
