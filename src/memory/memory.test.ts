@@ -5,6 +5,7 @@ import { agentMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import { Memory } from "./memory.ts";
 import { recall } from "./recall.ts";
+import { upkeepOf } from "./upkeep.ts";
 
 let dir: string;
 let memory: Memory;
@@ -237,13 +238,32 @@ describe("recall", () => {
     expect([words.includes("MEMORY.md has a second name elsewhere"), words.includes("Began.")]).toEqual([true, true]);
   });
 
-  test("keeps to its budget and names what it left out: the end of a list, the beginning of a log", async () => {
+  test("after a year of entries what the human prefers and the newest of MEMORY.md are still shown", async () => {
+    await memory.write("preferences/writing.md", "Short sentences, no emoji.", "append");
+    const days = Array.from({ length: 365 }, (_, day) => day);
+    for (const day of days) writeFileSync(join(dir, "memory", `topic-${day}.md`), `# Topic ${day}\n\nFacts.\n`);
+    writeFileSync(join(dir, "MEMORY.md"), days.map((day) => `- Day ${day}: ${"it rained ".repeat(9)}`).join("\n\n"));
+    const words = await recall(memory, 8000);
+    const newest = Array.from({ length: 20 }, (_, at) => `- Day ${345 + at}: `);
+    expect(newest.filter((line) => !words.includes(line))).toEqual([]);
+    expect([words.includes("no emoji"), Buffer.byteLength(words) < 33_000]).toEqual([true, true]);
+  });
+
+  test("a write past what is shown is answered with a warning", async () => {
+    expect(await memory.write("MEMORY.md", "- Tea.", "append")).toEqual({ path: "MEMORY.md", bytes: 7 });
+    const long = await memory.write("MEMORY.md", "- Tea.\n".repeat(2000), "replace");
+    expect(long.warning).toContain("MEMORY.md has 14000 bytes now, and only 12000 of them are shown");
+    expect(await upkeepOf(memory, now)).toContain("MEMORY.md is longer than what is shown");
+  });
+
+  test("keeps to its budget and names what it left out: the middle of MEMORY.md, the beginning of a log", async () => {
     const lines = (word: string) => Array.from({ length: 400 }, (_, i) => `- ${word} ${i}`).join("\n");
     writeFileSync(join(dir, "MEMORY.md"), lines("insight"));
     writeFileSync(join(dir, "memory", "2026-02-11.md"), lines("event"));
     const words = await recall(memory, 500);
     expect(Buffer.byteLength(words)).toBeLessThan(500 * 4 + 1000);
-    expect([words.includes("- insight 0\n"), words.includes("- insight 399")]).toEqual([true, false]);
+    const shown = ["- insight 0\n", "- insight 200\n", "- insight 399"].map((line) => words.includes(line));
+    expect(shown).toEqual([true, false, true]);
     expect([words.includes("- event 1\n"), words.endsWith("- event 399")]).toEqual([false, true]);
     expect(words.match(/of (MEMORY|2026-02-11)\.md are left out here/g)).toHaveLength(2);
   });

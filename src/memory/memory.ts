@@ -134,7 +134,9 @@ export class Memory {
         if ((await this.#textOf(file)) !== before) continue;
         await this.#put(file, whole);
         if (file !== INDEX) await this.#listAnew();
-        return { path: this.files.inHome(file), bytes: Buffer.byteLength(text) };
+        const bytes = Buffer.byteLength(text);
+        const warning = file === ALWAYS_SHOWN && bytes > SHOWN_BYTES ? tooLongToShow(bytes) : undefined;
+        return { path: this.files.inHome(file), bytes, ...(warning ? { warning } : {}) };
       }
       throw new ScopeRefusal("invalid", `${file} is being written by somebody else right now. Try again in a moment.`);
     });
@@ -201,10 +203,20 @@ export interface Written {
   /** As seen from the agent's home. */
   path: string;
   bytes: number;
+  /** What its writer should know: it is written, but it will not be seen as they expect. */
+  warning?: string;
 }
 
 /** A person who saves in the same instant, again and again, is a program. */
 const MOST_TRIES = 5;
+
+/** The file that every run begins with, and how much of it has room there. */
+export const ALWAYS_SHOWN = "MEMORY.md";
+export const SHOWN_BYTES = 12_000;
+
+function tooLongToShow(bytes: number): string {
+  return `${ALWAYS_SHOWN} has ${bytes} bytes now, and only ${SHOWN_BYTES} of them are shown at the start of a run: the beginning and the newest lines. Move what is not needed every time to knowledge/ or experiences/, and replace it by something shorter.`;
+}
 
 /** Whether something that the file said is no longer in it. */
 function isLost(before: string, after: string): boolean {

@@ -1,5 +1,5 @@
 import { withDerivedDatabase } from "../store/derived-database.ts";
-import type { MemoryFiles } from "../store/memory-files.ts";
+import { type MemoryFiles, MOST_MEMORY_FILES, type StampedFile } from "../store/memory-files.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import { type Embedder, fused, ranksByMeaning } from "./meaning.ts";
 import type { Hit } from "./ranking.ts";
@@ -84,6 +84,18 @@ export async function searchMemory(
     await index.refresh(files, (path) => textOf(memory, path));
     return find(index);
   });
+}
+
+/** What of a memory is too much to be searched, in words; empty where everything is. */
+export function unsearched(files: readonly StampedFile[]): string[] {
+  const long = files.filter(({ bytes }) => bytes > MAX_READ_BYTES);
+  const megabytes = MAX_READ_BYTES / 1024 ** 2;
+  return [
+    ...long.map(({ path }) => `Of ${path} only the first ${megabytes} MB are searched. Split it by topic.`),
+    ...(files.length >= MOST_MEMORY_FILES
+      ? [`Only ${MOST_MEMORY_FILES} files are searched, and there are more. Put what belongs together into one file.`]
+      : []),
+  ];
 }
 
 async function withinBudget(

@@ -76,18 +76,18 @@ function scopeOf(
   });
 }
 
-const MOST_FILES = 50_000;
+export const MOST_MEMORY_FILES = 50_000;
 const DEEPEST = 8;
 
 /** Folder by folder, following no link; a folder that is missing or closed to us holds nothing. */
 function stamped(root: string, parts: readonly string[], only?: readonly string[]): StampedFile[] {
   const found: StampedFile[] = [];
   const queue: (readonly string[])[] = [[]];
-  for (let below = queue.shift(); below && found.length < MOST_FILES; below = queue.shift()) {
+  for (let below = queue.shift(); below && found.length < MOST_MEMORY_FILES; below = queue.shift()) {
     const folder = openIfThere(root, [...parts, ...below]);
     if (!folder) continue;
     try {
-      const names = only ?? childrenOf(folder, MOST_FILES).children.map((child) => child.name);
+      const names = only ?? childrenOf(folder, MOST_MEMORY_FILES).children.map((child) => child.name);
       for (const name of names.filter((each) => !each.startsWith("."))) {
         const stats = glance(folder, name);
         if (stats?.isDirectory() && !only && below.length < DEEPEST) queue.push([...below, name]);
