@@ -17,6 +17,8 @@ export class DiskWatch {
   readonly #limits: Limits;
   readonly #start: Promise<Free>;
   #counted: Promise<Free>;
+  /** How long others have counted for us so far. */
+  countingMs = 0;
 
   constructor(folders: readonly string[], limits: Limits) {
     this.#folders = folders;
@@ -34,7 +36,9 @@ export class DiskWatch {
     const since = fallen(counted, free);
     if (since.bytes < diskBytes / 4 && since.files < files / 4) return null;
     this.#counted = Promise.resolve(free);
+    const begun = performance.now();
     const held = await holds(this.#folders);
+    this.countingMs += performance.now() - begun;
     const lost = fallen(await this.#start, free);
     const bytes = held.isWhole ? held.bytes : Math.max(held.bytes, lost.bytes);
     if (bytes > diskBytes) return "disk";
