@@ -79,10 +79,12 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing
       held: outer,
       ...(network ? { before: network.prologue } : {}),
     });
+    let way: Launch | undefined;
     try {
-      const way = await confine({ ...command, network, limits, script, args: [command.command], streams: "one" });
+      way = await confine({ ...command, network, limits, script, args: [command.command], streams: "one" });
       return await runProcess(way, command, ports);
     } finally {
+      way?.cgroup?.release();
       network?.close();
     }
   }
@@ -95,11 +97,16 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing
     const { argv, env } = program.launch(network?.door ?? null);
     const before = network ? { before: network.prologue } : {};
     const script = prologue({ limits, timeoutMs: null, linux: true, held: outer, ...before });
-    try {
-      const way = await confine({ ...program, env, network, limits, script, args: argv, streams: "apart" });
-      return await startProgram(way, program, limits, () => network?.close());
-    } catch (error) {
+    let way: Launch | undefined;
+    const over = () => {
+      way?.cgroup?.release();
       network?.close();
+    };
+    try {
+      way = await confine({ ...program, env, network, limits, script, args: argv, streams: "apart" });
+      return await startProgram(way, program, limits, over);
+    } catch (error) {
+      over();
       throw error;
     }
   }

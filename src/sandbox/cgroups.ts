@@ -37,7 +37,7 @@ export interface Cgroup {
   readonly enter: readonly string[];
   /** Whether a process in it was killed because its memory was full. */
   ranOutOfMemory(): boolean;
-  /** Nothing runs in it any more. */
+  /** Nothing runs in it any more. A second time does nothing. */
   release(): void;
 }
 
@@ -145,10 +145,14 @@ class AllCgroups implements Cgroups {
     const name = spare !== undefined && this.#isThere(spare) ? spare : this.#make(bounds);
     if (name === null) return null;
     const kills = this.#killsIn(name);
+    let isTaken = true;
     return {
       enter: this.#places.map(({ base }) => join(base, name, "cgroup.procs")),
       ranOutOfMemory: () => this.#killsIn(name) > kills,
-      release: () => this.#release(key, name),
+      release: () => {
+        if (isTaken) this.#release(key, name);
+        isTaken = false;
+      },
     };
   }
 

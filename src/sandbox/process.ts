@@ -59,7 +59,6 @@ export async function runProcess(launch: Launch, command: Command, ports: Sandbo
   } finally {
     why.stop();
     life.destroy();
-    launch.cgroup?.release();
   }
 }
 
@@ -75,7 +74,7 @@ export interface Launch {
   options?: readonly string[];
   /** The filter of system calls, given by a descriptor too. */
   filter?: Buffer | null;
-  /** What bounds its memory, if this machine can. It is released when all is over. */
+  /** What bounds its memory, if this machine can. */
   cgroup?: Cgroup | null;
   network?: InnerNetwork | undefined;
 }

@@ -37,7 +37,6 @@ export async function startProgram(
   const ended = begun.ended.finally(() => {
     program.signal.removeEventListener("abort", kill);
     watch.stop();
-    launch.cgroup?.release();
     over();
   });
   // Whoever started it may look at its end later, or never.
