@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
  * closes with us. For processes of ours that no namespace holds together.
  */
 export function endGroupWithUs(leader: number): GroupWatcher {
-  const watcher = spawn("/bin/sh", ["-c", 'read -r _ <&3; kill -KILL -- "-$1"', "sh", String(leader)], {
+  const watcher = spawn("/bin/sh", ["-c", 'read -r _ <&3; kill -KILL "-$1"', "sh", String(leader)], {
     stdio: ["ignore", "ignore", "ignore", "pipe"],
     env: {},
     cwd: "/",
