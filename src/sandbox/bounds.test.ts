@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
-import { chmod, readdir, stat, statfs } from "node:fs/promises";
+import { chmod, readdir, readFile, stat, statfs } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { inSandbox, sandbox, skipped, whole } from "../../test/try-sandbox.ts";
 import { openCgroups, placesOf } from "./cgroups.ts";
-import { defaultLimits, type SandboxOptions } from "./sandbox.ts";
+import type { SandboxOptions } from "./sandbox.ts";
 
 const MB = 1024 ** 2;
 const cgroups = skipped ? null : await openCgroups();
@@ -44,17 +44,30 @@ describe.skipIf(skipped || !cgroups)(`memory of no process, bounded by a cgroup 
     expect(await whole(other)).toEqual({ out: "still here\n", err: "", code: 0, signal: null, exceeded: null });
   });
 
-  test("a cgroup is used again, or removed; none is left of a server that is dead", async () => {
+  test("a cgroup is used again for the next command", async () => {
     const { run } = await inSandbox();
     await Promise.all(Array.from({ length: 12 }, () => run("true")));
-    const all = await openCgroups();
-    const cgroup = all?.take(defaultLimits);
-    const base = cgroup?.enter[0]?.replace(/\/agiraph-[^/]*\/cgroup.procs$/, "") ?? "";
-    cgroup?.release();
-    const ours = (await readdir(base)).filter((name) => name.startsWith(`agiraph-${process.pid}-`));
-    expect(ours.length).toBeLessThan(40);
+    for (let i = 0; i < 5; i++) await run("true");
+    expect((await cgroupsOf(process.pid)).length).toBeLessThan(40);
+  });
+
+  test("what a killed server left behind is removed by the next one", async () => {
+    const one = (end: string) => `import { openSandbox } from ${JSON.stringify(room)};
+      const s = await openSandbox(); console.log(process.pid, s.kind); ${end}`;
+    const run = (end: string) => promisify(execFile)(process.execPath, ["--input-type=module", "-e", one(end)]);
+    const killed = await run('process.kill(process.pid, "SIGKILL")').catch((error: { stdout: string }) => error);
+    const left = Number.parseInt(killed.stdout, 10);
+    expect((await cgroupsOf(left)).length).toBeGreaterThan(0);
+    await run("");
+    expect(await cgroupsOf(left)).toEqual([]);
   });
 });
+
+async function cgroupsOf(pid: number): Promise<string[]> {
+  const places = placesOf(await readFile("/proc/self/cgroup", "utf8"), await readFile("/proc/self/mountinfo", "utf8"));
+  const names = await Promise.all((places ?? []).map(({ base }) => readdir(base)));
+  return names.flat().filter((name) => name.startsWith(`agiraph-${pid}-`));
+}
 
 describe.skipIf(skipped)(`memory of no process, without a cgroup ${skipped}`, () => {
   const options: SandboxOptions = { limits: { memoryBytes: 48 * MB }, without: { cgroups: true } };
@@ -127,6 +140,7 @@ describe.skipIf(skipped)(`what a command leaves on the disk ${skipped}`, () => {
   });
 });
 
+const room = fileURLToPath(new URL("./sandbox.ts", import.meta.url));
 const diskUse = fileURLToPath(new URL("./disk-use.ts", import.meta.url));
 
 test("cgroups are found where the kernel says they are", () => {

@@ -20,7 +20,8 @@ import { thisProcess } from "./inside.ts";
  *
  * CGROUP-1. A process enters before it becomes the sandbox; nothing inside can leave.
  * CGROUP-2. The server's own cgroup is never changed: those of sandboxes lie in it (v1) or beside it (v2).
- * CGROUP-3. Those that a killed server left behind are removed by the next one.
+ * CGROUP-3. Those that a server left behind, because it was killed or something in them was just ending, are removed by
+ *           the next one.
  */
 export interface Cgroups {
   /** One for a sandbox that is about to start; null when none can be made. */

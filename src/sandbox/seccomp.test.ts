@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { inSandbox, skipped } from "../../test/try-sandbox.ts";
 import { systemCallFilter } from "./seccomp.ts";
-import { missingCalls, refusedCalls } from "./system-calls.ts";
+import { checkedCalls, missingCalls, refusedCalls } from "./system-calls.ts";
 
 const column = process.arch === "arm64" ? 1 : 0;
 const [EPERM, ENOSYS, EPROTONOSUPPORT, EAFNOSUPPORT] = [1, 38, 93, 97];
@@ -116,7 +116,58 @@ print("fine")`;
   },
 );
 
+/** What the kernel would answer: it runs such a program the same way. */
+function answerOf(program: Buffer, { number, arch, args = [] }: { number: number; arch: number; args?: bigint[] }) {
+  const data = Buffer.alloc(64);
+  data.writeInt32LE(number | 0, 0);
+  data.writeUInt32LE(arch, 4);
+  args.forEach((value, index) => void data.writeBigUInt64LE(value, 16 + 8 * index));
+  let loaded = 0;
+  for (let at = 0; ; at++) {
+    const [code, value] = [program.readUInt16LE(at * 8), program.readUInt32LE(at * 8 + 4)];
+    if (code === 0x06) return value.toString(16);
+    if (code === 0x20) loaded = data.readUInt32LE(value);
+    else {
+      const holds = { 21: loaded === value, 37: loaded > value, 53: loaded >= value, 69: (loaded & value) !== 0 }[code];
+      at += program[at * 8 + (holds ? 2 : 3)] ?? 0;
+    }
+  }
+}
+
 describe("the filter", () => {
+  test.each([
+    { name: "x64", audit: 0xc000003e, column: 0, other: 0x40000003 },
+    { name: "arm64", audit: 0xc00000b7, column: 1, other: 0x40000028 },
+  ] as const)(
+    "on $name: kills calls of 32 bits, and high bits disguise no argument",
+    ({ name, audit, column, other }) => {
+      const program = systemCallFilter(name, { cgroup: false, outer: false }) as Buffer;
+      const answer = (call: keyof typeof checkedCalls, ...args: bigint[]) =>
+        answerOf(program, { number: checkedCalls[call][column], arch: audit, args });
+      const high = 1n << 40n;
+      const [allowed, killed, denied] = ["7fff0000", "80000000", (errno: number) => (0x50000 + errno).toString(16)];
+      expect([
+        answerOf(program, { number: 4, arch: other }),
+        answerOf(program, { number: 0x40000000 + 101, arch: audit }),
+        ...[answer("ioctl", 0n, 0x5412n | high), answer("ioctl", 0n, 0x5401n)],
+        ...[answer("clone", 0x10000000n | high), answer("clone", 0x1200011n)],
+        ...[answer("socket", 40n | high, 1n, 0n), answer("socket", 1n, 1n, 0n)],
+        ...[answer("shmget", 0n, high | 1n, 0n), answer("shmget", 0n, 4096n, 0n)],
+        ...[answer("prctl", 1n, 0n), answer("prctl", 1n, 9n), answer("prctl", 15n, 0n)],
+        answer("memfd_create"),
+      ]).toEqual([
+        killed,
+        column === 0 ? denied(ENOSYS) : allowed,
+        ...[denied(EPERM), allowed],
+        ...[denied(EPERM), allowed],
+        ...[denied(EAFNOSUPPORT), allowed],
+        ...[denied(12), allowed],
+        ...[denied(0), allowed, allowed],
+        denied(ENOSYS),
+      ]);
+    },
+  );
+
   test("is a program for the kernel on both architectures, and none where the numbers are unknown", () => {
     const needs = { cgroup: false, outer: false };
     const sizes = ["x64", "arm64", "riscv64"].map((arch) => systemCallFilter(arch, needs)?.length ?? null);
