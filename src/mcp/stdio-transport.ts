@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from "@modelcontextprotocol/client";
+import { endGroupWithUs, type GroupWatcher } from "../sandbox/group-watcher.ts";
 import { Output } from "../sandbox/output.ts";
 
 export interface StdioServer {
@@ -18,7 +19,8 @@ const LAST_WORDS_MS = 500;
 /**
  * A server of MCP as a process of ours.
  *
- * S1. It runs in a group of its own, and with it ends whatever it started.
+ * S1. It runs in a group of its own, and with it ends whatever it started. When we are killed, the group is killed too,
+ *     whether or not it notices the end of its input.
  * S2. It gets the environment it is given and nothing else of ours.
  * S3. What it writes to stderr is kept from both ends, a message that never ends ends it: it cannot fill our memory.
  */
@@ -31,6 +33,7 @@ export class StdioTransport implements Transport {
   readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
   readonly #gone = Promise.withResolvers<void>();
   #child: ChildProcess | undefined;
+  #watcher: GroupWatcher | undefined;
   #ended: string | null = null;
   #isClosing = false;
 
@@ -57,6 +60,7 @@ export class StdioTransport implements Transport {
     const { env, cwd } = this.#server;
     const child = spawn(program, args, { env: { ...env }, cwd, stdio: "pipe", detached: true });
     this.#child = child;
+    if (child.pid !== undefined) this.#watcher = endGroupWithUs(child.pid);
     child.stdin.on("error", (error) => this.onerror?.(error));
     child.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
@@ -120,6 +124,7 @@ export class StdioTransport implements Transport {
 
   #over(): void {
     this.#kill("SIGKILL"); // what it has left behind
+    this.#watcher?.stop();
     this.#buffer.clear();
     this.#gone.resolve();
     const { onclose } = this;

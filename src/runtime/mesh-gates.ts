@@ -37,6 +37,10 @@ export async function runGate(
     signal,
   });
   if (code === 0) return null;
-  const why = timedOut ? "It took too long." : exceeded ? `It used too much ${exceeded}.` : `It ended with ${code}.`;
+  const why = timedOut
+    ? "It took too long."
+    : exceeded
+      ? `It used more ${exceeded} than it may.`
+      : `It ended with ${code}.`;
   return `${why}\n\n${said.trim().slice(-4000)}`;
 }

@@ -97,7 +97,7 @@ export interface LoopbackNetwork {
 }
 
 /** The descriptor of the channel over which sockets are handed: Node's own, named to the helper alone. */
-export const channelFd = 5;
+export const channelFd = 6;
 
 const inside = "/run/agiraph";
 const helper = fileURLToPath(

@@ -9,10 +9,13 @@ import type { Mount } from "./binds.ts";
  * R2. It is mounted with ids shifted (mount_setattr): what belongs to root on disk belongs to the command's uid in the
  *     sandbox, and what the command makes belongs to root on disk. Nothing on disk is changed for it.
  * R3. On file systems that cannot shift ids, writable folders are handed over by chown; what is to be read is as it is.
- * R4. Then it steps down for good: no groups, no capabilities, no new privileges.
+ * R4. Then it steps down for good: no groups, no capabilities, no new privileges. It dies with us: the kernel forgets
+ *     that wish when the uid changes, so it is told last.
+ * R5. Before, it enters the cgroup that bounds its memory, and a keyring of its own: none of our keys is in reach.
  */
 export function steppedDown(
   mounts: readonly Mount[],
+  cgroup: readonly string[],
   then: (sourceOf: (mount: Mount) => string) => string[],
 ): string[] {
   const bound = mounts.filter(({ access }) => access !== "hide");
@@ -22,9 +25,16 @@ export function steppedDown(
   );
   return [
     ...["unshare", "--mount", "--propagation", "private", "--"],
-    ...["perl", "-e", shiftIds, String(unprivilegedUid), process.arch === "arm64" ? "97" : "272", ...sources, "--"],
+    ...[
+      "perl",
+      "-e",
+      shiftIds,
+      String(unprivilegedUid),
+      ...(process.arch === "arm64" ? ["97", "219"] : ["272", "250"]),
+    ],
+    ...[...cgroup.map((file) => `c-${file}`), ...sources, "--"],
     ...["setpriv", `--reuid=${unprivilegedUid}`, `--regid=${unprivilegedUid}`, "--clear-groups"],
-    ...["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"],
+    ...["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"],
     ...then((mount) => places.get(mount) ?? mount.source),
   ];
 }
@@ -34,9 +44,16 @@ export const unprivilegedUid = 60_640;
 
 const shiftIds = String.raw`
 use strict;
-my ($uid, $unshare) = splice @ARGV, 0, 2;
+my ($uid, $unshare, $keyctl) = splice @ARGV, 0, 3;
 my @sources;
-while (defined(my $arg = shift @ARGV)) { last if $arg eq "--"; push @sources, $arg }
+while (defined(my $arg = shift @ARGV)) {
+  last if $arg eq "--";
+  if ($arg !~ s/^c-//) { push @sources, $arg; next }
+  open(my $procs, ">", $arg) or die "cgroup: $!\n";
+  defined syswrite($procs, $$) or die "cgroup: $!\n";
+}
+# KEYCTL_JOIN_SESSION_KEYRING; where the kernel has no keyrings, there is none to leave.
+syscall($keyctl, 1, 0);
 my ($empty, $tmp, $tmpfs, $here) = ("", "/tmp", "tmpfs", -100);
 my ($openat2, $open_tree, $move_mount, $fsopen, $fsconfig, $fsmount, $mount_setattr) = (437, 428, 429, 430, 431, 432, 442);
 sub must { my ($what, $result) = @_; die "$what: $!\n" if $result < 0; return $result }

@@ -97,6 +97,7 @@ function described(result: CommandResult, seconds: number, { kind }: Sandbox): s
 const exceededNotes = {
   memory: "It was ended, because its processes together took more memory than a command may.",
   disk: "It was ended, because it filled more of the disk than a command may. Remove what you do not need.",
+  files: "It was ended, because its folders hold more files than a command may make. Remove what you do not need.",
 };
 
 const signals: Readonly<Record<number, string>> = {

@@ -1,5 +1,6 @@
 import type { ProgramProfile, Usage } from "../../protocol/index.ts";
 import type { Launched, Running } from "../../sandbox/program.ts";
+import type { Bound } from "../../sandbox/sandbox.ts";
 
 /**
  * A program that thinks for itself, at work in the sandbox: Claude Code, an ACP agent, or anything that reads and writes
@@ -56,7 +57,7 @@ export type OutsideEvent =
   | { kind: "noted"; text: string; retry?: { reason: string; status?: number; in_ms: number } }
   /** It says that the session it was to take up is not there, or cannot be taken up: another try would be in vain. */
   | { kind: "lost"; why: string }
-  | { kind: "exited"; code: number | null; signal: string | null; exceeded: "memory" | "disk" | null };
+  | { kind: "exited"; code: number | null; signal: string | null; exceeded: Bound | null };
 
 /** What a session is begun with. */
 export interface OutsideJob {
