@@ -95,11 +95,15 @@ export async function openDoors(channels: readonly OpenChannel[], ports: DoorPor
 
 async function openDoor(port: number, channels: readonly OpenChannel[], ports: DoorPorts): Promise<Door> {
   const handle = webhookHandler(channels, ports);
-  const server = createServer((request, response) => void handle(request, response));
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
   server.requestTimeout = 10_000;
   server.headersTimeout = 5_000;
   server.maxConnections = 100;
   await listening(server, port, channels);
+  // Accepting a connection can fail, for example when no descriptors are left. The sender tries again.
+  server.on("error", () => {});
   // A door alone keeps no process alive.
   server.unref();
   const address = server.address();

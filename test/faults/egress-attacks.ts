@@ -11,13 +11,13 @@ const length = (count: number | string) => `Content-Length: ${count}\r\n`;
 const withHeader = (line: string, body = "hello") => `${OK}${length(5)}${line}\r\n\r\n${body}`;
 const chunked = (body: string) => `${OK}Transfer-Encoding: chunked\r\n\r\n${body}`;
 
-/** Writes until the other side closes the connection, or `most` bytes are out. */
-const flood =
-  (piece: string, most = 4 * 1024 * 1024) =>
-  (upstream: Socket) => {
+/** Writes until the other side closes the connection, or a megabyte is out. */
+const flood = (piece: string, first = "") => {
+  return (upstream: Socket) => {
+    upstream.write(first);
     let sent = 0;
     const write = () => {
-      while (!upstream.destroyed && sent < most) {
+      while (!upstream.destroyed && sent < MOST) {
         sent += piece.length;
         if (!upstream.write(piece)) return void upstream.once("drain", write);
       }
@@ -25,6 +25,8 @@ const flood =
     };
     write();
   };
+};
+const MOST = 1024 * 1024;
 
 const statuses = ["0", "00", "000", "001", "007", "099", "99", "100", "101", "102", "103", "199", "600", "999", "1000"];
 const oddStatuses = ["-1", "2 00", "2OO", "", "20", "200200200200", "4294967496", "0x200", "+200"];
