@@ -4,7 +4,7 @@ import { egressProxy } from "../../src/sandbox/egress.ts";
 import { startServer } from "../../src/testing/start-server.ts";
 
 /** A server under floods, in a process of its own: its memory is nobody else's. Nothing catches what is thrown. */
-const [home = "", facts = "0", config = "{}"] = process.argv.slice(2);
+const [home = "", facts = "0", bytes = "0", config = "{}"] = process.argv.slice(2);
 const house = await startServer({ home, config: JSON.parse(config) as Config });
 const agent = await house.runtime.create({ goal: "Be looked at", model: "openai-compatible/local/m" });
 await agent.idle();
@@ -12,7 +12,7 @@ for (let written = 0; written < Number(facts); written += 1000)
   await agent.log.append({
     facts: Array.from({ length: Math.min(1000, Number(facts) - written) }, (_, at) => ({
       type: "human.nudge" as const,
-      data: { text: `${written + at} ${"x".repeat(120)}`, channel: "terminal" },
+      data: { text: `${written + at} ${"x".repeat(Number(bytes))}`, channel: "terminal" },
     })),
   }).durable;
 const egress = egressProxy({ allow: ["127.0.0.1"] });

@@ -39,11 +39,11 @@ export class Flooded implements AsyncDisposable {
     this.#over.catch(() => {});
   }
 
-  static async start(facts: number, config: Config): Promise<Flooded> {
+  static async start({ facts, bytes }: { facts: number; bytes: number }, config: Config): Promise<Flooded> {
     const home = await temporaryHome();
     const child = fork(
       join(import.meta.dirname, "flood-child.ts"),
-      [home.path, String(facts), JSON.stringify(config)],
+      [home.path, String(facts), String(bytes), JSON.stringify(config)],
       {
         stdio: ["ignore", "ignore", "pipe", "ipc"],
         execArgv: ["--expose-gc"],
