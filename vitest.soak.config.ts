@@ -6,11 +6,14 @@ process.env.AGIRAPH_SIMULATIONS ??= "20000";
 process.env.AGIRAPH_DECADES ??= "100";
 process.env.AGIRAPH_MUTANTS ??= "all";
 process.env.AGIRAPH_MISSED ??= "720000";
+process.env.AGIRAPH_FLOOD ??= "20";
 
 export default defineConfig({
   test: {
     include: [
       "test/browser/long-watch.test.ts",
+      "test/faults/egress-sweep.test.ts",
+      "test/faults/floods.test.ts",
       "test/faults/kill-*.test.ts",
       "test/faults/mesh-*.test.ts",
       "test/faults/server-faults.test.ts",

@@ -1,3 +1,4 @@
+import { stackOf } from "./crash.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { asCalled } from "./invocation.ts";
 import type { Terminal } from "./terminal.ts";
@@ -66,9 +67,4 @@ function humanRefusal(error: Error): Omit<Failure, "message"> | undefined {
 
 function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
-}
-
-function stackOf(error: Error): string {
-  const cause = error.cause instanceof Error ? `\nCaused by: ${stackOf(error.cause)}` : "";
-  return `${error.stack ?? error.message}${cause}`;
 }

@@ -1,4 +1,5 @@
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { onCrash } from "./crash.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
 import { type Invocation, programWords, whereAsked } from "./invocation.ts";
@@ -10,14 +11,13 @@ import { Terminal } from "./terminal.ts";
 export async function runProgram(process: NodeJS.Process, create: typeof createProgram = createProgram): Promise<void> {
   const terminal = new Terminal(process, process.env, whereAsked(process.env, process.cwd()));
   const words = process.argv.slice(2);
-  const fail = async (error: unknown) => {
+  // A bug of ours: still one sentence for the person, and a terminal that can be used again.
+  onCrash(process, (error, file) => {
     if (process.stderr.isTTY) process.stderr.write(SHOW_CURSOR + PLAIN_PASTE);
     const code = reportFailure(error, terminal, words.includes("--json"));
-    await terminal.drained();
-    process.exit(code);
-  };
-  // A bug of ours: still one sentence for the person, and a terminal that can be used again.
-  process.on("uncaughtException", fail).on("unhandledRejection", fail);
+    if (file !== undefined) terminal.say(`The error is recorded in ${file}. What the agents did is kept.`);
+    void terminal.drained().then(() => process.exit(code));
+  });
   const code = await exitCodeOf(words, terminal, create);
   await terminal.drained();
   // Idle connections and timers of libraries are nobody's work any more.

@@ -49,7 +49,7 @@ export function mcpHandler(
     if (request.headers["mcp-protocol-version"] === undefined && request.headers["mcp-session-id"] === undefined)
       response.setHeader("mcp-session-id", randomUUID());
     // A request that came in by a server has both.
-    void serve(request as IncomingMessage & { method: string; url: string }, response);
+    serve(request as IncomingMessage & { method: string; url: string }, response).catch(() => response.destroy());
   };
 }
 

@@ -51,6 +51,8 @@ export async function listenForControl(
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject).listen(path, resolve);
   await promise;
+  // Accepting a connection can fail, for example when no descriptors are left. The other terminal tries again.
+  server.on("error", () => {});
   server.unref();
   return server;
 }

@@ -11,6 +11,7 @@ import { systemClock } from "./clock.ts";
 import { equip } from "./equipment.ts";
 import { withStanding } from "./live-config.ts";
 import { outsidePlace, programsForCatalog } from "./outside.ts";
+import { secureRandom } from "./randomness.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 import { startTelemetry, tracesUrl } from "./telemetry.ts";
@@ -20,7 +21,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   channelsOf(settings); // a missing secret is said before anything is opened
   const clock = instead.clock ?? systemClock;
   const store = instead.store ?? (await openHome(settings.home, clock, false));
-  const random = instead.random ?? Math.random;
+  const random = instead.random ?? secureRandom;
   const catalog = instead.catalog ?? liveCatalog(settings, clock, random);
   const { tools, foreignTools, check, sandbox, close } = equip(settings, clock);
   const runtime = new Runtime(settings, {

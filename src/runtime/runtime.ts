@@ -25,7 +25,8 @@ import { limitsFrom } from "./team-limits.ts";
 import type { Callbacks } from "./trigger-actions.ts";
 import { changeTriggers } from "./trigger-changes.ts";
 import { txWords } from "./tx-words.ts";
-import type { Door } from "./webhook-door.ts";
+import type { Door, DoorPorts } from "./webhook-door.ts";
+import { webhookMemory } from "./webhook-memory.ts";
 
 export interface NewAgent {
   goal: string;
@@ -78,6 +79,7 @@ export class Runtime {
   /** Of agents that are being made. */
   readonly #namesInUse = new Set<string>();
   readonly #channels: readonly OpenChannel[];
+  #webhookMemory: DoorPorts["memory"] | undefined;
   #attached: { close(): Promise<void> }[] = [];
   /** Where answers come in by webhook. */
   doors: readonly Door[] = [];
@@ -104,6 +106,13 @@ export class Runtime {
 
   get clock(): Clock {
     return this.#ports.clock;
+  }
+
+  /** The same for every door by which answers come in, so that what one of them took is refused by the others. */
+  doorPorts(): DoorPorts {
+    const { now } = this.#ports.clock;
+    this.#webhookMemory ??= webhookMemory(this.#settings.home, now());
+    return { agent: (id) => this.agent(id), now, memory: this.#webhookMemory };
   }
 
   get channels(): readonly OpenChannel[] {
@@ -282,7 +291,7 @@ export class Runtime {
     this.#control = await listenForControl(controlPath(this.#settings.home), (request) => this.#obey(request));
     if (!this.#channels.some(({ listen }) => listen)) return;
     const { openDoors } = await import("./webhook-door.ts");
-    this.doors = await openDoors(this.#channels, { agent: (id) => this.agent(id), now: this.#ports.clock.now });
+    this.doors = await openDoors(this.#channels, this.doorPorts());
   }
 
   async close(): Promise<void> {

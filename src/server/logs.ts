@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { z } from "zod";
 import { type Settings, SettingsError } from "../runtime/settings.ts";
+import { keysIn, scrubber } from "./secrets.ts";
 
 const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
@@ -28,7 +29,7 @@ export function createLogger({
   isTerminal = false,
 }: LogOptions): FastifyBaseLogger {
   const level = levelIn(settings.env) ?? (isTerminal ? "warn" : "info");
-  const scrub = scrubber([...secrets, ...keysIn(settings.env)]);
+  const scrub = scrubber([...secrets, ...keysIn(settings.env)], inJson);
   return pino(
     {
       level,
@@ -92,21 +93,7 @@ function withoutSecrets(url: string): string {
   return url.replace(/([?&](?:once|token|key|secret|signature)=)[^&#]*/gi, "$1[redacted]");
 }
 
-/** Values of the environment that are secret by their name, as `doctor` knows keys. */
-function keysIn(env: Settings["env"]): string[] {
-  return Object.entries(env).flatMap(([name, value]) =>
-    /(?:KEY|TOKEN|SECRET|PASSWORD)$/.test(name) && value ? value : [],
-  );
-}
-
-/** Too short to be a secret, and too likely to be a word. */
-const SHORTEST = 8;
-
-function scrubber(secrets: readonly string[]): (line: string) => string {
-  // As they stand in a line, which is JSON.
-  const written = secrets
-    .filter((secret) => secret.length >= SHORTEST)
-    .map((secret) => JSON.stringify(secret).slice(1, -1));
-  const longestFirst = [...new Set(written)].sort((a, b) => b.length - a.length);
-  return (line) => longestFirst.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), line);
+/** As a secret stands in a line, which is JSON. */
+function inJson(secret: string): string {
+  return JSON.stringify(secret).slice(1, -1);
 }

@@ -170,7 +170,7 @@ type Colour = (text: string) => string;
 export function treeOf(listed: readonly ListedFile[], top: string, paint: { green: Colour; dim: Colour }): string[] {
   const published = listed
     .filter(isPublished)
-    .map((entry) => `${paint.green("✓")} ${entry.path}  ${paint.dim(bytes(entry.bytes))}`);
+    .map((entry) => `${paint.green("✓")} ${plainLines(entry.path).join("?")}  ${paint.dim(bytes(entry.bytes))}`);
   const rest = listed.filter((entry) => !isPublished(entry)).sort((a, b) => (a.path < b.path ? -1 : 1));
   const tree = rest.map((entry) => {
     const inside = top === "" ? entry.path : entry.path.slice(top.length + 1);

@@ -105,8 +105,8 @@ class AcpSession implements OutsideSession {
     this.#unsaid = [...unsaid, job.words];
     this.#translation = new AcpTranslation(quirks, job.model ?? "unknown", this.#kept.cost_usd);
     this.#leave = new AcpLeave(this.#translation);
-    void this.#live();
-    void this.#hearErrors();
+    this.events.own(this.#live());
+    this.#hearErrors().catch(() => {});
   }
 
   async say(text: string): Promise<void> {
@@ -152,7 +152,7 @@ class AcpSession implements OutsideSession {
   async #live(): Promise<void> {
     const { running, job } = this.#parts;
     this.#goneEarly.catch(() => {});
-    void running.ended.then(() => this.#gone.abort(new Error("The program has ended.")));
+    void running.ended.catch(() => {}).then(() => this.#gone.abort(new Error("The program has ended.")));
     try {
       this.#connection = await this.#connect();
       const { agent } = this.#connection;

@@ -105,8 +105,8 @@ class ClaudeSession implements OutsideSession {
     this.#translation = translation;
     // Who writes to a program that has just died hears of it by its end.
     running.stdin.on("error", () => {});
-    void this.#live();
-    void this.#hearErrors();
+    this.events.own(this.#live());
+    this.#hearErrors().catch(() => {});
     void this.say(words);
   }
 

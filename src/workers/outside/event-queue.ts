@@ -40,6 +40,14 @@ export class EventQueue implements AsyncIterable<OutsideEvent> {
     this.#emptied.resolve();
   }
 
+  /** Owns what brings the events: if it fails, the reader is told why and that the program is gone. */
+  own(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      this.push({ kind: "noted", text: `It could not be followed any more: ${String(error)}` });
+      this.end({ kind: "exited", code: null, signal: null, exceeded: null });
+    });
+  }
+
   /** Resolves when the reader has caught up, or when there will be nothing more to read. */
   room(): Promise<void> {
     return this.#ended || this.#isOpen ? Promise.resolve() : this.#emptied.promise;
