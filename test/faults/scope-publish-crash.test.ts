@@ -25,7 +25,10 @@ vi.mock("node:fs", async (original) => {
   };
   /** Names what is done, without the descriptors, which differ from run to run. */
   const note = (name: string, args: unknown[]) => {
-    const names = args.filter((arg) => typeof arg === "string").map((path) => String(path).split("/").at(-1));
+    const paths = typeof args[0] === "number" ? [] : args;
+    const names = paths
+      .filter((arg) => typeof arg === "string" || Buffer.isBuffer(arg))
+      .map((path) => String(path).split("/").at(-1));
     const at = typeof args[0] === "number" ? [real.readlinkSync(`/proc/self/fd/${args[0]}`).split("/").at(-1)] : [];
     disk.trace.push([name, ...at, ...names].join(" "));
   };
@@ -53,7 +56,7 @@ vi.mock("node:fs", async (original) => {
   };
   /** As its synchronous twin: the process dies before it, or after it and before anything that follows. */
   const aside =
-    (name: "rename" | "mkdir", twin: (...args: unknown[]) => unknown) =>
+    (name: "rename" | "mkdir" | "unlink" | "rmdir", twin: (...args: unknown[]) => unknown) =>
     (...given: unknown[]) => {
       const done = given.pop() as (error: Error | null) => void;
       let failure: Error | null = null;
@@ -66,7 +69,9 @@ vi.mock("node:fs", async (original) => {
     };
   const rename = aside("rename", real.renameSync as (...args: unknown[]) => unknown);
   const mkdir = aside("mkdir", real.mkdirSync as (...args: unknown[]) => unknown);
-  return { ...real, ...changed, fsync: sync("fsync"), fdatasync: sync("fdatasync"), rename, mkdir };
+  const unlink = aside("unlink", real.unlinkSync as (...args: unknown[]) => unknown);
+  const rmdir = aside("rmdir", real.rmdirSync as (...args: unknown[]) => unknown);
+  return { ...real, ...changed, fsync: sync("fsync"), fdatasync: sync("fdatasync"), rename, mkdir, unlink, rmdir };
 });
 
 beforeEach(() => Object.assign(disk, { step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [] }));
@@ -123,22 +128,25 @@ test("all is synced before the rename, and the rename before anyone is told", as
   disk.trace = [];
   await publish(dir);
 
-  expect(
-    disk.trace
-      .filter((step) => !/^(fchmod|mkdir.*data)/.test(step))
-      .map((step) => step.replace(/\.agiraph-unfinished\S*/, "UNFINISHED")),
-  ).toEqual([
-    "writeSync UNFINISHED",
-    "fdatasync UNFINISHED",
-    "renameSync UNFINISHED run.csv",
+  const steps = disk.trace
+    .filter((step) => !/^(fchmod|mkdir.*data)/.test(step))
+    .map((step) => step.replaceAll(/\.agiraph-unfinished\S*/g, "UNFINISHED"));
+  const told = steps.indexOf("fsync node") + 1;
+  expect(steps.slice(0, told)).toEqual([
+    "mkdir UNFINISHED",
+    "writeSync report.md",
+    "fdatasync report.md",
+    "writeSync run.csv",
     "fdatasync run.csv",
     "fsync data",
-    "fdatasync report.md",
-    "fsync scratch",
-    "rename scratch published",
+    "fsync UNFINISHED",
+    "rename scratch UNFINISHED",
     "mkdir scratch",
+    "rename UNFINISHED published",
     "fsync node",
   ]);
+  // What the worker had is removed last, in the order in which the disk lists it.
+  expect(steps.slice(told).sort()).toEqual(["rmdir UNFINISHED", "rmdir data", "unlink report.md", "unlink run.csv"]);
 });
 
 async function nodeIn(dir: string): Promise<string> {
