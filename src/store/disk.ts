@@ -1,3 +1,5 @@
+import { constants } from "node:os";
+
 /**
  * The one door to the disk: everything the store does to files goes through here, so that a crash can be simulated.
  *
@@ -44,7 +46,9 @@ export interface DiskFile {
   close(): void;
 }
 
+/** The system's name for it. Node has no name for a quota that is used up (EDQUOT), only its number. */
 export function codeOf(error: unknown): string | undefined {
+  if (error instanceof Error && "errno" in error && error.errno === -constants.errno.EDQUOT) return "EDQUOT";
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 

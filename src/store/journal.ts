@@ -14,8 +14,12 @@ import type { Stream } from "./stream.ts";
  * J1. A commit is one frame, written through; only then are its lines put into their plain files (unsynced), and only
  *     then is anyone told. So a crash finds the journal at or ahead of the files, never behind.
  * J2. One commit at a time; the next begins when the event loop has turned, so that those just woken can join it.
- * J3. No room, or no file can be opened: files first, then the journal are cut back to the last commit, everything
- *     waiting is refused, numbers go back. Any other failure: nothing is acknowledged any more.
+ * J3. A commit that failed is taken back: files first, then the journal are cut to the last commit, everything waiting
+ *     is refused, numbers go back. Where there was no room, or no file could be opened, the next commit may succeed;
+ *     after any other failure nothing is acknowledged any more.
+ * J5. What is refused is not there after a restart. A frame that is on disk and cannot be taken back is acknowledged:
+ *     opening the home will put its lines into their files. Only where the journal itself cannot be cut is the outcome
+ *     unknown until then, and the error says so.
  * J4. A journal is removed only when the files it covers, and their names, are synced (the checkpoint).
  */
 export class Journal {
@@ -94,7 +98,7 @@ export class Journal {
     const full = file !== undefined && file.end >= this.#limit && this.#checkpoint === undefined;
     if (this.#failure !== undefined) this.#refuse([], NOTHING, this.#failure);
     else if (file !== undefined && !full) this.#write(file);
-    else this.#turnOver().then(this.#write, (error: unknown) => this.#takeBack([], NOTHING, error));
+    else this.#turnOver().then(this.#write, (error: unknown) => this.#takeBack([], NOTHING, error, false));
   };
 
   readonly #write = (file: JournalFile): void => {
@@ -110,8 +114,8 @@ export class Journal {
     }
     const frame = this.#frame.finish(this.#number);
     file.handle.writeThrough(roomAhead(file, frame, this.#limit), file.end, (error) => {
-      if (error !== null) this.#takeBack(segments, waiting, error);
-      else if (this.#failure !== undefined) this.#refuse(segments, waiting, this.#failure);
+      if (error !== null) this.#takeBack(segments, waiting, error, false);
+      else if (this.#failure !== undefined) this.#takeBack(segments, waiting, this.#failure, true);
       else this.#complete(file, frame, segments, waiting);
     });
   };
@@ -123,40 +127,58 @@ export class Journal {
       for (const { stream, from, to } of segments)
         this.#files.write(stream.path, frame.subarray(from, to), stream.size);
     } catch (error) {
-      this.#takeBack(segments, waiting, error);
+      this.#takeBack(segments, waiting, error, true);
       return;
     }
-    for (const { stream, seq, from, to } of segments) {
-      stream.size += to - from;
-      stream.durableSeq = seq;
-    }
+    for (const { stream, from, to } of segments) stream.size += to - from;
     file.end += frame.length;
     this.#number++;
     this.#frame.reset();
     if (this.#full !== undefined) this.#tellTrouble(undefined);
-    for (const one of waiting) one.onDisk();
-    for (const one of waiting) one.resolve();
+    this.#acknowledge(segments, waiting);
     this.#next();
   }
 
-  /** J3. Files before the journal: were it the other way round, a crash between could leave half of a commit in them. */
-  #takeBack(segments: readonly Segment[], waiting: readonly Waiting[], error: unknown): void {
+  #acknowledge(segments: readonly Segment[], waiting: readonly Waiting[]): void {
+    for (const { stream, seq } of segments) stream.durableSeq = seq;
+    for (const one of waiting) one.onDisk();
+    for (const one of waiting) one.resolve();
+  }
+
+  /** J3, J5. */
+  #takeBack(segments: readonly Segment[], waiting: readonly Waiting[], error: unknown, isInJournal: boolean): void {
     this.#frame.reset();
     const isOfFiles = isOutOfFiles(error);
     let refusal: Error = isOfFiles ? new TooManyFilesError(this.#root, error) : new DiskFullError(this.#root, error);
-    try {
-      if (!isOfFiles && !isDiskFull(error)) throw error;
-      for (const { stream } of segments) this.#files.cut(stream.path, stream.size);
-      if (this.#file !== undefined) {
-        this.#file.handle.truncate(this.#file.end);
-        this.#file.allocated = this.#file.end;
-      }
-    } catch (worse) {
-      refusal = this.#break(worse);
+    const outcome = this.#undo(segments, isInJournal);
+    if (outcome !== "taken back" || !(isOfFiles || isDiskFull(error))) refusal = this.#break(error, outcome);
+    if (outcome === "kept") {
+      // What was queued meanwhile is refused with what follows, and does not count on this commit any less.
+      this.#acknowledge(segments, waiting);
+      this.#refuse([], NOTHING, refusal);
+      return;
     }
     // Whether a file can be opened nobody can ask for: whoever is refused tells.
     if (this.#failure === undefined && this.#full === undefined && !isOfFiles) this.#tellTrouble(refusal);
     this.#refuse(segments, waiting, refusal);
+  }
+
+  /** Files before the journal: were it the other way round, a crash between could leave half of a commit in them. */
+  #undo(segments: readonly Segment[], isInJournal: boolean): "taken back" | "kept" | "unknown" {
+    try {
+      for (const { stream } of segments) this.#files.cut(stream.path, stream.size);
+    } catch {
+      if (isInJournal) return "kept";
+    }
+    try {
+      if (this.#file !== undefined) {
+        this.#file.handle.truncate(this.#file.end);
+        this.#file.allocated = this.#file.end;
+      }
+      return "taken back";
+    } catch {
+      return "unknown";
+    }
   }
 
   /** Everything that waits counted on what failed, so all of it is refused and the numbers go back. */
@@ -171,11 +193,12 @@ export class Journal {
     this.#next();
   }
 
-  #break(error: unknown): Error {
+  #break(error: unknown, outcome?: "taken back" | "kept" | "unknown"): Error {
     const reason = error instanceof Error ? error.message : String(error);
     const isNew = this.#failure === undefined;
+    const last = outcome === "unknown" ? " Whether the last records were kept shows when it is opened again." : "";
     this.#failure ??= new ReadOnlyError(
-      `Writing to ${this.#root} failed (${reason}). What was acknowledged is safe; nothing more is accepted until it is opened again. Check the disk, then restart.`,
+      `Writing to ${this.#root} failed (${reason}). What was acknowledged is safe; nothing more is accepted until it is opened again.${last} Check the disk, then restart.`,
       { cause: error },
     );
     if (isNew) this.onTrouble(this.#failure);
