@@ -25,10 +25,19 @@ export interface Disk {
   remove(path: string): void;
   syncDir(dir: string): Promise<void>;
   syncDirNow(dir: string): void;
-  /** A lock that dies with its holder. Undefined when somebody has it; else the release. */
-  lock(path: string): (() => void) | undefined;
+  /** A lock that dies with its holder. Undefined when somebody has it. */
+  lock(path: string): FileLock | undefined;
   /** Tells when another process changes the file. Returns the end of it. */
   watch(path: string, onChange: () => void): () => void;
+}
+
+export interface FileLock {
+  release(): void;
+  /**
+   * False when somebody else has the lock now. A lock is on a file, not on its name: where the file was removed or
+   * replaced, the one that has the name now is made if need be, and locked too.
+   */
+  renew(): boolean;
 }
 
 export interface DiskFile {

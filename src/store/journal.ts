@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { type Disk, type DiskFile, isDiskFull, isOutOfFiles } from "./disk.ts";
+import { type Disk, isDiskFull, isOutOfFiles } from "./disk.ts";
 import { DiskFullError, ReadOnlyError, TooManyFilesError } from "./errors.ts";
 import { FRAME_HEAD, FrameWriter } from "./frame.ts";
+import { type JournalFile, roomAhead } from "./journal-file.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { journalDir } from "./paths.ts";
 import { journalName } from "./recovery.ts";
@@ -27,6 +28,7 @@ export class Journal {
   readonly #root: string;
   readonly #files: OpenFiles;
   readonly #limit: number;
+  readonly #isOurs: () => boolean;
   readonly #frame = new FrameWriter();
   #file: JournalFile | undefined;
   #number: number;
@@ -41,12 +43,13 @@ export class Journal {
   /** Called when `trouble` begins and when it ends. */
   onTrouble: (trouble: Error | undefined) => void = () => {};
 
-  constructor(disk: Disk, root: string, files: OpenFiles, options: { nextNumber: number; limit: number }) {
+  constructor(disk: Disk, root: string, files: OpenFiles, options: JournalOptions) {
     this.#disk = disk;
     this.#root = root;
     this.#files = files;
     this.#number = options.nextNumber;
     this.#limit = options.limit;
+    this.#isOurs = options.isOurs ?? (() => true);
   }
 
   /** Why nothing can be appended any more, if so. */
@@ -95,11 +98,21 @@ export class Journal {
 
   readonly #begin = (): void => {
     const file = this.#file;
+    if (this.#failure === undefined && !this.#isHomeOurs())
+      this.#break(new Error("another process has taken the home: home.lock was deleted while it was held"));
     const full = file !== undefined && file.end >= this.#limit && this.#checkpoint === undefined;
     if (this.#failure !== undefined) this.#refuse([], NOTHING, this.#failure);
     else if (file !== undefined && !full) this.#write(file);
     else this.#turnOver().then(this.#write, (error: unknown) => this.#takeBack([], NOTHING, error, false));
   };
+
+  #isHomeOurs(): boolean {
+    try {
+      return this.#isOurs();
+    } catch {
+      return true; // there was no room for a new lock's file, or no file could be opened: nobody else has one either
+    }
+  }
 
   readonly #write = (file: JournalFile): void => {
     const { streams, waiting } = this.#queue;
@@ -261,33 +274,18 @@ export class Journal {
   }
 }
 
+export interface JournalOptions {
+  nextNumber: number;
+  limit: number;
+  /** Asked before each commit: whether this process still has the home. */
+  isOurs?: () => boolean;
+}
+
 export interface Waiting {
   /** Before anybody's promise is resolved: followers first. */
   onDisk(): void;
   resolve(): void;
   reject(error: Error): void;
-}
-
-interface JournalFile {
-  handle: DiskFile;
-  path: string;
-  /** Behind the last whole frame. */
-  end: number;
-  /** The file's size: frames, then zeros. */
-  allocated: number;
-}
-
-/**
- * A write that makes the file longer costs the file system a commit of its own (measured: twice the CPU and latency),
- * so the file is made longer rarely, by zeros that come with a frame. Readers take zeros for the end.
- */
-function roomAhead(file: JournalFile, frame: Buffer, limit: number): Buffer {
-  const end = file.end + frame.length;
-  if (end <= file.allocated) return frame;
-  file.allocated = end + Math.min(Math.max(file.allocated, limit >> 7), limit >> 3);
-  const padded = Buffer.alloc(file.allocated - file.end);
-  frame.copy(padded);
-  return padded;
 }
 
 interface Commit {

@@ -44,6 +44,21 @@ describe.skipIf(!canTrace)("system calls that fail (needs strace)", () => {
     expect(facts).toEqual(Array.from({ length: acked }, (_, index) => `fact ${index + 1}`));
   });
 
+  test.each([
+    ["ENOLCK", "If no such process is running, the file system has no file locks"],
+    ["EOPNOTSUPP", "cannot be locked (disk I/O error). Some network mounts have no file locks"],
+  ])("a home on a file system without locks (%s) is refused with what to do", async (error, words) => {
+    await using home = await temporaryHome();
+    const root = join(home.path, "home");
+    const command = [
+      ...["-f", "-qq", "-o", join(home.path, "trace.txt"), "-P", join(root, "home.lock"), "-e", "trace=fcntl"],
+      ...["-e", `inject=fcntl:error=${error}`],
+      ...[process.execPath, join(import.meta.dirname, "store-child.ts"), root, "1", "1024"],
+    ];
+    const { stdout } = await promisify(execFile)("strace", command);
+    expect(stdout).toContain(words);
+  });
+
   const conversation = "agents/agent-abcd/conversation.jsonl";
   const refusedFrom3 = [3, 4, 5].map((number) => `refused ${number} ReadOnlyError`);
 
