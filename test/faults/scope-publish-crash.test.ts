@@ -1,6 +1,7 @@
 import { cpSync, linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
+import { isForWantOfRoom } from "../../src/store/disk.ts";
 import {
   createNodeFolder,
   finishPublish,
@@ -14,7 +15,7 @@ import { temporaryHome } from "../../src/testing/temporary-home.ts";
  * A process that dies at a given step: from then on nothing it does reaches the disk. Steps are the calls that change
  * the disk, each counted twice, so that it dies before or after each of them.
  */
-const disk = vi.hoisted(() => ({ step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [] as string[] }));
+const disk = vi.hoisted(() => ({ step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [] as string[], full: "" }));
 
 class Died extends Error {}
 
@@ -36,6 +37,9 @@ vi.mock("node:fs", async (original) => {
     <A extends unknown[], R>(name: string, call: (...args: A) => R) =>
     (...args: A): R => {
       half();
+      // libuv has no name for EDQUOT: Node gives its number only.
+      if (name === "writeSync" && disk.full === "ENOSPC") throw Object.assign(new Error("no room"), { code: "ENOSPC" });
+      if (name === "writeSync" && disk.full === "EDQUOT") throw Object.assign(new Error("quota"), { errno: -122 });
       const result = call(...args);
       note(name, args);
       half();
@@ -74,7 +78,27 @@ vi.mock("node:fs", async (original) => {
   return { ...real, ...changed, fsync: sync("fsync"), fdatasync: sync("fdatasync"), rename, mkdir, unlink, rmdir };
 });
 
-beforeEach(() => Object.assign(disk, { step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [] }));
+beforeEach(() => Object.assign(disk, { step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [], full: "" }));
+
+test.each(["ENOSPC", "EDQUOT"])(
+  "no room for the copy (%s): nothing of it stays, and there is room later",
+  async (code) => {
+    await using home = await temporaryHome();
+    const dir = await nodeIn(join(home.path, "node"));
+    disk.full = code;
+    const failure = await preparePublish(dir, []).catch((error: unknown) => error);
+    expect(isForWantOfRoom(failure)).toBe(true);
+    expect(readdirSync(dir).filter((name) => name.startsWith("."))).toEqual([]);
+    expect([filesIn(join(dir, "scratch")), filesIn(join(dir, "published"))]).toEqual([
+      { "data/run.csv": "1,2", "report.md": "A: 80" },
+      {},
+    ]);
+
+    disk.full = "";
+    await publish(dir);
+    expect(filesIn(join(dir, "published"))).toEqual({ "data/run.csv": "1,2", "report.md": "A: 80" });
+  },
+);
 
 test("wherever publishing dies, nothing or everything is published, and recovery ends it the same way", async () => {
   await using home = await temporaryHome();
