@@ -1,4 +1,5 @@
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { dict, own } from "../protocol/dict.ts";
 import { onCrash } from "./crash.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
@@ -9,7 +10,9 @@ import { Terminal } from "./terminal.ts";
 
 /** Runs one command line to its end and leaves with its exit code, once everything that was written is out. */
 export async function runProgram(process: NodeJS.Process, create: typeof createProgram = createProgram): Promise<void> {
-  const terminal = new Terminal(process, process.env, whereAsked(process.env, process.cwd()));
+  // Names of variables come from the config: none must be found that was not set, like `constructor`.
+  const env: NodeJS.ProcessEnv = Object.assign(dict<string | undefined>(), process.env);
+  const terminal = new Terminal(process, env, whereAsked(env, process.cwd()));
   const words = process.argv.slice(2);
   // A bug of ours: still one sentence for the person, and a terminal that can be used again.
   onCrash(process, (error, file) => {
@@ -301,7 +304,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_40
 
 function duration(text: string): number {
   const [, amount = "", unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const seconds = Number(amount) * (UNITS[unit] ?? 0);
+  const seconds = Number(amount) * (own(UNITS, unit) ?? 0);
   if (seconds < 1 || seconds > 366 * 86_400)
     throw new InvalidArgumentError("It must be between a second and a year, e.g. 30s, 10m, 2h or 1d.");
   return seconds;

@@ -1,4 +1,5 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider";
+import { own } from "../protocol/dict.ts";
 
 type StreamPart = LanguageModelV4StreamPart;
 type Json = Readonly<Record<string, unknown>>;
@@ -109,7 +110,7 @@ const FINISHES: Readonly<Record<string, LanguageModelV4FinishReason["unified"]>>
 };
 
 function finishOf(raw: string | undefined): LanguageModelV4FinishReason {
-  return { unified: raw === undefined ? "interrupted" : (FINISHES[raw] ?? "other"), raw };
+  return { unified: raw === undefined ? "interrupted" : (own(FINISHES, raw) ?? "other"), raw };
 }
 
 function usageOf(usage: Json | undefined): LanguageModelV4Usage {

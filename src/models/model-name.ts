@@ -1,3 +1,4 @@
+import { own } from "../protocol/dict.ts";
 import { DEMO_MODEL } from "./default-model.ts";
 import { keyState } from "./key.ts";
 import { KNOWN_MODELS, knownModel, searchesWeb, UNKNOWN_WINDOW, UNKNOWN_WINDOWS } from "./known-models.ts";
@@ -70,7 +71,7 @@ export function windowOf(place: Place, config: ModelConfig): number {
   if (told !== undefined) return told;
   if (place.kind === "server") return place.settings.context_window ?? UNKNOWN_WINDOW;
   if (place.kind !== "provider") return 200_000;
-  return knownModel(place.id)?.contextWindow ?? UNKNOWN_WINDOWS[place.provider.name] ?? UNKNOWN_WINDOW;
+  return knownModel(place.id)?.contextWindow ?? own(UNKNOWN_WINDOWS, place.provider.name) ?? UNKNOWN_WINDOW;
 }
 
 export function searchesAt(place: Place): boolean {

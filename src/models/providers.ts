@@ -1,4 +1,5 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { own } from "../protocol/dict.ts";
 import { createChatWire } from "./chat-wire.ts";
 import type { Post } from "./post.ts";
 import {
@@ -106,7 +107,7 @@ export const PROVIDERS: readonly Provider[] = [
 const ALIASES: Readonly<Record<string, string>> = { gemini: "google" };
 
 export function providerNamed(name: string): Provider | undefined {
-  return PROVIDERS.find((provider) => provider.name === (ALIASES[name] ?? name));
+  return PROVIDERS.find((provider) => provider.name === (own(ALIASES, name) ?? name));
 }
 
 /** Any server that speaks chat completions; `provider` is the first part of its models' names. */

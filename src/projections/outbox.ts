@@ -1,3 +1,4 @@
+import { dict } from "../protocol/dict.ts";
 import { type ChannelTopic, COORDINATOR, type Fact, HEARTBEAT_OK, HUMAN } from "../protocol/index.ts";
 import type { Letters } from "./letters.ts";
 import type { Question, Questions } from "./questions.ts";
@@ -38,7 +39,7 @@ export interface Outgoing {
 type Said = Omit<Outgoing, "fact" | "channels">;
 
 export function emptyOutbox(): Outbox {
-  return { open: {}, waiting: [] };
+  return { open: dict(), waiting: [] };
 }
 
 /** Applied after the folds it reads. */

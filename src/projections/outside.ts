@@ -1,3 +1,4 @@
+import { dict } from "../protocol/dict.ts";
 import type { Fact, WorkerId } from "../protocol/index.ts";
 
 /** What is known of programs that think for themselves: how to take each up again, and what it may do unasked. */
@@ -8,7 +9,7 @@ export interface Outside {
 }
 
 export function noneOutside(): Outside {
-  return { sessions: {}, permitted: {} };
+  return { sessions: dict(), permitted: dict() };
 }
 
 export function applyToOutside(outside: Outside, fact: Fact): void {

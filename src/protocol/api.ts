@@ -232,6 +232,8 @@ export const listedFileSchema = z.object({
   path: z.string(),
   kind: z.enum(["file", "folder", "link", "special"]),
   bytes: z.int(),
+  /** Published, and its content is not what was recorded: it was changed afterwards, or added. */
+  changed: z.literal(true).optional(),
 });
 export const eventSchema = z.object({
   seq: z.int(),

@@ -1,4 +1,4 @@
-import { apply, isAtWork, type Situation, summarise } from "../projections/index.ts";
+import { apply, isAtWork, type Situation, summarise, withOwnKeys } from "../projections/index.ts";
 import { COORDINATOR, type Fact, type NewFact, type RunId } from "../protocol/index.ts";
 import { isForWantOfRoom } from "../store/disk.ts";
 import { StoreError } from "../store/errors.ts";
@@ -62,7 +62,7 @@ export class Agent {
     };
     this.log = foreseen(log, { hear: (fact) => apply(this.#soon, fact), refused }, this.#recent);
     this.#now = now;
-    this.#soon = structuredClone(now);
+    this.#soon = withOwnKeys(structuredClone(now));
     this.#house = house;
     const failed = (error: unknown) => this.#fail(error);
     const ports = { log: this.log, now: () => this.#now, soon: () => this.#soon, clock: house.clock, failed };
@@ -377,7 +377,7 @@ export class Agent {
 
   /** What was appended and refused was never decided. */
   #forget(): void {
-    this.#soon = structuredClone(this.#now);
+    this.#soon = withOwnKeys(structuredClone(this.#now));
     this.#workforce.forget();
   }
 

@@ -62,7 +62,7 @@ function problemWith(
   ports: TeamPorts,
 ): string | undefined {
   const id = idOf(name);
-  if (id === COORDINATOR || id === HUMAN || id in {}) return `${name} is taken.`;
+  if (id === COORDINATOR || id === HUMAN) return `${name} is taken.`;
   const there = ports.soon().roster[id];
   const isHere = there?.spawned.run_id === ports.run;
   // Whoever was hired under such a name before it was refused stays.

@@ -1,5 +1,6 @@
 import { read, readSync } from "node:fs";
 import { promisify } from "node:util";
+import { hasContent } from "./content-check.ts";
 import { nearest } from "./nearest.ts";
 import {
   childPlace,
@@ -11,6 +12,7 @@ import {
   type Place,
   placeAbove,
   placeOf,
+  recordOf,
   type View,
 } from "./place.ts";
 import type { Binds, FileContent, ListedFile, Listing, ListOptions, Scope } from "./scope.ts";
@@ -44,7 +46,7 @@ export class FileScope implements Scope {
   }
 
   async readFile(path: string, { maxBytes }: { maxBytes: number }): Promise<FileContent> {
-    const file = this.openFile(path);
+    const file = await this.openChecked(path);
     try {
       const buffer = Buffer.alloc(Math.min(file.size, maxBytes));
       let filled = buffer.length <= SMALL ? readSync(file.fd, buffer, 0, buffer.length, 0) : 0;
@@ -56,6 +58,19 @@ export class FileScope implements Scope {
       return { bytes: buffer.subarray(0, filled), size: file.size, truncated: file.size > filled };
     } finally {
       file.close();
+    }
+  }
+
+  async openChecked(path: string): Promise<walk.OpenFile> {
+    const file = this.openFile(path);
+    try {
+      const place = placeOf(this.#view, path);
+      const recorded = isPublished(place) ? recordOf(this.#view, place) : undefined;
+      if (recorded === undefined || (recorded && (await hasContent(file.fd, recorded)))) return file;
+      throw new ScopeRefusal("changed", notAsPublished(path, recorded === null));
+    } catch (error) {
+      file.close();
+      throw error;
     }
   }
 
@@ -240,6 +255,13 @@ export class FileScope implements Scope {
 
 function outside(deed: "read" | "list", { path, judgement }: Place): ScopeRefusal {
   return new ScopeRefusal("outside", `You may not ${deed} ${path}. ${judgement.why}`);
+}
+
+function notAsPublished(path: string, isUnknown: boolean): string {
+  const what = isUnknown
+    ? "was put there after the publish and is not part of it"
+    : "was changed after it was published: its content is not the one that was recorded (sha256)";
+  return `${path} ${what}. It is not shown. Do not rely on it: have the work done again, or restore the file from a backup.`;
 }
 
 function isFolder(path: string): ScopeRefusal {

@@ -1,6 +1,8 @@
 import { realpathSync, statSync } from "node:fs";
 import { dirname, sep } from "node:path";
+import type { PublishedFile } from "../protocol/index.ts";
 import type { AccessTable, Judgement } from "./access.ts";
+import type { Manifests } from "./manifests.ts";
 import type { Binds } from "./scope.ts";
 import { ownNames, parsePath } from "./scope-path.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
@@ -19,6 +21,8 @@ export interface View {
   describe: () => string;
   binds: () => Binds;
   cwd: string;
+  /** What published files are compared with when they are read. */
+  published?: Manifests | undefined;
 }
 
 /** Where a path leads on disk, and what may be done there. Whether anything is there is not known yet. */
@@ -77,6 +81,13 @@ export function isTop(view: View, place: Place): boolean {
 export function isPublished(place: Place): boolean {
   const [runs, , nodes, , published] = place.parts;
   return !place.isProject && runs === "runs" && nodes === "nodes" && published === "published";
+}
+
+/** What the record says about a published file: undefined where it says nothing, null where it was never published. */
+export function recordOf(view: View, { parts }: Place): PublishedFile | null | undefined {
+  const [, run = "", , node = "", , ...path] = parts;
+  const files = view.published?.(run, node);
+  return files && (files.find((file) => file.path === path.join("/")) ?? null);
 }
 
 /** Agiraph's own home may lie inside the user's folder; it is no part of the project. */

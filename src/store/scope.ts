@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import type { NodeId, RunId, WorkerId } from "../protocol/index.ts";
 import { type AccessRow, AccessTable } from "./access.ts";
 import { FileScope } from "./file-scope.ts";
+import type { Manifests } from "./manifests.ts";
 import { programsDir } from "./paths.ts";
 import { homeOf } from "./place.ts";
 import { projectBinds, publishedFolders, runBinds, workerBinds } from "./scope-binds.ts";
@@ -20,6 +21,8 @@ export interface Scope {
   readFile(path: string, options: { maxBytes: number }): Promise<FileContent>;
   /** An open regular file, for reading in parts. The caller closes it. */
   openFile(path: string): OpenFile;
+  /** The same; a published file whose content is not what was recorded is refused (`changed`). */
+  openChecked(path: string): Promise<OpenFile>;
   writeFile(path: string, content: string | Uint8Array): Promise<{ bytes: number }>;
   list(path: string, options: ListOptions): Listing;
   /** For the prompt: what may be read and written. */
@@ -70,10 +73,12 @@ export function coordinatorScope({
   agentDir,
   runId,
   project,
+  published,
 }: {
   agentDir: string;
   runId: RunId;
   project: string | null;
+  published?: Manifests;
 }): Scope {
   const run = `runs/${runId}`;
   const runDir = join(agentDir, run);
@@ -83,6 +88,7 @@ export function coordinatorScope({
     top: ["runs", runId],
     aliases: new Map([["agent", []]]),
     cwd: runDir,
+    published,
     table: new AccessTable(coordinatorRows(run)),
     mayWrite: () =>
       "You may write the run's own files, e.g. _plan.md or notes/findings.md, a node's _spec.md, agent/MEMORY.md and agent/memory/…",
@@ -99,7 +105,7 @@ export function coordinatorScope({
 
 /** A worker reads its node, what others published, its own files, the plan and the messages; it writes scratch and its own files. */
 export function workerScope(who: WorkerPlace): Scope {
-  const { agentDir, runId, nodeId, workerId, project } = who;
+  const { agentDir, runId, nodeId, workerId, project, published } = who;
   const runDir = join(agentDir, "runs", runId);
   const node = ["runs", runId, "nodes", nodeId];
   const self = ["runs", runId, "workers", workerId];
@@ -112,6 +118,7 @@ export function workerScope(who: WorkerPlace): Scope {
       ...["notebook.md", "memory.md", "identity.md"].map((name) => [name, [...self, name]] as const),
     ]),
     cwd: join(runDir, "nodes", nodeId, "scratch"),
+    published,
     table: new AccessTable(workerRows(`runs/${runId}`, nodeId, workerId)),
     mayWrite: (path) =>
       `You may write to scratch/…, e.g. scratch/${basename(path) || "report.md"}, and to your own notebook.md and memory.md.`,
@@ -134,7 +141,7 @@ export function workerScope(who: WorkerPlace): Scope {
 }
 
 /** A person sees everything an agent keeps, in its home, and changes nothing that way. */
-export function humanScope(agentDir: string): Scope {
+export function humanScope(agentDir: string, published?: Manifests): Scope {
   const why = "Its files are its own; talk to it instead.";
   return new FileScope({
     agentDir,
@@ -142,6 +149,7 @@ export function humanScope(agentDir: string): Scope {
     top: [],
     aliases: new Map(),
     cwd: agentDir,
+    published,
     table: new AccessTable([
       { at: ".*/**", access: "none", why: "It is made from the other files." },
       { at: "**", access: "read", why },
@@ -158,6 +166,8 @@ export interface WorkerPlace {
   nodeId: NodeId;
   workerId: WorkerId;
   project: string | null;
+  /** What published files are compared with when they are read. */
+  published?: Manifests;
 }
 
 const RECORD = "It is part of the record, which only the runtime writes.";

@@ -92,7 +92,7 @@ export function readRefTool(scope: Scope, refs: Readonly<Record<string, string>>
 }
 
 async function readText(scope: Scope, path: string, offset: number, limit: number): Promise<ToolOutput> {
-  const file = scope.openFile(path);
+  const file = await scope.openChecked(path);
   try {
     const window = await textWindow(file, { offset, limit });
     if (window.kind === "binary")

@@ -1,6 +1,7 @@
 import { readSync } from "node:fs";
 import { isAbsolute, join, relative } from "node:path";
 import type { RunId } from "../../protocol/index.ts";
+import { manifestsOf } from "../../store/manifests.ts";
 import { runDir } from "../../store/paths.ts";
 import { coordinatorScope, type ListedFile, type Scope } from "../../store/scope.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
@@ -14,7 +15,8 @@ export async function files(call: Invocation, word: string, path: string | undef
   const { now, log } = await lookAtAgent(call, word);
   const { run, id } = now.agent;
   if (!run) throw new Refusal(`${id} has not begun a run yet, so it has no files.`);
-  const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project: null });
+  const published = manifestsOf(() => now.board);
+  const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project: null, published });
   const shown = new Shown(scope, log.dir, run.id);
   if (path === undefined) {
     await listFolder(call, shown, "");
@@ -93,7 +95,7 @@ function isNotThere(error: unknown): boolean {
 async function showPath(call: Invocation, shown: Shown, path: string): Promise<void> {
   let file: ReturnType<Scope["openFile"]>;
   try {
-    file = shown.scope.openFile(path);
+    file = await shown.scope.openChecked(path);
   } catch (error) {
     if (!isFolder(error)) throw error;
     return listFolder(call, shown, path);

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { searchMemory } from "../../memory/search.ts";
 import { filesPageSchema, filesQuery, memoryFoundSchema, memorySearchSchema } from "../../protocol/api.ts";
+import { manifestsOf } from "../../store/manifests.ts";
 import { agentMemoryFiles } from "../../store/memory-files.ts";
 import { humanScope, type Scope } from "../../store/scope.ts";
 import { ScopeRefusal } from "../../store/scope-refusal.ts";
@@ -40,7 +41,12 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     "/agents/:id/workspace/*",
     { schema: { ...schema, summary: file, produces, params: inAgent } },
     async (request, reply) => {
-      const scope = humanScope((await agents.log(request.params.id)).dir);
+      const { id } = request.params;
+      const { board } = await agents.situation(id);
+      const scope = humanScope(
+        (await agents.log(id)).dir,
+        manifestsOf(() => board),
+      );
       const path = request.params["*"];
       if (request.query.archive) return answerZip(scope, path, reply);
       return fileOrListing(scope, path, request, reply, request.query);
@@ -101,21 +107,21 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
   );
 }
 
-function fileOrListing(
+async function fileOrListing(
   scope: Scope,
   path: string,
   request: FastifyRequest,
   reply: FastifyReply,
   query: Query,
-): FastifyReply {
-  const file = openUnlessFolder(scope, path);
+): Promise<FastifyReply> {
+  const file = await openUnlessFolder(scope, path);
   if (file) return answerFile(file, path, request, reply, query.download === "true");
   return reply.type("application/json").send(JSON.stringify(listing(scope, path.replace(/\/+$/, ""), query)));
 }
 
-function openUnlessFolder(scope: Scope, path: string): OpenFile | undefined {
+async function openUnlessFolder(scope: Scope, path: string): Promise<OpenFile | undefined> {
   try {
-    return scope.openFile(path);
+    return await scope.openChecked(path);
   } catch (error) {
     if (error instanceof ScopeRefusal && error.reason === "wrong_kind") return undefined;
     throw error;

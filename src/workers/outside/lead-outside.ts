@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Mailbox } from "../../mail/mailbox.ts";
 import { COORDINATOR, NO_USAGE, type Outcome, type RunId } from "../../protocol/index.ts";
+import { manifestsOf } from "../../store/manifests.ts";
 import { leadDesk, runDir } from "../../store/paths.ts";
 import { coordinatorScope, type Scope } from "../../store/scope.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -79,7 +80,8 @@ async function leadSeat(
 ): Promise<Seat> {
   const { log, now, soon, clock, timeZone } = place;
   const { project } = now().agent.created;
-  const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project });
+  const published = manifestsOf(() => now().board);
+  const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project, published });
   // The same in every run: programs know their sessions by the folder they work in.
   const desk = leadDesk(log.dir);
   await mkdir(desk, { recursive: true, mode: 0o700 });

@@ -1,4 +1,5 @@
 import { troubleWords } from "../../../src/projections/index.ts";
+import { own } from "../../../src/protocol/dict.ts";
 import { DEADLINE, type Fact, type FactOf, type FactType, HUMAN, type Outcome } from "../../../src/protocol/index.ts";
 import { amount, clockTime, count, firstLine, gist, milliseconds, money, stageTitle } from "../text/figures.ts";
 import { actionWords, conditionWords } from "../triggers/words.ts";
@@ -32,7 +33,7 @@ function sayingBy(name: (id: string) => string): Say {
     does(id, verb) {
       const [first = "", ...rest] = verb.split(" ");
       if (id !== HUMAN) return `${name(id)} ${verb}`;
-      return ["You", YOURS[first] ?? first.replace(/s$/, ""), ...rest].join(" ");
+      return ["You", own(YOURS, first) ?? first.replace(/s$/, ""), ...rest].join(" ");
     },
     whom: (id) => (id === HUMAN ? "you" : name(id)),
   };
