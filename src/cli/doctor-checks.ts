@@ -2,6 +2,8 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { access, constants, statfs } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
+import { boundedText } from "../boundary/bounded-body.ts";
+import { withoutRedirects } from "../boundary/without-redirects.ts";
 import { keyState } from "../models/key.ts";
 import { channelsOf } from "../runtime/channels.ts";
 import { readConfig, type Settings } from "../runtime/settings.ts";
@@ -127,14 +129,16 @@ export async function checkMcpServers({ env, config }: Settings): Promise<Check[
   }
 }
 
+const MOST_LISTED_BYTES = 4 * 1024 ** 2;
 const OLLAMA = "http://127.0.0.1:11434";
 
 export async function checkOllama(env: Environment, capMs: number): Promise<Check> {
   const name = "ollama";
   const base = (env.OLLAMA_BASE_URL ?? OLLAMA).replace(/\/(v1\/?)?$/, "");
   try {
-    const answer = await fetch(`${base}/api/tags`, { signal: AbortSignal.timeout(capMs) });
-    const body: unknown = await answer.json();
+    const ask = withoutRedirects(fetch, "OLLAMA_BASE_URL");
+    const answer = await ask(`${base}/api/tags`, { signal: AbortSignal.timeout(capMs) });
+    const body: unknown = JSON.parse(await boundedText(answer, MOST_LISTED_BYTES));
     const models =
       typeof body === "object" && body !== null && "models" in body && Array.isArray(body.models)
         ? body.models.length

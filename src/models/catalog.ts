@@ -1,3 +1,4 @@
+import { withoutRedirects } from "../boundary/without-redirects.ts";
 import type { Usage } from "../protocol/index.ts";
 import { listening, nodeTimer, type StartTimer } from "./attempt.ts";
 import { baseUrl } from "./base-url.ts";
@@ -20,10 +21,10 @@ import {
   searchesAt,
   windowOf,
 } from "./model-name.ts";
-import { httpPost, type Post } from "./post.ts";
+import { httpPost, type Post, postWithoutRedirects } from "./post.ts";
 import { createPrices } from "./prices.ts";
 import { createProviderModel } from "./provider-model.ts";
-import { connectCompatible, type Provider, type Speaker } from "./providers.ts";
+import { type Connection, connectCompatible, type Provider, type Speaker } from "./providers.ts";
 import { compatibleQuirks } from "./quirks.ts";
 import { type RetryLimits, type RetryPorts, withRetry } from "./retry.ts";
 import { withTextTools } from "./text-fallback.ts";
@@ -102,13 +103,19 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const apiKey = keyIn(env, provider.keyVariable ?? undefined);
     const written = env[provider.urlVariable];
     const baseURL = written ? baseUrl(written, provider.version, provider.urlVariable) : provider.url;
-    return provider.connect({ baseURL, apiKey, fetch, post });
+    return provider.connect({ baseURL, apiKey, ...outOf(provider.urlVariable) });
   }
 
   async function connectServer({ server, settings }: ServerPlace): Connected {
-    const baseURL = baseUrl(settings.base_url, "v1", `providers.${server}.base_url in config.json`);
+    const setting = `providers.${server}.base_url in config.json`;
+    const baseURL = baseUrl(settings.base_url, "v1", setting);
     const apiKey = keyIn(env, settings.api_key_env);
-    return connectCompatible("openai-compatible", { baseURL, apiKey, fetch, post });
+    return connectCompatible("openai-compatible", { baseURL, apiKey, ...outOf(setting) });
+  }
+
+  /** The two ways to a provider; neither follows it elsewhere. `setting` is what holds its address. */
+  function outOf(setting: string): Pick<Connection, "fetch" | "post"> {
+    return { fetch: withoutRedirects(fetch, setting), post: postWithoutRedirects(post, setting) };
   }
 
   async function model(id: string): Promise<Model> {

@@ -71,6 +71,7 @@ function reasonOf(found: Described): FailureReason {
   const { status, code, message, body } = found;
   const words = `${code} ${message} ${body}`;
   // A 200 whose body broke is a broken connection, whatever the status says.
+  if (found.name === "RedirectRefused") return "redirected";
   if (found.network !== undefined) return "connection";
   if (status === 401 || status === 403) return "auth";
   if (status === 429 || status === 529) return "rate_limited";
@@ -121,7 +122,8 @@ function messageOf(model: string, reason: FailureReason, found: Described, keyVa
     .trim()
     .slice(0, 500)
     .replace(/[.\s]+$/, "");
-  const answered = found.status === undefined || reason === "connection" ? "failed" : `answered ${found.status}`;
+  const isAnswer = found.status !== undefined && reason !== "connection" && reason !== "redirected";
+  const answered = isAnswer ? `answered ${found.status}` : "failed";
   const advice = reason === "auth" && keyVariable !== null ? `Check the key in ${keyVariable}.` : ADVICE[reason];
   return `${model} ${answered}: ${said}.${advice === undefined ? "" : ` ${advice}`}`;
 }
