@@ -37,7 +37,7 @@ export function createEventReader(): EventReader {
     } else if (text.startsWith("data:", start)) {
       const value = text.slice(start + (text[start + 5] === " " ? 6 : 5), end);
       data.push(value);
-      said += value.length + 1;
+      said += end - start + 1;
     }
   }
 
