@@ -6,6 +6,7 @@ import { boundedText } from "../boundary/bounded-body.ts";
 import { withoutRedirects } from "../boundary/without-redirects.ts";
 import { keyState } from "../models/key.ts";
 import { channelsOf } from "../runtime/channels.ts";
+import { scrubberFor } from "../runtime/known-secrets.ts";
 import { readConfig, type Settings } from "../runtime/settings.ts";
 import { openSandbox } from "../sandbox/index.ts";
 import { bytes } from "./format.ts";
@@ -113,15 +114,18 @@ export function checkChannels(settings: Settings): Check[] {
 }
 
 /** Each is opened and asked for its tools, as a worker would. */
-export async function checkMcpServers({ env, config }: Settings): Promise<Check[]> {
+export async function checkMcpServers(settings: Settings): Promise<Check[]> {
+  const { env, config } = settings;
   if (!config.mcp_servers) return [];
+  const scrubber = scrubberFor(settings);
   const { McpServers } = await import("../mcp/client.ts");
   const servers = new McpServers(config.mcp_servers, { env, now: Date.now });
   try {
     return (await servers.states()).map(({ name: server, state }): Check => {
       const name = `mcp ${server}`;
-      if (state.is === "up") return { name, state: "ok", detail: plain(`${state.tools} tools (${state.about})`) };
-      const detail = state.is === "down" ? plain(state.why) : "it does not answer";
+      if (state.is === "up")
+        return { name, state: "ok", detail: plain(scrubber.text(`${state.tools} tools (${state.about})`)) };
+      const detail = state.is === "down" ? plain(scrubber.text(state.why)) : "it does not answer";
       return { name, state: "broken", detail, costs: `no tools called mcp__${server}__…; the rest works` };
     });
   } finally {

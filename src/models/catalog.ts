@@ -1,3 +1,5 @@
+import { createScrubber, type Scrubber } from "../boundary/scrubber.ts";
+import { secretsIn } from "../boundary/secrets.ts";
 import { withoutRedirects } from "../boundary/without-redirects.ts";
 import type { Usage } from "../protocol/index.ts";
 import { listening, nodeTimer, type StartTimer } from "./attempt.ts";
@@ -27,6 +29,7 @@ import { createProviderModel } from "./provider-model.ts";
 import { type Connection, connectCompatible, type Provider, type Speaker } from "./providers.ts";
 import { compatibleQuirks } from "./quirks.ts";
 import { type RetryLimits, type RetryPorts, withRetry } from "./retry.ts";
+import { withoutSecrets } from "./scrubbed-model.ts";
 import { withTextTools } from "./text-fallback.ts";
 
 type ProviderPlace = Extract<Place, { kind: "provider" }>;
@@ -76,6 +79,8 @@ export interface CatalogOptions extends RetryPorts {
   /** The stand-in that needs no key. */
   demo?: () => Promise<Model>;
   hasCommand?: (name: string) => Promise<boolean>;
+  /** Takes secrets out of what models and providers say; those of `env` and `config` unless another is given. */
+  scrubber?: Scrubber;
   /** Whether there is somebody who can have `claude-code/…` think, which is no model to be called. */
   outsideAgents?: boolean;
 }
@@ -85,6 +90,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const now = options.now ?? Date.now;
   const fetch = listening(options.fetch ?? globalThis.fetch);
   const post = options.post ?? httpPost;
+  const scrubber = options.scrubber ?? createScrubber(secretsIn({ env, config }));
   const prices = createPrices(config, now);
   const connections = new Map<string, Connected>();
   const searches = maxSearches(env.AGIRAPH_SEARCH_MAX_USES);
@@ -143,7 +149,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
       },
     );
     const textOnly = at.kind === "server" && at.settings.native_tools === false;
-    return withRetry(textOnly ? withTextTools(made, nonce(random)) : made, { sleep, random, ...options.retry });
+    const steady = withRetry(textOnly ? withTextTools(made, nonce(random)) : made, { sleep, random, ...options.retry });
+    return withoutSecrets(steady, scrubber);
   }
 
   async function list(): Promise<ListedModel[]> {
@@ -151,7 +158,9 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const isInstalled = programs.length > 0 && ((await options.hasCommand?.(CLAUDE)) ?? false);
     const declared = await declaredModels({ env, config, fetch: options.fetch ?? globalThis.fetch });
     const known = KNOWN_MODELS.map(({ id }) => id);
-    const found = [...declared, ...known, ...programs, DEMO_MODEL].map((written) => sought(written, config));
+    const found = [...scrubber.value(declared), ...known, ...programs, DEMO_MODEL].map((written) =>
+      sought(written, config),
+    );
     const ids = new Map(found.map((each) => [each.id, each]));
     return Promise.all(
       [...ids.values()].map(async ({ id, at, problem }) => ({
