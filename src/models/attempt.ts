@@ -1,4 +1,5 @@
 import { EventSize } from "../boundary/event-size.ts";
+import { isWebPage, WebPageAnswer } from "./failure.ts";
 
 /**
  * One try at one request: it can be stopped from outside, and it stops itself when the wire goes silent or floods us.
@@ -101,6 +102,10 @@ const attempts = new WeakMap<AbortSignal, Attempt>();
 export function listening(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
+    if (isWebPage(response.ok, response.headers.get("content-type"))) {
+      await response.body?.cancel().catch(() => {});
+      throw new WebPageAnswer();
+    }
     const attempt = init?.signal ? attempts.get(init.signal) : undefined;
     if (attempt !== undefined && response.body !== null) {
       attempt.heard(0);

@@ -1,6 +1,7 @@
 import type { LanguageModelV4Message } from "@ai-sdk/provider";
 import { type Attempt, MOST_OF_AN_ERROR, orAbort } from "./attempt.ts";
 import { createChatReader } from "./chat-reader.ts";
+import { isWebPage, WebPageAnswer } from "./failure.ts";
 import { GrowingBody } from "./growing-body.ts";
 import type { ModelRequest, ToolSpec } from "./model.ts";
 import type { Answer, Post } from "./post.ts";
@@ -52,6 +53,10 @@ export function createChatWire(provider: string, model: string, quirks: Quirks, 
       const answer = await orAbort(server.post(url, headers, bodyOf(request), signal), signal);
       attempt.heard(0);
       if (answer.status < 200 || answer.status > 299) throw await refusal(answer, attempt);
+      if (isWebPage(true, answer.headers["content-type"])) {
+        answer.drop();
+        throw new WebPageAnswer();
+      }
       await readReply(answer, quirks.key, attempt, take);
     },
   };

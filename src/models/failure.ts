@@ -34,6 +34,22 @@ export function truncated(model: string): ModelFailure {
   });
 }
 
+/** A success that is a page for people: nothing of it is a reply, and its status says nothing. */
+export class WebPageAnswer extends Error {
+  override readonly name = "WebPageAnswer";
+  constructor() {
+    super(
+      "it answered with a web page instead of a reply. A proxy may be in the way, or a network that wants you to sign " +
+        "in first. Check the network and the base URL",
+    );
+  }
+}
+
+/** Whether this answer, by its headers, is such a page. */
+export function isWebPage(ok: boolean, type: string | null | undefined): boolean {
+  return ok && /^\s*(text\/html|application\/xhtml)/i.test(type ?? "");
+}
+
 interface Described {
   name: string;
   message: string;
@@ -100,6 +116,7 @@ const UNREADABLE = new Set([
   "AI_InvalidResponseDataError",
   "AI_EmptyResponseBodyError",
   "AI_NoContentGeneratedError",
+  "WebPageAnswer",
   // What the adapters throw when a stream makes no sense to them.
   "Error",
   "TypeError",
@@ -117,11 +134,9 @@ const ADVICE: Partial<Record<FailureReason, string>> = {
 };
 
 function messageOf(model: string, reason: FailureReason, found: Described, keyVariable: string | null): string {
-  const said = found.message
-    .replace(/\s+/g, " ")
-    .trim()
-    .slice(0, 500)
-    .replace(/[.\s]+$/, "");
+  const page = /^\s*<(!doctype html|html)/i.test(found.body) ? " (with a web page, perhaps of a proxy)" : "";
+  const line = found.message.replace(/\s+/g, " ").trim().slice(0, 500);
+  const said = line.replace(/[.\s]+$/, "") + page;
   const isAnswer = found.status !== undefined && reason !== "connection" && reason !== "redirected";
   const answered = isAnswer ? `answered ${found.status}` : "failed";
   const advice = reason === "auth" && keyVariable !== null ? `Check the key in ${keyVariable}.` : ADVICE[reason];

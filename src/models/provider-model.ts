@@ -185,6 +185,9 @@ function sum(a: Usage, b: Usage): Usage {
   };
 }
 
+/** What no reply costs is not believed, and the price list is asked. */
+const MOST_USD = 1e6;
+
 function costIn(
   metadata: JSONObject | undefined,
   path: readonly string[] | null,
@@ -193,5 +196,5 @@ function costIn(
   if (path === null) return before;
   let value: unknown = metadata;
   for (const key of path) value = value instanceof Object ? Reflect.get(value, key) : undefined;
-  return typeof value === "number" ? (before ?? 0) + value : before;
+  return typeof value === "number" && value >= 0 && value <= MOST_USD ? (before ?? 0) + value : before;
 }
