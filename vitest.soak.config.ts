@@ -7,6 +7,7 @@ process.env.AGIRAPH_DECADES ??= "100";
 process.env.AGIRAPH_MUTANTS ??= "all";
 process.env.AGIRAPH_MISSED ??= "720000";
 process.env.AGIRAPH_FLOOD ??= "20";
+process.env.AGIRAPH_SWEEP ??= "1";
 
 export default defineConfig({
   test: {
@@ -16,6 +17,8 @@ export default defineConfig({
       "test/faults/floods.test.ts",
       "test/faults/kill-*.test.ts",
       "test/faults/mesh-*.test.ts",
+      "test/faults/provider-floods.test.ts",
+      "test/faults/provider-sweep.test.ts",
       "test/faults/server-faults.test.ts",
       "test/faults/store-crash*.test.ts",
       "test/simulation/*.test.ts",

@@ -4,6 +4,7 @@ import { keyState } from "./key.ts";
 import { KNOWN_MODELS, knownModel, searchesWeb, UNKNOWN_WINDOW, UNKNOWN_WINDOWS } from "./known-models.ts";
 import type { ModelConfig, ServerConfig } from "./model-config.ts";
 import { nearest } from "./nearest.ts";
+import { own } from "./own.ts";
 import { PROVIDERS, type Provider, providerNamed } from "./providers.ts";
 
 /** Where a model's name leads. `id` is the name in full, with aliases replaced. */
@@ -31,7 +32,8 @@ export function placeOf(written: string, config: ModelConfig): Place {
   const provider = providerNamed(name);
   if (provider === undefined) throw new Error(unknownName(written, name));
   const id = `${provider.name}/${model}`;
-  const meant = knownModel(id) === undefined && config.models?.[id] === undefined ? nearMiss(id, provider) : undefined;
+  const meant =
+    knownModel(id) === undefined && own(config.models, id) === undefined ? nearMiss(id, provider) : undefined;
   if (meant !== undefined) throw new Error(`There is no model ${id}. Did you mean ${meant}?`);
   return { kind: "provider", id, provider, model };
 }
@@ -67,7 +69,7 @@ export function keyVariableOf(place: Place): string | null {
 }
 
 export function windowOf(place: Place, config: ModelConfig): number {
-  const told = config.models?.[place.id]?.context_window;
+  const told = own(config.models, place.id)?.context_window;
   if (told !== undefined) return told;
   if (place.kind === "server") return place.settings.context_window ?? UNKNOWN_WINDOW;
   if (place.kind !== "provider") return 200_000;
@@ -82,7 +84,8 @@ export function searchesAt(place: Place): boolean {
 export function noteOn(place: Place, config: ModelConfig): string | null {
   if (place.kind === "demo" || place.kind === "outside" || knownModel(place.id) !== undefined) return null;
   const told =
-    config.models?.[place.id]?.context_window ?? (place.kind === "server" ? place.settings.context_window : undefined);
+    own(config.models, place.id)?.context_window ??
+    (place.kind === "server" ? place.settings.context_window : undefined);
   if (told !== undefined) return null;
   const where =
     place.kind === "server" ? `providers.${place.server}.context_window` : `models["${place.id}"].context_window`;
@@ -99,7 +102,7 @@ export function outsideOnly(id: string): string {
 function serverPlace(written: string, rest: string, config: ModelConfig): Place {
   const slash = rest.indexOf("/");
   const server = slash < 0 ? rest : rest.slice(0, slash);
-  const settings = config.providers?.[server];
+  const settings = own(config.providers, server);
   const servers = Object.keys(config.providers ?? {});
   if (settings === undefined) {
     const known = servers.length === 0 ? "It names none yet." : `It names ${servers.join(", ")}.`;

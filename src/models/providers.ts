@@ -1,5 +1,4 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import { own } from "../protocol/dict.ts";
 import { createChatWire } from "./chat-wire.ts";
 import type { Post } from "./post.ts";
 import {
@@ -104,10 +103,10 @@ export const PROVIDERS: readonly Provider[] = [
   },
 ];
 
-const ALIASES: Readonly<Record<string, string>> = { gemini: "google" };
+const ALIASES: ReadonlyMap<string, string> = new Map([["gemini", "google"]]);
 
 export function providerNamed(name: string): Provider | undefined {
-  return PROVIDERS.find((provider) => provider.name === (own(ALIASES, name) ?? name));
+  return PROVIDERS.find((provider) => provider.name === (ALIASES.get(name) ?? name));
 }
 
 /** Any server that speaks chat completions; `provider` is the first part of its models' names. */

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { withoutRedirects } from "../boundary/without-redirects.ts";
 import {
   type AgentSummary,
   agentSummarySchema,
@@ -71,7 +72,7 @@ export class ApiClient {
   constructor({ url, token, fetch = globalThis.fetch }: ClientOptions) {
     this.url = url;
     this.#token = token;
-    this.#fetch = fetch;
+    this.#fetch = withoutRedirects(fetch, "the server's address");
   }
 
   create(order: CreateAgent): Promise<AgentSummary> {
