@@ -171,7 +171,7 @@ export class Meshes {
     const problems = new Map<string, string>();
     for (const name of names) {
       try {
-        const declared = await readMesh(this.layout, name);
+        const declared = readMesh(this.layout, name);
         if (!this.#isOpen) return;
         keepApart(this.layout, declared, this.declared().values());
         this.#declare(declared);

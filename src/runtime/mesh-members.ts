@@ -299,7 +299,7 @@ export class MeshMembers {
   #speaking(mesh: DeclaredMesh, agent: DeclaredAgent) {
     const place = placeOf(mesh, agent);
     return {
-      prompt: async () => promptText(await buildPrompt(this.#layout, mesh, agent)),
+      prompt: async () => promptText(buildPrompt(mesh, agent)),
       words: (letter: Letter) => wordsFor(this.#layout, place, letter),
       isActive: (name: string) => queueOf(this.#layout, place, name) === "active",
       giveUp: async (why: string) => {

@@ -53,7 +53,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     now: ports.now,
     async prepare() {
       await ports.outside.makeHome(profile, home);
-      const prompt = promptText(await buildPrompt(layout, mesh, agent));
+      const prompt = promptText(buildPrompt(mesh, agent));
       await keepPrompt(layout, place, prompt, ports.now());
       return prepareHome({
         kind,

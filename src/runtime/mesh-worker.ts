@@ -28,7 +28,7 @@ import { copyFiles, filesBelow, MOST_BYTES } from "./mesh-output.ts";
 export function meshAdapter({ agent, layout, host, clock }: MeshHouse): Adapter {
   return async (job) => {
     const [name = ""] = job.profile.command;
-    const mesh = new MeshFromOutside(layout, await readMesh(layout, name));
+    const mesh = new MeshFromOutside(layout, readMesh(layout, name));
     await host();
     const session = new MeshSession(mesh, job, agent, layout, clock);
     await session.begin();
@@ -38,7 +38,7 @@ export function meshAdapter({ agent, layout, host, clock }: MeshHouse): Adapter 
 
 /** The end of a node is on record: what the mesh said of it was dealt with, and it need not wait any more. */
 export async function takeEnds(layout: Layout, name: string, agent: AgentId, node: string): Promise<void> {
-  const mesh = new MeshFromOutside(layout, await readMesh(layout, name));
+  const mesh = new MeshFromOutside(layout, readMesh(layout, name));
   const first = stemOf(taskName(agent, node, 1));
   mesh.takeEnds((task) => task === first || task.startsWith(`${first}-`));
 }
