@@ -257,6 +257,7 @@ test("L1: the second of two on one project is refused and told by whom; when the
     now: () => 0,
     record: silent,
     member: () => ({ tell: async () => {}, close: async () => {} }),
+    isTrusted: () => true,
     gate: async () => null,
     human: silent,
   });

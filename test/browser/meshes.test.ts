@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { copyReady, Layout } from "../../src/mesh/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import type { ProviderRequest, ProviderTurn } from "../../src/testing/index.ts";
+import { type ProviderRequest, type ProviderTurn, trustMeshes } from "../../src/testing/index.ts";
 import { type House, hasChromium, MODEL, openHouse } from "./house.ts";
 
 const RESEARCHERS = ["searcher-broad", "searcher-primary", "searcher-contrary", "synthesiser"];
@@ -62,6 +62,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
       writeFileSync(join(layout.agents, "research", name, "config.json"), JSON.stringify(config));
     }
     house = await openHouse({ turns, respond: reviewer });
+    await trustMeshes(house.home, project);
     record = await house.runtime.meshRecord(project);
     await record.start("created");
     page = await house.page();

@@ -94,6 +94,7 @@ withTmux(
   },
   async () => {
     await using project = new Project();
+    await project.tx(["trust", "--terminals", "--yes"]);
     const started = await project.tx(["start"], { cwd: join(project.project, "deep/below") });
     expect([started.code, started.stdout.split("\n")[0]]).toEqual([0, "relay (sequential, persistent, idle, 0 done)"]);
     expect((await project.tx(["spawn", "relay", "--init", "# Carry it\n\nfar"])).code).toBe(0);
@@ -177,6 +178,7 @@ withTmux(
       writeFileSync(join(dir, "config.json"), JSON.stringify({ name, options: { program: "nowhere" } }));
       writeFileSync(join(dir, "prompt.md"), "You work.\n");
     }
+    await project.tx(["trust", "--terminals", "--yes"]);
     const started = await project.tx(["start"]);
     expect([started.code, started.stdout.split("\n")[0]]).toEqual([1, "relay (sequential, persistent, idle, 0 done)"]);
     expect(started.stderr).toContain("there is no meshes/agents/x/nobody/config.json");
@@ -231,6 +233,7 @@ withTmux(
   { timeout: 60_000 },
   async () => {
     await using project = new Project();
+    await project.tx(["trust", "--terminals", "--yes"]);
     await project.tx(["start"]);
     const agiraph = (...words: string[]) => project.tx(words, { program: AGIRAPH });
     expect((await agiraph("pause", "mesh: project")).stderr).toContain("is paused.");
