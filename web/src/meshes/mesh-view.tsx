@@ -14,6 +14,7 @@ import { Results } from "./mesh-results.tsx";
 import { QueueList } from "./queue-list.tsx";
 import { stateWords, statusOfMember, statusOfMesh } from "./standing.ts";
 import { StartMeshes } from "./start-meshes.tsx";
+import { TrustCard } from "./trust-card.tsx";
 
 type Member = MeshView["agents"][number];
 
@@ -85,6 +86,7 @@ export default function MeshScreen({
             className="min-h-0 flex-1 overflow-y-auto p-3 md:p-5"
             aria-label={`Messages of ${chosen?.name ?? name}`}
           >
+            <TrustCard project={project} mesh={mesh} />
             {chosen && failuresOf(project, name, chosen.name).map((item) => <FailureCard key={item.id} item={item} />)}
             {!chosen && <Results project={project} mesh={name} tick={String(newest)} />}
             {chosen && <Session project={project} mesh={name} member={chosen} />}
