@@ -31,8 +31,7 @@ export async function runGate(
   } = await confined.run({
     command: script,
     cwd: output,
-    // All of shared/, which nobody in a sandbox can replace: output/ in it they can, by a link to somewhere else.
-    binds: { write: [layout.shared(mesh)], read: [layout.project], hide: [] },
+    binds: { write: [output], read: [layout.project], hide: [] },
     env: { TX_MESH: mesh, TX_PROJECT: layout.project, TX_OUTPUT: output },
     timeoutMs: MOST_MS,
     signal,

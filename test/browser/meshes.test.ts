@@ -246,6 +246,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     await card.getByText("This mesh has changed since you trusted it").waitFor();
     await card.getByRole("button", { name: "Trust with terminals" }).click();
     await card.waitFor({ state: "detached" });
+    await page.goto(`/ui/meshes/${record.log.id}/review`);
     rmSync(join(layout.configs, "fresh.json"));
     await inSidebar(/^fresh /).waitFor({ state: "detached" });
   });

@@ -27,9 +27,9 @@ function bringSettings(project: string): () => string[] {
   return () => [...EVENTS, "mcp"].filter((name) => existsSync(canary(name)));
 }
 
-function configOf(url: string): Config {
+function configOf(url: string, more: object = {}): Config {
   const set = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "sk-ant-test-0000000000000000" };
-  return { programs: { "claude-code": { kind: "claude_code", command: [CLAUDE], set, quirks: "claude" } } };
+  return { programs: { "claude-code": { kind: "claude_code", command: [CLAUDE], set, quirks: "claude", ...more } } };
 }
 
 /** Runs a command first, so that every hook has its occasion, and then ends the task. */
@@ -63,7 +63,7 @@ withClaude("nor in the sandbox, where a mesh that is trusted without terminals r
     respond: respond({ calls: [{ name: "mcp__agiraph__tx_done", args: { summary: "Done." } }] }),
   });
   const plan = { meshes: [{ mesh: "code", type: "persistent" as const, agents: ["x/coder"] }] };
-  await using house = new MeshHouse({ ...plan, config: configOf(provider.url) });
+  await using house = new MeshHouse({ ...plan, config: configOf(provider.url, { permissions: "allow" }) });
   const canaries = bringSettings(house.project);
   // In the sandbox the project cannot be written, so its hooks would leave their canary here.
   const shared = join(house.layout.shared("code"), "canary");

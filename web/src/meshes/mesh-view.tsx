@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { isAtWork } from "../../../src/projections/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Nowhere } from "../entity/entity-view.tsx";
 import { type MeshProjectView, type MeshView, meshProject, meshQueues, steerMember } from "../live/api.ts";
@@ -38,7 +39,7 @@ export default function MeshScreen({
   const loaded = useLoaded(key, () => Promise.all([meshProject(project), meshQueues(project, name)]));
   if (newest === -1) return <Nowhere what={`There are no meshes ${project}.`} />;
   const declared = known.find(({ id }) => id === project);
-  if (declared && declared.status !== "working")
+  if (declared && !isAtWork(declared.status))
     return (
       <Nowhere what="The meshes of this project are stopped.">
         <StartMeshes project={declared.project} />
