@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DeclaredAgent, DeclaredMesh } from "./config.ts";
@@ -39,6 +40,16 @@ export function buildPrompt(mesh: DeclaredMesh, agent: DeclaredAgent): PromptSec
 
 export function promptText(sections: readonly PromptSection[]): string {
   return `${sections.map(({ text }) => text).join("\n\n")}\n`;
+}
+
+/**
+ * The same for a program that works in the project. It is started without the project's own settings, and some programs
+ * then leave out its instructions too (CLAUDE.md, AGENTS.md), which are only text.
+ */
+export function programPrompt(layout: Layout, sections: readonly PromptSection[]): string {
+  const rules = ["CLAUDE.md", "AGENTS.md"].filter((name) => existsSync(join(layout.project, name)));
+  if (rules.length === 0) return promptText(sections);
+  return `${promptText(sections)}\nThe project has instructions for agents: ${rules.join(", ")}. Read them before you begin.\n`;
 }
 
 /** Keeps the prompt somebody begins with as `prompts/{timestamp}-prompt.md`, numbered within the minute. Its path. */

@@ -118,9 +118,12 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
     await put(".codex/AGENTS.md", prompt);
     await put(".codex/rules/tx.rules", 'prefix_rule(pattern = ["tx"], decision = "allow")\n');
     for (const one of SLASH_COMMANDS) await put(`.codex/prompts/${one.name}.md`, asMarkdown(one));
-    if ((await textOf(join(home, ".codex", "config.toml"))) === undefined) {
+    const settings = await textOf(join(home, ".codex", "config.toml"));
+    // A home from before this was so.
+    if (settings?.includes(TRUSTED)) await put(".codex/config.toml", settings.replaceAll(TRUSTED, UNTRUSTED));
+    if (settings === undefined) {
       // What the person agreed to does not cover the project's own .codex/: Codex reads it only where it is trusted.
-      const trust = `[projects.${JSON.stringify(cwd)}]\ntrust_level = "untrusted"\n`;
+      const trust = `[projects.${JSON.stringify(cwd)}]\n${UNTRUSTED}\n`;
       await put(".codex/config.toml", `${CODEX_SETTINGS}\n${trust}`);
     }
     return {
@@ -173,6 +176,8 @@ const CLAUDE_HOOKS = [
   ...["SessionStart", "UserPromptSubmit", "PermissionRequest", "Notification", "Stop", "StopFailure", "SessionEnd"],
 ];
 const CLAUDE_MODES = { none: "acceptEdits", allow: "acceptEdits", ask: "manual", deny: "dontAsk" } as const;
+const TRUSTED = 'trust_level = "trusted"';
+const UNTRUSTED = 'trust_level = "untrusted"';
 /** A daemon would outlive its work, and plugins are fetched from the network at the start. */
 const CODEX_SETTINGS = `check_for_update_on_startup = false
 

@@ -3,7 +3,7 @@ import type { Layout } from "../mesh/layout.ts";
 import type { Letter } from "../mesh/letter.ts";
 import type { Member } from "../mesh/meshes.ts";
 import { queueOf } from "../mesh/outgoing.ts";
-import { buildPrompt, promptText } from "../mesh/prompt.ts";
+import { buildPrompt, programPrompt } from "../mesh/prompt.ts";
 import { sayFrom } from "../mesh/speaking.ts";
 import { wordsFor } from "../mesh/telling.ts";
 import { TmuxMember } from "../mesh/tmux-member.ts";
@@ -311,7 +311,7 @@ export class MeshMembers {
   #speaking(mesh: DeclaredMesh, agent: DeclaredAgent) {
     const place = placeOf(mesh, agent);
     return {
-      prompt: async () => promptText(buildPrompt(mesh, agent)),
+      prompt: async () => programPrompt(this.#layout, buildPrompt(mesh, agent)),
       words: (letter: Letter) => wordsFor(this.#layout, place, letter),
       isActive: (name: string) => queueOf(this.#layout, place, name) === "active",
       giveUp: async (why: string) => {
