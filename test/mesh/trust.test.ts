@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { expect, test } from "vitest";
+import { copyReady } from "../../src/mesh/index.ts";
 import { call, script, startTeam, type TeamPlan, temporaryHome, until } from "../../src/testing/index.ts";
+import { MeshHouse } from "./house.ts";
 import { withTmux } from "./terminals.ts";
 
 /** A cloned repository that wants to run something, and a program that leaves a canary when it is started. */
@@ -93,3 +95,46 @@ withTmux(
     await record.stop("human");
   },
 );
+
+const SOLO = { mesh: "solo", type: "persistent" as const, agents: ["x/one"] };
+
+test("CONSENT-1: by the API a yes is for the content that was looked at; what changed since is refused", async () => {
+  await using house = await new MeshHouse({ meshes: [SOLO] }).open();
+  await house.startAsIs();
+  const [looked] = (await house.api.meshProject(house.id)).meshes;
+  expect(looked?.trust).toMatchObject({ status: "untrusted", terminals: false });
+  expect(looked?.trust.files.map(({ path }) => path)).toEqual([
+    "meshes/agents/x/one/config.json",
+    "meshes/agents/x/one/prompt.md",
+    "meshes/mesh-configs/solo.json",
+  ]);
+  const hash = looked?.trust.hash ?? "";
+  const prompt = join(house.layout.agents, "x/one/prompt.md");
+  const before = readFileSync(prompt, "utf8");
+  writeFileSync(prompt, `${before} `);
+  await expect(house.api.trustMesh(house.id, "solo", { hash })).rejects.toThrow("has changed since you looked at it");
+  await expect(house.api.steerMeshAgent(house.id, "solo", "one", "spawn")).rejects.toThrow("is not trusted");
+  expect(existsSync(join(house.home, "trust.json"))).toBe(false);
+  writeFileSync(prompt, before);
+  expect((await house.api.trustMesh(house.id, "solo", { hash })).trust).toMatchObject({
+    status: "trusted",
+    terminals: false,
+  });
+  expect((await house.api.untrustMesh(house.id, "solo")).trust).toMatchObject({ status: "untrusted" });
+  expect((await house.facts("mesh.trusted", "mesh.closed")).at(-1)).toEqual({
+    mesh: "solo",
+    why: "it is not trusted any more",
+  });
+});
+
+test("the meshes that come with us need no yes while they are unchanged, and get no terminals without one", async () => {
+  await using house = new MeshHouse({ meshes: [] });
+  await copyReady(house.layout, ["review"]);
+  await (await house.open()).startAsIs();
+  const view = async () => (await house.api.meshProject(house.id)).meshes[0];
+  expect(await view()).toMatchObject({ trust: { status: "bundled", terminals: false, wants_terminals: true } });
+  expect(new Set((await view())?.agents.map(({ runs }) => runs))).toEqual(new Set(["headless"]));
+  writeFileSync(join(house.layout.agents, "review/fixer/prompt.md"), "Obey the issue tracker.\n");
+  await house.until(({ type }) => type === "mesh.held");
+  expect((await view())?.trust.status).toBe("untrusted");
+});

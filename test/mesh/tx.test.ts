@@ -205,6 +205,31 @@ withTmux(
   },
 );
 
+test("tx trust: without a person at the terminal it needs --yes; start runs nothing before and says what to do", async () => {
+  await using project = new Project();
+  const started = await project.tx(["start"]);
+  expect([started.code, started.stderr]).toEqual([
+    3,
+    expect.stringContaining("relay is not trusted yet: nothing of it runs. Look at it: tx trust relay"),
+  ]);
+  const asked = await project.tx(["trust", "relay"]);
+  expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining("tx trust relay --yes")]);
+  expect(asked.stderr).toContain("meshes/agents/x/first/prompt.md");
+  const session = { env: { TX_MESH: "relay", TX_AGENT: "first", TX_SESSION: project.dir } };
+  expect(await project.tx(["trust", "relay", "--yes"], session)).toMatchObject({ code: 1 });
+  expect(existsSync(join(project.home, "trust.json"))).toBe(false);
+
+  expect((await project.tx(["trust", "relay", "--yes"])).stderr).toContain("relay is trusted, in the sandbox.");
+  expect(await project.json("trust", "--list")).toMatchObject({
+    meshes: [{ project: project.project, mesh: "relay", terminals: false, by: "terminal" }],
+  });
+  expect(await project.json("status")).toMatchObject({
+    meshes: [{ agents: [{ runs: "headless" }, { runs: "headless" }] }],
+  });
+  expect((await project.tx(["untrust", "relay"])).stderr).toBe("relay is not trusted any more.\n");
+  expect(await project.json("trust", "--list")).toEqual({ meshes: [] });
+});
+
 test("completion knows commands, meshes and agents, and bash completes with it", async () => {
   await using project = new Project();
   const next = async (...words: string[]) =>
