@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { type DeclaredMesh, gateFile } from "../mesh/config.ts";
 import type { Layout } from "../mesh/layout.ts";
 import type { Sandbox } from "../sandbox/index.ts";
+import { projectBinds } from "../store/scope-binds.ts";
 
 const MOST_MS = 600_000;
 
@@ -10,7 +11,7 @@ export async function runGate(
   layout: Layout,
   { config: { mesh }, sources }: DeclaredMesh,
   gate: string,
-  sandbox: () => Promise<Sandbox>,
+  { sandbox, home }: { sandbox(): Promise<Sandbox>; home: string },
   signal: AbortSignal,
 ): Promise<string | null> {
   const output = layout.output(mesh);
@@ -31,7 +32,7 @@ export async function runGate(
   } = await confined.run({
     command: script,
     cwd: output,
-    binds: { write: [output], read: [layout.project], hide: [] },
+    binds: { write: [output], ...projectBinds(layout.project, home) },
     env: { TX_MESH: mesh, TX_PROJECT: layout.project, TX_OUTPUT: output },
     timeoutMs: MOST_MS,
     signal,

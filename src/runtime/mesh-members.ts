@@ -260,7 +260,7 @@ export class MeshMembers {
 
   #headless(mesh: DeclaredMesh, agent: DeclaredAgent): Member {
     const place = placeOf(mesh, agent);
-    const scope = meshScope(this.#layout, place);
+    const scope = meshScope(this.#layout, place, this.#ports.home);
     const { write, read, hide } = scope.binds();
     const { profile, model, programHome: home } = this.#program(mesh, agent);
     const { project } = this.#layout;
@@ -293,7 +293,7 @@ export class MeshMembers {
     const { log, now, soon, clock, live } = this.#recordPorts;
     const { tools, maxTurns, model } = this.#ports;
     const recorder: Recorder = { log, now, soon, clock, live, purse: this.#purse };
-    const scope = meshScope(this.#layout, place);
+    const scope = meshScope(this.#layout, place, this.#ports.home);
     return new HarnessedMember({
       ...this.#speaking(mesh, agent),
       worker_id: workerIdOf(place.mesh, place.agent),

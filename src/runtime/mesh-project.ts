@@ -112,7 +112,7 @@ class MeshProject implements HostedMeshes {
       member: (mesh, agent): Member => this.#members.member(mesh, agent),
       isLeft: (mesh, agent) => this.#members.isLeft(mesh, agent),
       isTrusted: (mesh) => ports.trust.isTrusted(layout.project, mesh),
-      gate: (mesh, gate) => runGate(layout, mesh, gate, ports.sandbox, this.#stop.signal),
+      gate: (mesh, gate) => runGate(layout, mesh, gate, ports, this.#stop.signal),
       human: (mesh, agent, letter) => this.#record.toHuman(mesh, agent, letter),
     });
     this.#consent = new MeshConsent(layout, this.meshes, this.#record, ports);

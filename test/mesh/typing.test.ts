@@ -138,7 +138,10 @@ withTmux(
     const flood = "head -c 300000 /dev/zero | tr '\\\\0' x; echo; ";
     await using reader = await new LineReader().open(`printf '${HOSTILE_OUTPUT}'; ${flood}`);
     await reader.sitDown();
-    const said = ["[tx] 1 \x1b[201~touch pwned\x03\x04\x1a\x15 end", "[tx] 2 Enter C-c C-b d ; kill-server #{pane_pid} %exit"];
+    const said = [
+      "[tx] 1 \x1b[201~touch pwned\x03\x04\x1a\x15 end",
+      "[tx] 2 Enter C-c C-b d ; kill-server #{pane_pid} %exit",
+    ];
     for (const [at, text] of said.entries()) await reader.session.say(text, `[tx] ${at + 1} `, never);
     await vi.waitFor(() => expect(reader.taken()).toHaveLength(2), SOON);
     expect(reader.taken()[0]).toMatch(/^\[tx\] 1 .*touch pwned.* end$/);
