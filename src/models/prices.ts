@@ -1,6 +1,6 @@
+import { own } from "../protocol/dict.ts";
 import type { Usage } from "../protocol/index.ts";
 import type { ModelConfig, Price } from "./model-config.ts";
-import { own } from "./own.ts";
 
 /**
  * What a call costs. `null` is "nobody knows", which is not zero: a budget has to treat it as such.

@@ -461,6 +461,20 @@ export const meshAgentViewSchema = z.object({
   attach: z.array(z.string()).nullable(),
 });
 
+/** Whether a mesh may run. `hash` is of what is declared now; a mesh at work may still run the content before it. */
+export const meshTrustSchema = z.object({
+  /** Only `trusted` and `bundled` (one that comes with Agiraph, unchanged) run. */
+  status: z.enum(["trusted", "bundled", "changed", "untrusted"]),
+  hash: z.string(),
+  /** Whether its agents may run in terminals, outside the sandbox. */
+  terminals: z.boolean(),
+  /** Whether some of its agents are declared to. */
+  wants_terminals: z.boolean(),
+  /** What would run, in sentences; empty where there is nothing left to agree to. */
+  says: z.array(z.string()),
+  files: z.array(z.object({ path: z.string(), bytes: z.int() })),
+});
+
 export const meshViewSchema = z.object({
   mesh: z.string(),
   description: z.string().nullable(),
@@ -476,6 +490,7 @@ export const meshViewSchema = z.object({
   queues: queueCounts,
   active: z.string().nullable(),
   agents: z.array(meshAgentViewSchema),
+  trust: meshTrustSchema,
 });
 export type MeshView = z.infer<typeof meshViewSchema>;
 
@@ -559,6 +574,13 @@ export const sendMeshMessageSchema = z.strictObject({
   text: words,
   /** What it answers. */
   answers: z.string().min(1).max(200).optional(),
+});
+/** The hash is that of the content that the person saw. */
+export const trustMeshSchema = z.strictObject({
+  hash: z.string().regex(/^[0-9a-f]{64}$/, "expected the hash of trust, 64 hex digits"),
+  terminals: z.boolean().default(false),
+  /** Where the person agreed. */
+  by: z.enum(["terminal", "page", "api"]).default("api"),
 });
 export const archiveMeshSchema = z.strictObject({
   /** What has been complete for so many days. */

@@ -7,8 +7,8 @@ export function dict<V>(): Record<string, V> {
 }
 
 /** What a table holds itself under a name from outside. */
-export function own<V>(table: Readonly<Record<string, V>>, key: string): V | undefined {
-  return Object.hasOwn(table, key) ? table[key] : undefined;
+export function own<V>(table: Readonly<Record<string, V>> | undefined, key: string): V | undefined {
+  return table !== undefined && Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
 /** Takes from a map, in place, what every object inherits: for one that was read from JSON or cloned. */

@@ -28,6 +28,12 @@ export async function problemHiring(
     }
     return undefined;
   };
+  if (problem() === undefined) {
+    for (const { program } of people) {
+      const why = program === undefined ? null : await ports.outside.needsPerson?.(program);
+      if (why) return why;
+    }
+  }
   if (problem() === undefined && ports.soon().agent.created.budget_usd !== null) {
     try {
       // What a program chooses to think with it knows itself, and it says what it has cost.

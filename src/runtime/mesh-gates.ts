@@ -1,26 +1,27 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import type { DeclaredMesh } from "../mesh/config.ts";
+import { readdir } from "node:fs/promises";
+import { type DeclaredMesh, gateFile } from "../mesh/config.ts";
 import type { Layout } from "../mesh/layout.ts";
 import type { Sandbox } from "../sandbox/index.ts";
+import { projectBinds } from "../store/scope-binds.ts";
 
 const MOST_MS = 600_000;
 
 /** A named check of what a mesh has made: null is passed, words say what is wrong. Scripts are people's, and run in the sandbox all the same: they run what agents wrote. */
 export async function runGate(
   layout: Layout,
-  { config: { mesh } }: DeclaredMesh,
+  { config: { mesh }, sources }: DeclaredMesh,
   gate: string,
-  sandbox: () => Promise<Sandbox>,
+  { sandbox, home }: { sandbox(): Promise<Sandbox>; home: string },
   signal: AbortSignal,
 ): Promise<string | null> {
   const output = layout.output(mesh);
-  const script = await readFile(join(layout.gates, `${gate}.sh`), "utf8").catch(() => undefined);
+  // As it was read with the declaration: what a person has trusted, whatever the file says by now.
+  const script = sources.get(gateFile(gate))?.text;
   if (script === undefined && gate === "output-exists") {
     const entries = await readdir(output, { recursive: true, withFileTypes: true }).catch(() => []);
     return entries.some((entry) => entry.isFile()) ? null : "There is no file in shared/output/.";
   }
-  if (script === undefined) return `There is no meshes/gates/${gate}.sh any more.`;
+  if (script === undefined) return `There is no ${gateFile(gate)}.`;
   const confined = await sandbox();
   if (confined.kind === "none") return `It could not be run: ${confined.about}`;
   const {
@@ -31,7 +32,7 @@ export async function runGate(
   } = await confined.run({
     command: script,
     cwd: output,
-    binds: { write: [output], read: [layout.project], hide: [] },
+    binds: { write: [output], ...projectBinds(layout.project, home) },
     env: { TX_MESH: mesh, TX_PROJECT: layout.project, TX_OUTPUT: output },
     timeoutMs: MOST_MS,
     signal,

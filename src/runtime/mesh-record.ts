@@ -94,6 +94,31 @@ export class MeshRecord {
     this.record({ type: "message.sent", data });
   }
 
+  /** Asks a person, once for each content of a mesh, whether they trust it. */
+  askTrust(worker_id: string, { mesh, hash }: { mesh: string; hash: string }, text: string, choices: string[]): void {
+    const call_id = `${TRUST}${mesh}-${hash}`;
+    const { questions } = this.#ports.soon();
+    const before = questionOf(questions, worker_id, call_id) ?? settledQuestion(questions, worker_id, call_id);
+    if (before || this.#asked.has(call_id)) return;
+    this.#asked.add(call_id);
+    const question_id = `question-${this.#nextQuestion()}`;
+    const asked = { question_id, worker_id, node_id: null, call_id, text, choices, only_choices: true };
+    this.record({ type: "human.question", data: asked });
+  }
+
+  /** Nobody needs an answer any more: the mesh is trusted, has another content now, or is gone. */
+  settleTrust(mesh: string, isOver: (hash: string) => boolean): void {
+    for (const { worker_id, call_id } of Object.values(this.#ports.soon().questions.open)) {
+      const asked = trustCall(call_id);
+      if (asked?.mesh !== mesh || !isOver(asked.hash)) continue;
+      this.#asked.delete(call_id);
+      this.#settle(worker_id, call_id);
+    }
+  }
+
+  /** What a person answered. */
+  onTrust: (about: { mesh: string; hash: string }, answer: string) => void = () => {};
+
   /** Leave to do something, asked of a person: it waits in the inbox. */
   async mayIt(worker_id: string, tool: string, gist: string): Promise<boolean> {
     const number = this.#nextQuestion();
@@ -138,6 +163,12 @@ export class MeshRecord {
       this.#leave.get(id)?.(answer?.text ?? "");
       this.#leave.delete(id);
       this.#settle(worker_id, call_id);
+      return;
+    }
+    const about = trustCall(call_id);
+    if (about) {
+      this.#settle(worker_id, call_id);
+      if (answer) this.onTrust(about, answer.text);
       return;
     }
     const [mesh = "", agent = ""] = this.#ports.now().roster[worker_id]?.spawned.name.split("/") ?? [];
@@ -185,6 +216,13 @@ export class MeshRecord {
 
 const MOST_WAITING = 10_000;
 const LEAVE = "leave-";
+const TRUST = "trust-";
+
+/** Messages of agents are named `….md`, so no question of theirs is taken for one. */
+function trustCall(call_id: string): { mesh: string; hash: string } | undefined {
+  const [, mesh, hash] = /^trust-([a-z0-9][a-z0-9_-]*)-([0-9a-f]{64})$/.exec(call_id) ?? [];
+  return mesh !== undefined && hash !== undefined ? { mesh, hash } : undefined;
+}
 
 function settledQuestion(questions: Situation["questions"], worker_id: string, call_id: string): Question | undefined {
   return questions.settled.find((each) => each.worker_id === worker_id && each.call_id === call_id);

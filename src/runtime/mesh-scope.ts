@@ -3,9 +3,10 @@ import type { Layout } from "../mesh/layout.ts";
 import { AccessTable } from "../store/access.ts";
 import { FileScope } from "../store/file-scope.ts";
 import type { Scope } from "../store/scope.ts";
+import { projectBinds } from "../store/scope-binds.ts";
 
 /** What a mesh agent in the sandbox may touch: it writes what the mesh shares and its own workspace, and reads the project. */
-export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent: string }): Scope {
+export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent: string }, home: string): Scope {
   const root = layout.mesh(mesh);
   const output = layout.output(mesh);
   const shared = layout.shared(mesh);
@@ -30,6 +31,9 @@ export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent
     mayWrite: () => "You may write to output/… (shared with all), shared/… and workspace/… (your own).",
     describe: () =>
       "# Your files\n\n- You write: output/… (what the mesh makes, shared with all), shared/…, workspace/… (your own).\n- You read: all of that, your messages in agents/…, and the user's project as project/….",
-    binds: () => ({ write: [shared, workspace], read: [layout.project], hide: [], cwd: output }),
+    binds: () => {
+      const { read, hide } = projectBinds(layout.project, home);
+      return { write: [shared, workspace], read: [...read, layout.agent(mesh, agent)], hide, cwd: output };
+    },
   });
 }

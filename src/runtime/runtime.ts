@@ -18,6 +18,7 @@ import { channelsOf, type OpenChannel } from "./channels.ts";
 import { type ControlRequest, listenForControl, NotHere } from "./control.ts";
 import { controlPath } from "./control-path.ts";
 import type { House } from "./house.ts";
+import { MeshTrust } from "./mesh-trust.ts";
 import { nameBeside, nameFrom, newAgentId } from "./names.ts";
 import { OpenAgents } from "./open-agents.ts";
 import type { Settings } from "./settings.ts";
@@ -346,6 +347,7 @@ export class Runtime {
     const { catalog, clock, random, tools, foreignTools, check, outside, pid } = this.#ports;
     const settings = this.#settings;
     const { home } = settings;
+    const trust = new MeshTrust(home, () => clock.now());
     return {
       prompts: promptsOf(home),
       today: () => new Date(clock.now()).toISOString().slice(0, 10),
@@ -383,7 +385,10 @@ export class Runtime {
           },
           maxTurns: settings.config.max_turns ?? MAX_TURNS,
           tx: txWords(),
+          trust,
+          config: settings.config,
         }),
+      trust,
       hostMeshes: (project) => this.#hostMeshes(project),
       random,
       hadNoRoom: (id) => this.#caretaker.lookAfter(id),

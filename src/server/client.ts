@@ -30,6 +30,7 @@ import {
   type sendMeshMessageSchema,
   sentMeshMessageSchema,
   triggersPageSchema,
+  type trustMeshSchema,
   workersPageSchema,
 } from "../protocol/api.ts";
 
@@ -220,6 +221,14 @@ export class ApiClient {
 
   sendToMesh(id: string, mesh: string, message: z.input<typeof sendMeshMessageSchema>) {
     return this.#ask("POST", `${inMesh(id, mesh)}/messages`, sentMeshMessageSchema, {}, message);
+  }
+
+  trustMesh(id: string, mesh: string, agreed: z.input<typeof trustMeshSchema>) {
+    return this.#ask("POST", `${inMesh(id, mesh)}/trust`, meshViewSchema, {}, agreed);
+  }
+
+  untrustMesh(id: string, mesh: string) {
+    return this.#ask("POST", `${inMesh(id, mesh)}/untrust`, meshViewSchema);
   }
 
   archiveMesh(id: string, mesh: string, days: number) {

@@ -61,6 +61,8 @@ test("the description of the API is valid OpenAPI, and has every route of the co
     "POST /meshes/{id}/{mesh}/agents/{agent}/spawn",
     "POST /meshes/{id}/{mesh}/archive",
     "POST /meshes/{id}/{mesh}/messages",
+    "POST /meshes/{id}/{mesh}/trust",
+    "POST /meshes/{id}/{mesh}/untrust",
     "PUT /agents/{id}/board/{node_id}/scratch/{*}",
   ]);
 });

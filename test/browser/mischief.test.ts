@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Layout } from "../../src/mesh/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { until } from "../../src/testing/index.ts";
+import { trustMeshes, until } from "../../src/testing/index.ts";
 import { scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import { type House, hasChromium, MODEL, openHouse } from "./house.ts";
 
@@ -133,6 +133,7 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
       join(eve, "config.json"),
       JSON.stringify({ name: "eve", description: EVIL, options: { model: MODEL, runs: "harnessed" } }),
     );
+    await trustMeshes(house.home, layout.project);
     record = await house.runtime.meshRecord(layout.project);
     await record.start("created");
     const inbox = layout.queue({ mesh: "evil", agent: null }, "inbox");

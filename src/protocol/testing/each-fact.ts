@@ -126,6 +126,8 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
   "mesh.session": { mesh: "review", agent: "critic", state: "dead", detail: "exit 1" },
   "mesh.stalled": { mesh: "review", why: "no space left" },
   "mesh.reloaded": { mesh: "review", problem: null },
+  "mesh.held": { mesh: "review", hash: "0".repeat(64), changed: false },
+  "mesh.trusted": { mesh: "review", hash: "0".repeat(64), terminals: false, by: "terminal" },
   "log.repaired": { file: "events.jsonl", what: "a torn tail", aside: null },
 };
 

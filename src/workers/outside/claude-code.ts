@@ -64,6 +64,8 @@ function launchOf({ profile, home, model, resume }: OutsideJob, door: Door, sess
       ...args,
       ...["-p", ...streams, "--include-partial-messages", "--replay-user-messages"],
       ...["--permission-prompt-tool", "stdio"],
+      // The hooks and permissions that a project brings along are nobody's order, in the sandbox neither.
+      ...["--setting-sources", "user"],
       ...["--mcp-config", join(home, MCP_FILE), "--strict-mcp-config"],
       ...["--allowedTools", `mcp__${OUR_SERVER}`, "--disallowedTools", NOT_HERE.join(",")],
       ...["--append-system-prompt-file", join(home, SYSTEM_FILE)],

@@ -177,6 +177,9 @@ const WORDS: Words = {
   "mesh.stalled": ({ mesh, why }) => `${mesh} cannot go on for now: ${gist(why)}`,
   "mesh.reloaded": ({ mesh, problem }) =>
     problem === null ? `${mesh} was declared anew` : `${mesh} cannot be taken as it is declared: ${gist(problem)}`,
+  "mesh.held": ({ mesh, changed }) =>
+    `${mesh} ${changed ? "has changed and is not trusted any more" : "is not trusted yet"}: nothing of it is begun`,
+  "mesh.trusted": ({ mesh, terminals }) => `${mesh} is trusted${terminals ? ", with terminals" : ""}`,
 
   "log.repaired": ({ file, what }) => `${file} was damaged and is mended: ${gist(what)}`,
 };
