@@ -1,8 +1,9 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DeclaredMesh } from "../mesh/config.ts";
 import type { Layout } from "../mesh/layout.ts";
 import type { Sandbox } from "../sandbox/index.ts";
+import { filesBelow } from "./mesh-output.ts";
 
 const MOST_MS = 600_000;
 
@@ -17,8 +18,7 @@ export async function runGate(
   const output = layout.output(mesh);
   const script = await readFile(join(layout.gates, `${gate}.sh`), "utf8").catch(() => undefined);
   if (script === undefined && gate === "output-exists") {
-    const entries = await readdir(output, { recursive: true, withFileTypes: true }).catch(() => []);
-    return entries.some((entry) => entry.isFile()) ? null : "There is no file in shared/output/.";
+    return (await filesBelow(output)).length > 0 ? null : "There is no file in shared/output/.";
   }
   if (script === undefined) return `There is no meshes/gates/${gate}.sh any more.`;
   const confined = await sandbox();

@@ -13,6 +13,7 @@ import type { Model } from "../models/model.ts";
 import type { ProgramProfile } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
 import { programHome } from "../store/paths.ts";
+import { homeOf } from "../store/place.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
 import type { OutsidePlace } from "../workers/outside/place.ts";
@@ -248,14 +249,14 @@ export class MeshMembers {
 
   #headless(mesh: DeclaredMesh, agent: DeclaredAgent): Member {
     const place = placeOf(mesh, agent);
-    const scope = meshScope(this.#layout, place);
-    const { write, read, hide } = scope.binds();
+    const scope = meshScope(this.#layout, place, homeOf(this.#recordPorts.log.dir));
+    const binds = () => scope.binds();
     const { profile, model, programHome: home } = this.#program(mesh, agent);
     const { project } = this.#layout;
     if (profile.kind === "autonomous")
       return new PlainMember({
         ...this.#speaking(mesh, agent),
-        ...{ outside: this.#ports.outside, profile, home, binds: { write, read, hide } },
+        ...{ outside: this.#ports.outside, profile, home, binds },
         workspace: this.#layout.workspace(place.mesh, place.agent),
         output: this.#layout.output(place.mesh),
         about: { TX_MESH: place.mesh, TX_AGENT: place.agent, TX_PROJECT: project },
@@ -269,7 +270,7 @@ export class MeshMembers {
       model,
       cwd: project,
       home,
-      binds: { write, read, hide },
+      binds,
       tools: meshTools(this.#layout, place, this.#recordPorts.clock.now),
       mayIt: (tool, gist) => this.#record.mayIt(workerIdOf(place.mesh, place.agent), tool, gist),
       record: this.#reporter(mesh, agent),
@@ -281,7 +282,7 @@ export class MeshMembers {
     const { log, now, soon, clock, live } = this.#recordPorts;
     const { tools, maxTurns, model } = this.#ports;
     const recorder: Recorder = { log, now, soon, clock, live, purse: this.#purse };
-    const scope = meshScope(this.#layout, place);
+    const scope = meshScope(this.#layout, place, homeOf(log.dir));
     return new HarnessedMember({
       ...this.#speaking(mesh, agent),
       worker_id: workerIdOf(place.mesh, place.agent),

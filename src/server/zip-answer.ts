@@ -10,11 +10,12 @@ const MOST_FILES = 10_000;
 const PUBLISHED = /^runs\/run-\d+\/nodes\/(node-\d+)\/published\/?$/;
 
 /** What a node published, as one archive: made while it is sent, file after file. */
-export function answerZip(scope: Scope, path: string, reply: FastifyReply): FastifyReply {
+export async function answerZip(scope: Scope, path: string, reply: FastifyReply): Promise<FastifyReply> {
   const node = PUBLISHED.exec(path)?.[1];
   if (node === undefined) throw notAnArchive();
   const folder = path.replace(/\/$/, "");
-  const { entries, more } = scope.list(folder, { recursive: true, limit: MOST_FILES });
+  const { entries, more, tooDeep } = await scope.list(folder, { recursive: true, limit: MOST_FILES });
+  if (tooDeep) throw new Refused(413, "too_large", `${tooDeep} lies too deep to be packed.`);
   if (more) throw new Refused(413, "too_large", `There are more than ${MOST_FILES} files in it.`);
   const zip = new ZipFile();
   let reading: ReadStream | undefined;

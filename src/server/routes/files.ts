@@ -32,7 +32,7 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     },
     async ({ params, query }) => {
       if (query.archive) throw notAnArchive();
-      return listing(humanScope((await agents.log(params.id)).dir), "", query);
+      return await listing(humanScope((await agents.log(params.id)).dir), "", query);
     },
   );
 
@@ -59,7 +59,7 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     },
     async ({ params, query }) => {
       if (query.archive) throw notAnArchive();
-      const files = agentMemoryFiles((await agents.log(params.id)).dir).list();
+      const files = await agentMemoryFiles((await agents.log(params.id)).dir).list();
       const { items, next_after } = pageOf(files, query, ({ path }) => path);
       return {
         path: "",
@@ -101,16 +101,16 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
   );
 }
 
-function fileOrListing(
+async function fileOrListing(
   scope: Scope,
   path: string,
   request: FastifyRequest,
   reply: FastifyReply,
   query: Query,
-): FastifyReply {
+): Promise<FastifyReply> {
   const file = openUnlessFolder(scope, path);
   if (file) return answerFile(file, path, request, reply, query.download === "true");
-  return reply.type("application/json").send(JSON.stringify(listing(scope, path.replace(/\/+$/, ""), query)));
+  return reply.type("application/json").send(JSON.stringify(await listing(scope, path.replace(/\/+$/, ""), query)));
 }
 
 function openUnlessFolder(scope: Scope, path: string): OpenFile | undefined {
@@ -122,8 +122,8 @@ function openUnlessFolder(scope: Scope, path: string): OpenFile | undefined {
   }
 }
 
-function listing(scope: Scope, path: string, query: Query): z.output<typeof filesPageSchema> {
-  const { entries, more } = scope.list(path, { recursive: query.recursive === "true", limit: MOST_LISTED });
+async function listing(scope: Scope, path: string, query: Query): Promise<z.output<typeof filesPageSchema>> {
+  const { entries, more } = await scope.list(path, { recursive: query.recursive === "true", limit: MOST_LISTED });
   const { items, next_after } = pageOf(entries, query, (entry) => entry.path);
   return { path, entries: items, next_after, truncated: more && next_after === null };
 }
