@@ -56,5 +56,8 @@ test("nobody's file tools reach the index", async () => {
   const scope = coordinatorScope({ agentDir: dir, runId: "run-1", project: null });
   expect(await refusal(scope.readFile("agent/.index/memory.sqlite", { maxBytes: 1 }))).toBe("ScopeRefusal");
   expect(await refusal(scope.writeFile("agent/.index/memory.sqlite", "x"))).toBe("ScopeRefusal");
-  expect((await scope.list("agent", { limit: 100 })).entries.map(({ path }) => path)).toEqual(["agent/memory", "agent/runs"]);
+  expect((await scope.list("agent", { limit: 100 })).entries.map(({ path }) => path)).toEqual([
+    "agent/memory",
+    "agent/runs",
+  ]);
 });

@@ -28,9 +28,9 @@ export interface LaidOutPart {
   target: string | null;
 }
 
-/** Measured (docs/decisions/project-folder.md): so many mounts are made where they are only a precaution, ... */
-const MOST_PRECAUTIONARY = 128;
-/** ... and so many where a folder could not be shown otherwise. */
+/** So many mounts are made where they are only a precaution. What mounts cost: docs/decisions/project-folder.md. */
+const MOST_PRECAUTIONARY = 96;
+/** So many where a folder could not be shown otherwise. */
 const MOST_NEEDED = 600;
 const SHALLOW = 2;
 const MOST_NAMED = 5;
@@ -93,9 +93,10 @@ class Plan {
 }
 
 function foldersOf({ path, depth, folder }: Planned): Planned[] {
-  return Array.from(folder.folders, ([name, below]) => {
-    return { name, path: path === "" ? name : `${path}/${name}`, depth: depth + 1, folder: below };
+  const below = Array.from(folder.folders, ([name, each]) => {
+    return { name, path: path === "" ? name : `${path}/${name}`, depth: depth + 1, folder: each };
   });
+  return below.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Adds what is in a folder now; how many names had no room. */
