@@ -80,7 +80,8 @@ function rule({ source, access, folder }: Mount): string {
 
 const subpath = (path: string) => `(subpath ${quoted(path)})`;
 
-const escaped = (path: string) => path.replace(/[^A-Za-z0-9/_-]/g, (sign) => (/["\\]/.test(sign) ? "." : `[${sign}]`));
+/** Signs that may mean something in a pattern stand for any but a slash: at most more is hidden then. */
+const escaped = (path: string) => path.replace(/[^A-Za-z0-9/_-]+/g, "[^/]+");
 
 /** A quote or a backslash in a folder's name must not end the string and begin a rule. */
 const quoted = (path: string) => `"${path.replace(/[\\"]/g, "\\$&")}"`;

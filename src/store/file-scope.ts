@@ -156,7 +156,7 @@ export class FileScope implements Scope {
   #entryOf(place: Place, folder: walk.Folder, name: string): { entry: ListedFile; place: Place } | undefined {
     const child = name.startsWith(UNFINISHED) ? undefined : childPlace(this.#view, place, name);
     const stats = child && walk.glance(folder, name);
-    if (!child || !stats || (place.isProject && isHome(this.#view, stats))) return undefined;
+    if (!child || !stats || (place.isProject && stats.isDirectory() && isHome(this.#view, stats))) return undefined;
     const kind = kindOf(stats);
     return { entry: { path: child.path, kind, bytes: kind === "file" ? Number(stats.size) : 0 }, place: child };
   }
