@@ -196,7 +196,7 @@ function thoughtWordsOf(fact: Fact): string | undefined {
     case "budget.exceeded":
       return spentOf(fact.data);
     case "process.started":
-      return `${onNode(fact.data)} pid ${fact.data.pid} (${fact.data.sandbox}): ${headline(fact.data.command)}`;
+      return `${onNode(fact.data)} pid ${fact.data.pid} (${fact.data.sandbox}): ${headline(fact.data.command)}${omittedWords(fact.data.omitted)}`;
     case "process.exited": {
       const { pid, code, signal } = fact.data;
       return `${onNode(fact.data)} pid ${pid}: ${signal ?? `code ${code}`}`;
@@ -237,4 +237,9 @@ function usdLimit(usd: number | null | undefined): string {
 
 function tokenLimit(tokens: number | undefined): string {
   return tokens === undefined ? "" : `${tokens} tokens`;
+}
+
+/** What of the project a command does not see. */
+function omittedWords(omitted: readonly string[] = []): string {
+  return omitted.length === 0 ? "" : `. ${omitted.join(" ")}`;
 }

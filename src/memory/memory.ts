@@ -58,22 +58,20 @@ export class Memory {
     }
   }
 
-  list(): StampedFile[] {
+  list(): Promise<StampedFile[]> {
     return this.files.list();
   }
 
   /** Daily logs, newest first. */
-  dailyLogs(): string[] {
-    return this.list()
-      .flatMap(({ path }) => (DAILY_LOG.test(path) ? path : []))
-      .reverse();
+  async dailyLogs(): Promise<string[]> {
+    return (await this.list()).flatMap(({ path }) => (DAILY_LOG.test(path) ? path : [])).reverse();
   }
 
   /** People add and remove files by hand: the listing is made from what is there. Only an agent's memory has one. */
   async refreshIndex(): Promise<void> {
     if (this.files.indexFile === null) return;
     const before = await this.readIfThere(INDEX);
-    if (before === "" && this.list().every(({ bytes }) => bytes === 0)) return;
+    if (before === "" && (await this.list()).every(({ bytes }) => bytes === 0)) return;
     const after = await withListing(this.files, before);
     if (after !== before) await this.#put(INDEX, after);
   }

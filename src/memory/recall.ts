@@ -14,7 +14,7 @@ const OF_INDEX = 0.5;
  */
 export async function recall(memory: Memory, tokens: number): Promise<string> {
   await memory.refreshIndex().catch(refusalAsText);
-  const [newest, before] = memory.dailyLogs().slice(0, SHOWN_AT_START);
+  const [newest, before] = (await memory.dailyLogs()).slice(0, SHOWN_AT_START);
   let room = tokens * BYTES_PER_TOKEN;
   const parts: string[] = [];
   const add = async (path: string | undefined, share: number, keep: "beginning" | "end") => {
@@ -25,7 +25,7 @@ export async function recall(memory: Memory, tokens: number): Promise<string> {
     parts.push(`## ${path}\n\n${part}`);
   };
   await add("MEMORY.md", OF_MEMORY, "beginning");
-  const isEmpty = memory.list().every(({ path, bytes }) => path === "index.md" || bytes === 0);
+  const isEmpty = (await memory.list()).every(({ path, bytes }) => path === "index.md" || bytes === 0);
   if (!isEmpty) await add("index.md", OF_INDEX, "beginning");
   await add(newest, before ? 0.6 : 1, "end");
   await add(before, 1, "end");

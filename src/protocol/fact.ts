@@ -303,7 +303,14 @@ export const factData = {
   "budget.warned": spent,
   "budget.exceeded": spent,
 
-  "process.started": z.object({ ...actor, pid: z.int(), command: z.string(), sandbox: z.string() }),
+  /** `omitted`: what of the project it does not see, and why; where that is new to who started it. */
+  "process.started": z.object({
+    ...actor,
+    pid: z.int(),
+    command: z.string(),
+    sandbox: z.string(),
+    omitted: z.array(z.string()).optional(),
+  }),
   "process.exited": z.object({ ...actor, pid: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),
 
   ...meshFacts,

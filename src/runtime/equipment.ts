@@ -149,7 +149,10 @@ function factOf(event: ProcessEvent, { worker_id, node_id }: Actor): NewFact {
   return event.type === "started"
     ? {
         type: "process.started",
-        data: { worker_id, node_id, pid: event.pid, command: event.command, sandbox: event.sandbox },
+        data: {
+          ...{ worker_id, node_id, pid: event.pid, command: event.command, sandbox: event.sandbox },
+          ...(event.omitted && { omitted: [...event.omitted] }),
+        },
       }
     : { type: "process.exited", data: { worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal } };
 }

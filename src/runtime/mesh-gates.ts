@@ -1,8 +1,8 @@
-import { readdir } from "node:fs/promises";
 import { type DeclaredMesh, gateFile } from "../mesh/config.ts";
 import type { Layout } from "../mesh/layout.ts";
 import type { Sandbox } from "../sandbox/index.ts";
-import { projectBinds } from "../store/scope-binds.ts";
+import { projectBinds } from "../store/project-binds.ts";
+import { filesBelow } from "./mesh-output.ts";
 
 const MOST_MS = 600_000;
 
@@ -18,8 +18,7 @@ export async function runGate(
   // As it was read with the declaration: what a person has trusted, whatever the file says by now.
   const script = sources.get(gateFile(gate))?.text;
   if (script === undefined && gate === "output-exists") {
-    const entries = await readdir(output, { recursive: true, withFileTypes: true }).catch(() => []);
-    return entries.some((entry) => entry.isFile()) ? null : "There is no file in shared/output/.";
+    return (await filesBelow(output)).length > 0 ? null : "There is no file in shared/output/.";
   }
   if (script === undefined) return `There is no ${gateFile(gate)}.`;
   const confined = await sandbox();
@@ -32,7 +31,7 @@ export async function runGate(
   } = await confined.run({
     command: script,
     cwd: output,
-    binds: { write: [output], ...projectBinds(layout.project, home) },
+    binds: { write: [output], ...(await projectBinds(layout.project, home)) },
     env: { TX_MESH: mesh, TX_PROJECT: layout.project, TX_OUTPUT: output },
     timeoutMs: MOST_MS,
     signal,

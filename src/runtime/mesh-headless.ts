@@ -13,7 +13,8 @@ export interface HeadlessPorts {
   model: string | null;
   cwd: string;
   home: string;
-  binds: Binds;
+  /** Looked up at each start: files come and go in the project. */
+  binds: () => Promise<Binds>;
   tools: readonly Tool[];
   prompt(): Promise<string>;
   words(letter: Letter): string;
@@ -89,8 +90,16 @@ export class HeadlessMember implements Member {
       assigned: 0,
       cwd,
       home,
-      start: (launch) =>
-        outside.start({ profile, tools: new Toolbox(door), binds, cwd, home, launch, signal: this.#stop.signal }),
+      start: async (launch) =>
+        outside.start({
+          profile,
+          tools: new Toolbox(door),
+          binds: await binds(),
+          cwd,
+          home,
+          launch,
+          signal: this.#stop.signal,
+        }),
     });
     const session = await this.#opening.catch((error: unknown) => {
       this.#opening = undefined;

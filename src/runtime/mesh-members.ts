@@ -261,13 +261,13 @@ export class MeshMembers {
   #headless(mesh: DeclaredMesh, agent: DeclaredAgent): Member {
     const place = placeOf(mesh, agent);
     const scope = meshScope(this.#layout, place, this.#ports.home);
-    const { write, read, hide } = scope.binds();
+    const binds = () => scope.binds();
     const { profile, model, programHome: home } = this.#program(mesh, agent);
     const { project } = this.#layout;
     if (profile.kind === "autonomous")
       return new PlainMember({
         ...this.#speaking(mesh, agent),
-        ...{ outside: this.#ports.outside, profile, home, binds: { write, read, hide } },
+        ...{ outside: this.#ports.outside, profile, home, binds },
         workspace: this.#layout.workspace(place.mesh, place.agent),
         output: this.#layout.output(place.mesh),
         about: { TX_MESH: place.mesh, TX_AGENT: place.agent, TX_PROJECT: project },
@@ -281,7 +281,7 @@ export class MeshMembers {
       model,
       cwd: project,
       home,
-      binds: { write, read, hide },
+      binds,
       tools: meshTools(this.#layout, place, this.#recordPorts.clock.now),
       mayIt: (tool, gist) => this.#record.mayIt(workerIdOf(place.mesh, place.agent), tool, gist),
       record: this.#reporter(mesh, agent),

@@ -21,7 +21,8 @@ export interface PlainPorts {
   workspace: string;
   /** Where the mesh keeps what it makes. */
   output: string;
-  binds: Binds;
+  /** Looked up at each start: files come and go in the project. */
+  binds: () => Promise<Binds>;
   /** Where it is: for its environment and `_context.json`. */
   about: Readonly<Record<string, string>>;
   prompt(): Promise<string>;
@@ -98,8 +99,16 @@ export class PlainMember implements Member {
       assigned: numberOf(letter.name),
       cwd,
       home,
-      start: (launch) =>
-        outside.start({ profile: own, tools: new Toolbox([]), binds, cwd, home, launch, signal: this.#stop.signal }),
+      start: async (launch) =>
+        outside.start({
+          profile: own,
+          tools: new Toolbox([]),
+          binds: await binds(),
+          cwd,
+          home,
+          launch,
+          signal: this.#stop.signal,
+        }),
     });
     const run: Run = {
       session,

@@ -83,9 +83,9 @@ async function start(stay: Stay, sandbox: Sandbox, env: Environment): Promise<Ho
   const running = await sandbox.start({
     cwd,
     binds: {
+      ...stay.binds,
       write: [...stay.binds.write, home],
       read: [...stay.binds.read, ...files.read, ...shared],
-      hide: stay.binds.hide,
     },
     ...(hosts.length > 0 && { network: { allow: hosts } }),
     door,

@@ -55,7 +55,7 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing
       ...all.flatMap((mount) => mountArgs(mount, sourceOf(mount))),
       // Last, because mounting makes folders in it.
       ...["/", "/dev"].flatMap((folder) => ["--remount-ro", folder]),
-      ...hiddenFolders(all).flatMap((folder) => ["--remount-ro", folder]),
+      ...foldersInMemory(all).flatMap((folder) => ["--remount-ro", folder]),
       "--chdir",
       cwd,
       ...environment({ ...env, ...network?.env }),
@@ -232,14 +232,32 @@ function inMemory({ size }: Features, bytes: number): string[] {
   ];
 }
 
-function mountArgs({ at, access, folder }: Mount, source: string): string[] {
+function mountArgs(mount: Mount, source: string): string[] {
+  const { at, access, folder } = mount;
   if (access === "write") return ["--bind", source, at];
   if (access === "read") return ["--ro-bind", source, at];
+  if (access === "lay_out") return layoutArgs(mount, source);
   return folder ? ["--tmpfs", at] : ["--ro-bind", "/dev/null", at];
 }
 
-function hiddenFolders(mounts: readonly Mount[]): string[] {
-  return mounts.filter(({ access, folder }) => access === "hide" && folder).map(({ at }) => at);
+/**
+ * An empty folder in memory, and in it what is to be shown. As root it has been laid out already, outside of bubblewrap,
+ * which reads the table of all mounts again after each one it makes. What has just gone is left out.
+ */
+function layoutArgs({ at, source: real, parts = [] }: Mount, source: string): string[] {
+  if (source !== real) return ["--ro-bind", source, at];
+  const args = parts.map(({ path, kind, target }) => {
+    if (kind === "link") return ["--symlink", target ?? "", `${at}/${path}`];
+    return kind === "empty" ? ["--dir", `${at}/${path}`] : ["--ro-bind-try", `${real}/${path}`, `${at}/${path}`];
+  });
+  return ["--tmpfs", at, ...args.flat()];
+}
+
+/** Those that live in memory; to be closed when all mounts in them are made. */
+function foldersInMemory(mounts: readonly Mount[]): string[] {
+  return mounts
+    .filter(({ access, folder }) => folder && (access === "hide" || access === "lay_out"))
+    .map(({ at }) => at);
 }
 
 function environment(env: Readonly<Record<string, string>>): string[] {

@@ -54,6 +54,22 @@ export interface Binds {
   readonly write: readonly string[];
   readonly read: readonly string[];
   readonly hide: readonly string[];
+  /** Folders of which only some parts are shown, read-only; all else in them is not there, whatever it becomes. */
+  readonly laidOut?: readonly LaidOutFolder[];
+}
+
+export interface LaidOutFolder {
+  readonly at: string;
+  readonly parts: readonly LaidOutPart[];
+}
+
+export interface LaidOutPart {
+  /** As seen from the folder. */
+  readonly path: string;
+  /** Bound as it is; made again as a link; or an empty folder in which other parts may lie. */
+  readonly kind: "folder" | "file" | "link" | "empty";
+  /** Where a link leads; null for the others. */
+  readonly target: string | null;
 }
 
 export interface Network {

@@ -17,8 +17,8 @@ export async function nodeFiles(scope: Scope, { id, spec }: NodeState, page: { a
   return {
     folder,
     spec: await textIn(scope, `${folder}/_spec.md`, MOST_SPEC_BYTES),
-    scratch: listed(scope, `${folder}/scratch`),
-    published: await checked(scope, listed(scope, `${folder}/published`)),
+    scratch: await listed(scope, `${folder}/scratch`),
+    published: await checked(scope, await listed(scope, `${folder}/published`)),
     log: { events, next_after: rest.length > page.limit ? (events.at(-1)?.seq ?? null) : null },
     createdSeq: log.find(({ type }) => type === "node.created")?.seq ?? null,
   };
@@ -72,9 +72,9 @@ async function isChanged(scope: Scope, path: string): Promise<boolean> {
   }
 }
 
-function listed(scope: Scope, path: string) {
+async function listed(scope: Scope, path: string) {
   try {
-    return scope.list(path, { recursive: true, limit: MOST_FILES }).entries;
+    return (await scope.list(path, { recursive: true, limit: MOST_FILES })).entries;
   } catch (error) {
     if (error instanceof FileNotFound) return [];
     throw error;

@@ -14,7 +14,8 @@ export async function answerZip(scope: Scope, path: string, reply: FastifyReply)
   const node = PUBLISHED.exec(path)?.[1];
   if (node === undefined) throw notAnArchive();
   const folder = path.replace(/\/$/, "");
-  const { entries, more } = scope.list(folder, { recursive: true, limit: MOST_FILES });
+  const { entries, more, tooDeep } = await scope.list(folder, { recursive: true, limit: MOST_FILES });
+  if (tooDeep) throw new Refused(413, "too_large", `${tooDeep} lies too deep to be packed.`);
   if (more) throw new Refused(413, "too_large", `There are more than ${MOST_FILES} files in it.`);
   // Before the first byte goes out: once it has, an error can only break the archive off.
   for (const { path: file, kind } of entries) if (kind === "file") (await scope.openChecked(file)).close();

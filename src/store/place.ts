@@ -10,6 +10,8 @@ import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
 /** What makes one participant's scope differ from another's. */
 export interface View {
   agentDir: string;
+  /** Where Agiraph's own home is, if `agentDir` is not in it. */
+  home?: string;
   project: string | null;
   /** Where plain paths start, from the agent's home. */
   top: readonly string[];
@@ -19,7 +21,7 @@ export interface View {
   /** What to do instead, said after a refused write. */
   mayWrite: (path: string) => string;
   describe: () => string;
-  binds: () => Binds;
+  binds: () => Promise<Binds>;
   cwd: string;
   /** What published files are compared with when they are read. */
   published?: Manifests | undefined;
@@ -92,7 +94,7 @@ export function recordOf(view: View, { parts }: Place): PublishedFile | null | u
 
 /** Agiraph's own home may lie inside the user's folder; it is no part of the project. */
 export function isHome(view: View, folder: { dev: bigint; ino: bigint }): boolean {
-  const home = statSync(homeOf(view.agentDir), { bigint: true, throwIfNoEntry: false });
+  const home = statSync(view.home ?? homeOf(view.agentDir), { bigint: true, throwIfNoEntry: false });
   return home !== undefined && home.dev === folder.dev && home.ino === folder.ino;
 }
 
@@ -124,7 +126,7 @@ function projectPlace(view: View, path: string, names: readonly string[]): Place
   return {
     path,
     names,
-    root: projectRoot(path, view.project, homeOf(view.agentDir)),
+    root: projectRoot(path, view.project, view.home ?? homeOf(view.agentDir)),
     parts,
     judgement,
     isProject: true,

@@ -6,7 +6,8 @@ import { FileScope } from "./file-scope.ts";
 import type { Manifests } from "./manifests.ts";
 import { programsDir } from "./paths.ts";
 import { homeOf } from "./place.ts";
-import { projectBinds, publishedFolders, runBinds, workerBinds } from "./scope-binds.ts";
+import { type LaidOutFolder, projectBinds } from "./project-binds.ts";
+import { publishedFolders, runBinds, workerBinds } from "./scope-binds.ts";
 import type { OpenFile } from "./walk.ts";
 
 /**
@@ -24,10 +25,11 @@ export interface Scope {
   /** The same; a published file whose content is not what was recorded is refused (`changed`). */
   openChecked(path: string): Promise<OpenFile>;
   writeFile(path: string, content: string | Uint8Array): Promise<{ bytes: number }>;
-  list(path: string, options: ListOptions): Listing;
+  /** Breadth first, so that a bound cuts the depths and not the overview. */
+  list(path: string, options: ListOptions): Promise<Listing>;
   /** For the prompt: what may be read and written. */
   describe(): string;
-  binds(): Binds;
+  binds(): Promise<Binds>;
   /** Where a command begins. */
   readonly cwd: string;
 }
@@ -46,8 +48,10 @@ export interface ListOptions {
 
 export interface Listing {
   entries: ListedFile[];
-  /** There was more than the limit allows. */
+  /** Something was left out: there was more than the limit allows, or a folder lies too deep. */
   more: boolean;
+  /** The first folder that was not opened because it lies too deep; others may. */
+  tooDeep?: string;
 }
 
 export interface ListedFile {
@@ -65,6 +69,10 @@ export interface Binds {
   write: string[];
   read: string[];
   hide: string[];
+  /** What of the user's project is shown, where not all of it is. */
+  laidOut?: LaidOutFolder[];
+  /** What of the project is not shown although its names are not hidden, and why, in sentences. */
+  omitted?: string[];
   cwd: string;
 }
 
@@ -93,12 +101,12 @@ export function coordinatorScope({
     mayWrite: () =>
       "You may write the run's own files, e.g. _plan.md or notes/findings.md, a node's _spec.md, agent/MEMORY.md and agent/memory/…",
     describe: () => coordinatorWords(runId, project),
-    binds() {
-      const inProject = projectBinds(project, homeOf(agentDir));
+    async binds() {
+      const inProject = await projectBinds(project, homeOf(agentDir));
       const inRun = runBinds(agentDir, runDir);
       const programs = [programsDir(agentDir)].filter((folder) => existsSync(folder));
       const hide = [...inProject.hide, ...programs];
-      return { write: inRun.write, read: [...inRun.read, ...inProject.read], hide, cwd: runDir };
+      return { ...inProject, write: inRun.write, read: [...inRun.read, ...inProject.read], hide, cwd: runDir };
     },
   });
 }
@@ -123,17 +131,17 @@ export function workerScope(who: WorkerPlace): Scope {
     mayWrite: (path) =>
       `You may write to scratch/…, e.g. scratch/${basename(path) || "report.md"}, and to your own notebook.md and memory.md.`,
     describe: () => workerWords(nodeId, workerId, project),
-    binds() {
-      const inProject = projectBinds(project, homeOf(agentDir));
+    async binds() {
+      const inProject = await projectBinds(project, homeOf(agentDir));
       const own = workerBinds(join(runDir, "workers", workerId));
       const nodeDir = join(runDir, "nodes", nodeId);
       const scratch = join(nodeDir, "scratch");
       // Not _plan.md: the coordinator's shell can put a link in its place, and a mount would follow it.
-      const shared = [...publishedFolders(runDir, nodeId), join(runDir, "_messages"), nodeDir];
+      const shared = [...(await publishedFolders(runDir, nodeId)), join(runDir, "_messages"), nodeDir];
       return {
+        ...inProject,
         write: [scratch, ...own.write],
         read: [...own.read, ...shared, ...inProject.read],
-        hide: inProject.hide,
         cwd: scratch,
       };
     },
@@ -156,7 +164,7 @@ export function humanScope(agentDir: string, published?: Manifests): Scope {
     ]),
     mayWrite: () => "",
     describe: () => "Everything, to read.",
-    binds: () => ({ write: [], read: [agentDir], hide: [], cwd: agentDir }),
+    binds: async () => ({ write: [], read: [agentDir], hide: [], cwd: agentDir }),
   });
 }
 

@@ -133,7 +133,7 @@ function readingTools(port: MemoryPort, what: string): Tool[] {
       repeatable: true,
       parameters: toRead,
       run: ({ path }) =>
-        refusalsAsResults(async () => (path === undefined ? listing(port.memory) : await port.memory.read(path))),
+        refusalsAsResults(async () => (path === undefined ? await listing(port.memory) : await port.memory.read(path))),
     }),
     defineTool({
       name: "memory_search",
@@ -179,7 +179,7 @@ function unknownInsight(port: InsightsPort, id: string): ToolOutput {
 }
 
 async function search({ memory, embedder }: MemoryPort, query: string, signal: AbortSignal): Promise<ToolOutput> {
-  const files = memory.list().filter(({ path, bytes }) => path !== "index.md" && bytes > 0);
+  const files = (await memory.list()).filter(({ path, bytes }) => path !== "index.md" && bytes > 0);
   if (files.length === 0) return "Your memory is empty.";
   if (files.reduce((sum, { bytes }) => sum + bytes, 0) < SMALL_BYTES) {
     const texts = await Promise.all(
@@ -199,8 +199,8 @@ function shown({ path, headings, text }: Found): string {
   return `**${[path, ...above].join(" › ")}**\n\n${text}`;
 }
 
-function listing(memory: Memory): string {
-  const files = memory.list().map(({ path, bytes }) => `${path} (${bytes} bytes)`);
+async function listing(memory: Memory): Promise<string> {
+  const files = (await memory.list()).map(({ path, bytes }) => `${path} (${bytes} bytes)`);
   return files.join("\n") || "(Your memory is empty.)";
 }
 

@@ -20,7 +20,7 @@ export async function files(call: Invocation, word: string, path: string | undef
   const shown = new Shown(scope, log.dir, run.id);
   if (path === undefined) {
     await listFolder(call, shown, "");
-    const [last] = shown.earlierRuns();
+    const [last] = await shown.earlierRuns();
     if (last !== undefined && !call.json)
       call.terminal.say(`This is ${run.id}. The one before it: ${commandLine(call, "files", id, last)}`);
     return EXIT.done;
@@ -29,7 +29,7 @@ export async function files(call: Invocation, word: string, path: string | undef
   try {
     await showPath(call, shown, wanted);
   } catch (error) {
-    const before = isNotThere(error) ? shown.earlierRuns().map((folder) => `${folder}/${wanted}`) : [];
+    const before = isNotThere(error) ? (await shown.earlierRuns()).map((folder) => `${folder}/${wanted}`) : [];
     const there = before.find((earlier) => shown.has(earlier));
     if (there === undefined || !(error instanceof Error)) throw error;
     error.message = `${run.id} has no ${wanted}; an earlier run has: ${commandLine(call, "files", id, there)}`;
@@ -65,8 +65,8 @@ class Shown {
   }
 
   /** Their folders, the newest first. */
-  earlierRuns(): string[] {
-    const { entries } = this.scope.list(`${AGENT}/runs`, { limit: MOST });
+  async earlierRuns(): Promise<string[]> {
+    const { entries } = await this.scope.list(`${AGENT}/runs`, { limit: MOST });
     const numberOf = (path: string) => Number(/\d+$/.exec(path)?.[0] ?? 0);
     return entries
       .filter(({ path }) => numberOf(path) > 0 && numberOf(path) < numberOf(this.#runId))
@@ -148,7 +148,7 @@ const MOST = 10_000;
 
 async function listFolder(call: Invocation, shown: Shown, path: string): Promise<void> {
   const { terminal, json } = call;
-  const { entries, more } = shown.scope.list(path, { recursive: true, limit: MOST });
+  const { entries, more, tooDeep } = await shown.scope.list(path, { recursive: true, limit: MOST });
   // "agent" is the coordinator's door to its own memory, no folder of the run; and a folder is not in itself.
   const found = entries.filter((entry) => entry.path !== (path || AGENT));
   const listed = [...found.filter(isPublished), ...found.filter((entry) => !isPublished(entry))];
@@ -159,7 +159,8 @@ async function listFolder(call: Invocation, shown: Shown, path: string): Promise
   } else {
     await terminal.printLines([terminal.paint.bold(shown.absolute(path)), ...treeOf(listed, path, terminal.paint)]);
   }
-  if (more) terminal.say(`Only the first ${MOST} are shown. Name a folder to see more: ${path || "nodes"}/…`);
+  if (tooDeep) terminal.say(`Folders that lie too deep are not opened, the first of them ${tooDeep}.`);
+  else if (more) terminal.say(`Only the first ${MOST} are shown. Name a folder to see more: ${path || "nodes"}/…`);
 }
 
 function isPublished({ path, kind }: ListedFile): boolean {

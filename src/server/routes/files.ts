@@ -33,7 +33,7 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     },
     async ({ params, query }) => {
       if (query.archive) throw notAnArchive();
-      return listing(humanScope((await agents.log(params.id)).dir), "", query);
+      return await listing(humanScope((await agents.log(params.id)).dir), "", query);
     },
   );
 
@@ -65,7 +65,7 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     },
     async ({ params, query }) => {
       if (query.archive) throw notAnArchive();
-      const files = agentMemoryFiles((await agents.log(params.id)).dir).list();
+      const files = await agentMemoryFiles((await agents.log(params.id)).dir).list();
       const { items, next_after } = pageOf(files, query, ({ path }) => path);
       return {
         path: "",
@@ -116,7 +116,7 @@ async function fileOrListing(
 ): Promise<FastifyReply> {
   const file = await openUnlessFolder(scope, path);
   if (file) return answerFile(file, path, request, reply, query.download === "true");
-  return reply.type("application/json").send(JSON.stringify(listing(scope, path.replace(/\/+$/, ""), query)));
+  return reply.type("application/json").send(JSON.stringify(await listing(scope, path.replace(/\/+$/, ""), query)));
 }
 
 async function openUnlessFolder(scope: Scope, path: string): Promise<OpenFile | undefined> {
@@ -128,8 +128,8 @@ async function openUnlessFolder(scope: Scope, path: string): Promise<OpenFile | 
   }
 }
 
-function listing(scope: Scope, path: string, query: Query): z.output<typeof filesPageSchema> {
-  const { entries, more } = scope.list(path, { recursive: query.recursive === "true", limit: MOST_LISTED });
+async function listing(scope: Scope, path: string, query: Query): Promise<z.output<typeof filesPageSchema>> {
+  const { entries, more } = await scope.list(path, { recursive: query.recursive === "true", limit: MOST_LISTED });
   const { items, next_after } = pageOf(entries, query, (entry) => entry.path);
   return { path, entries: items, next_after, truncated: more && next_after === null };
 }

@@ -157,7 +157,8 @@ const WORDS: Words = {
   "budget.set": ({ budget_usd, budget_tokens }) => `The budget is ${limitWords(budget_usd, budget_tokens)} now`,
   "budget.warned": (spent) => `Most of the budget is spent: ${spentWords(spent)}`,
   "budget.exceeded": (spent) => `The budget is spent: ${spentWords(spent)}`,
-  "process.started": ({ worker_id, command }, { does }) => `${does(worker_id, "starts")} ${gist(command)}`,
+  "process.started": ({ worker_id, command, omitted = [] }, { does }) =>
+    [`${does(worker_id, "starts")} ${gist(command)}`, ...omitted].join(". "),
   "process.exited": ({ worker_id, code, signal }, { does }) =>
     `${does(worker_id, "has a program end")}: ${signal === null ? `code ${code}` : signal}`,
 
