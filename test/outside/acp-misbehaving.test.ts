@@ -88,7 +88,7 @@ test("one that vanishes in the middle of a turn leaves no call open, and what it
   await using home = await temporaryHome();
   expect(await talk(home.path, ["Vanish"])).toEqual([
     BEGUN,
-    { kind: "called", call_id: "c-1", tool: "Delete everything", args: { command: "rm" } },
+    { kind: "called", call_id: "c-1", tool: "execute", args: { command: "rm" } },
     { kind: "answered", call_id: "c-1", ok: false, content: "Its turn ended before it said what came of this call." },
     { kind: "noted", text: "segmentation fault" },
     { kind: "exited", code: 139, signal: null, exceeded: null },
@@ -116,7 +116,7 @@ test("leave is given once, or not; the reason, for which the protocol has no roo
   expect(await decided({ allow: true }, "yes")).toEqual(['decided: {"outcome":"selected","optionId":"once"}']);
   expect(await decided({ allow: false, why: "it is ours." }, "no")).toEqual([
     'decided: {"outcome":"selected","optionId":"no"}',
-    "Delete everything: leave was not given. it is ours.",
+    "rm: permission was not given. it is ours.",
   ]);
 });
 

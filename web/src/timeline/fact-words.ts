@@ -84,7 +84,12 @@ const WORDS: Words = {
   },
   "worker.stopped": ({ worker_id }, { does }) => does(worker_id, "is stopped"),
   "worker.session": ({ worker_id, node_id }, { does }) => `${does(worker_id, "has its program running")}${on(node_id)}`,
-  "worker.permitted": ({ worker_id, tool }, { does }) => `${does(worker_id, `may use ${tool}`)} without asking`,
+  "worker.permitted": ({ worker_id, tool, what }, { does }) =>
+    what
+      ? `${does(worker_id, "need not ask again")}: ${gist(what)}`
+      : `${does(worker_id, `may use ${tool}`)} without asking`,
+  "permission.revoked": ({ worker_id, key }, { does }) =>
+    does(worker_id, `must ask again (${key.slice(0, 8)} was revoked)`),
   "worker.checkpointed": ({ worker_id, summary }, { does }) =>
     `${does(worker_id, "has a part done")}: ${gist(summary)}`,
 
