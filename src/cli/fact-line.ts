@@ -182,6 +182,8 @@ function thoughtWordsOf(fact: Fact): string | undefined {
     }
     case "model.warned":
       return `${onNode(fact.data)} ${fact.data.message}`;
+    case "mcp.changed":
+      return `${onNode(fact.data)} ${fact.data.server} has changed its tool ${fact.data.tool}`;
     case "mcp.failed":
       return `${onNode(fact.data)} ${fact.data.server} is not there: ${fact.data.why}`;
     case "tool.called":

@@ -303,6 +303,8 @@ export const factData = {
 
   /** A server of `mcp_servers` is not there: its tools are missing, everything else goes on. */
   "mcp.failed": z.object({ ...actor, server: z.string(), why: z.string() }),
+  /** A server describes a tool otherwise than before, while somebody has it: it may do something else now. */
+  "mcp.changed": z.object({ ...actor, server: z.string(), tool: z.string() }),
 
   ...triggerFacts,
 

@@ -92,6 +92,7 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
   "model.failed": { ...ann, model: "x/y", turn: 1, reason: "auth", message: "no", retry_in_ms: null },
   "model.warned": { ...ann, model: "x/y", message: "slow" },
   "mcp.failed": { ...ann, server: "files", why: "it exited with code 1" },
+  "mcp.changed": { ...ann, server: "files", tool: "read" },
   "tool.called": { ...ann, ...call, gist: "ls" },
   "tool.result": { ...ann, ...call, ok: true, ms: 4, gist: "a.md" },
   "trigger.created": {

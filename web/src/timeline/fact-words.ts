@@ -139,6 +139,7 @@ const WORDS: Words = {
     return `${does(worker_id, "has no answer")}, ${troubleWords({ reason })}: ${gist(message)} (${next})`;
   },
   "model.warned": ({ model, message }) => `${model} warns: ${gist(message)}`,
+  "mcp.changed": ({ server, tool }) => `The MCP server ${server} has changed its tool ${tool}`,
   "mcp.failed": ({ worker_id, server, why }, { does }) =>
     `${does(worker_id, `goes on without ${server}`)}: ${gist(why)}`,
   "tool.called": ({ worker_id, tool, gist: what }, { does }) =>
