@@ -120,6 +120,21 @@ test("leave is given once, or not; the reason, for which the protocol has no roo
   ]);
 });
 
+test("a flood of requests is not answered by a flood of reasons", async () => {
+  await using home = await temporaryHome();
+  const session = await adapter(await aJob(home.path, fake(), { words: "Nag", system: "" }));
+  let asked = 0;
+  const events = await heard(session, async (event) => {
+    if (event.kind === "wants") {
+      asked += 1;
+      await session.decide(event.id, { allow: false, why: "No." });
+    }
+    if (event.kind === "rested") await session.close();
+  });
+  const said = events.flatMap((event) => (event.kind === "said" ? event.text.split("\n").filter(Boolean) : []));
+  expect([asked, said.length, said[0]]).toEqual([300, 20, "rm 0: permission was not given. No."]);
+});
+
 test("what is said while a turn runs is the next prompt, and it does not rest in between", async () => {
   await using home = await temporaryHome();
   const session = await adapter(await aJob(home.path, fake(), { words: "Ask", system: "" }));

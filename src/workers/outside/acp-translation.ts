@@ -71,7 +71,7 @@ export class AcpTranslation {
       case "tool_call_update":
         return [...this.#wordsAreOver(), ...this.#callChanged(update)];
       case "plan":
-        return [{ kind: "noted", text: `Its plan: ${update.entries.map(planned).join("; ")}` }];
+        return [{ kind: "noted", text: planText(update.entries) }];
       case "usage_update":
         if (update.cost?.currency === "USD") this.#cost = update.cost.amount;
         return [];
@@ -257,8 +257,16 @@ function textOf(content: WireContent): string {
   return content.uri ? `[${content.type}: ${content.uri}]` : `[${content.type}]`;
 }
 
+const MOST_STEPS = 20;
+
+function planText(steps: Parameters<typeof planned>[0][]): string {
+  const more = steps.length > MOST_STEPS ? `; and ${steps.length - MOST_STEPS} more steps` : "";
+  return `Its plan: ${steps.slice(0, MOST_STEPS).map(planned).join("; ")}${more}`;
+}
+
 function planned({ content, status }: { content: string; status?: string | null | undefined }): string {
-  return status ? `${content} (${status.replaceAll("_", " ")})` : content;
+  const step = content.length > 200 ? `${content.slice(0, 200)}…` : content;
+  return status ? `${step} (${status.slice(0, 40).replaceAll("_", " ")})` : step;
 }
 
 /** A change names only what has changed. The first title stays: agents put results into later ones. */
