@@ -182,7 +182,7 @@ export const questionSchema = z.object({
   deadline: z.number().nullable(),
   default: z.string().nullable(),
   /** It asks for permission to use a tool: the text is the server's and shows what would be done. */
-  permission: z.boolean(),
+  permission: z.boolean().optional(),
 });
 export const questionsPageSchema = z.object({
   questions: z.array(questionSchema),

@@ -147,7 +147,7 @@ export function speechRoutes(app: Api, { agents }: RouteDeps): void {
           asked_at: each.asked_ts,
           deadline: each.deadline_ts ?? null,
           default: each.default ?? null,
-          permission: each.permission !== undefined,
+          ...(each.permission && { permission: true }),
         })),
         next_after,
       };
