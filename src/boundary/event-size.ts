@@ -3,6 +3,8 @@
  * keep. An event may have any number of lines; it is over with an empty one, and not before.
  */
 export class EventSize {
+  /** How many events are over; empty lines beyond the one that ends an event count too. */
+  ended = 0;
   #bytes = 0;
   #isLineEmpty = true;
 
@@ -10,7 +12,9 @@ export class EventSize {
   add(chunk: Uint8Array): number {
     this.#bytes += chunk.length;
     for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) {
-      if (this.#endsEmptyLine(chunk, at)) this.#bytes = chunk.length - at - 1;
+      if (!this.#endsEmptyLine(chunk, at)) continue;
+      this.#bytes = chunk.length - at - 1;
+      this.ended += 1;
     }
     this.#isLineEmpty = this.#endsInEmptyLine(chunk);
     return this.#bytes;

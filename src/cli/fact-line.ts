@@ -112,7 +112,9 @@ function peopleWordsOf(fact: Fact): string | undefined {
     case "worker.session":
       return `${onNode(fact.data)}: ${fact.data.session_id}`;
     case "worker.permitted":
-      return `${fact.data.worker_id}: ${fact.data.tool}`;
+      return `${fact.data.worker_id}: ${fact.data.what ?? fact.data.tool}`;
+    case "permission.revoked":
+      return `${fact.data.worker_id}: ${fact.data.key.slice(0, 8)}`;
     case "worker.checkpointed":
       return `${onNode(fact.data)}: ${headline(fact.data.summary)}`;
     case "message.sent": {
@@ -180,6 +182,8 @@ function thoughtWordsOf(fact: Fact): string | undefined {
     }
     case "model.warned":
       return `${onNode(fact.data)} ${fact.data.message}`;
+    case "mcp.changed":
+      return `${onNode(fact.data)} ${fact.data.server} has changed its tool ${fact.data.tool}`;
     case "mcp.failed":
       return `${onNode(fact.data)} ${fact.data.server} is not there: ${fact.data.why}`;
     case "tool.called":

@@ -172,6 +172,17 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
   }
 
   program
+    .command("permissions")
+    .description("what you always allow an agent's programs in this run; --revoke takes one back")
+    .argument("<agent>", AGENT)
+    .option("--revoke <id>", "the id from the list, or its beginning")
+    .action(
+      does(async (call, agent: string, options: { revoke?: string }) =>
+        (await import("./commands/permissions.ts")).permissions(call, agent, options),
+      ),
+    );
+
+  program
     .command("assign")
     .description("give a node to another worker, or to `human`; its files stay, whoever has it is stopped")
     .argument("<agent>", AGENT)

@@ -1,3 +1,5 @@
+import { setTimeout } from "node:timers/promises";
+
 import { EventSize } from "../boundary/event-size.ts";
 import { redirectIn } from "../boundary/without-redirects.ts";
 
@@ -6,8 +8,8 @@ const MAX_BYTES = 10 * 1024 ** 2;
 
 /**
  * A fetch whose answers end: one that is whole may have so many bytes, and of a stream of events each event. A server
- * that floods is cut off, and cannot fill our memory. A redirect to another origin is refused: the headers
- * may hold a token.
+ * that floods is cut off, and cannot fill our memory; of a stream so many events are read in a second, and the rest
+ * waits on its side. A redirect to another origin is refused: the headers may hold a token.
  */
 export async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, { ...init, redirect: "manual" });
@@ -23,15 +25,22 @@ export async function boundedFetch(url: string | URL, init?: RequestInit): Promi
   return same;
 }
 
+const EVENTS_PER_SECOND = 5_000;
+/** Fewer than that at once are no flood. */
+const FLOOD = 50;
+
 function bounded(byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
   const event = new EventSize();
   let bytes = 0;
   return new TransformStream({
-    transform(chunk, controller) {
+    async transform(chunk, controller) {
+      const before = event.ended;
       bytes = byEvent ? event.add(chunk) : bytes + chunk.length;
+      const events = event.ended - before;
       if (bytes > MAX_BYTES)
         controller.error(new Error(`It sent a message of more than ${MAX_BYTES / 1024 ** 2} MiB.`));
       else controller.enqueue(chunk);
+      if (events > FLOOD) await setTimeout((events / EVENTS_PER_SECOND) * 1000);
     },
   });
 }

@@ -30,6 +30,8 @@ export interface Outgoing {
   choices?: readonly string[];
   deadline_ts?: number;
   default?: string;
+  /** Of a question: it asks for permission, in our words. */
+  permission?: true;
   /** Of an end: whether the goal was reached. */
   ended?: "completed" | "failed";
   /** The channels it has not left by yet. */
@@ -131,7 +133,16 @@ function remove(outbox: Outbox, channel: string, isMeant: (each: Outgoing) => bo
   outbox.waiting = outbox.waiting.filter(({ channels }) => channels.length > 0);
 }
 
-function saidOf({ id, worker_id, text, choices, deadline_ts, default: fallback, asked_ts }: Question): Said {
+function saidOf({
+  id,
+  worker_id,
+  text,
+  choices,
+  permission,
+  deadline_ts,
+  default: fallback,
+  asked_ts,
+}: Question): Said {
   return {
     topic: "questions",
     of: id,
@@ -139,6 +150,7 @@ function saidOf({ id, worker_id, text, choices, deadline_ts, default: fallback, 
     text,
     ts: asked_ts,
     ...(choices && { choices }),
+    ...(permission && { permission: true }),
     ...(deadline_ts !== undefined && { deadline_ts }),
     ...(fallback !== undefined && { default: fallback }),
   };

@@ -145,6 +145,14 @@ export const resumeSchema = z
 export const sendSchema = z.strictObject({ message: words, to: z.string().min(1).max(80).optional() });
 export const nudgeSchema = z.strictObject({ message: words });
 export const respondSchema = z.strictObject({ response: words, question_id: z.string().min(1).max(80).optional() });
+/** What a person always allows programs of the agent, in this run. */
+export const permissionsPageSchema = z.object({
+  permissions: z.array(
+    z.object({ worker_id: z.string(), key: z.string(), tool: z.string(), what: z.string(), since_ts: z.number() }),
+  ),
+});
+/** The key, or enough of its beginning. */
+export const revokeSchema = z.strictObject({ key: z.string().min(1).max(100) });
 /** Only what this one said; everything if left out. */
 export const seenSchema = z
   .strictObject({
@@ -173,6 +181,8 @@ export const questionSchema = z.object({
   asked_at: z.number(),
   deadline: z.number().nullable(),
   default: z.string().nullable(),
+  /** It asks for permission to use a tool: the text is the server's and shows what would be done. */
+  permission: z.boolean().optional(),
 });
 export const questionsPageSchema = z.object({
   questions: z.array(questionSchema),
@@ -381,6 +391,8 @@ export const inboxItemSchema = z.object({
   choices: z.array(z.string()),
   deadline_ts: z.number().nullable(),
   default: z.string().nullable(),
+  /** Of a question: it asks for permission to use a tool; the text is the server's and shows what would be done. */
+  permission: z.boolean().optional(),
   /** Of a failure: the task of a mesh that it is about, by its message. It waits until it is seen, or done after all. */
   mesh_task: z
     .object({ project: z.string(), mesh: z.string(), agent: z.string().nullable(), name: z.string() })

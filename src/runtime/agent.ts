@@ -212,6 +212,11 @@ export class Agent {
     return this.#voice.respond(text, question_id, channel);
   }
 
+  /** Takes back what a person had always allowed, by the id under which it is listed. */
+  revoke(permission: string): Promise<string> {
+    return this.#voice.revoke(permission);
+  }
+
   nudge(text: string, channel: Channel = "terminal"): Promise<string> {
     return this.#voice.nudge(text, channel);
   }

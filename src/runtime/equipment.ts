@@ -95,7 +95,8 @@ function foreignEquipment(
     async foreignTools(actor, { log }) {
       const isGiven = ({ workers }: McpServerConfig) => !workers || workers.map(idOf).includes(actor.worker_id);
       if (!Object.values(servers()).some(isGiven)) return () => [];
-      const { tools, broken } = await (await open()).open(isGiven);
+      const { tools, changed, broken } = await (await open()).open(isGiven);
+      const { worker_id, node_id } = actor;
       const keyOf = (server: string) => JSON.stringify([log.id, server]);
       const why = new Map(broken.map((found) => [found.server, found.why]));
       for (const [server, entry] of Object.entries(servers()))
@@ -104,11 +105,18 @@ function foreignEquipment(
         .filter(({ server }) => !onRecord.has(keyOf(server)))
         .map(({ server, why }): NewFact => {
           onRecord.add(keyOf(server));
-          const { worker_id, node_id } = actor;
           return { type: "mcp.failed", data: { worker_id, node_id, server, why: scrubber.text(why) } };
         });
       if (facts.length > 0) await log.append({ facts }).durable;
-      return () => clean(tools());
+      return () => {
+        const given = clean(tools());
+        const news = changed().map(
+          ({ server, tool }): NewFact => ({ type: "mcp.changed", data: { worker_id, node_id, server, tool } }),
+        );
+        // A log that cannot be kept is told by whoever appends next.
+        if (news.length > 0) log.append({ facts: news }).durable.catch(() => {});
+        return given;
+      };
     },
     close: async () => (await opening)?.close(),
   };

@@ -283,7 +283,7 @@ export class MeshMembers {
       home,
       binds,
       tools: meshTools(this.#layout, place, this.#recordPorts.clock.now),
-      mayIt: (tool, gist) => this.#record.mayIt(workerIdOf(place.mesh, place.agent), tool, gist),
+      mayIt: (request) => this.#record.mayIt(workerIdOf(place.mesh, place.agent), request),
       record: this.#reporter(mesh, agent),
     });
   }

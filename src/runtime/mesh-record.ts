@@ -6,10 +6,14 @@ import { format } from "../mesh/message-file.ts";
 import { putFile, queueOf } from "../mesh/outgoing.ts";
 import { type FailedTask, failureId, type Question, questionOf, type Situation } from "../projections/index.ts";
 import { type Fact, HUMAN, type MeshFact, type NewFact, type RunId, workerIdSchema } from "../protocol/index.ts";
+import { permissionQuestion } from "../workers/outside/permission-question.ts";
+import { requestKey, type ToolRequest } from "../workers/outside/tool-request.ts";
 import type { MeshRecordPorts } from "./mesh-project.ts";
 
 /** A record of meshes has one run that never began: in it are its people. */
 export const MESH_RUN: RunId = "run-1";
+/** Requests for permission of one agent; those beyond it are denied. */
+const MOST_REQUESTS = 20;
 
 /**
  * What happens in the meshes of a project, in the log of the agent that is their record.
@@ -119,19 +123,28 @@ export class MeshRecord {
   /** What a person answered. */
   onTrust: (about: { mesh: string; hash: string }, answer: string) => void = () => {};
 
-  /** Leave to do something, asked of a person: it waits in the inbox. */
-  async mayIt(worker_id: string, tool: string, gist: string): Promise<boolean> {
+  /** Permission to do something, asked of a person: it waits in the inbox. */
+  async mayIt(worker_id: string, request: ToolRequest): Promise<boolean> {
+    if (this.#hasMany(worker_id)) return false;
+    const { log, now } = this.#ports;
+    const who = now().roster[worker_id]?.spawned.name ?? worker_id;
+    const text = await permissionQuestion(who, request, log.dir);
+    if (text === undefined || this.#hasMany(worker_id)) return false;
     const number = this.#nextQuestion();
     const { promise, resolve } = Promise.withResolvers<string>();
-    this.#leave.set(`question-${number}`, resolve);
-    const text = `May I use ${tool}? ${gist}`;
-    const offered = { choices: ["allow", "deny"], only_choices: true };
+    this.#leave.set(`question-${number}`, { worker_id, answer: resolve });
+    const permission = { tool: request.tool, key: requestKey(request) };
+    const offered = { choices: ["allow", "deny"], only_choices: true, permission };
     const asked = { worker_id, node_id: null, call_id: `${LEAVE}${number}`, text, ...offered };
     this.record({ type: "human.question", data: { question_id: `question-${number}`, ...asked } });
     return /^(allow|yes|1)\b/i.test((await promise).trim());
   }
 
-  readonly #leave = new Map<string, (answer: string) => void>();
+  #hasMany(worker_id: string): boolean {
+    return [...this.#leave.values()].filter((each) => each.worker_id === worker_id).length >= MOST_REQUESTS;
+  }
+
+  readonly #leave = new Map<string, { worker_id: string; answer(text: string): void }>();
 
   #nextQuestion(): number {
     const { asked } = this.#ports.soon().questions;
@@ -160,7 +173,7 @@ export class MeshRecord {
   /** By a name that follows from the question's, so it comes once; then the question is settled. */
   #give({ id, worker_id, call_id, text, answer }: Question): void {
     if (call_id.startsWith(LEAVE)) {
-      this.#leave.get(id)?.(answer?.text ?? "");
+      this.#leave.get(id)?.answer(answer?.text ?? "");
       this.#leave.delete(id);
       this.#settle(worker_id, call_id);
       return;

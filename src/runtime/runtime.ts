@@ -333,6 +333,8 @@ export class Runtime {
         return agent.nudge(request.text);
       case "assign":
         return agent.assign(request.node, request.to);
+      case "revoke":
+        return agent.revoke(request.permission);
       case "publish":
         return agent.publish(request.node, request.text);
       case "schedule":

@@ -26,6 +26,7 @@ import {
   meshViewSchema,
   modelsPageSchema,
   nodeDetailSchema,
+  permissionsPageSchema,
   questionsPageSchema,
   type sendMeshMessageSchema,
   sentMeshMessageSchema,
@@ -112,6 +113,14 @@ export class ApiClient {
   respond(id: string, response: string, question_id?: string) {
     const body = { response, ...(question_id !== undefined && { question_id }) };
     return this.#ask("POST", `${at(id)}/respond`, deliveredSchema, {}, body);
+  }
+
+  permissions(id: string) {
+    return this.#ask("GET", `${at(id)}/permissions`, permissionsPageSchema);
+  }
+
+  revoke(id: string, key: string) {
+    return this.#ask("POST", `${at(id)}/permissions/revoke`, deliveredSchema, {}, { key });
   }
 
   assign(id: string, node: string, worker: string) {

@@ -299,12 +299,13 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
     await hidden.context().close();
   });
 
-  test("leave is asked for exactly what is to be run", async () => {
+  test("permission is asked for exactly what is to be run, in a form that no model can give its question", async () => {
     const leave = await begun("leave");
     await page.goto(`/ui/agents/${leave.log.id}/workers/gus`);
-    const card = page.getByRole("region", { name: "Question" });
-    await card.getByText("Gus wants to use Bash").waitFor();
-    expect(await words(card)).toContain(`Gus wants to use Bash: ${COMMAND.replace(TURN, "⟨U+202E⟩")}`);
+    const card = page.getByRole("region", { name: "Permission request" });
+    await card.getByText("Gus asks for permission to run a command (tool: Bash).").waitFor();
+    expect(await card.locator("pre").allTextContents()).toEqual([COMMAND.replace(TURN, "⟨U+202E⟩")]);
+    await card.getByRole("button", { name: "always allow exactly this command" }).waitFor();
     await isWhole("leave");
     expect(asked).toEqual([]);
   });

@@ -85,6 +85,8 @@ function launchOf({ profile, home, model, resume }: OutsideJob, door: Door, sess
   };
 }
 
+const ASKED_TWICE = "It asked for permission twice under one id. The second request was ignored.";
+
 class ClaudeSession implements OutsideSession {
   readonly events = new EventQueue();
   readonly #id: string;
@@ -163,7 +165,12 @@ class ClaudeSession implements OutsideSession {
     const line = text === null ? "It wrote a line that is too long to be read." : claudeLine(text);
     if (line === undefined) return;
     if (typeof line === "string") return this.events.push({ kind: "noted", text: line });
-    if (line.is === "control_request/can_use_tool") this.#wants.set(line.line.request_id, line.line.request.input);
+    if (line.is === "control_request/can_use_tool") {
+      const { request_id, request } = line.line;
+      // The answer to the first must not become one to this.
+      if (this.#wants.has(request_id)) return this.events.push({ kind: "noted", text: ASKED_TWICE });
+      this.#wants.set(request_id, request.input);
+    }
     if (line.is === "control_cancel_request") this.#wants.delete(line.line.request_id);
     const events = this.#translation.translate(line);
     const { cost } = this.#translation;

@@ -1,6 +1,7 @@
 import type { ProgramProfile, Usage } from "../../protocol/index.ts";
 import type { Launched, Running } from "../../sandbox/program.ts";
 import type { Bound } from "../../sandbox/sandbox.ts";
+import type { ToolRequest } from "./tool-request.ts";
 
 /**
  * A program that thinks for itself, at work in the sandbox: Claude Code, an ACP agent, or anything that reads and writes
@@ -35,7 +36,7 @@ export type OutsideEvent =
   | { kind: "called"; call_id: string; tool: string; args: unknown }
   | { kind: "answered"; call_id: string; ok: boolean; content: string }
   /** It may go on only when `decide` was called with this id. `call_id` where the program says which call it is. */
-  | { kind: "wants"; id: string; tool: string; args: unknown; gist: string; call_id?: string }
+  | ({ kind: "wants"; id: string; call_id?: string } & ToolRequest)
   /** It has no tools of ours and asks for one by a file: run on its behalf. The same wish has the same id after a restart. */
   | {
       kind: "wishes";

@@ -85,7 +85,12 @@ const WORDS: Words = {
   },
   "worker.stopped": ({ worker_id }, { does }) => does(worker_id, "is stopped"),
   "worker.session": ({ worker_id, node_id }, { does }) => `${does(worker_id, "has its program running")}${on(node_id)}`,
-  "worker.permitted": ({ worker_id, tool }, { does }) => `${does(worker_id, `may use ${tool}`)} without asking`,
+  "worker.permitted": ({ worker_id, tool, what }, { does }) =>
+    what
+      ? `${does(worker_id, "need not ask again")}: ${gist(what)}`
+      : `${does(worker_id, `may use ${tool}`)} without asking`,
+  "permission.revoked": ({ worker_id, key }, { does }) =>
+    does(worker_id, `must ask again (${key.slice(0, 8)} was revoked)`),
   "worker.checkpointed": ({ worker_id, summary }, { does }) =>
     `${does(worker_id, "has a part done")}: ${gist(summary)}`,
 
@@ -135,6 +140,7 @@ const WORDS: Words = {
     return `${does(worker_id, "has no answer")}, ${troubleWords({ reason })}: ${gist(message)} (${next})`;
   },
   "model.warned": ({ model, message }) => `${model} warns: ${gist(message)}`,
+  "mcp.changed": ({ server, tool }) => `The MCP server ${server} has changed its tool ${tool}`,
   "mcp.failed": ({ worker_id, server, why }, { does }) =>
     `${does(worker_id, `goes on without ${server}`)}: ${gist(why)}`,
   "tool.called": ({ worker_id, tool, gist: what }, { does }) =>
