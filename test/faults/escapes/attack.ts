@@ -19,6 +19,8 @@ export interface Control {
   /** Where the same code would harm this machine, or needs another victim. */
   code?: string;
   env?: Record<string, string>;
+  /** In the sandbox, where another target is allowed. */
+  inside?: boolean;
   /** A path without which this machine has nothing to attack, e.g. /dev/kvm; named in the title where it is missing. */
   needs?: string;
   /** A part that kernels may be built without: where the control finds no such call, the test says so. */
@@ -46,3 +48,6 @@ export interface Job {
   allow?: string[];
   withControl: boolean;
 }
+
+/** The name of a control that runs inside, beside its attack. */
+export const controlOf = (name: string) => `control: ${name}`;

@@ -51,7 +51,7 @@ def sh(script):
 
 def victim():
     """Outside the sandbox a process of one's own stands for the first process inside it."""
-    return int(subprocess.Popen(["sleep", "20"]).pid) if OUTSIDE else 1
+    return int(subprocess.Popen(["sleep", "20"], pass_fds=[os.open("/", os.O_RDONLY)]).pid) if OUTSIDE else 1
 
 def ask_outside(step):
     """Has the test do something outside, such as saving a file, while the command runs."""
@@ -61,6 +61,19 @@ def ask_outside(step):
         if time.time() > end:
             raise TimeoutError(step)
         time.sleep(0.01)
+
+def proxied(*requests):
+    """What our proxy answers to these, on one connection."""
+    at = E["http_proxy"].rsplit(":", 1)
+    with socket.create_connection(("127.0.0.1", int(at[1])), timeout=4) as s:
+        text = ""
+        for request in requests:
+            s.sendall(request.replace("\n", "\r\n").encode())
+            while True:
+                chunk = s.recv(4096)
+                text += chunk.decode(errors="replace")
+                if not chunk or TWEET in text or text.endswith("established\r\n\r\n"): break
+        return text
 
 def dial(host, port, family=socket.AF_INET, kind=socket.SOCK_STREAM):
     with socket.socket(family, kind) as s:

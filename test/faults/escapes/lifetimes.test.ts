@@ -45,9 +45,22 @@ def disarm(pid):
     finally: syscall(101, 117, 17, pid, 0, 0)
 `;
 
+/** The same by its memory: code is put where it waits for its children, and an orphan that ends wakes it up. x86-64 alone. */
+const rewrite = String.raw`
+def rewrite():
+    at = int(open("/proc/1/syscall").read().split()[-1], 16)
+    # prctl(PR_SET_PDEATHSIG, 0), and pause for ever
+    with open("/proc/1/mem", "r+b", buffering=0) as memory:
+        memory.seek(at); memory.write(bytes.fromhex("b89d000000bf0100000031f60f05b8220000000f05ebf7"))
+    if os.fork() == 0:
+        os.fork(); os._exit(0)
+    os.wait(); time.sleep(0.2)
+`;
+
 /** It goes on with its daemon whether or not the disarming worked: whoever is held leaves a daemon too. */
 const attacks = {
   "a daemon whose first process was disarmed": "try: disarm(1)\nexcept OSError as error: print(error, flush=True)",
+  "a daemon whose first process was rewritten": "try: rewrite()\nexcept OSError as error: print(error, flush=True)",
   "a daemon that has stopped the first process": "try: syscall(101, 117, 16, 1, 0, 0)\nexcept OSError: pass",
 };
 
@@ -72,7 +85,7 @@ describe.skipIf(skipped).each(users)(`$name ${skipped}`, (user) => {
     { timeout: 60_000 },
     async ({ attack, as, ending }, { onTestFinished }) => {
       const end = ending === "itself" ? 'while not os.path.exists("alive"): time.sleep(0.01)' : "time.sleep(100)";
-      const script = `${prelude}${daemon}${disarm}\n${attacks[attack]}\ndaemon()\n${end}\n`;
+      const script = `${prelude}${daemon}${disarm}${rewrite}\n${attacks[attack]}\ndaemon()\n${end}\n`;
       const run = await begin(user, as, ending, script);
       onTestFinished(run.clear);
       await run.begun;

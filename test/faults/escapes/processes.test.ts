@@ -25,10 +25,6 @@ const attacks: Attack[] = [
     },
   },
   {
-    name: "writes the memory of the first process (/proc/1/mem)",
-    code: `open("/proc/%d/mem" % victim(), "r+b", buffering=0); escaped()`,
-  },
-  {
     name: "writes the memory of the first process (process_vm_writev)",
     code: String.raw`
 pid = victim(); time.sleep(0.2)
@@ -36,10 +32,6 @@ stack = next(line for line in open("/proc/%d/maps" % pid) if "[stack]" in line).
 data = ctypes.create_string_buffer(b"x" * 8); here = struct.pack("QQ", ctypes.addressof(data), 8)
 there = struct.pack("QQ", int(stack[1].split()[0], 16) - 16, 8)
 syscall(311, 271, pid, ctypes.create_string_buffer(here), 1, ctypes.create_string_buffer(there), 1, 0); escaped()`,
-  },
-  {
-    name: "reads where the first process's memory lies",
-    code: `"[stack]" in open("/proc/%d/maps" % victim()).read() and escaped()`,
   },
   {
     name: "takes a file of the first process (pidfd_getfd)",
@@ -53,8 +45,20 @@ for number in range(8):
     escaped(number)`,
   },
   {
-    name: "opens the files of the first process (/proc/1/fd)",
-    code: `len(os.listdir("/proc/%d/fd" % victim())) and escaped()`,
+    name: "finds a folder outside among the files of the first process",
+    code: `
+pid = victim()
+for fd in os.listdir("/proc/%d/fd" % pid):
+    for path in (E["BASE"][1:] + "/outside.txt", "outside.txt"):
+        try: leaks("/proc/%d/fd/%s/%s" % (pid, fd, path))
+        except OSError: pass`,
+  },
+  {
+    name: "finds the first process with rights or without a filter, to be taken over by its memory",
+    code: `
+status = dict(line.split(":", 1) for line in open("/proc/%d/status" % victim()).read().splitlines())
+rights = [int(status[kind], 16) for kind in ("CapPrm", "CapEff", "CapBnd", "CapAmb")]
+(any(rights) or status["Seccomp"].strip() != "2" or status["NoNewPrivs"].strip() != "1") and escaped()`,
   },
   {
     name: "reads the server's environment by a process",

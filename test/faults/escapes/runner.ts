@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { openSandbox, type Sandbox } from "../../../src/sandbox/index.ts";
-import type { Attack, Findings, Job, Outcomes } from "./attack.ts";
+import { type Attack, controlOf, type Findings, type Job, type Outcomes } from "./attack.ts";
 import { driver, prelude } from "./kit.ts";
 import { openWorld, type World } from "./world.ts";
 
@@ -32,7 +32,8 @@ async function findings({ attacks, as, allow, withControl }: Job): Promise<Findi
   };
   const inside = await (as === "command" ? byCommand : byProgram)(sandbox, kit, world.env, place);
   const changed = world.changes();
-  const control = withControl ? await outside(kit, world) : {};
+  const hasControls = attacks.some(({ control }) => !control?.inside);
+  const control = withControl && hasControls ? await outside(kit, world) : {};
   return { inside: outcomesIn(inside), control: outcomesIn(control), changed };
 }
 
@@ -40,9 +41,12 @@ function makeKit(world: World, attacks: readonly Attack[]): string {
   const kit = join(world.base, "kit");
   mkdirSync(kit);
   const isRoot = process.getuid?.() === 0;
-  const inside = attacks.map(({ name, code }) => ({ name, code, env: {} }));
+  const inside = attacks.flatMap(({ name, code, control }) => [
+    { name, code, env: {} },
+    ...(control?.inside ? [{ name: controlOf(name), code: control.code ?? code, env: control.env ?? {} }] : []),
+  ]);
   const controls = attacks
-    .filter(({ control }) => isRoot || !control?.root)
+    .filter(({ control }) => !control?.inside && (isRoot || !control?.root))
     .map(({ name, code, control }) => ({ name, code: control?.code ?? code, env: control?.env ?? {} }));
   const files = {
     "driver.py": driver,
