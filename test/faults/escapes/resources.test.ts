@@ -74,10 +74,10 @@ finally:
 for number in range(20): os.posix_fallocate(os.open("file%d" % number, os.O_CREAT | os.O_RDWR), 0, 8 << 20)
 ${got}`,
   },
-  "40,000 files": {
-    limits: { files: 5_000 },
+  "12,000 files": {
+    limits: { files: 2_000 },
     script: `
-for folder in range(40):
+for folder in range(12):
     os.mkdir("d%d" % folder)
     for number in range(1000): os.close(os.open("d%d/%d" % (folder, number), os.O_CREAT | os.O_WRONLY))
 ${got}`,
