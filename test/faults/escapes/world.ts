@@ -33,7 +33,8 @@ export interface World extends AsyncDisposable {
 export async function openWorld(): Promise<World> {
   const team = await scopeTeam();
   const { base, home, project } = team;
-  const { cwd: desk, write, read, hide } = team.alice.binds();
+  const { cwd: desk, ...binds } = await team.alice.binds();
+  const { write } = binds;
   writeFileSync(join(home, ".env"), "CANARY=key");
   writeFileSync(join(home, "config.json"), "CANARY");
   symlinkSync("../home/token", join(project, "link-to-token"));
@@ -45,7 +46,7 @@ export async function openWorld(): Promise<World> {
   return {
     base,
     desk,
-    binds: { write, read, hide },
+    binds,
     env: {
       ...servers.env,
       ...{ BASE: base, AGIRAPH: home, PROJECT: project, DESK: desk, RUN: team.runDir },
