@@ -28,6 +28,14 @@ const attacks: Attack[] = [
     code: `ask_outside("new-dot"); leaks(E["PROJECT"] + "/.late")`,
   },
   {
+    name: "reads a dot file that is made meanwhile in a folder that had none",
+    code: `ask_outside("new-dot-below"); leaks(E["PROJECT"] + "/docs/.env")`,
+  },
+  {
+    name: "reads a dot file that is made meanwhile deep in folders that had none",
+    code: `ask_outside("new-dot-deep"); leaks(E["PROJECT"] + "/docs/a/b/c/.env")`,
+  },
+  {
     name: "reads a dot file in a folder that is made in the project meanwhile",
     code: `ask_outside("new-folder"); leaks(E["PROJECT"] + "/late/.env")`,
   },

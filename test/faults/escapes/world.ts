@@ -37,6 +37,9 @@ export async function openWorld(): Promise<World> {
   const { write } = binds;
   writeFileSync(join(home, ".env"), "CANARY=key");
   writeFileSync(join(home, "config.json"), "CANARY");
+  mkdirSync(join(project, "docs/a/b/c"), { recursive: true });
+  writeFileSync(join(project, "docs/guide.md"), "visible");
+  writeFileSync(join(project, "docs/a/b/c/deep.md"), "visible");
   symlinkSync("../home/token", join(project, "link-to-token"));
   symlinkSync(".env", join(project, "link-to-env"));
   const servers = await openServers(home, `${process.pid}`);
@@ -75,6 +78,8 @@ function helpInside(desk: string, project: string): void {
       renameSync(join(project, "env.new"), join(project, ".env"));
     },
     "new-dot": () => writeFileSync(join(project, ".late"), "CANARY made meanwhile"),
+    "new-dot-below": () => writeFileSync(join(project, "docs/.env"), "CANARY made meanwhile"),
+    "new-dot-deep": () => writeFileSync(join(project, "docs/a/b/c/.env"), "CANARY made meanwhile"),
     "new-folder": () => {
       mkdirSync(join(project, "late"));
       writeFileSync(join(project, "late", ".env"), "CANARY in a new folder");
