@@ -65,7 +65,7 @@ const attacks = {
 };
 
 const endings = {
-  itself: "ends by itself",
+  itself: "ends by itself, or by its time where nobody hears of its end,",
   time: "runs out of time",
   stop: "is stopped",
   kill: "loses its server to SIGKILL",
