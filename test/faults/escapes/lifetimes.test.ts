@@ -129,7 +129,8 @@ async function begin(user: User, as: string, ending: string, script: string) {
   const { pid, desk } = JSON.parse(first) as { pid: number; desk: string };
   const reader = spawn("cat", [join(desk, "life")], { stdio: ["ignore", "pipe", "inherit"] });
   const clear = () => {
-    for (const each of [child, reader]) each.kill("SIGKILL");
+    // The wrapper ends with the runner, and takes away what it has made.
+    reader.kill("SIGKILL");
     for (const left of [pid, ...processesIn(desk)]) killIfThere(left);
     rmSync(desk, { recursive: true, force: true });
   };
