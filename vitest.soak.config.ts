@@ -1,7 +1,8 @@
 import { defineConfig } from "vitest/config";
 
 /** The long proofs: the same tests as in CI, with more kills, states and seeds. */
-process.env.AGIRAPH_KILLS ??= "1000";
+// In all, over five kinds of victims: test/faults/kill-rounds.ts.
+process.env.AGIRAPH_KILLS ??= "5000";
 process.env.AGIRAPH_SIMULATIONS ??= "20000";
 process.env.AGIRAPH_DECADES ??= "100";
 process.env.AGIRAPH_MUTANTS ??= "all";
