@@ -1,18 +1,25 @@
 import { defineConfig } from "vitest/config";
 
 /** The long proofs: the same tests as in CI, with more kills, states and seeds. */
-process.env.AGIRAPH_KILLS ??= "1000";
+// In all, over five kinds of victims: test/faults/kill-rounds.ts.
+process.env.AGIRAPH_KILLS ??= "5000";
 process.env.AGIRAPH_SIMULATIONS ??= "20000";
 process.env.AGIRAPH_DECADES ??= "100";
 process.env.AGIRAPH_MUTANTS ??= "all";
 process.env.AGIRAPH_MISSED ??= "720000";
+process.env.AGIRAPH_FLOOD ??= "20";
+process.env.AGIRAPH_SWEEP ??= "1";
 
 export default defineConfig({
   test: {
     include: [
       "test/browser/long-watch.test.ts",
+      "test/faults/egress-sweep.test.ts",
+      "test/faults/floods.test.ts",
       "test/faults/kill-*.test.ts",
       "test/faults/mesh-*.test.ts",
+      "test/faults/provider-floods.test.ts",
+      "test/faults/provider-sweep.test.ts",
       "test/faults/server-faults.test.ts",
       "test/faults/store-crash*.test.ts",
       "test/simulation/*.test.ts",

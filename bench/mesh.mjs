@@ -67,6 +67,7 @@ async function open(layout, names) {
       },
       async close() {},
     }),
+    isTrusted: () => true,
     gate: async () => null,
     human() {},
   });

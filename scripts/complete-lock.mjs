@@ -1,5 +1,9 @@
-// Names every optional platform package in package-lock.json, also those that the registry at hand does not carry:
-// `npm ci` of npm 11 refuses a lock that leaves any out. Run it after each change of dependencies.
+// Completes package-lock.json. Run it after each change of dependencies.
+//  1. Names every optional platform package: `npm ci` of npm 11 refuses a lock that leaves any out.
+//  2. Gives every entry the hash that the registry has for it, so that `npm ci` installs these bytes or nothing.
+//  3. Leaves out where a package was downloaded from.
+// Ends with exit code 1 when the registry does not have one of them: choose versions that it has for all platforms.
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
 const file = "package-lock.json";
@@ -13,9 +17,32 @@ for (const owner of Object.values(lock.packages)) {
     added++;
   }
 }
+const missing = [];
+for (const [path, entry] of Object.entries(lock.packages)) {
+  if (!entry.link) delete entry.resolved;
+  // Ours, or part of a package whose hash covers it.
+  if (!path.includes("node_modules/") || entry.link || entry.inBundle || entry.integrity) continue;
+  const name = `${path.split("node_modules/").at(-1)}@${entry.version}`;
+  const integrity = integrityOf(name);
+  if (integrity.startsWith("sha512-")) entry.integrity = integrity;
+  else missing.push(name);
+}
 lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
-if (added > 0) writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
 console.log(`${added} optional packages added to ${file}`);
+if (missing.length > 0) {
+  console.error(`The registry has no hash for ${missing.join(", ")}.`);
+  process.exitCode = 1;
+}
+
+function integrityOf(name) {
+  try {
+    const options = { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] };
+    return execFileSync("npm", ["view", name, "dist.integrity"], options).trim();
+  } catch {
+    return "";
+  }
+}
 
 /** From names like `cli-linux-arm64-musl`, `binding-win32-x64-msvc`, `binding-wasm32-wasi`. */
 function platformOf(name) {

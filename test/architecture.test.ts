@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 const ROWS = [
   ["protocol"],
   ["projections"],
+  ["boundary"],
   ["store", "models", "sandbox"],
   ["mail", "memory", "triggers"],
   ["tools"],

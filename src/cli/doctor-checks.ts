@@ -2,8 +2,11 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { access, constants, statfs } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
+import { boundedText } from "../boundary/bounded-body.ts";
+import { withoutRedirects } from "../boundary/without-redirects.ts";
 import { keyState } from "../models/key.ts";
 import { channelsOf } from "../runtime/channels.ts";
+import { scrubberFor } from "../runtime/known-secrets.ts";
 import { readConfig, type Settings } from "../runtime/settings.ts";
 import { openSandbox } from "../sandbox/index.ts";
 import { bytes } from "./format.ts";
@@ -111,15 +114,18 @@ export function checkChannels(settings: Settings): Check[] {
 }
 
 /** Each is opened and asked for its tools, as a worker would. */
-export async function checkMcpServers({ env, config }: Settings): Promise<Check[]> {
+export async function checkMcpServers(settings: Settings): Promise<Check[]> {
+  const { env, config } = settings;
   if (!config.mcp_servers) return [];
+  const scrubber = scrubberFor(settings);
   const { McpServers } = await import("../mcp/client.ts");
   const servers = new McpServers(config.mcp_servers, { env, now: Date.now });
   try {
     return (await servers.states()).map(({ name: server, state }): Check => {
       const name = `mcp ${server}`;
-      if (state.is === "up") return { name, state: "ok", detail: plain(`${state.tools} tools (${state.about})`) };
-      const detail = state.is === "down" ? plain(state.why) : "it does not answer";
+      if (state.is === "up")
+        return { name, state: "ok", detail: plain(scrubber.text(`${state.tools} tools (${state.about})`)) };
+      const detail = state.is === "down" ? plain(scrubber.text(state.why)) : "it does not answer";
       return { name, state: "broken", detail, costs: `no tools called mcp__${server}__…; the rest works` };
     });
   } finally {
@@ -127,14 +133,16 @@ export async function checkMcpServers({ env, config }: Settings): Promise<Check[
   }
 }
 
+const MOST_LISTED_BYTES = 4 * 1024 ** 2;
 const OLLAMA = "http://127.0.0.1:11434";
 
 export async function checkOllama(env: Environment, capMs: number): Promise<Check> {
   const name = "ollama";
   const base = (env.OLLAMA_BASE_URL ?? OLLAMA).replace(/\/(v1\/?)?$/, "");
   try {
-    const answer = await fetch(`${base}/api/tags`, { signal: AbortSignal.timeout(capMs) });
-    const body: unknown = await answer.json();
+    const ask = withoutRedirects(fetch, "OLLAMA_BASE_URL");
+    const answer = await ask(`${base}/api/tags`, { signal: AbortSignal.timeout(capMs) });
+    const body: unknown = JSON.parse(await boundedText(answer, MOST_LISTED_BYTES));
     const models =
       typeof body === "object" && body !== null && "models" in body && Array.isArray(body.models)
         ? body.models.length

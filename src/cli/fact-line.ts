@@ -112,7 +112,9 @@ function peopleWordsOf(fact: Fact): string | undefined {
     case "worker.session":
       return `${onNode(fact.data)}: ${fact.data.session_id}`;
     case "worker.permitted":
-      return `${fact.data.worker_id}: ${fact.data.tool}`;
+      return `${fact.data.worker_id}: ${fact.data.what ?? fact.data.tool}`;
+    case "permission.revoked":
+      return `${fact.data.worker_id}: ${fact.data.key.slice(0, 8)}`;
     case "worker.checkpointed":
       return `${onNode(fact.data)}: ${headline(fact.data.summary)}`;
     case "message.sent": {
@@ -180,6 +182,8 @@ function thoughtWordsOf(fact: Fact): string | undefined {
     }
     case "model.warned":
       return `${onNode(fact.data)} ${fact.data.message}`;
+    case "mcp.changed":
+      return `${onNode(fact.data)} ${fact.data.server} has changed its tool ${fact.data.tool}`;
     case "mcp.failed":
       return `${onNode(fact.data)} ${fact.data.server} is not there: ${fact.data.why}`;
     case "tool.called":
@@ -196,7 +200,7 @@ function thoughtWordsOf(fact: Fact): string | undefined {
     case "budget.exceeded":
       return spentOf(fact.data);
     case "process.started":
-      return `${onNode(fact.data)} pid ${fact.data.pid} (${fact.data.sandbox}): ${headline(fact.data.command)}`;
+      return `${onNode(fact.data)} pid ${fact.data.pid} (${fact.data.sandbox}): ${headline(fact.data.command)}${omittedWords(fact.data.omitted)}`;
     case "process.exited": {
       const { pid, code, signal } = fact.data;
       return `${onNode(fact.data)} pid ${pid}: ${signal ?? `code ${code}`}`;
@@ -237,4 +241,9 @@ function usdLimit(usd: number | null | undefined): string {
 
 function tokenLimit(tokens: number | undefined): string {
   return tokens === undefined ? "" : `${tokens} tokens`;
+}
+
+/** What of the project a command does not see. */
+function omittedWords(omitted: readonly string[] = []): string {
+  return omitted.length === 0 ? "" : `. ${omitted.join(" ")}`;
 }

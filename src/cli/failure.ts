@@ -1,3 +1,6 @@
+import { createScrubber } from "../boundary/scrubber.ts";
+import { secretsIn } from "../boundary/secrets.ts";
+import { stackOf } from "./crash.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { asCalled } from "./invocation.ts";
 import type { Terminal } from "./terminal.ts";
@@ -6,9 +9,10 @@ import { plainLines } from "./width.ts";
 /** Tells a person what went wrong, and a script by its code. Returns the exit code. */
 export function reportFailure(error: unknown, terminal: Terminal, json: boolean): ExitCode {
   const { code, exit, ...failure } = failureOf(error);
-  const message = asCalled(failure.message, terminal.env);
+  const scrubber = createScrubber(secretsIn({ env: terminal.env }));
+  const message = scrubber.text(asCalled(failure.message, terminal.env));
   terminal.say(`${terminal.errPaint.red("✗")} ${plainLines(message).join("\n")}`);
-  if (terminal.env.AGIRAPH_DEBUG === "1" && error instanceof Error) terminal.say(stackOf(error));
+  if (terminal.env.AGIRAPH_DEBUG === "1" && error instanceof Error) terminal.say(scrubber.text(stackOf(error)));
   if (json) void terminal.printJson({ error: { code, message } });
   return exit;
 }
@@ -66,9 +70,4 @@ function humanRefusal(error: Error): Omit<Failure, "message"> | undefined {
 
 function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
-}
-
-function stackOf(error: Error): string {
-  const cause = error.cause instanceof Error ? `\nCaused by: ${stackOf(error.cause)}` : "";
-  return `${error.stack ?? error.message}${cause}`;
 }

@@ -6,6 +6,7 @@ import { type HomeHolder, readHolder } from "../store/home.ts";
 import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
 import { lockFile } from "../store/paths.ts";
+import { isRunning } from "../store/process-mark.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 import { asleepWords } from "./asleep.ts";
 import { UsageError } from "./exit-code.ts";
@@ -83,9 +84,11 @@ export function standingWords(status: Standing, now: Situation, at: number): str
 export function liveHolder(home: string): HomeHolder | undefined {
   const holder = readHolder(nodeDisk, home);
   if (holder === undefined || !isAlive(holder.pid)) return undefined;
-  const release = nodeDisk.lock(lockFile(home));
-  release?.();
-  return release === undefined ? holder : undefined;
+  // Also where somebody has deleted the lock's file under it.
+  if (holder.ended_ts === undefined && isRunning(holder)) return holder;
+  const lock = nodeDisk.lock(lockFile(home));
+  lock?.release();
+  return lock === undefined ? holder : undefined;
 }
 
 function isAlive(pid: number): boolean {

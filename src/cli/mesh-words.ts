@@ -26,6 +26,10 @@ export function meshWordsOf(fact: Fact): string | undefined {
       return `${fact.data.mesh} cannot go on now: ${fact.data.why}`;
     case "mesh.reloaded":
       return `${fact.data.mesh}: ${fact.data.problem ?? "read again"}`;
+    case "mesh.held":
+      return `${fact.data.mesh} ${fact.data.changed ? "has changed and is not trusted" : "is not trusted"}: tx trust ${fact.data.mesh}`;
+    case "mesh.trusted":
+      return `${fact.data.mesh} is trusted${fact.data.terminals ? ", with terminals" : ""}`;
     default:
       return undefined;
   }

@@ -1,16 +1,19 @@
 import { isAtWork } from "../projections/index.ts";
 import { embedderOf } from "../runtime/equipment.ts";
 import { allSituations } from "../runtime/inspect.ts";
+import { scrubberFor } from "../runtime/known-secrets.ts";
 import { type LiveSettings, liveSettings } from "../runtime/live-config.ts";
 import { openRuntime } from "../runtime/open-runtime.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Settings } from "../runtime/settings.ts";
+import { recordCrashesIn } from "./crash.ts";
 import { HomeInUse } from "./exit-code.ts";
 import { commandLine, type Invocation } from "./invocation.ts";
 import { lookAt } from "./look.ts";
 
 /** The home, to work in. When another process works there already, says on what, and what to do about it. */
 export async function openHome(call: Invocation, settings: Settings): Promise<Runtime> {
+  recordCrashesIn(settings.home, scrubberFor(settings).text);
   try {
     return await openRuntime(settings);
   } catch (error) {

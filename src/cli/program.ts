@@ -1,4 +1,6 @@
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { dict, own } from "../protocol/dict.ts";
+import { onCrash } from "./crash.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
 import { type Invocation, programWords, whereAsked } from "./invocation.ts";
@@ -8,16 +10,17 @@ import { Terminal } from "./terminal.ts";
 
 /** Runs one command line to its end and leaves with its exit code, once everything that was written is out. */
 export async function runProgram(process: NodeJS.Process, create: typeof createProgram = createProgram): Promise<void> {
-  const terminal = new Terminal(process, process.env, whereAsked(process.env, process.cwd()));
+  // Names of variables come from the config: none must be found that was not set, like `constructor`.
+  const env: NodeJS.ProcessEnv = Object.assign(dict<string | undefined>(), process.env);
+  const terminal = new Terminal(process, env, whereAsked(env, process.cwd()));
   const words = process.argv.slice(2);
-  const fail = async (error: unknown) => {
+  // A bug of ours: still one sentence for the person, and a terminal that can be used again.
+  onCrash(process, (error, file) => {
     if (process.stderr.isTTY) process.stderr.write(SHOW_CURSOR + PLAIN_PASTE);
     const code = reportFailure(error, terminal, words.includes("--json"));
-    await terminal.drained();
-    process.exit(code);
-  };
-  // A bug of ours: still one sentence for the person, and a terminal that can be used again.
-  process.on("uncaughtException", fail).on("unhandledRejection", fail);
+    if (file !== undefined) terminal.say(`The error is recorded in ${file}. What the agents did is kept.`);
+    void terminal.drained().then(() => process.exit(code));
+  });
   const code = await exitCodeOf(words, terminal, create);
   await terminal.drained();
   // Idle connections and timers of libraries are nobody's work any more.
@@ -169,6 +172,17 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
   }
 
   program
+    .command("permissions")
+    .description("what you always allow an agent's programs in this run; --revoke takes one back")
+    .argument("<agent>", AGENT)
+    .option("--revoke <id>", "the id from the list, or its beginning")
+    .action(
+      does(async (call, agent: string, options: { revoke?: string }) =>
+        (await import("./commands/permissions.ts")).permissions(call, agent, options),
+      ),
+    );
+
+  program
     .command("assign")
     .description("give a node to another worker, or to `human`; its files stay, whoever has it is stopped")
     .argument("<agent>", AGENT)
@@ -301,7 +315,7 @@ const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_40
 
 function duration(text: string): number {
   const [, amount = "", unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const seconds = Number(amount) * (UNITS[unit] ?? 0);
+  const seconds = Number(amount) * (own(UNITS, unit) ?? 0);
   if (seconds < 1 || seconds > 366 * 86_400)
     throw new InvalidArgumentError("It must be between a second and a year, e.g. 30s, 10m, 2h or 1d.");
   return seconds;

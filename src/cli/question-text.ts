@@ -1,4 +1,5 @@
 import type { Question, Situation } from "../projections/index.ts";
+import { visible, visibleLines } from "../protocol/visible.ts";
 import { timestamp } from "./format.ts";
 import { commandLine, type Invocation } from "./invocation.ts";
 import { nameOf } from "./names.ts";
@@ -6,11 +7,17 @@ import { plain, plainLines } from "./width.ts";
 
 type Asked = Pick<Question, "text" | "choices" | "deadline_ts" | "default">;
 
+/** What somebody does who asks: a request for permission is told from a question that only looks like one. */
+export function asksFor({ permission }: Pick<Question, "permission">): string {
+  return permission ? "asks for permission" : "asks";
+}
+
 /** A question as people read it: what is asked, what there is to choose from, until when. */
 export function questionText({ text, choices = [], ...asked }: Asked): string[] {
   return [
-    ...plainLines(text).filter((line) => line.trim() !== ""),
-    ...choices.map((choice, at) => `  ${at + 1}  ${plain(choice)}`),
+    // Written out, not taken out: what is hidden may be what the question is about.
+    ...plainLines(visibleLines(text)).filter((line) => line.trim() !== ""),
+    ...choices.map((choice, at) => `  ${at + 1}  ${plain(visible(choice))}`),
     ...deadlineText(asked),
   ];
 }
@@ -27,15 +34,19 @@ export function openQuestions({ questions }: Pick<Situation, "questions">): Ques
 }
 
 /** What to type to answer it from any terminal. */
-export function answerCommand(call: Invocation, { agent, questions }: Situation, { id }: Pick<Question, "id">): string {
-  const isOnly = Object.keys(questions.open).length === 1;
+export function answerCommand(
+  call: Invocation,
+  { agent, questions }: Situation,
+  { id, permission }: Pick<Question, "id" | "permission">,
+): string {
+  const isOnly = Object.keys(questions.open).length === 1 && !permission;
   return commandLine(call, "answer", agent.id, "your answer", ...(isOnly ? [] : ["--question", id]));
 }
 
 /** Every open question with who asks it and the command that answers it. */
 export function waitingLines(call: Invocation, now: Situation): string[] {
   return openQuestions(now).flatMap((question) => [
-    `${nameOf(now.roster, question.worker_id)} asks (${question.id}):`,
+    `${nameOf(now.roster, question.worker_id)} ${asksFor(question)} (${question.id}):`,
     ...questionText(question).map((line) => `  ${line}`),
     `  Answer: ${answerCommand(call, now, question)}`,
   ]);

@@ -46,11 +46,11 @@ test("both programs are built so that they can be called", () => {
 function programWith(work: string): { entry: string; folder: string } {
   const folder = mkdtempSync(join(tmpdir(), "agiraph-right-node-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  mkdirSync(join(folder, "node_modules/node/bin"), { recursive: true });
+  mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
   mkdirSync(join(folder, "dist"));
   writeFileSync(join(folder, "package.json"), '{"type":"module"}');
   writeFileSync(join(folder, "work.mjs"), work);
-  const node = join(folder, "node_modules/node/bin/node");
+  const node = join(folder, "node_modules/.bin/node");
   writeFileSync(node, `#!/bin/sh\nshift\nexec "${process.execPath}" "${join(folder, "work.mjs")}" "$@"\n`, {
     mode: 0o755,
   });

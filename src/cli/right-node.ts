@@ -36,7 +36,7 @@ export function handOver(program: string, entry: string): void {
 
 function ownNode(from: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
-    const node = join(folder, "node_modules/node/bin/node");
+    const node = join(folder, "node_modules/.bin/node");
     if (existsSync(node)) return node;
     if (folder === dirname(folder)) return undefined;
   }

@@ -13,6 +13,7 @@ export type Saying =
 /** What a person does with the work itself. */
 export type Doing =
   | { do: "assign"; node: string; to: string }
+  | { do: "revoke"; permission: string }
   | { do: "publish"; node: string; text?: string | undefined };
 
 /** An agent that is open in this process. */
@@ -24,6 +25,7 @@ export interface Listener {
 
 export interface Handler extends Listener {
   assign(node: string, to: string): Promise<string>;
+  revoke(permission: string): Promise<string>;
   publish(node: string, summary?: string): Promise<string>;
 }
 
@@ -41,6 +43,7 @@ export function sayTo(agent: Listener, saying: Saying): Promise<string> {
 
 export function tell(agent: Handler, order: Saying | Doing): Promise<string> {
   if (order.do === "assign") return agent.assign(order.node, order.to);
+  if (order.do === "revoke") return agent.revoke(order.permission);
   return order.do === "publish" ? agent.publish(order.node, order.text) : sayTo(agent, order);
 }
 
@@ -86,6 +89,8 @@ function requestOf(agent: string, saying: Saying | Doing): ControlRequest {
       };
     case "nudge":
       return { do: "nudge", agent, text: saying.text };
+    case "revoke":
+      return { do: "revoke", agent, permission: saying.permission };
     case "assign":
       return { do: "assign", agent, node: saying.node, to: saying.to };
     case "publish":

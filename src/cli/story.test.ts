@@ -218,7 +218,7 @@ test("what concerns the person stands out: questions with their choices, message
   const lines = told.flatMap((fact) => story.tell(fact)).flatMap((line) => storyText(line, undefined, noPaint));
   expect(lines).toEqual([
     "ann         ? Which colour?",
-    "            ? It is oak.",
+    "            ? It is ⟨U+001B⟩[31moak.",
     "            ?   1  Blue",
     "            ?   2  Red",
     expect.stringMatching(/^ {12}\? {3}until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, then: Blue$/),

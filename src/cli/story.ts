@@ -232,6 +232,10 @@ function asideOf(fact: Fact, named: Named): StoryLine[] {
     }
     case "model.warned":
       return [line(named(fact.data.worker_id), "warning", fact.data.message)];
+    case "mcp.changed": {
+      const { worker_id, server, tool } = fact.data;
+      return [line(named(worker_id), "warning", `the MCP server ${server} has changed its tool ${tool}`)];
+    }
     case "mcp.failed":
       return [
         line(

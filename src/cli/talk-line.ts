@@ -3,7 +3,7 @@ import { failureOf } from "./failure.ts";
 import { type Key, LineEditor } from "./line-editor.ts";
 import { nameOf } from "./names.ts";
 import type { Paint } from "./paint.ts";
-import { openQuestions, questionText } from "./question-text.ts";
+import { asksFor, openQuestions, questionText } from "./question-text.ts";
 import type { Saying } from "./speaker.ts";
 import { commonStart, completionsOf, HELP, meaningOf } from "./typed-line.ts";
 import { cut, plain, plainLines, widthOf } from "./width.ts";
@@ -119,7 +119,10 @@ export class TalkLine {
     const others = open.length - 1;
     const more = others > 0 ? ` (and ${others} more)` : "";
     const [first = "", ...rest] = questionText(question);
-    const words = [first, ...rest.map((line) => plain(line))].join(" · ");
+    // A permission is not given by a line that is cut: it stands above, and Enter shows it again.
+    const words = question.permission
+      ? `${first} (${rest.length} more lines above; Enter shows them again)`
+      : [first, ...rest.map((line) => plain(line))].join(" · ");
     return [paint.yellow(cut(`? ${nameOf(now().roster, question.worker_id)}${more}: ${words}`, columns))];
   }
 
@@ -149,7 +152,7 @@ export class TalkLine {
     const { paint, now, note } = this.#ports;
     const [first = "", ...rest] = questionText(question);
     note(
-      `${paint.yellow("?")} ${paint.bold(`${nameOf(now().roster, question.worker_id)} asks: ${first}`)}`,
+      `${paint.yellow("?")} ${paint.bold(`${nameOf(now().roster, question.worker_id)} ${asksFor(question)}: ${first}`)}`,
       ...rest.map((line) => `  ${line}`),
     );
   }

@@ -124,14 +124,14 @@ test("what needs you is seen everywhere one looks, and the inbox has it over all
   expect(ls).toMatch(/paint-house +ID +needs you /);
   expect(show).toContain("Status   needs you\n");
   expect(show).toContain(
-    "Needs you\nAlice asks (question-1):\n  Which colour?\n    1  Blue\n    2  Red\n  Answer: agiraph answer ID 'your answer'\n",
+    "Needs you\nAlice asks (question-1):\n  Which ⟨U+001B⟩[31mcolour?\n    1  Blue\n    2  Red\n  Answer: agiraph answer ID 'your answer'\n",
   );
   expect(board).toContain("node-1  needs you  Alice   Paint the door — asks: Which colour?\n");
   expect(workers).toMatch(/^Alice +needs you \(question-1\) /m);
   expect(logs).toMatch(/human\.question +question-1 alice: Which colour\? \(Blue \| Red\)\n/);
   expect(inbox?.replace(/\d+s ago/g, "Ns ago").split("\n")).toEqual([
     "? paint-house · Alice · question-1 · Ns ago",
-    "  Which colour?",
+    "  Which ⟨U+001B⟩[31mcolour?",
     "    1  Blue",
     "    2  Red",
     "  agiraph answer ID 'your answer' --question question-1",

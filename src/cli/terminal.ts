@@ -1,5 +1,7 @@
 import type { Readable, Writable } from "node:stream";
+import { jsonLine } from "./json-line.ts";
 import { type Paint, paintFor } from "./paint.ts";
+import { harmless } from "./width.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -16,6 +18,7 @@ const LONGEST_LINE = 200;
  * O1. Results go to stdout, people's words to stderr.
  * O2. Whoever reads stdout may leave at any time (`| head`): that is no failure, and `readerLeft` tells.
  * O3. Nothing is cut off: `drained` resolves when all that was written is out.
+ * O4. Lines and words that go to a terminal hold no control but colours, whatever was put into them.
  */
 export class Terminal {
   readonly stdin: Input;
@@ -65,16 +68,16 @@ export class Terminal {
   }
 
   printLines(lines: readonly string[]): Promise<void> {
-    return this.print(lines.map((line) => `${line}\n`).join(""));
+    return this.print(lines.map((line) => `${this.stdout.isTTY ? harmless(line) : line}\n`).join(""));
   }
 
   printJson(value: unknown): Promise<void> {
-    return this.print(`${JSON.stringify(value)}\n`);
+    return this.print(jsonLine(value));
   }
 
   /** Words for a person. */
   say(words: string): void {
-    this.stderr.write(`${words}\n`);
+    this.stderr.write(`${this.stderr.isTTY ? harmless(words) : words}\n`);
   }
 
   async drained(): Promise<void> {

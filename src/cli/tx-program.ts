@@ -46,6 +46,23 @@ export function createTx(terminal: Terminal, end: (code: ExitCode) => void): Com
     .argument("[mesh]")
     .action(does(async (call, mesh?: string) => (await import("./tx/status.ts")).status(call, mesh)));
   program
+    .command("trust")
+    .description("agree to what a mesh of this project consists of now; nothing of it runs before")
+    .argument("[mesh...]", "all that are not trusted if left out")
+    .option("--terminals", "its agents may run in terminals: outside the sandbox, with your rights")
+    .option("--yes", "do not ask: you have read its files")
+    .option("--list", "show what is trusted, in all projects")
+    .action(
+      does(async (call, meshes: string[], options: object) =>
+        (await import("./tx/trust.ts")).trust(call, meshes, options),
+      ),
+    );
+  program
+    .command("untrust")
+    .description("do not trust a mesh any more: what it has begun ends, its messages stay")
+    .argument("<mesh>")
+    .action(does(async (call, mesh: string) => (await import("./tx/trust.ts")).untrust(call, mesh)));
+  program
     .command("spawn")
     .description("begin the session of an agent, or of all agents of a mesh")
     .argument("<mesh>")

@@ -1,4 +1,5 @@
 import type { Question, Situation } from "../projections/index.ts";
+import { own } from "../protocol/dict.ts";
 import { LONGEST_WORDS } from "../runtime/human-refusal.ts";
 import type { Saying } from "./speaker.ts";
 import { plain } from "./width.ts";
@@ -17,7 +18,7 @@ export function meaningOf(line: string, question: Question | undefined): Typed {
   if (text.length > LONGEST_WORDS) return wrong(`At most ${LONGEST_WORDS} characters can be said at once.`);
   // A path is no command: /etc/hosts.
   const [, command, rest = ""] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/u.exec(text) ?? [];
-  if (command !== undefined) return COMMANDS[command]?.(rest) ?? wrong(`There is no /${command}. ${HELP_HINT}`);
+  if (command !== undefined) return own(COMMANDS, command)?.(rest) ?? wrong(`There is no /${command}. ${HELP_HINT}`);
   const words = text.startsWith("//") ? text.slice(1) : text;
   if (!question) return words === "" ? { kind: "nothing" } : { kind: "say", saying: { do: "send", text: words } };
   const answer = words === "" ? question.default : words;

@@ -34,6 +34,7 @@ test("alone it prints help, and every command that help names has its own", asyn
     "send",
     "answer",
     "nudge",
+    "permissions",
     "assign",
     "publish",
     "chat",

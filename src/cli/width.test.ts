@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cut, plain, plainLines, widthOf, wrap } from "./width.ts";
+import { cut, harmless, plain, plainLines, widthOf, wrap } from "./width.ts";
 
 test("nothing that a model says can steer the terminal", () => {
   expect({
@@ -65,4 +65,11 @@ test("wrapped words are all there, in order, and none too wide", () => {
       expect(Math.max(...lines.map(widthOf))).toBeLessThanOrEqual(columns);
     }),
   );
+});
+
+test("what goes to a terminal keeps colours, tabs and line breaks, and no other control", () => {
+  const ours = "\u001b[31mred\u001b[39m\n\tplain \u001b[1;2mno\u001b[0m";
+  expect(harmless(ours)).toBe("\u001b[31mred\u001b[39m\n\tplain no\u001b[0m");
+  const hostile = "a\u001b]0;title\u0007b\u001b[2Jc\u009b1md\u001bPq\u001b\\e\u001b[8mf\u202eg\rh\u001b]52;c;eA==";
+  expect(harmless(hostile)).toBe("abcdefgh");
 });

@@ -28,6 +28,26 @@ export function plainLines(text: string): string[] {
     .map((line) => line.replace(UNPRINTABLE, "").trimEnd());
 }
 
+/**
+ * The last check before a terminal: only colours, tabs and line breaks are left of all controls. Text from outside goes
+ * through `plain` or `plainLines` before; this holds where somebody forgot it.
+ */
+export function harmless(text: string): string {
+  return text
+    .split(ANY_COLOUR)
+    .map((part, at) =>
+      at % 2 === 1 ? (COLOUR.test(part) ? part : "") : part.replace(ESCAPES, "").replace(STEERING, ""),
+    )
+    .join("");
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+const ANY_COLOUR = /(\u001b\[[\d;]*m)/;
+/** Those that we use: neither hidden text (8) nor blinking (5, 6). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+const COLOUR = /^\u001b\[(?:[0-479]?|2[2-9]|[349]\d|10[0-7])m$/;
+const STEERING = /(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\p{Cs}]/gu;
+
 // CSI, OSC and other string sequences, then what is left of single escapes.
 const ESCAPES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not get through

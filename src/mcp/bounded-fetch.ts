@@ -1,11 +1,21 @@
+import { setTimeout } from "node:timers/promises";
+
+import { EventSize } from "../boundary/event-size.ts";
+import { redirectIn } from "../boundary/without-redirects.ts";
+
+const SETTING = "its url in config.json (mcp_servers)";
 const MAX_BYTES = 10 * 1024 ** 2;
 
 /**
  * A fetch whose answers end: one that is whole may have so many bytes, and of a stream of events each event. A server
- * that floods is cut off, and cannot fill our memory.
+ * that floods is cut off, and cannot fill our memory; of a stream so many events are read in a second, and the rest
+ * waits on its side. A redirect to another origin is refused: the headers may hold a token.
  */
 export async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
+  const response = await fetch(url, { ...init, redirect: "manual" });
+  const refused = redirectIn(response.status, response.headers.get("location"), String(url), SETTING);
+  // Within the origin (/mcp to /mcp/) the SDK goes on by itself.
+  if (refused && !refused.isSameOrigin) throw refused;
   if (!response.body) return response;
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
   const body = response.body.pipeThrough(bounded(isStream));
@@ -15,27 +25,22 @@ export async function boundedFetch(url: string | URL, init?: RequestInit): Promi
   return same;
 }
 
-const [NEWLINE, RETURN] = [0x0a, 0x0d];
+const EVENTS_PER_SECOND = 5_000;
+/** Fewer than that at once are no flood. */
+const FLOOD = 50;
 
 function bounded(byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
+  const event = new EventSize();
   let bytes = 0;
-  let isLineEmpty = true;
-  const add = (chunk: Uint8Array) => {
-    bytes += chunk.length;
-    if (!byEvent) return;
-    // An event may have any number of lines: it is over with an empty one, and not before.
-    for (let at = 0; at < chunk.length; at++) {
-      if (chunk[at] === RETURN) continue;
-      if (chunk[at] === NEWLINE && isLineEmpty) bytes = chunk.length - at - 1;
-      isLineEmpty = chunk[at] === NEWLINE;
-    }
-  };
   return new TransformStream({
-    transform(chunk, controller) {
-      add(chunk);
+    async transform(chunk, controller) {
+      const before = event.ended;
+      bytes = byEvent ? event.add(chunk) : bytes + chunk.length;
+      const events = event.ended - before;
       if (bytes > MAX_BYTES)
         controller.error(new Error(`It sent a message of more than ${MAX_BYTES / 1024 ** 2} MiB.`));
       else controller.enqueue(chunk);
+      if (events > FLOOD) await setTimeout((events / EVENTS_PER_SECOND) * 1000);
     },
   });
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Tool as ListedTool } from "@modelcontextprotocol/client";
 import type { McpServerConfig } from "../protocol/config.ts";
@@ -17,6 +18,8 @@ const MAX_TOOLS = 128;
 export interface ForeignTools {
   /** As the servers have them now. */
   tools(): readonly Tool[];
+  /** Those that were described anew since this was asked last: what was trusted may be something else now. */
+  changed(): readonly { server: string; tool: string }[];
   /** Those that are not there, and why. */
   broken: readonly { server: string; why: string }[];
 }
@@ -30,6 +33,7 @@ type Servers = Readonly<Record<string, McpServerConfig>>;
  * M1. The config is asked for at every use. A server that it describes as before is left alone; one that it describes
  *     anew is ended and opened again, and whoever has its tools has the new ones from their next turn on; one that it
  *     names no more is ended, and its tools are nobody's.
+ * M2. A tool whose server describes it otherwise than at first says so in its description, and is told by `changed`.
  */
 export class McpServers {
   readonly #config: () => Servers;
@@ -41,6 +45,9 @@ export class McpServers {
   readonly #endings = new Set<Promise<void>>();
   /** A tool is made once, and again when its server describes it anew. */
   readonly #made = new WeakMap<ListedTool, Tool>();
+  /** What each tool looked like when it was first seen, and lately. */
+  readonly #seen = new Map<string, { first: string; last: string }>();
+  readonly #changes: { server: string; tool: string }[] = [];
 
   constructor(config: Servers | (() => Servers), ports: McpPorts) {
     this.#config = typeof config === "function" ? config : () => config;
@@ -60,7 +67,13 @@ export class McpServers {
       const why = state.is === "down" ? state.why : `it did not answer within ${this.#patienceMs / 1000} s`;
       return [{ server: name, why }];
     });
-    return { tools: () => this.#toolsOf(this.#given(isGiven)), broken };
+    let told = this.#changes.length;
+    const changed = () => {
+      const news = this.#changes.slice(told);
+      told += news.length;
+      return news;
+    };
+    return { tools: () => this.#toolsOf(this.#given(isGiven)), changed, broken };
   }
 
   /** Each by name, opened and looked at. */
@@ -123,10 +136,33 @@ export class McpServers {
   }
 
   #toolOf(connection: Connection, listed: ListedTool): Tool {
-    const made = this.#made.get(listed) ?? foreignTool(connection, listed);
+    const known = this.#made.get(listed);
+    if (known) return known;
+    const tool = foreignTool(connection, listed);
+    const made = this.#isChanged(connection.name, listed.name, tool) ? withNote(tool, CHANGED) : tool;
     this.#made.set(listed, made);
     return made;
   }
+
+  /** M2. */
+  #isChanged(server: string, tool: string, { spec }: Tool): boolean {
+    const key = JSON.stringify([server, tool]);
+    const now = createHash("sha256")
+      .update(JSON.stringify([spec.description, spec.parameters]))
+      .digest("hex");
+    const seen = this.#seen.get(key) ?? { first: now, last: now };
+    if (seen.last !== now && this.#changes.length < MAX_CHANGES) this.#changes.push({ server, tool });
+    if (this.#seen.size < MAX_SEEN) this.#seen.set(key, { ...seen, last: now });
+    return seen.first !== now;
+  }
+}
+
+const MAX_CHANGES = 1_000;
+const MAX_SEEN = 100_000;
+const CHANGED = "Its server has changed this tool since it was first listed: it may do something else now.";
+
+function withNote(tool: Tool, note: string): Tool {
+  return { ...tool, spec: { ...tool.spec, description: `${tool.spec.description}\n${note}` } };
 }
 
 function foreignTool(connection: Connection, listed: ListedTool): Tool {

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import {
   Client,
   type ElicitRequest,
@@ -36,6 +37,12 @@ const LONGEST_CALL_MS = 3_600_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
 const MAX_WHY = 600;
+/** Pages of a list of tools: who has more of them has more tools than a model finds. */
+const MAX_PAGES = 8;
+/** Of a description, as it is kept; whoever shows it cuts it again, and says so. */
+const MAX_DESCRIPTION = 4_000;
+/** A server that says all the time that its tools have changed is asked for them no more often. */
+const REFRESH_MS = 10_000;
 /** What a program needs to run at all, where it is not said otherwise. */
 const ALWAYS_GIVEN = ["PATH", "HOME", "LANG", "TERM"];
 
@@ -62,6 +69,9 @@ export class Connection {
   #why: string | undefined;
   #isOld = false;
   #isClosed = false;
+  #refreshing: Promise<void> | undefined;
+  #refreshedAt = Number.NEGATIVE_INFINITY;
+  #isStale = false;
 
   constructor(name: string, config: McpServerConfig, ports: McpPorts) {
     this.name = name;
@@ -206,7 +216,7 @@ export class Connection {
     try {
       const limits = { timeout: OPENING_MS };
       await client.connect(transport, limits);
-      this.#listed = client.getServerCapabilities()?.tools ? (await client.listTools(undefined, limits)).tools : [];
+      this.#listed = client.getServerCapabilities()?.tools ? await listOf(client) : [];
       client.onclose = () => void this.#drop(client, undefined);
       return client;
     } catch (error) {
@@ -223,8 +233,9 @@ export class Connection {
       {
         capabilities: elicit ? { elicitation: { form: { applyDefaults: true } } } : {},
         versionNegotiation: { mode: isOld ? "legacy" : "auto", probe: { timeoutMs: PROBE_MS } },
+        listMaxPages: MAX_PAGES,
         // Between turns: whoever asks for the tools next has the new ones.
-        listChanged: { tools: { onChanged: (_error, tools) => this.#changed(tools) } },
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => this.#changed(client) } },
         // What it promises of its answers is between it and its authors: nothing of ours builds on it.
         jsonSchemaValidator: {
           getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
@@ -236,8 +247,24 @@ export class Connection {
     return client;
   }
 
-  #changed(tools: readonly ListedTool[] | null): void {
-    if (tools) this.#listed = tools;
+  /** At once, and in a storm of such news as often as is bearable. */
+  #changed(client: Client): void {
+    this.#isStale = true;
+    this.#refreshing ??= this.#refresh(client).finally(() => {
+      this.#refreshing = undefined;
+    });
+  }
+
+  async #refresh(client: Client): Promise<void> {
+    while (this.#isStale && !this.#isClosed) {
+      const wait = this.#refreshedAt + REFRESH_MS - performance.now();
+      if (wait > 0) await setTimeout(wait, undefined, { ref: false });
+      this.#isStale = false;
+      if (this.#client !== client) return;
+      this.#refreshedAt = performance.now();
+      const tools = await listOf(client).catch(() => null);
+      if (tools && this.#client === client) this.#listed = tools;
+    }
   }
 
   #newTransport(): Transport {
@@ -283,6 +310,17 @@ export class Connection {
     const last = transport.stderr.split("\n").at(-1);
     return bounded(last ? `${transport.ended}; its last words: ${last}` : transport.ended);
   }
+}
+
+/** No more of each tool than is used: a list may be megabytes. */
+async function listOf(client: Client): Promise<ListedTool[]> {
+  const { tools } = await client.listTools(undefined, { timeout: OPENING_MS, cacheMode: "bypass" });
+  return tools.map(({ name, title, description, inputSchema, annotations }) => ({
+    name,
+    inputSchema,
+    ...(annotations && { annotations }),
+    ...((description ?? title) && { description: (description ?? title ?? "").slice(0, MAX_DESCRIPTION) }),
+  }));
 }
 
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -138,6 +138,24 @@ interface Door {
   token: string;
 }
 
+test("of a hundred calls at once sixty-four run, and the others are told to come again", async () => {
+  const door = await openDoor([waiting.tool]);
+  const client = await connect(door, "legacy");
+  const begun = waiting.expect(64);
+  let refused = 0;
+  const { promise: areRefused, resolve } = Promise.withResolvers<void>();
+  const calls = Array.from({ length: 100 }, async () => {
+    const result = await client.callTool({ name: "wait", arguments: {} });
+    if (result.isError && ++refused === 36) resolve();
+  });
+  const running = await begun;
+  await areRefused;
+  expect(running.length).toBe(64);
+  for (const { finish } of running) finish("done");
+  await Promise.all(calls);
+  expect(refused).toBe(36);
+});
+
 async function openDoor(tools: ConstructorParameters<typeof Toolbox>[0]): Promise<Door> {
   const token = "a-token-of-some-length";
   const server = createServer(mcpHandler(new Toolbox(tools), { token, name: "agiraph" }));

@@ -12,6 +12,8 @@ import type { ToolSpec } from "../models/model.ts";
 import type { Tools } from "../tools/toolbox.ts";
 
 const MAX_BODY_BYTES = 4 * 1024 ** 2;
+/** At once, by one program. */
+const MAX_CALLS = 64;
 
 /**
  * A toolbox as an MCP server over streamable HTTP, for the program behind one door.
@@ -19,6 +21,7 @@ const MAX_BODY_BYTES = 4 * 1024 ** 2;
  * M1. Nothing is looked at before the token, the host and the origin are right.
  * M2. A call runs once, under an id of its own, whatever the program calls it.
  * M3. Who hangs up, or says that a call is cancelled, stops that call and no other.
+ * M4. So many calls run at once; the next is refused, and can be made again.
  *
  * No session is kept: every request stands alone, so a program that was restarted goes on as if nothing had been. The
  * revision of 2026-07-28 is spoken, and those before it.
@@ -49,7 +52,7 @@ export function mcpHandler(
     if (request.headers["mcp-protocol-version"] === undefined && request.headers["mcp-session-id"] === undefined)
       response.setHeader("mcp-session-id", randomUUID());
     // A request that came in by a server has both.
-    void serve(request as IncomingMessage & { method: string; url: string }, response);
+    serve(request as IncomingMessage & { method: string; url: string }, response).catch(() => response.destroy());
   };
 }
 
@@ -60,6 +63,7 @@ function serverOf(tools: Tools, name: string, running: Running, session: string)
     if (!tools.specs.some((spec) => spec.name === params.name))
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${params.name}".`);
     const call = { type: "call" as const, id: `mcp_${randomUUID()}`, name: params.name, args: params.arguments ?? {} };
+    if (running.isFull) return { content: [{ type: "text", text: TOO_MANY }], isError: true };
     const cancelled = running.begin(session, mcpReq.id);
     try {
       // The first is aborted when the client hangs up.
@@ -75,20 +79,30 @@ function serverOf(tools: Tools, name: string, running: Running, session: string)
   return server;
 }
 
+const TOO_MANY = `Not run: ${MAX_CALLS} of your calls are under way. Call again when some of them have ended.`;
+
 type RequestId = string | number;
 
 /** The calls under way, by whom and under which number they were asked for. */
 class Running {
   readonly #calls = new Map<string, AbortController>();
+  /** Two may have the same number. */
+  #count = 0;
+
+  get isFull(): boolean {
+    return this.#count >= MAX_CALLS;
+  }
 
   begin(session: string, id: RequestId): AbortController {
     const call = new AbortController();
+    this.#count += 1;
     this.#calls.set(keyOf(session, id), call);
     return call;
   }
 
   end(session: string, id: RequestId, call: AbortController): void {
     const key = keyOf(session, id);
+    this.#count -= 1;
     if (this.#calls.get(key) === call) this.#calls.delete(key);
   }
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from "@modelcontextprotocol/client";
+import { endGroupWithUs, type GroupWatcher } from "../sandbox/group-watcher.ts";
 import { Output } from "../sandbox/output.ts";
 
 export interface StdioServer {
@@ -10,6 +11,12 @@ export interface StdioServer {
 
 const STDERR_BYTES = 8_000;
 const MAX_MESSAGE_BYTES = 10 * 1024 ** 2;
+/** What waits for it to read: it may ask without end and never take an answer. */
+const MAX_UNREAD_BYTES = 16 * 1024 ** 2;
+/** So long, and so many messages, are dealt with in one go; then others have their turn, for the larger part of the time. */
+const SLICE_MS = 5;
+const SLICE_MESSAGES = 25;
+const OTHERS_SHARE = 4;
 /** It is asked by the end of its input, then by SIGTERM, each time with so long to end. */
 const GRACE_MS = 1_000;
 /** What it said last may still be in the pipe; somebody else may hold that pipe open. */
@@ -18,9 +25,12 @@ const LAST_WORDS_MS = 500;
 /**
  * A server of MCP as a process of ours.
  *
- * S1. It runs in a group of its own, and with it ends whatever it started.
+ * S1. It runs in a group of its own, and with it ends whatever it started. When we are killed, the group is killed too,
+ *     whether or not it notices the end of its input.
  * S2. It gets the environment it is given and nothing else of ours.
- * S3. What it writes to stderr is kept from both ends, a message that never ends ends it: it cannot fill our memory.
+ * S3. What it writes to stderr is kept from both ends, a message that never ends ends it, and so does not reading what it
+ *     is sent: it cannot fill our memory.
+ * S4. However fast it writes, reading it takes no more than a fifth of our time: a flood waits in its pipe.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -31,6 +41,7 @@ export class StdioTransport implements Transport {
   readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
   readonly #gone = Promise.withResolvers<void>();
   #child: ChildProcess | undefined;
+  #watcher: GroupWatcher | undefined;
   #ended: string | null = null;
   #isClosing = false;
 
@@ -57,6 +68,7 @@ export class StdioTransport implements Transport {
     const { env, cwd } = this.#server;
     const child = spawn(program, args, { env: { ...env }, cwd, stdio: "pipe", detached: true });
     this.#child = child;
+    if (child.pid !== undefined) this.#watcher = endGroupWithUs(child.pid);
     child.stdin.on("error", (error) => this.onerror?.(error));
     child.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
@@ -81,6 +93,10 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (!stdin || this.#ended !== null) throw new Error(`The server is gone: ${this.#ended ?? "it is closed"}.`);
+    if (stdin.writableLength > MAX_UNREAD_BYTES) {
+      this.#ended ??= "it does not read what it is sent";
+      this.#kill("SIGKILL");
+    }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
     await promise;
@@ -107,19 +123,33 @@ export class StdioTransport implements Transport {
       this.onerror?.(error as Error);
       return;
     }
-    for (;;) {
+    this.#deal();
+  }
+
+  /** What is in the buffer, a slice at a time (S4). */
+  #deal(): void {
+    const stdout = this.#child?.stdout;
+    const began = performance.now();
+    for (let dealt = 1; dealt <= SLICE_MESSAGES && performance.now() - began < SLICE_MS; dealt++) {
       try {
         const message = this.#buffer.readMessage();
-        if (message === null) return;
+        if (message === null) {
+          stdout?.resume();
+          return;
+        }
         this.onmessage?.(message);
       } catch (error) {
         this.onerror?.(error as Error); // a line that is no message is passed over
       }
     }
+    stdout?.pause();
+    // What follows from a message is done after it: that counts too.
+    setImmediate(() => setTimeout(() => this.#deal(), Math.max(1, (performance.now() - began) * OTHERS_SHARE)));
   }
 
   #over(): void {
     this.#kill("SIGKILL"); // what it has left behind
+    this.#watcher?.stop();
     this.#buffer.clear();
     this.#gone.resolve();
     const { onclose } = this;

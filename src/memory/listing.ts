@@ -12,7 +12,7 @@ export function ownPart(index: string): string {
 /** `index.md` as it should be: what its owner wrote, and what is stored where. */
 export async function withListing(memory: MemoryFiles, index: string): Promise<string> {
   const own = ownPart(index);
-  const files = memory.list().filter(({ path, bytes }) => path !== "index.md" && bytes > 0);
+  const files = (await memory.list()).filter(({ path, bytes }) => path !== "index.md" && bytes > 0);
   const logs = files.flatMap(({ path }) => DAILY_LOG.exec(path)?.[1] ?? []);
   const others = files.filter(({ path }) => !DAILY_LOG.test(path));
   const lines = await Promise.all(others.slice(0, MOST_LISTED).map((file) => lineOf(memory, file)));

@@ -74,7 +74,7 @@ describe("what is no longer true", () => {
     await memory.write("preferences/tea.md", "Strong.", "append");
     expect(await refused(memory.undo("preferences/tea.md"))).toContain("no earlier version");
     await memory.write("preferences/tea.md", "Likes water.", "replace");
-    expect(memory.list().map(({ path }) => path)).toEqual(["MEMORY.md", "index.md", "preferences/tea.md"]);
+    expect((await memory.list()).map(({ path }) => path)).toEqual(["MEMORY.md", "index.md", "preferences/tea.md"]);
   });
 });
 
@@ -159,7 +159,7 @@ describe("writing", () => {
     ["a\0.md", "control character"],
   ])("%j is refused, and nothing changes", async (path, why) => {
     expect(await refused(memory.write(path, "x", "append"))).toContain(why);
-    expect(memory.list().map((file) => file.path)).toEqual(["MEMORY.md"]);
+    expect((await memory.list()).map((file) => file.path)).toEqual(["MEMORY.md"]);
   });
 
   test("nothing to say, and too much, are refused", async () => {
@@ -167,7 +167,7 @@ describe("writing", () => {
     expect(await refused(memory.write("a.md", "x".repeat(1024 * 1024 + 1), "append"))).toContain(
       "at most 1048576 bytes",
     );
-    expect(memory.list().map((file) => file.path)).toEqual(["MEMORY.md"]);
+    expect((await memory.list()).map((file) => file.path)).toEqual(["MEMORY.md"]);
   });
 
   test("a worker has two files of its own and no others", async () => {
@@ -180,7 +180,7 @@ describe("writing", () => {
     const answers = await Promise.all(others.map((path) => refused(alice.write(path, "x", "append"))));
     expect(answers.filter((answer) => answer === "done")).toEqual([]);
     expect(answers[1]).toContain("Yours are memory.md and notebook.md.");
-    expect(alice.list().map((file) => file.path)).toEqual(["memory.md"]);
+    expect((await alice.list()).map((file) => file.path)).toEqual(["memory.md"]);
   });
 });
 
@@ -209,7 +209,7 @@ describe("index.md", () => {
 describe("recall", () => {
   test("is empty while nothing is remembered", async () => {
     expect(await recall(memory, 1000)).toBe("");
-    expect(memory.list().map((file) => file.path)).toEqual(["MEMORY.md"]);
+    expect((await memory.list()).map((file) => file.path)).toEqual(["MEMORY.md"]);
   });
 
   test("is MEMORY.md, the index and the last two daily logs, whenever they were", async () => {

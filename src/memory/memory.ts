@@ -70,7 +70,7 @@ export class Memory {
   /** Brings back what the file said before it was last replaced, or a version by its name; undoing again undoes that. */
   async undo(path: string, version?: string): Promise<Written & { version: string }> {
     const file = nameOf(path);
-    const versions = versionsOf(this.files, file);
+    const versions = await versionsOf(this.files, file);
     const wanted = version === undefined ? versions[0] : versions.find(({ name }) => name === version);
     if (!wanted)
       throw new ScopeRefusal(
@@ -99,15 +99,13 @@ export class Memory {
     }
   }
 
-  list(): StampedFile[] {
+  list(): Promise<StampedFile[]> {
     return this.files.list();
   }
 
   /** Daily logs, newest first. */
-  dailyLogs(): string[] {
-    return this.list()
-      .flatMap(({ path }) => (DAILY_LOG.test(path) ? path : []))
-      .reverse();
+  async dailyLogs(): Promise<string[]> {
+    return (await this.list()).flatMap(({ path }) => (DAILY_LOG.test(path) ? path : [])).reverse();
   }
 
   /** People add and remove files by hand: the listing is made from what is there. Only an agent's memory has one. */
@@ -118,7 +116,7 @@ export class Memory {
   async #listAnew(): Promise<void> {
     if (this.files.indexFile === null) return;
     const before = await this.#textOf(INDEX);
-    if (before === "" && this.list().every(({ bytes }) => bytes === 0)) return;
+    if (before === "" && (await this.list()).every(({ bytes }) => bytes === 0)) return;
     const after = await withListing(this.files, before);
     if (after !== before) await this.#put(INDEX, after);
   }

@@ -15,7 +15,7 @@ const OF_INDEX = 0.5;
  */
 export async function recall(memory: Memory, tokens: number): Promise<string> {
   await memory.refreshIndex().catch(refusalAsText);
-  const [newest, before] = memory.dailyLogs().slice(0, SHOWN_AT_START);
+  const [newest, before] = (await memory.dailyLogs()).slice(0, SHOWN_AT_START);
   let room = tokens * BYTES_PER_TOKEN;
   const parts: string[] = [];
   const add = async (path: string | undefined, bytes: () => number, keep: Kept) => {
@@ -27,9 +27,10 @@ export async function recall(memory: Memory, tokens: number): Promise<string> {
     return Buffer.byteLength(part);
   };
   let forPreferences = room * OF_PREFERENCES;
-  for (const path of preferenceFiles(memory)) forPreferences -= await add(path, () => forPreferences, "both ends");
+  for (const path of await preferenceFiles(memory))
+    forPreferences -= await add(path, () => forPreferences, "both ends");
   await add(ALWAYS_SHOWN, () => Math.min(SHOWN_BYTES, room * OF_MEMORY), "both ends");
-  const isEmpty = memory.list().every(({ path, bytes }) => path === "index.md" || bytes === 0);
+  const isEmpty = (await memory.list()).every(({ path, bytes }) => path === "index.md" || bytes === 0);
   if (!isEmpty) await add("index.md", () => room * OF_INDEX, "beginning");
   await add(newest, () => room * (before ? 0.6 : 1), "end");
   await add(before, () => room, "end");
@@ -39,8 +40,8 @@ export async function recall(memory: Memory, tokens: number): Promise<string> {
 type Kept = "beginning" | "end" | "both ends";
 
 /** The last changed first: where there is room for some only, those are it. */
-function preferenceFiles(memory: Memory): string[] {
-  const files = memory.list().filter(({ path, bytes }) => path.startsWith("preferences/") && bytes > 0);
+async function preferenceFiles(memory: Memory): Promise<string[]> {
+  const files = (await memory.list()).filter(({ path, bytes }) => path.startsWith("preferences/") && bytes > 0);
   return files.sort((a, b) => b.changedAt - a.changedAt).map(({ path }) => path);
 }
 

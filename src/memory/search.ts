@@ -47,7 +47,7 @@ export async function searchMemory(
 ): Promise<Found[]> {
   const terms = termsToFind(query);
   if (terms.length === 0) return [];
-  const files = memory.list().filter(({ path }) => path !== "index.md");
+  const files = (await memory.list()).filter(({ path }) => path !== "index.md");
   const texts = new Map<string, string | undefined>();
   const read = async (path: string) => {
     const text = texts.get(path) ?? (await textOf(memory, path));

@@ -14,10 +14,8 @@ const WORTH_A_RUN = 3;
  */
 export async function undistilled(memory: Memory, now: number): Promise<string[]> {
   const yesterday = new Date(now - DAY_MS).toISOString().slice(0, 10);
-  const old = memory
-    .dailyLogs()
-    .slice(SHOWN_AT_START)
-    .filter((path) => path.slice(0, 10) < yesterday);
+  const logs = await memory.dailyLogs();
+  const old = logs.slice(SHOWN_AT_START).filter((path) => path.slice(0, 10) < yesterday);
   const left: string[] = [];
   for (const path of old.toReversed()) {
     if (!DISTILLED.test(await memory.readIfThere(path))) left.push(path);
@@ -31,7 +29,7 @@ export async function upkeepOf(memory: Memory, now: number, leastLogs = 1): Prom
   const logs = await undistilled(memory, now);
   const tasks = [
     ...(logs.length >= leastLogs ? [distill(logs)] : []),
-    ...(memory.list().some(({ path, bytes }) => path === ALWAYS_SHOWN && bytes > SHOWN_BYTES) ? [SHORTEN] : []),
+    ...((await memory.list()).some(({ path, bytes }) => path === ALWAYS_SHOWN && bytes > SHOWN_BYTES) ? [SHORTEN] : []),
   ];
   return tasks.length === 0 ? null : `Upkeep of your memory. ${tasks.join(" ")}`;
 }

@@ -29,8 +29,8 @@ export interface Version {
 }
 
 /** Newest first. */
-export function versionsOf(files: MemoryFiles, file: string): Version[] {
-  return listed(files, file)
+export async function versionsOf(files: MemoryFiles, file: string): Promise<Version[]> {
+  return (await listed(files, file))
     .flatMap((entry) => {
       const name = entry.path.split("/").at(-1) ?? "";
       const time = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3}Z)-[0-9a-f]{8}\.md$/.exec(name);
@@ -43,9 +43,9 @@ export function versionsOf(files: MemoryFiles, file: string): Version[] {
 
 const MOST_LISTED = 10_000;
 
-function listed(files: MemoryFiles, file: string): readonly ListedFile[] {
+async function listed(files: MemoryFiles, file: string): Promise<readonly ListedFile[]> {
   try {
-    return files.scope.list(`${FOLDER}/${file}`, { limit: MOST_LISTED }).entries;
+    return (await files.scope.list(`${FOLDER}/${file}`, { limit: MOST_LISTED })).entries;
   } catch (error) {
     if (error instanceof FileNotFound) return [];
     throw error;

@@ -1,11 +1,12 @@
-import { readdir, stat } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { z } from "zod";
 import { type MeshAgentConfig, type MeshConfig, meshAgentConfigSchema, meshConfigSchema } from "../protocol/index.ts";
 import { issueWords } from "./issue-words.ts";
 import type { Layout } from "./layout.ts";
-import { readPlainFile } from "./letter.ts";
 import { HOUSE } from "./route.ts";
+import { hashOf, type Source, Sources, SourceTrouble } from "./sources.ts";
 import { leaves, type Plan, planOf, shortName, topologyOf } from "./topology.ts";
 
 /** A mesh as declared, with its agents, checked as a whole. */
@@ -19,6 +20,10 @@ export interface DeclaredMesh {
   agents: ReadonlyMap<string, DeclaredAgent>;
   /** Who is given what comes to the mesh first. */
   entry: string;
+  /** Everything of the project that it takes its behavior from, as it was read; prompts and gates are run from here. */
+  sources: ReadonlyMap<string, Source>;
+  /** Of all its sources: what a person trusts. */
+  hash: string;
 }
 
 export interface DeclaredAgent {
@@ -54,7 +59,7 @@ export async function readDeclared(layout: Layout): Promise<Declared> {
   const problems: MeshConfigError[] = [];
   for (const name of await declaredNames(layout)) {
     try {
-      const declared = await readMesh(layout, name);
+      const declared = readMesh(layout, name);
       keepApart(layout, declared, meshes.values());
       meshes.set(declared.config.mesh, declared);
     } catch (error) {
@@ -92,10 +97,21 @@ export async function declaredNames(layout: Layout): Promise<string[]> {
   return files.map((name) => name.slice(0, -".json".length)).toSorted();
 }
 
-export async function readMesh(layout: Layout, mesh: string): Promise<DeclaredMesh> {
-  const path = join(layout.configs, `${mesh}.json`);
-  const file = relative(layout.project, path);
-  const config = readJson(path, file, meshConfigSchema);
+/** Reads a mesh with all that it consists of, once; the rest of its life it is run from what was read. */
+export function readMesh(layout: Layout, mesh: string): DeclaredMesh {
+  const sources = new Sources(layout.project);
+  try {
+    const declared = readFrom(sources, layout, mesh);
+    const { files } = sources;
+    return { ...declared, sources: files, hash: hashOf(files) };
+  } catch (error) {
+    throw error instanceof SourceTrouble ? new MeshConfigError(error.path, error.message) : error;
+  }
+}
+
+function readFrom(sources: Sources, layout: Layout, mesh: string): Omit<DeclaredMesh, "sources" | "hash"> {
+  const file = relative(layout.project, join(layout.configs, `${mesh}.json`));
+  const config = readJson(sources, file, meshConfigSchema);
   const wrong = (field: string, message: string) => new MeshConfigError(file, `"${field}": ${message}`);
   if (config.mesh !== mesh) throw wrong("mesh", `it says ${config.mesh}, but the file is called ${mesh}.json`);
   if (config.mesh === HOUSE) throw wrong("mesh", `a mesh cannot be called ${HOUSE}`);
@@ -103,7 +119,7 @@ export async function readMesh(layout: Layout, mesh: string): Promise<DeclaredMe
   const agents = new Map<string, DeclaredAgent>();
   for (const [index, member] of config.agents.entries()) {
     const field = `agents.${index}`;
-    const agent = await readAgent(layout, member, (message) => wrong(field, message));
+    const agent = readAgent(sources, layout, { member, config }, (message) => wrong(field, message));
     if (agents.has(agent.name)) throw wrong(field, `${agent.name} is there twice; names are unique in a mesh`);
     if (agent.name === "mesh" || agent.name === "human" || agent.name === HOUSE)
       throw wrong(field, `an agent cannot be called ${agent.name}`);
@@ -129,8 +145,7 @@ export async function readMesh(layout: Layout, mesh: string): Promise<DeclaredMe
   if (last !== undefined && topology !== "hierarchical" && !steps.slice(-1).some(({ agent }) => agent === last))
     throw wrong("completion_agent", `${last} is in the workflow, but not at its end`);
   for (const [index, gate] of (config.validation_gates ?? []).entries()) {
-    if (gate === "output-exists") continue;
-    if (!(await stat(join(layout.gates, `${gate}.sh`)).catch(() => undefined))?.isFile())
+    if (sources.read(gateFile(gate)) === undefined && gate !== "output-exists")
       throw wrong(`validation_gates.${index}`, `there is no meshes/gates/${gate}.sh (and it is not output-exists)`);
   }
   const { type } = config;
@@ -138,44 +153,40 @@ export async function readMesh(layout: Layout, mesh: string): Promise<DeclaredMe
   return { config, lifetime, topology, plan, agents, entry: first };
 }
 
-async function readAgent(
-  layout: Layout,
-  member: string,
-  wrong: (message: string) => MeshConfigError,
-): Promise<DeclaredAgent> {
-  const name = shortName(member);
-  const category = member.includes("/") ? member.slice(0, member.indexOf("/")) : await categoryOf(layout, name, wrong);
-  const dir = join(layout.agents, category, name);
-  const path = join(dir, "config.json");
-  if (!(await stat(path).catch(() => undefined))) throw wrong(`there is no ${relative(layout.project, path)}`);
-  const config = readJson(path, relative(layout.project, path), meshAgentConfigSchema);
-  if (config.name !== name)
-    throw new MeshConfigError(
-      relative(layout.project, path),
-      `"name": it says ${config.name}, but the folder is called ${name}`,
-    );
-  return { name, category, dir, config, stamp: await stampOf(layout, dir) };
+/** The script of a gate, in the project. */
+export function gateFile(gate: string): string {
+  return `meshes/gates/${gate}.sh`;
 }
 
-/** Prompts are read when they are needed; whether they have changed can be seen from outside. */
-async function stampOf(layout: Layout, dir: string): Promise<string> {
-  const own = join(dir, "capabilities");
-  const able = await Promise.all(
-    [own, layout.capabilities].map(async (folder) =>
-      (await readdir(folder).catch(none)).toSorted().map((name) => join(folder, name)),
-    ),
+function readAgent(
+  sources: Sources,
+  layout: Layout,
+  { member, config: mesh }: { member: string; config: MeshConfig },
+  wrong: (message: string) => MeshConfigError,
+): DeclaredAgent {
+  const name = shortName(member);
+  const category = member.includes("/") ? member.slice(0, member.indexOf("/")) : categoryOf(sources, name, wrong);
+  const own = `meshes/agents/${category}/${name}`;
+  const file = `${own}/config.json`;
+  if (sources.read(file) === undefined) throw wrong(`there is no ${file}`);
+  const config = readJson(sources, file, meshAgentConfigSchema);
+  if (config.name !== name)
+    throw new MeshConfigError(file, `"name": it says ${config.name}, but the folder is called ${name}`);
+  const texts = [`${own}/prompt.md`, `${own}/task.md`].map((path) => sources.read(path));
+  const able = [...new Set([...(mesh.capabilities ?? []), ...(config.capabilities ?? [])])].map(
+    (ability) => sources.read(`${own}/capabilities/${ability}.md`) ?? sources.read(`meshes/capabilities/${ability}.md`),
   );
-  const files = [join(dir, "prompt.md"), join(dir, "task.md"), ...able.flat()];
-  const stats = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
-  return stats.map((found, at) => (found ? `${files[at]} ${found.mtimeMs} ${found.size}` : "")).join("\n");
+  const stamp = createHash("sha256")
+    .update(JSON.stringify([...texts, ...able]))
+    .digest("hex");
+  return { name, category, dir: join(layout.agents, category, name), config, stamp };
 }
 
 /** A bare name is found in whichever category has it. */
-async function categoryOf(layout: Layout, name: string, wrong: (message: string) => MeshConfigError): Promise<string> {
-  const found: string[] = [];
-  for (const category of await folders(layout.agents)) {
-    if ((await folders(join(layout.agents, category))).includes(name)) found.push(category);
-  }
+function categoryOf(sources: Sources, name: string, wrong: (message: string) => MeshConfigError): string {
+  const found = sources
+    .folders("meshes/agents")
+    .filter((category) => sources.folders(`meshes/agents/${category}`).includes(name));
   if (found.length > 1)
     throw wrong(`${name} is in several categories (${found.join(", ")}); say which: ${found[0]}/${name}`);
   const [only] = found;
@@ -183,10 +194,9 @@ async function categoryOf(layout: Layout, name: string, wrong: (message: string)
   return only;
 }
 
-function readJson<T>(path: string, file: string, schema: z.ZodType<T>): T {
-  const text = readPlainFile(path, MAX_CONFIG, { links: true });
+function readJson<T>(sources: Sources, file: string, schema: z.ZodType<T>): T {
+  const text = sources.read(file);
   if (text === undefined) throw new MeshConfigError(file, "it is not there");
-  if (typeof text === "object") throw new MeshConfigError(file, `it cannot be taken. ${text.reason}`);
   // What is nested deeper than anybody means is not even parsed: parsers call themselves for each level.
   if (depthOf(text) > MOST_DEPTH) throw new MeshConfigError(file, `it is nested deeper than ${MOST_DEPTH} levels`);
   let value: unknown;
@@ -200,7 +210,6 @@ function readJson<T>(path: string, file: string, schema: z.ZodType<T>): T {
   throw new MeshConfigError(file, issueWords(parsed.error, value, schema));
 }
 
-const MAX_CONFIG = 1024 * 1024;
 const MOST_DEPTH = 16;
 const MOST_STEPS = 1_000;
 
@@ -213,11 +222,6 @@ function depthOf(json: string): number {
     else if (sign === "]" || sign === "}") depth--;
   }
   return deepest;
-}
-
-async function folders(dir: string): Promise<string[]> {
-  const entries = await readdir(dir, { withFileTypes: true }).catch(none);
-  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).toSorted();
 }
 
 function none(error: NodeJS.ErrnoException): [] {

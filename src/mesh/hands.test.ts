@@ -257,6 +257,7 @@ test("L1: the second of two on one project is refused and told by whom; when the
     now: () => 0,
     record: silent,
     member: () => ({ tell: async () => {}, close: async () => {} }),
+    isTrusted: () => true,
     gate: async () => null,
     human: silent,
   });
@@ -342,7 +343,7 @@ test("X1: a changed prompt or capability is seen, holds from the next prompt on,
   const { declared } = project.meshes.meshes.get("m") ?? {};
   const agent = declared?.agents.get("a");
   if (!declared || !agent) throw new Error("m/a is gone");
-  const sections = await buildPrompt(project.layout, declared, agent);
+  const sections = buildPrompt(declared, agent);
   expect(sections.map(({ title, from }) => [title, from])).toEqual([
     ["Preamble", []],
     ["Agent Prompt", ["meshes/agents/x/a/prompt.md"]],

@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { z } from "zod";
 import { nodeDisk, replaceFile } from "../store/index.ts";
+import { isRunning, processMark } from "../store/process-mark.ts";
 import type { Layout } from "./layout.ts";
 
-const holderSchema = z.object({ pid: z.int(), home: z.string().optional() });
+const holderSchema = z.object({ pid: z.int(), home: z.string().optional(), process: z.string().optional() });
 export type Holder = z.infer<typeof holderSchema>;
 
 /**
@@ -14,12 +15,22 @@ export type Holder = z.infer<typeof holderSchema>;
  */
 export function lockProject(layout: Layout, home?: string): () => void {
   mkdirSync(layout.running, { recursive: true });
-  const release = nodeDisk.lock(layout.lock);
-  if (release === undefined) throw new ProjectLockedError(layout.project, readHolder(layout));
+  const lock = nodeDisk.lock(layout.lock);
+  const before = readHolder(layout);
+  if (lock === undefined) throw new ProjectLockedError(layout.project, before);
+  const release = () => {
+    rmSync(layout.holder, { force: true });
+    lock.release();
+  };
+  // Its lock is on a file that is gone: somebody deleted it.
+  if (before && before.pid !== process.pid && isRunning(before)) {
+    lock.release();
+    throw new ProjectLockedError(layout.project, before);
+  }
   try {
     replaceFile(
       layout.holder,
-      `${JSON.stringify({ pid: process.pid, home } satisfies Record<keyof Holder, unknown>)}\n`,
+      `${JSON.stringify({ pid: process.pid, home, process: processMark() } satisfies Record<keyof Holder, unknown>)}\n`,
     );
   } catch {
     // It is a courtesy; the lock is what counts.

@@ -11,12 +11,14 @@ import {
 } from "./config.ts";
 import { DeclarationWatcher } from "./declarations.ts";
 import { clearTmp, isMade, makeFolders, putAway, takeBack } from "./folders.ts";
+import { HeldMeshes } from "./held-meshes.ts";
 import { type Layout, type Place, QUEUES, type QueueName } from "./layout.ts";
 import type { Letter } from "./letter.ts";
 import { lockProject } from "./lock.ts";
 import { Mesh } from "./mesh.ts";
 import { Queues } from "./queue.ts";
 import type { Directory } from "./route.ts";
+import { refuseLinkedProject, refuseLinks } from "./running-folder.ts";
 import { Staff } from "./staff.ts";
 import { QueueWatcher } from "./watcher.ts";
 
@@ -37,6 +39,8 @@ export interface MeshesPorts {
   member(mesh: DeclaredMesh, agent: DeclaredAgent): Member;
   /** Whether a process before this one has left it running. */
   isLeft?(mesh: DeclaredMesh, agent: DeclaredAgent): boolean;
+  /** Whether a person trusts exactly this content: nothing of a mesh is begun without it. */
+  isTrusted(mesh: DeclaredMesh): boolean;
   gate(mesh: DeclaredMesh, name: string): Promise<string | null>;
   human(mesh: string, agent: string, letter: Letter): void;
 }
@@ -50,6 +54,8 @@ export interface MeshesPorts {
  *     has left is put away, never erased; it begins anew with the next message.
  * X3. One process at a time: the second is refused (lock.ts).
  * X4. Nothing moves before all meshes are there: else what one says to another would be said to nobody.
+ * X5. Nothing of a mesh is begun that is not trusted. One that changes while it works goes on with the content that was
+ *     trusted, in memory; the new content is held until it is trusted.
  */
 export class Meshes {
   readonly layout: Layout;
@@ -61,6 +67,8 @@ export class Meshes {
   readonly #problems = new Map<string, string>();
   /** Ephemeral meshes between two tasks. */
   readonly #asleep = new Map<string, DeclaredMesh>();
+  /** X5. */
+  readonly #held: HeldMeshes;
   #folder: FSWatcher | undefined;
   #reloading: Promise<void> = Promise.resolve();
   #release: (() => void) | undefined;
@@ -70,9 +78,8 @@ export class Meshes {
     this.layout = layout;
     this.#ports = ports;
     this.#staff = new Staff(ports.member);
-    this.#declarations = new DeclarationWatcher(layout, () => {
-      this.#reloading = this.#reloading.then(() => this.reload()).catch(() => {});
-    });
+    this.#held = new HeldMeshes(ports.isTrusted, ports.record);
+    this.#declarations = new DeclarationWatcher(layout, () => void this.reloadSoon().catch(() => {}));
   }
 
   /** What is wrong with what is declared, by file. */
@@ -80,7 +87,13 @@ export class Meshes {
     return this.#problems;
   }
 
+  /** What waits until a person trusts it. */
+  get held(): ReadonlyMap<string, DeclaredMesh> {
+    return this.#held.all;
+  }
+
   async open(): Promise<void> {
+    refuseLinkedProject(this.layout);
     this.#release = lockProject(this.layout, this.#ports.home);
     this.#isOpen = true;
     try {
@@ -88,7 +101,7 @@ export class Meshes {
       clearTmp(this.layout);
       const { meshes, problems } = await readDeclared(this.layout);
       for (const problem of problems) this.#problems.set(problem.file, problem.message);
-      const added = [...meshes.values()].map((declared) => this.#add(declared));
+      const added = [...meshes.values()].flatMap((declared) => (this.#isHeld(declared) ? [] : this.#tryAdd(declared)));
       // Whoever was left running ends with the work of its mesh, as if it had been begun here: X2.
       for (const { name, declared } of added) {
         for (const agent of declared.agents.values())
@@ -127,8 +140,10 @@ export class Meshes {
 
   /** All that are there, also those between two tasks. */
   declared(): ReadonlyMap<string, DeclaredMesh> {
-    const all = [...this.meshes.values()].map(({ declared }) => declared).concat([...this.#asleep.values()]);
-    return new Map(all.map((declared) => [declared.config.mesh, declared]));
+    const begun = [...this.meshes.values()].map(({ declared }) => declared);
+    const all = [...this.held.values(), ...this.#asleep.values(), ...begun];
+    const named = new Map(all.map((declared) => [declared.config.mesh, declared]));
+    return new Map([...named].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
   directory(): Directory {
@@ -160,18 +175,26 @@ export class Meshes {
     return moved;
   }
 
+  /** After those that are under way. */
+  reloadSoon(): Promise<void> {
+    const reloaded = this.#reloading.then(() => this.reload());
+    this.#reloading = reloaded.catch(() => {});
+    return reloaded;
+  }
+
   async reload(): Promise<void> {
     if (!this.#isOpen) return;
     const names = await declaredNames(this.layout);
     // First: whoever comes may take their names.
     for (const name of this.#asleep.keys()) if (!names.includes(name)) this.#asleep.delete(name);
+    this.#held.keep(names);
     for (const name of [...this.meshes.keys()]) {
       if (!names.includes(name)) await this.#remove(name, "it is not declared any more");
     }
     const problems = new Map<string, string>();
     for (const name of names) {
       try {
-        const declared = await readMesh(this.layout, name);
+        const declared = readMesh(this.layout, name);
         if (!this.#isOpen) return;
         keepApart(this.layout, declared, this.declared().values());
         this.#declare(declared);
@@ -187,9 +210,28 @@ export class Meshes {
     await this.#declarations.refresh();
   }
 
+  /** X5. */
+  #isHeld(declared: DeclaredMesh): boolean {
+    const { mesh } = declared.config;
+    return this.#held.holds(declared, this.meshes.has(mesh) || this.#asleep.has(mesh));
+  }
+
+  /** A person does not trust it any more: all that was begun of it ends; its messages stay. */
+  async distrust(name: string): Promise<void> {
+    this.#asleep.delete(name);
+    await this.#remove(name, "it is not trusted any more");
+    await this.reloadSoon();
+  }
+
+  /** How its agents are run is another now: the next task of each is for a new one. */
+  outdate(name: string): void {
+    for (const agent of this.meshes.get(name)?.declared.agents.keys() ?? []) this.#staff.outdate(name, agent);
+  }
+
   /** X1. */
   #declare(declared: DeclaredMesh): void {
     const { mesh: name } = declared.config;
+    if (this.#isHeld(declared)) return;
     if (this.#asleep.has(name)) {
       this.#asleep.set(name, declared);
       return;
@@ -202,7 +244,7 @@ export class Meshes {
     const before = known.declared;
     const changed = [...declared.agents.values()].filter((agent) => !isSame(agent, before.agents.get(agent.name)));
     const gone = [...before.agents.keys()].filter((agent) => !declared.agents.has(agent));
-    if (isSame(before.config, declared.config) && changed.length + gone.length === 0) return;
+    if (before.hash === declared.hash) return;
     for (const { name: agent } of changed) this.#staff.outdate(name, agent);
     for (const agent of gone) {
       this.#watchers.get(`${name}/${agent}`)?.close();
@@ -215,8 +257,20 @@ export class Meshes {
     this.#ports.record({ type: "mesh.reloaded", data: { mesh: name, problem: null } });
   }
 
+  /** None where its folders cannot be used; why is among the problems. */
+  #tryAdd(declared: DeclaredMesh): Mesh[] {
+    try {
+      return [this.#add(declared)];
+    } catch (error) {
+      if (!(error instanceof MeshConfigError)) throw error;
+      this.#problems.set(error.file, error.message);
+      return [];
+    }
+  }
+
   #add(declared: DeclaredMesh): Mesh {
     const { mesh: name } = declared.config;
+    refuseLinks(this.layout, declared);
     const mesh: Mesh = new Mesh(declared, this.layout, {
       now: this.#ports.now,
       record: this.#ports.record,
@@ -320,8 +374,7 @@ export class Meshes {
 
   #wake(declared: DeclaredMesh): void {
     this.#asleep.delete(declared.config.mesh);
-    const mesh = this.#add(declared);
-    queueMicrotask(() => mesh.begin());
+    for (const mesh of this.#tryAdd(declared)) queueMicrotask(() => mesh.begin());
   }
 }
 

@@ -109,3 +109,19 @@ test("names: the seed's pattern with a counter, plain words, never empty", () =>
     titleOf("\n\n## A title\nmore"),
   ]).toEqual(["2611151307-0001-fix-the-u-ni-code-bug-now.md", "2611151307-0012-message.md", true, "A title"]);
 });
+
+test("M2: headers that other YAML readers make something of are refused, with the reason; nothing in them is inherited", () => {
+  const head = (line: string) => parse(`---\nfrom: human\nto: m\ntype: task\n${line}\n---\n\n# T\n`);
+  for (const line of [
+    ...["task: &a x", "task: *a", "<<: *a", "<<: {to: other}", "? task\n: x", "task: !!str x", "task: !!binary eA=="],
+    ...["to: other", '"to": other', "to : other", "__proto__: x", "constructor: x", "toString: x"],
+    ...["task: [a]", "task: {a: b}", "task: |\n  x", "task: >\n  x", "tаsk: x", "task: a\0b", "%YAML 1.2", "--- !x"],
+    ...["hops: 99999999999999999999", "hops: -1", "hops: 0x10", "hops: 1e3", `task: ${"x".repeat(300)}`],
+  ]) {
+    const parsed = head(line);
+    expect([line, parsed.ok]).toEqual([line, false]);
+    expect(parsed.ok ? "" : parsed.reason).toMatch(/.{5,}/);
+  }
+  expect(Object.prototype).not.toHaveProperty("x");
+  expect(head("status: pending").ok).toBe(true);
+});

@@ -1,5 +1,6 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { DeclaredAgent, DeclaredMesh } from "./config.ts";
 import type { Layout } from "./layout.ts";
 import { stampOf } from "./message-file.ts";
@@ -14,21 +15,24 @@ export interface PromptSection {
 }
 
 /**
- * What a mesh agent is told when it begins (seed 004, "Prompt Building"), in the seed's order. Hand-written files are
- * read anew each time, so a change holds from the next prompt on.
+ * What a mesh agent is told when it begins (seed 004, "Prompt Building"), in the seed's order. It is built from what was
+ * read with the declaration, so it is what a person has trusted; a changed file is declared anew first.
  */
-export async function buildPrompt(layout: Layout, mesh: DeclaredMesh, agent: DeclaredAgent): Promise<PromptSection[]> {
+export function buildPrompt(mesh: DeclaredMesh, agent: DeclaredAgent): PromptSection[] {
   const fill = (text: string) =>
     text.replace(/\{\{\s*(mesh|agent)\s*\}\}/g, (_, name) => (name === "mesh" ? mesh.config.mesh : agent.name));
-  const file = async (path: string) => {
-    const text = await textOf(path);
-    return text === undefined ? undefined : { from: relative(layout.project, path), text: fill(text).trim() };
+  const file = (path: string): Found => {
+    const source = mesh.sources.get(path);
+    return source === undefined ? undefined : { from: path, text: fill(source.text).trim() };
   };
-  const [prompt, task] = await Promise.all([file(join(agent.dir, "prompt.md")), file(join(agent.dir, "task.md"))]);
+  const own = `meshes/agents/${agent.category}/${agent.name}`;
+  const [prompt, task] = [file(`${own}/prompt.md`), file(`${own}/task.md`)];
   const sections: PromptSection[] = [{ title: "Preamble", from: [], text: preamble(mesh, agent) }];
   if (prompt) sections.push({ title: "Agent Prompt", from: [prompt.from], text: prompt.text });
   if (task) sections.push({ title: "Task", from: [task.from], text: task.text });
-  const able = await capabilities(layout, mesh, agent, file);
+  const able = capabilities(mesh, agent, (name) => {
+    return file(`${own}/capabilities/${name}.md`) ?? file(`meshes/capabilities/${name}.md`);
+  });
   if (able) sections.push(able);
   sections.push({ title: "Workflow", from: [], text: workflow(mesh, agent) });
   return sections;
@@ -36,6 +40,16 @@ export async function buildPrompt(layout: Layout, mesh: DeclaredMesh, agent: Dec
 
 export function promptText(sections: readonly PromptSection[]): string {
   return `${sections.map(({ text }) => text).join("\n\n")}\n`;
+}
+
+/**
+ * The same for a program that works in the project. It is started without the project's own settings, and some programs
+ * then leave out its instructions too (CLAUDE.md, AGENTS.md), which are only text.
+ */
+export function programPrompt(layout: Layout, sections: readonly PromptSection[]): string {
+  const rules = ["CLAUDE.md", "AGENTS.md"].filter((name) => existsSync(join(layout.project, name)));
+  if (rules.length === 0) return promptText(sections);
+  return `${promptText(sections)}\nThe project has instructions for agents: ${rules.join(", ")}. Read them before you begin.\n`;
 }
 
 /** Keeps the prompt somebody begins with as `prompts/{timestamp}-prompt.md`, numbered within the minute. Its path. */
@@ -57,22 +71,14 @@ export async function keepPrompt(layout: Layout, place: { mesh: string; agent: s
 type Found = { from: string; text: string } | undefined;
 
 /** The mesh's, then the agent's own; a file of that name says what it means, the agent's before the project's. */
-async function capabilities(
-  layout: Layout,
+function capabilities(
   mesh: DeclaredMesh,
   agent: DeclaredAgent,
-  file: (path: string) => Promise<Found>,
-): Promise<PromptSection | undefined> {
+  find: (name: string) => Found,
+): PromptSection | undefined {
   const names = [...new Set([...(mesh.config.capabilities ?? []), ...(agent.config.capabilities ?? [])])];
   if (names.length === 0) return undefined;
-  const parts = await Promise.all(
-    names.map(async (name) => {
-      const found =
-        (await file(join(agent.dir, "capabilities", `${name}.md`))) ??
-        (await file(join(layout.capabilities, `${name}.md`)));
-      return { name, ...found };
-    }),
-  );
+  const parts = names.map((name) => ({ name, ...find(name) }));
   const text = parts
     .map(({ name, text }) => (text === undefined ? `- ${name}` : `### ${name}\n\n${text}`))
     .join("\n\n");
@@ -130,11 +136,4 @@ function workflow({ config, plan, agents, topology }: DeclaredMesh, { name }: De
   }[topology];
   const team = list.length > 0 ? `\n\nThe others in this mesh:\n${list.join("\n")}` : "";
   return `## Workflow\n\n${config.description ? `${config.description.trim()}\n\n` : ""}${how}${team}`;
-}
-
-async function textOf(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "EISDIR") return undefined;
-    throw error;
-  });
 }

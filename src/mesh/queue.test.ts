@@ -20,6 +20,8 @@ function declared(): DeclaredMesh {
     plan: planOf(config),
     agents: new Map([["a", agent]]),
     entry: "a",
+    sources: new Map(),
+    hash: "",
   };
 }
 

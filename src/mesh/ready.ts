@@ -1,6 +1,6 @@
-import { constants } from "node:fs";
-import { copyFile, mkdir, readdir } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { constants, existsSync } from "node:fs";
+import { copyFile, mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type DeclaredMesh, declaredNames, readMesh } from "./config.ts";
 import { Layout } from "./layout.ts";
@@ -15,6 +15,22 @@ export interface Copied {
   kept: string[];
 }
 
+/** Whether this is one of them, unchanged: then what it says are our own words, whoever put them into the project. */
+export function isBundled({ config: { mesh }, hash }: Pick<DeclaredMesh, "config" | "hash">): boolean {
+  return bundledHash(mesh) === hash;
+}
+
+const hashes = new Map<string, string | null>();
+
+function bundledHash(mesh: string): string | null {
+  let hash = hashes.get(mesh);
+  if (hash === undefined) {
+    hash = existsSync(join(READY.configs, `${mesh}.json`)) ? readMesh(READY, mesh).hash : null;
+    hashes.set(mesh, hash);
+  }
+  return hash;
+}
+
 export function readyMeshes(): Promise<string[]> {
   return declaredNames(READY);
 }
@@ -22,7 +38,7 @@ export function readyMeshes(): Promise<string[]> {
 /** Puts ready meshes into a project, each with its agents, capabilities and gates. Nothing is overwritten. */
 export async function copyReady(project: Layout, meshes: readonly string[]): Promise<Copied> {
   const files = new Set<string>();
-  for (const mesh of meshes) for (const file of await filesOf(await readMesh(READY, mesh))) files.add(file);
+  for (const mesh of meshes) for (const file of readMesh(READY, mesh).sources.keys()) files.add(file);
   const copied: Copied = { made: [], kept: [] };
   for (const file of [...files].toSorted()) {
     const to = join(project.project, file);
@@ -30,26 +46,6 @@ export async function copyReady(project: Layout, meshes: readonly string[]): Pro
     copied[await copyNew(join(READY.project, file), to)].push(file);
   }
   return copied;
-}
-
-async function filesOf({ config, agents }: DeclaredMesh): Promise<string[]> {
-  const folders = await Promise.all([...agents.values()].map(({ dir }) => filesBelow(dir)));
-  const abilities = [config, ...[...agents.values()].map((agent) => agent.config)].flatMap(
-    ({ capabilities = [] }) => capabilities,
-  );
-  const common = new Set(await filesBelow(READY.capabilities));
-  const gates = new Set(await filesBelow(READY.gates));
-  return [
-    join(READY.configs, `${config.mesh}.json`),
-    ...folders.flat(),
-    ...abilities.map((name) => join(READY.capabilities, `${name}.md`)).filter((path) => common.has(path)),
-    ...(config.validation_gates ?? []).map((name) => join(READY.gates, `${name}.sh`)).filter((path) => gates.has(path)),
-  ].map((path) => relative(READY.project, path));
-}
-
-async function filesBelow(dir: string): Promise<string[]> {
-  const entries = await readdir(dir, { withFileTypes: true, recursive: true });
-  return entries.flatMap((entry) => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []));
 }
 
 async function copyNew(from: string, to: string): Promise<keyof Copied> {

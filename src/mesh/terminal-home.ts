@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SessionNotes } from "./session-notes.ts";
@@ -103,6 +104,7 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
       await put(`.claude/commands/${one.name}.md`, asMarkdown(one, { "allowed-tools": "Bash(tx:*)" }));
     return {
       args: [
+        ...NO_PROJECT_SETTINGS,
         ...["--append-system-prompt-file", join(home, PROMPT)],
         ...["--permission-mode", CLAUDE_MODES[permissions ?? "none"]],
         ...(model === null ? [] : ["--model", model]),
@@ -116,8 +118,12 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
     await put(".codex/AGENTS.md", prompt);
     await put(".codex/rules/tx.rules", 'prefix_rule(pattern = ["tx"], decision = "allow")\n');
     for (const one of SLASH_COMMANDS) await put(`.codex/prompts/${one.name}.md`, asMarkdown(one));
-    if ((await textOf(join(home, ".codex", "config.toml"))) === undefined) {
-      const trust = `[projects.${JSON.stringify(cwd)}]\ntrust_level = "trusted"\n`;
+    const settings = await textOf(join(home, ".codex", "config.toml"));
+    // A home from before this was so.
+    if (settings?.includes(TRUSTED)) await put(".codex/config.toml", settings.replaceAll(TRUSTED, UNTRUSTED));
+    if (settings === undefined) {
+      // What the person agreed to does not cover the project's own .codex/: Codex reads it only where it is trusted.
+      const trust = `[projects.${JSON.stringify(cwd)}]\n${UNTRUSTED}\n`;
       await put(".codex/config.toml", `${CODEX_SETTINGS}\n${trust}`);
     }
     return {
@@ -126,19 +132,22 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
     };
   },
 
-  async gemini({ home, prompt, model, env, permissions }, put) {
+  async gemini({ home, cwd, prompt, model, env, permissions }, put) {
     await put(".gemini/GEMINI.md", prompt);
     await put(".gemini/policies/tx.toml", GEMINI_POLICY);
     for (const one of SLASH_COMMANDS) await put(`.gemini/commands/${one.name}.toml`, asToml(one));
     if ((await textOf(join(home, ".gemini", "settings.json"))) === undefined) {
       const auth = env.GEMINI_API_KEY ? { auth: { selectedType: "gemini-api-key" } } : {};
       const settings = {
-        security: { ...auth, folderTrust: { enabled: false } },
+        security: { ...auth, folderTrust: { enabled: true } },
         general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
         ui: { theme: "Default" },
       };
       await put(".gemini/settings.json", JSON.stringify(settings, null, 2));
     }
+    // Gemini runs what a trusted folder says in .gemini/, which the person did not agree to: with one it asks for all.
+    const level = existsSync(join(cwd, ".gemini")) ? "DO_NOT_TRUST" : "TRUST_FOLDER";
+    await put(".gemini/trustedFolders.json", JSON.stringify({ [cwd]: level }, null, 2));
     return {
       args: ["--approval-mode", GEMINI_MODES[permissions ?? "none"], ...(model === null ? [] : ["-m", model])],
       env: { GEMINI_CLI_NO_RELAUNCH: "true" },
@@ -151,15 +160,24 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
     const permission = JSON.stringify(OPENCODE_PERMISSIONS[permissions ?? "none"]);
     return {
       args: model === null ? [] : ["--model", model],
-      env: { OPENCODE_DISABLE_AUTOUPDATE: "1", OPENCODE_PERMISSION: permission },
+      // Without it, opencode runs the plugins of the project's opencode.json and .opencode/.
+      env: {
+        OPENCODE_DISABLE_AUTOUPDATE: "1",
+        OPENCODE_DISABLE_PROJECT_CONFIG: "1",
+        OPENCODE_PERMISSION: permission,
+      },
     };
   },
 };
 
+/** Hooks, permissions and MCP servers that a project brings along: nobody has agreed to them. */
+const NO_PROJECT_SETTINGS = ["--setting-sources", "user", "--strict-mcp-config"];
 const CLAUDE_HOOKS = [
   ...["SessionStart", "UserPromptSubmit", "PermissionRequest", "Notification", "Stop", "StopFailure", "SessionEnd"],
 ];
 const CLAUDE_MODES = { none: "acceptEdits", allow: "acceptEdits", ask: "manual", deny: "dontAsk" } as const;
+const TRUSTED = 'trust_level = "trusted"';
+const UNTRUSTED = 'trust_level = "untrusted"';
 /** A daemon would outlive its work, and plugins are fetched from the network at the start. */
 const CODEX_SETTINGS = `check_for_update_on_startup = false
 
@@ -169,7 +187,7 @@ daemon_auto_start = false
 `;
 /** By itself it edits and runs in its own sandbox, and asks for what leads out of it. */
 const CODEX_MODES = {
-  none: [],
+  none: ["-a", "on-request", "-s", "workspace-write"],
   allow: ["-a", "never", "-s", "danger-full-access"],
   ask: ["-a", "on-request", "-s", "read-only"],
   deny: ["-a", "never", "-s", "read-only"],
@@ -191,8 +209,8 @@ const OPENCODE_PERMISSIONS = {
 const EVERYTHING = ["Bash", "Edit", "Write", "Read", "WebFetch", "WebSearch", "NotebookEdit"];
 
 /**
- * What Claude Code asks at its first start is answered: it is in the folder that the user started the mesh for, with the
- * key that the user gave it.
+ * What Claude Code asks at its first start is answered, for this folder alone: a terminal is begun only where the person
+ * trusted the mesh with terminals, and was told that this question is answered for it.
  */
 async function claudeRecord(home: string, cwd: string, env: Readonly<Record<string, string>>): Promise<object> {
   const before = parsed(await textOf(join(home, ".claude.json")));

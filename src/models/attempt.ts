@@ -1,17 +1,35 @@
+import { EventSize } from "../boundary/event-size.ts";
+import { isWebPage, WebPageAnswer } from "./failure.ts";
+
 /**
  * One try at one request: it can be stopped from outside, and it stops itself when the wire goes silent or floods us.
  *
- * A1. `signal` fires once: for the caller's signal, for silence, or for too many bytes. `broken` says which.
+ * A1. `signal` fires once, for one of the reasons of `Broken`. `broken` says which.
  * A2. Silence is about bytes, not about words: a ping or a comment keeps an attempt alive. The SDKs swallow those, so
  *     `listening` counts them below the SDK, at the response's reader.
  * A3. There is one timer for an attempt; hearing something pushes it back.
+ * A4. Pings alone keep it alive for `quietMs` after the last words, and nothing for longer than `longestMs`: both are
+ *     looked at whenever something is heard, so they need no timer.
+ * A5. What a parser has to keep is bounded: an event, or a body that is not a stream, by `maxEventBytes`; the body of
+ *     an error is read up to `MOST_OF_AN_ERROR` and no further.
  */
 export interface Attempt {
   readonly signal: AbortSignal;
-  readonly broken: "stopped" | "stalled" | "flooded" | null;
-  heard(bytes: number): void;
+  readonly broken: Broken | null;
+  /** Bytes came; `held` are those that belong to something that is not whole yet. */
+  heard(bytes: number, held?: number): void;
+  /** The model said something. */
+  said(): void;
   close(): void;
 }
+
+export type Broken =
+  | "stopped" // by the caller
+  | "stalled" // nothing came
+  | "quiet" // nothing but pings came
+  | "endless" // it took longer than any reply does
+  | "flooded" // too many bytes
+  | "overlong"; // too many bytes without the end of an event
 
 export interface Timer {
   refresh(): void;
@@ -24,14 +42,24 @@ export type StartTimer = (ms: number, callback: () => void) => Timer;
 export interface AttemptLimits {
   stallMs: number;
   maxBytes: number;
+  maxEventBytes?: number;
+  quietMs?: number;
+  longestMs?: number;
   startTimer: StartTimer;
+  now?: () => number;
 }
 
-export function beginAttempt(outer: AbortSignal, { stallMs, maxBytes, startTimer }: AttemptLimits): Attempt {
+export const MOST_OF_AN_ERROR = 64 * 1024;
+const NEVER = Number.POSITIVE_INFINITY;
+
+export function beginAttempt(outer: AbortSignal, limits: AttemptLimits): Attempt {
+  const { stallMs, maxBytes, maxEventBytes = maxBytes, quietMs = NEVER, longestMs = NEVER, now = Date.now } = limits;
   const controller = new AbortController();
+  const began = now();
+  let lastSaid = began;
   let broken: Attempt["broken"] = null;
   let total = 0;
-  const end = (why: NonNullable<Attempt["broken"]>) => {
+  const end = (why: Broken) => {
     if (broken !== null) return;
     broken = why;
     controller.abort();
@@ -39,17 +67,24 @@ export function beginAttempt(outer: AbortSignal, { stallMs, maxBytes, startTimer
   const onStop = () => end("stopped");
   outer.addEventListener("abort", onStop, { once: true });
   if (outer.aborted) onStop();
-  const timer = startTimer(stallMs, () => end("stalled"));
+  const timer = limits.startTimer(stallMs, () => end("stalled"));
 
   const attempt: Attempt = {
     signal: controller.signal,
     get broken() {
       return broken;
     },
-    heard(bytes) {
+    heard(bytes, held = 0) {
       total += bytes;
+      const at = now();
       if (total > maxBytes) end("flooded");
+      else if (held > maxEventBytes) end("overlong");
+      else if (at - lastSaid > quietMs) end("quiet");
+      else if (at - began > longestMs) end("endless");
       else timer.refresh();
+    },
+    said() {
+      lastSaid = now();
     },
     close() {
       timer.stop();
@@ -67,22 +102,39 @@ const attempts = new WeakMap<AbortSignal, Attempt>();
 export function listening(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
+    if (isWebPage(response.ok, response.headers.get("content-type"))) {
+      await response.body?.cancel().catch(() => {});
+      throw new WebPageAnswer();
+    }
     const attempt = init?.signal ? attempts.get(init.signal) : undefined;
     if (attempt !== undefined && response.body !== null) {
       attempt.heard(0);
-      reportReads(response.body, attempt);
+      reportReads(response.body, attempt, response.ok ? NEVER : MOST_OF_AN_ERROR);
     }
     return response;
   };
 }
 
-/** Wrapping the one reader costs a promise a chunk; another stream in the pipe would cost several. */
-function reportReads(body: ReadableStream<Uint8Array>, attempt: Attempt): void {
+/**
+ * Wrapping the one reader costs a promise a chunk; another stream in the pipe would cost several. The parsers of the
+ * SDKs keep an event until it is whole, so it is measured before they see it.
+ */
+function reportReads(body: ReadableStream<Uint8Array>, attempt: Attempt, most: number): void {
+  const event = new EventSize();
+  let total = 0;
   const open = (): ReadableStreamDefaultReader<Uint8Array> => {
     const reader = ReadableStream.prototype.getReader.call(body) as ReadableStreamDefaultReader<Uint8Array>;
     reader.read = async () => {
+      if (total >= most) {
+        await reader.cancel().catch(() => {});
+        return { done: true, value: undefined };
+      }
       const result = await ReadableStreamDefaultReader.prototype.read.call(reader);
-      attempt.heard(result.value instanceof Uint8Array ? result.value.byteLength : 0);
+      const chunk = result.value;
+      if (chunk instanceof Uint8Array) {
+        total += chunk.byteLength;
+        attempt.heard(chunk.byteLength, event.add(chunk));
+      }
       return result;
     };
     return reader;

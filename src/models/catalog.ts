@@ -1,3 +1,6 @@
+import { createScrubber, type Scrubber } from "../boundary/scrubber.ts";
+import { secretsIn } from "../boundary/secrets.ts";
+import { withoutRedirects } from "../boundary/without-redirects.ts";
 import type { Usage } from "../protocol/index.ts";
 import { listening, nodeTimer, type StartTimer } from "./attempt.ts";
 import { baseUrl } from "./base-url.ts";
@@ -20,12 +23,13 @@ import {
   searchesAt,
   windowOf,
 } from "./model-name.ts";
-import { httpPost, type Post } from "./post.ts";
+import { httpPost, type Post, postWithoutRedirects } from "./post.ts";
 import { createPrices } from "./prices.ts";
 import { createProviderModel } from "./provider-model.ts";
-import { connectCompatible, type Provider, type Speaker } from "./providers.ts";
+import { type Connection, connectCompatible, type Provider, type Speaker } from "./providers.ts";
 import { compatibleQuirks } from "./quirks.ts";
 import { type RetryLimits, type RetryPorts, withRetry } from "./retry.ts";
+import { withoutSecrets } from "./scrubbed-model.ts";
 import { withTextTools } from "./text-fallback.ts";
 
 type ProviderPlace = Extract<Place, { kind: "provider" }>;
@@ -75,6 +79,8 @@ export interface CatalogOptions extends RetryPorts {
   /** The stand-in that needs no key. */
   demo?: () => Promise<Model>;
   hasCommand?: (name: string) => Promise<boolean>;
+  /** Takes secrets out of what models and providers say; those of `env` and `config` unless another is given. */
+  scrubber?: Scrubber;
   /** Whether there is somebody who can have `claude-code/…` think, which is no model to be called. */
   outsideAgents?: boolean;
 }
@@ -84,6 +90,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const now = options.now ?? Date.now;
   const fetch = listening(options.fetch ?? globalThis.fetch);
   const post = options.post ?? httpPost;
+  const scrubber = options.scrubber ?? createScrubber(secretsIn({ env, config }));
   const prices = createPrices(config, now);
   const connections = new Map<string, Connected>();
   const searches = maxSearches(env.AGIRAPH_SEARCH_MAX_USES);
@@ -102,13 +109,19 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const apiKey = keyIn(env, provider.keyVariable ?? undefined);
     const written = env[provider.urlVariable];
     const baseURL = written ? baseUrl(written, provider.version, provider.urlVariable) : provider.url;
-    return provider.connect({ baseURL, apiKey, fetch, post });
+    return provider.connect({ baseURL, apiKey, ...outOf(provider.urlVariable) });
   }
 
   async function connectServer({ server, settings }: ServerPlace): Connected {
-    const baseURL = baseUrl(settings.base_url, "v1", `providers.${server}.base_url in config.json`);
+    const setting = `providers.${server}.base_url in config.json`;
+    const baseURL = baseUrl(settings.base_url, "v1", setting);
     const apiKey = keyIn(env, settings.api_key_env);
-    return connectCompatible("openai-compatible", { baseURL, apiKey, fetch, post });
+    return connectCompatible("openai-compatible", { baseURL, apiKey, ...outOf(setting) });
+  }
+
+  /** The two ways to a provider; neither follows it elsewhere. `setting` is what holds its address. */
+  function outOf(setting: string): Pick<Connection, "fetch" | "post"> {
+    return { fetch: withoutRedirects(fetch, setting), post: postWithoutRedirects(post, setting) };
   }
 
   async function model(id: string): Promise<Model> {
@@ -136,7 +149,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
       },
     );
     const textOnly = at.kind === "server" && at.settings.native_tools === false;
-    return withRetry(textOnly ? withTextTools(made, nonce(random)) : made, { sleep, random, ...options.retry });
+    const steady = withRetry(textOnly ? withTextTools(made, nonce(random)) : made, { sleep, random, ...options.retry });
+    return withoutSecrets(steady, scrubber);
   }
 
   async function list(): Promise<ListedModel[]> {
@@ -144,7 +158,9 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const isInstalled = programs.length > 0 && ((await options.hasCommand?.(CLAUDE)) ?? false);
     const declared = await declaredModels({ env, config, fetch: options.fetch ?? globalThis.fetch });
     const known = KNOWN_MODELS.map(({ id }) => id);
-    const found = [...declared, ...known, ...programs, DEMO_MODEL].map((written) => sought(written, config));
+    const found = [...scrubber.value(declared), ...known, ...programs, DEMO_MODEL].map((written) =>
+      sought(written, config),
+    );
     const ids = new Map(found.map((each) => [each.id, each]));
     return Promise.all(
       [...ids.values()].map(async ({ id, at, problem }) => ({

@@ -124,6 +124,7 @@ async function ask({ status = 200, headers = {}, chunks, maxBytes = 1e6, history
         if (!onChunk(Buffer.from(chunk))) return;
       }
     },
+    drop() {},
   };
   const post = async (_url: string, _headers: unknown, body: readonly Uint8Array[]) => {
     asked.sent = JSON.parse(Buffer.concat(body).toString());

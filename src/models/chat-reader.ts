@@ -22,7 +22,10 @@ export interface ChatReader {
 }
 
 export function createChatReader(key: string): ChatReader {
-  const calls: OpenCall[] = [];
+  /** By the index that the server gives them, or by the next free one. A map: an index may be any number. */
+  const calls = new Map<number, OpenCall>();
+  const ids = new Set<string>();
+  let last = -1;
   let usage: Json | undefined;
   let raw: string | undefined;
 
@@ -57,20 +60,22 @@ export function createChatReader(key: string): ChatReader {
   /** Some servers leave out the index, some the id, some send the name late: a new id or name without index is a new call. */
   function openCall(said: Json, name: string): OpenCall {
     const id = typeof said.id === "string" ? said.id : "";
-    const last = calls.length - 1;
-    const isNew = () => (id === "" ? name !== "" && calls[last]?.name !== "" : calls.every((call) => call.id !== id));
-    const at = typeof said.index === "number" ? said.index : last < 0 || isNew() ? last + 1 : last;
-    const call = calls[at] ?? { id, name: "", text: "", extra: undefined };
-    calls[at] = call;
+    const isNew = () => (id === "" ? name !== "" && calls.get(last)?.name !== "" : !ids.has(id));
+    const index = typeof said.index === "number" ? said.index : last < 0 || isNew() ? last + 1 : last;
+    const call = calls.get(index) ?? { id, name: "", text: "", extra: undefined };
+    calls.set(index, call);
+    last = index;
     if (call.id === "") call.id = id;
     if (call.name === "") call.name = name;
+    ids.add(call.id);
     return call;
   }
 
   function end(): StreamPart[] {
     const finish: StreamPart = { type: "finish", finishReason: finishOf(raw), usage: usageOf(usage) };
     if (raw === undefined) return [finish];
-    return [...calls.filter(() => true).map((call, at) => callPart(call, at, key)), finish];
+    const inOrder = [...calls].sort(([a], [b]) => a - b);
+    return [...inOrder.map(([, call], at) => callPart(call, at, key)), finish];
   }
 
   return {
@@ -99,17 +104,18 @@ function callPart({ id, name, text, extra }: OpenCall, at: number, key: string):
   };
 }
 
-const FINISHES: Readonly<Record<string, LanguageModelV4FinishReason["unified"]>> = {
-  stop: "stop",
-  length: "length",
-  tool_calls: "tool-calls",
-  function_call: "tool-calls",
-  content_filter: "content-filter",
-  error: "error",
-};
+/** A map: a server may name any reason, also one that every object has (`constructor`). */
+const FINISHES: ReadonlyMap<string, LanguageModelV4FinishReason["unified"]> = new Map([
+  ["stop", "stop"],
+  ["length", "length"],
+  ["tool_calls", "tool-calls"],
+  ["function_call", "tool-calls"],
+  ["content_filter", "content-filter"],
+  ["error", "error"],
+]);
 
 function finishOf(raw: string | undefined): LanguageModelV4FinishReason {
-  return { unified: raw === undefined ? "interrupted" : (FINISHES[raw] ?? "other"), raw };
+  return { unified: raw === undefined ? "interrupted" : (FINISHES.get(raw) ?? "other"), raw };
 }
 
 function usageOf(usage: Json | undefined): LanguageModelV4Usage {

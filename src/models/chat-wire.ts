@@ -1,6 +1,7 @@
 import type { LanguageModelV4Message } from "@ai-sdk/provider";
-import { type Attempt, orAbort } from "./attempt.ts";
+import { type Attempt, MOST_OF_AN_ERROR, orAbort } from "./attempt.ts";
 import { createChatReader } from "./chat-reader.ts";
+import { isWebPage, WebPageAnswer } from "./failure.ts";
 import { GrowingBody } from "./growing-body.ts";
 import type { ModelRequest, ToolSpec } from "./model.ts";
 import type { Answer, Post } from "./post.ts";
@@ -52,6 +53,10 @@ export function createChatWire(provider: string, model: string, quirks: Quirks, 
       const answer = await orAbort(server.post(url, headers, bodyOf(request), signal), signal);
       attempt.heard(0);
       if (answer.status < 200 || answer.status > 299) throw await refusal(answer, attempt);
+      if (isWebPage(true, answer.headers["content-type"])) {
+        answer.drop();
+        throw new WebPageAnswer();
+      }
       await readReply(answer, quirks.key, attempt, take);
     },
   };
@@ -70,19 +75,22 @@ async function readReply(answer: Answer, key: string, attempt: Attempt, take: Ta
     for (const part of reader.event(data)) wanted = wanted && take(part);
   };
   await answer.read((bytes) => {
-    attempt.heard(bytes.byteLength);
     events.push(bytes, onData);
+    attempt.heard(bytes.byteLength, events.held);
     return wanted && !attempt.signal.aborted;
   });
   if (wanted && !attempt.signal.aborted) for (const part of reader.end()) take(part);
 }
 
-async function textOf(answer: Answer, attempt: Attempt): Promise<string> {
+/** The whole body, up to `most` bytes: what is behind them is not read. */
+async function textOf(answer: Answer, attempt: Attempt, most = Number.POSITIVE_INFINITY): Promise<string> {
   const chunks: Uint8Array[] = [];
+  let total = 0;
   await answer.read((bytes) => {
-    attempt.heard(bytes.byteLength);
+    total += bytes.byteLength;
     chunks.push(bytes);
-    return !attempt.signal.aborted;
+    attempt.heard(bytes.byteLength, total);
+    return total < most && !attempt.signal.aborted;
   });
   return Buffer.concat(chunks).toString();
 }
@@ -158,7 +166,7 @@ const LONGEST_EXPLANATION = 20_000;
 
 /** In the shape in which the SDKs throw it. */
 async function refusal(answer: Answer, attempt: Attempt): Promise<Error> {
-  const responseBody = (await textOf(answer, attempt)).slice(0, LONGEST_EXPLANATION);
+  const responseBody = (await textOf(answer, attempt, MOST_OF_AN_ERROR)).slice(0, LONGEST_EXPLANATION);
   return Object.assign(new Error(explanation(responseBody) || answer.statusText || "no reason given"), {
     name: "AI_APICallError",
     statusCode: answer.status,

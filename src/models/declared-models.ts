@@ -1,3 +1,5 @@
+import { boundedText } from "../boundary/bounded-body.ts";
+import { withoutRedirects } from "../boundary/without-redirects.ts";
 import { baseUrl } from "./base-url.ts";
 import { keyState } from "./key.ts";
 import type { ModelConfig } from "./model-config.ts";
@@ -54,11 +56,11 @@ async function modelsAt(
   try {
     const url = baseUrl(written, "v1", "base_url");
     const headers = keyState(key) === "set" ? { authorization: `Bearer ${key?.trim()}` } : undefined;
-    const response = await fetch(`${url}/models`, {
+    const response = await withoutRedirects(fetch)(`${url}/models`, {
       signal: AbortSignal.timeout(ms),
       ...(headers && { headers }),
     });
-    const body = await jsonOf(response);
+    const body: unknown = JSON.parse(await boundedText(response, MOST_BYTES));
     const data: unknown[] = body instanceof Object && "data" in body && Array.isArray(body.data) ? body.data : [];
     return data
       .map((model) => (model instanceof Object ? Reflect.get(model, "id") : undefined))
@@ -69,16 +71,5 @@ async function modelsAt(
   }
 }
 
-/** Whoever says more than a list of models can be says something else, perhaps without end. */
+/** A list of models is not longer than this. */
 const MOST_BYTES = 4 * 1024 ** 2;
-
-async function jsonOf({ body }: Response): Promise<unknown> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of body ?? []) {
-    bytes += part.length;
-    if (bytes > MOST_BYTES) throw new Error("It is too long.");
-    parts.push(part);
-  }
-  return JSON.parse(Buffer.concat(parts).toString());
-}

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { boundedText } from "../boundary/bounded-body.ts";
+import { withoutRedirects } from "../boundary/without-redirects.ts";
 import { baseUrl } from "./base-url.ts";
 import type { ModelConfig } from "./model-config.ts";
 import { missingFor, type Place, placeOf } from "./model-name.ts";
@@ -21,24 +23,26 @@ const answerSchema = z.object({
 });
 
 const LIMIT_MS = 30_000;
+/** A vector of 4,096 numbers takes about 90 KB as text; texts are sent by the hundred at most. */
+const MOST_BYTES = 32 * 1024 ** 2;
 
 /** Throws, with advice, for a name that cannot be used here. */
 export function createEmbeddingModel(name: string, { env, config, fetch }: EmbeddingOptions): EmbeddingModel {
   const place = placeOf(name, config);
   const problem = missingFor(place, env);
   if (problem !== null) throw new Error(problem);
-  const { url, key, model } = endpointOf(place, env);
+  const { url, setting, key, model } = endpointOf(place, env);
   return {
     id: place.id,
     async embed(texts, signal) {
-      const response = await fetch(`${url}/embeddings`, {
+      const response = await withoutRedirects(fetch, setting)(`${url}/embeddings`, {
         method: "POST",
         headers: { "content-type": "application/json", ...(key && { authorization: `Bearer ${key}` }) },
         body: JSON.stringify({ model, input: texts, encoding_format: "float" }),
         signal: AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]),
       });
       if (!response.ok) throw new Error(`${place.id} answered ${response.status} to a request for embeddings.`);
-      const { data } = answerSchema.parse(await response.json());
+      const { data } = answerSchema.parse(JSON.parse(await boundedText(response, MOST_BYTES)));
       const vectors = new Map(data.map(({ index, embedding }) => [index, Float32Array.from(embedding)]));
       return texts.map((_, at) => {
         const vector = vectors.get(at);
@@ -52,11 +56,19 @@ export function createEmbeddingModel(name: string, { env, config, fetch }: Embed
 /** Those that have no such endpoint are said to be wrong before anything is asked of them. */
 const WITHOUT = ["anthropic", "google"];
 
-function endpointOf(place: Place, env: EmbeddingOptions["env"]): { url: string; key: string; model: string } {
+interface Endpoint {
+  url: string;
+  /** What a person changes to use another address. */
+  setting: string;
+  key: string;
+  model: string;
+}
+
+function endpointOf(place: Place, env: EmbeddingOptions["env"]): Endpoint {
   if (place.kind === "server") {
     const { base_url, api_key_env } = place.settings;
-    const url = baseUrl(base_url, "v1", `providers.${place.server}.base_url in config.json`);
-    return { url, key: keyIn(env, api_key_env), model: place.model };
+    const setting = `providers.${place.server}.base_url in config.json`;
+    return { url: baseUrl(base_url, "v1", setting), setting, key: keyIn(env, api_key_env), model: place.model };
   }
   if (place.kind !== "provider" || WITHOUT.includes(place.provider.name))
     throw new Error(
@@ -66,6 +78,7 @@ function endpointOf(place: Place, env: EmbeddingOptions["env"]): { url: string; 
   const written = env[urlVariable];
   return {
     url: written ? baseUrl(written, version, urlVariable) : url,
+    setting: urlVariable,
     key: keyIn(env, keyVariable ?? undefined),
     model: place.model,
   };

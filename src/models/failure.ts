@@ -34,6 +34,22 @@ export function truncated(model: string): ModelFailure {
   });
 }
 
+/** A success that is a page for people: nothing of it is a reply, and its status says nothing. */
+export class WebPageAnswer extends Error {
+  override readonly name = "WebPageAnswer";
+  constructor() {
+    super(
+      "it answered with a web page instead of a reply. A proxy may be in the way, or a network that wants you to sign " +
+        "in first. Check the network and the base URL",
+    );
+  }
+}
+
+/** Whether this answer, by its headers, is such a page. */
+export function isWebPage(ok: boolean, type: string | null | undefined): boolean {
+  return ok && /^\s*(text\/html|application\/xhtml)/i.test(type ?? "");
+}
+
 interface Described {
   name: string;
   message: string;
@@ -71,6 +87,7 @@ function reasonOf(found: Described): FailureReason {
   const { status, code, message, body } = found;
   const words = `${code} ${message} ${body}`;
   // A 200 whose body broke is a broken connection, whatever the status says.
+  if (found.name === "RedirectRefused") return "redirected";
   if (found.network !== undefined) return "connection";
   if (status === 401 || status === 403) return "auth";
   if (status === 429 || status === 529) return "rate_limited";
@@ -99,6 +116,7 @@ const UNREADABLE = new Set([
   "AI_InvalidResponseDataError",
   "AI_EmptyResponseBodyError",
   "AI_NoContentGeneratedError",
+  "WebPageAnswer",
   // What the adapters throw when a stream makes no sense to them.
   "Error",
   "TypeError",
@@ -116,12 +134,11 @@ const ADVICE: Partial<Record<FailureReason, string>> = {
 };
 
 function messageOf(model: string, reason: FailureReason, found: Described, keyVariable: string | null): string {
-  const said = found.message
-    .replace(/\s+/g, " ")
-    .trim()
-    .slice(0, 500)
-    .replace(/[.\s]+$/, "");
-  const answered = found.status === undefined || reason === "connection" ? "failed" : `answered ${found.status}`;
+  const page = /^\s*<(!doctype html|html)/i.test(found.body) ? " (with a web page, perhaps of a proxy)" : "";
+  const line = found.message.replace(/\s+/g, " ").trim().slice(0, 500);
+  const said = line.replace(/[.\s]+$/, "") + page;
+  const isAnswer = found.status !== undefined && reason !== "connection" && reason !== "redirected";
+  const answered = isAnswer ? `answered ${found.status}` : "failed";
   const advice = reason === "auth" && keyVariable !== null ? `Check the key in ${keyVariable}.` : ADVICE[reason];
   return `${model} ${answered}: ${said}.${advice === undefined ? "" : ` ${advice}`}`;
 }

@@ -1,3 +1,4 @@
+import { own } from "../protocol/dict.ts";
 import { DEMO_MODEL } from "./default-model.ts";
 import { keyState } from "./key.ts";
 import { KNOWN_MODELS, knownModel, searchesWeb, UNKNOWN_WINDOW, UNKNOWN_WINDOWS } from "./known-models.ts";
@@ -30,7 +31,8 @@ export function placeOf(written: string, config: ModelConfig): Place {
   const provider = providerNamed(name);
   if (provider === undefined) throw new Error(unknownName(written, name));
   const id = `${provider.name}/${model}`;
-  const meant = knownModel(id) === undefined && config.models?.[id] === undefined ? nearMiss(id, provider) : undefined;
+  const meant =
+    knownModel(id) === undefined && own(config.models, id) === undefined ? nearMiss(id, provider) : undefined;
   if (meant !== undefined) throw new Error(`There is no model ${id}. Did you mean ${meant}?`);
   return { kind: "provider", id, provider, model };
 }
@@ -66,11 +68,11 @@ export function keyVariableOf(place: Place): string | null {
 }
 
 export function windowOf(place: Place, config: ModelConfig): number {
-  const told = config.models?.[place.id]?.context_window;
+  const told = own(config.models, place.id)?.context_window;
   if (told !== undefined) return told;
   if (place.kind === "server") return place.settings.context_window ?? UNKNOWN_WINDOW;
   if (place.kind !== "provider") return 200_000;
-  return knownModel(place.id)?.contextWindow ?? UNKNOWN_WINDOWS[place.provider.name] ?? UNKNOWN_WINDOW;
+  return knownModel(place.id)?.contextWindow ?? own(UNKNOWN_WINDOWS, place.provider.name) ?? UNKNOWN_WINDOW;
 }
 
 export function searchesAt(place: Place): boolean {
@@ -81,7 +83,8 @@ export function searchesAt(place: Place): boolean {
 export function noteOn(place: Place, config: ModelConfig): string | null {
   if (place.kind === "demo" || place.kind === "outside" || knownModel(place.id) !== undefined) return null;
   const told =
-    config.models?.[place.id]?.context_window ?? (place.kind === "server" ? place.settings.context_window : undefined);
+    own(config.models, place.id)?.context_window ??
+    (place.kind === "server" ? place.settings.context_window : undefined);
   if (told !== undefined) return null;
   const where =
     place.kind === "server" ? `providers.${place.server}.context_window` : `models["${place.id}"].context_window`;
@@ -98,7 +101,7 @@ export function outsideOnly(id: string): string {
 function serverPlace(written: string, rest: string, config: ModelConfig): Place {
   const slash = rest.indexOf("/");
   const server = slash < 0 ? rest : rest.slice(0, slash);
-  const settings = config.providers?.[server];
+  const settings = own(config.providers, server);
   const servers = Object.keys(config.providers ?? {});
   if (settings === undefined) {
     const known = servers.length === 0 ? "It names none yet." : `It names ${servers.join(", ")}.`;

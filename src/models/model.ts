@@ -45,6 +45,7 @@ export type FailureReason =
   | "bad_request" // 400 and other 4xx
   | "context_too_long"
   | "auth" // 401, 403
+  | "redirected" // 301 to 308: what was asked would go to another address
   | "unknown";
 
 /** One failed attempt. `retryable` is about the same request sent again. */

@@ -1,6 +1,7 @@
 import { type IncomingMessage, type RequestOptions, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import { urlToHttpOptions } from "node:url";
+import { redirectIn } from "../boundary/without-redirects.ts";
 
 /**
  * One POST and its answer, as bytes come. Node's own client: a turn through `fetch` costs 0.24 ms of CPU more, for
@@ -25,6 +26,8 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
   /** Hands over every chunk; resolves at the end, rejects when the connection broke before it. `false` ends it early. */
   read(onChunk: (bytes: Uint8Array) => boolean): Promise<void>;
+  /** Nobody wants its body: the connection ends. */
+  drop(): void;
 }
 
 export const httpPost: Post = async (url, headers, body, signal) => {
@@ -35,6 +38,17 @@ export const httpPost: Post = async (url, headers, body, signal) => {
     return answerOf(await send(url, headers, body, signal, "new"), signal);
   }
 };
+
+/** Node's client does not follow redirects by itself; here one is refused in words. */
+export function postWithoutRedirects(post: Post, setting: string): Post {
+  return async (url, headers, body, signal) => {
+    const answer = await post(url, headers, body, signal);
+    const refused = redirectIn(answer.status, answer.headers.location, url, setting);
+    if (refused === undefined) return answer;
+    answer.drop();
+    throw refused;
+  };
+}
 
 class IdleConnectionClosed extends Error {}
 
@@ -113,13 +127,19 @@ function answerOf(message: IncomingMessage, signal: AbortSignal): Answer {
       // Stopped or cut before anybody read: no event will come any more.
       if (signal.aborted || message.destroyed) broken(message.errored ?? new Error("The answer was cut off."));
       message.on("data", (bytes: Buffer) => {
-        if (onChunk(bytes)) return;
+        try {
+          if (onChunk(bytes)) return;
+          resolve();
+        } catch (error) {
+          // Thrown from here it would end the process.
+          reject(error);
+        }
         message.destroy();
-        resolve();
       });
       message.once("end", resolve);
       message.once("error", broken);
       return promise;
     },
+    drop: () => void message.destroy(),
   };
 }

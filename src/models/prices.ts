@@ -1,3 +1,4 @@
+import { own } from "../protocol/dict.ts";
 import type { Usage } from "../protocol/index.ts";
 import type { ModelConfig, Price } from "./model-config.ts";
 
@@ -15,10 +16,10 @@ export interface Prices {
 export function createPrices(config: ModelConfig, now: () => number): Prices {
   function fixedPrice(id: string): Price | undefined {
     const [provider, server] = id.split("/");
-    const told = config.models?.[id]?.prices;
+    const told = own(config.models, id)?.prices;
     if (told) return told;
     if (provider === "ollama" || provider === "demo") return FREE;
-    return provider === "openai-compatible" ? config.providers?.[server ?? ""]?.prices : undefined;
+    return provider === "openai-compatible" ? own(config.providers, server ?? "")?.prices : undefined;
   }
 
   async function costOf(id: string, usage: Usage): Promise<number | null> {

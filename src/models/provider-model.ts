@@ -1,8 +1,8 @@
 import type { JSONObject } from "@ai-sdk/provider";
 import { NO_USAGE, type Part, type ReplyEntry, type Usage } from "../protocol/index.ts";
-import { type Attempt, beginAttempt, type StartTimer } from "./attempt.ts";
+import { type Attempt, type Broken, beginAttempt, type StartTimer } from "./attempt.ts";
 import { failureOf, truncated } from "./failure.ts";
-import { type Model, ModelFailure, type ModelRequest } from "./model.ts";
+import { type FailureReason, type Model, ModelFailure, type ModelRequest } from "./model.ts";
 import { HistoryBug } from "./prompt.ts";
 import type { Quirks } from "./quirks.ts";
 import { createReplyReader, type ReplyReader, usageOf } from "./reply-reader.ts";
@@ -40,6 +40,11 @@ const MAX_PAUSES = 8;
 const MAX_REPLY_CHARS = 2 * 1024 * 1024;
 /** On the wire a token comes with up to fifty times its size of wrapping. */
 const WRAPPING = 50;
+/** The longest event repeats the whole reply, with its letters escaped. */
+const EVENT_WRAPPING = 4;
+/** Models think for many minutes without a word, while their provider pings. */
+const QUIET_MS = 30 * 60_000;
+const LONGEST_MS = 6 * 60 * 60_000;
 
 export function createProviderModel(settings: ProviderModelSettings, ports: ProviderModelPorts): Model {
   const { id, wire, quirks, contextWindow, searchesWeb } = settings;
@@ -48,7 +53,11 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
   const limits = {
     stallMs: settings.stallMs ?? quirks.stallMs,
     maxBytes: maxChars * WRAPPING,
+    maxEventBytes: maxChars * EVENT_WRAPPING,
+    quietMs: QUIET_MS,
+    longestMs: LONGEST_MS,
     startTimer: ports.startTimer,
+    now: ports.now,
   };
 
   /** One streamed answer, whole. */
@@ -57,7 +66,9 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
     const reader = createReplyReader(quirks, request);
     try {
       await wire.ask(request, said, attempt, (part) => {
+        const before = reader.size;
         reader.take(part);
+        if (reader.size > before) attempt.said();
         if (reader.size > maxChars) attempt.heard(Number.POSITIVE_INFINITY);
         return reader.error === undefined && attempt.broken === null;
       });
@@ -87,21 +98,11 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
     }
   }
 
-  function brokenOff(attempt: Attempt, outer: AbortSignal): unknown {
+  function brokenOff({ broken }: Attempt, outer: AbortSignal): unknown {
     if (outer.aborted) return outer.reason;
-    if (attempt.broken === "stalled") {
-      const seconds = Math.round(limits.stallMs / 1000);
-      return new ModelFailure("stalled", `${id} sent nothing for ${seconds} s; the request was dropped.`, {
-        retryable: true,
-      });
-    }
-    if (attempt.broken === "flooded") {
-      const megabytes = (maxChars / 1024 / 1024).toFixed(1);
-      return new ModelFailure("unreadable", `The reply of ${id} grew past ${megabytes} MB and was dropped.`, {
-        retryable: false,
-      });
-    }
-    return undefined;
+    if (broken === null || broken === "stopped") return undefined;
+    const [reason, retryable, what] = BREAKS[broken](limits);
+    return new ModelFailure(reason, `${id} ${what}; the request was dropped.`, { retryable });
   }
 
   return {
@@ -129,6 +130,25 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
       }
     },
   };
+}
+
+type Break = [reason: FailureReason, retryable: boolean, what: string];
+type Limits = { stallMs: number; maxBytes: number; maxEventBytes: number };
+
+const BREAKS: Record<Exclude<Broken, "stopped">, (limits: Limits) => Break> = {
+  stalled: ({ stallMs }) => ["stalled", true, `sent nothing for ${Math.round(stallMs / 1000)} s`],
+  quiet: () => ["stalled", true, `sent nothing but keep-alives for ${QUIET_MS / 60_000} min`],
+  endless: () => ["stalled", true, `did not finish its reply within ${LONGEST_MS / 3_600_000} h`],
+  flooded: ({ maxBytes }) => ["unreadable", false, `sent a reply of more than ${megabytes(maxBytes / WRAPPING)} MB`],
+  overlong: ({ maxEventBytes }) => [
+    "unreadable",
+    false,
+    `sent more than ${megabytes(maxEventBytes)} MB without the end of an event`,
+  ],
+};
+
+function megabytes(bytes: number): string {
+  return (bytes / 1024 / 1024).toFixed(1);
 }
 
 function isWorthKeeping(part: Part): boolean {
@@ -165,6 +185,9 @@ function sum(a: Usage, b: Usage): Usage {
   };
 }
 
+/** What no reply costs is not believed, and the price list is asked. */
+const MOST_USD = 1e6;
+
 function costIn(
   metadata: JSONObject | undefined,
   path: readonly string[] | null,
@@ -173,5 +196,5 @@ function costIn(
   if (path === null) return before;
   let value: unknown = metadata;
   for (const key of path) value = value instanceof Object ? Reflect.get(value, key) : undefined;
-  return typeof value === "number" ? (before ?? 0) + value : before;
+  return typeof value === "number" && value >= 0 && value <= MOST_USD ? (before ?? 0) + value : before;
 }

@@ -103,10 +103,10 @@ export const PROVIDERS: readonly Provider[] = [
   },
 ];
 
-const ALIASES: Readonly<Record<string, string>> = { gemini: "google" };
+const ALIASES: ReadonlyMap<string, string> = new Map([["gemini", "google"]]);
 
 export function providerNamed(name: string): Provider | undefined {
-  return PROVIDERS.find((provider) => provider.name === (ALIASES[name] ?? name));
+  return PROVIDERS.find((provider) => provider.name === (ALIASES.get(name) ?? name));
 }
 
 /** Any server that speaks chat completions; `provider` is the first part of its models' names. */

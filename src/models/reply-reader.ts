@@ -3,6 +3,7 @@ import type { Part, Usage } from "../protocol/index.ts";
 import { isCut, isHarmless } from "./failure.ts";
 import type { ModelRequest } from "./model.ts";
 import type { Quirks } from "./quirks.ts";
+import { createRawArguments } from "./raw-arguments.ts";
 
 type StreamPart = LanguageModelV4StreamPart;
 type Words = Extract<Part, { type: "text" | "reasoning" }>;
@@ -32,6 +33,8 @@ export interface ReplyReader {
 export function createReplyReader(quirks: Quirks, { onDelta, onWarning }: Listeners): ReplyReader {
   const content: Part[] = [];
   const open = new Map<string, Words>();
+  const taken = new Set<string>();
+  let calls = 0;
   const rawArguments = quirks.hidesBadArguments ? createRawArguments() : undefined;
   const reader = { content, finish: undefined, error: undefined, skipped: 0, size: 0, take } as Mutable<ReplyReader>;
 
@@ -62,6 +65,7 @@ export function createReplyReader(quirks: Quirks, { onDelta, onWarning }: Listen
       return;
     }
     reader.skipped++;
+    if (reader.skipped > MOST_WARNINGS) return;
     onWarning?.(`Something undocumented in the reply was passed over: ${firstLine(error)}`);
   }
 
@@ -90,6 +94,12 @@ export function createReplyReader(quirks: Quirks, { onDelta, onWarning }: Listen
     }
   }
 
+  function takeCall(part: Extract<StreamPart, { type: "tool-call" }>): void {
+    if (++calls > MOST_CALLS) reader.error ??= { cause: tooManyCalls(), cut: false };
+    else if (part.providerExecuted) content.push(nativeCall(part));
+    else content.push(call(part, rawArguments?.of(part.toolCallId) ?? part.input, taken));
+  }
+
   function take(part: StreamPart): void {
     if (takeWords(part)) return;
     switch (part.type) {
@@ -97,8 +107,7 @@ export function createReplyReader(quirks: Quirks, { onDelta, onWarning }: Listen
         reader.size += part.delta.length;
         break;
       case "tool-call":
-        if (part.providerExecuted) content.push(nativeCall(part));
-        else content.push(call(part, rawArguments?.of(part.toolCallId) ?? part.input, content));
+        takeCall(part);
         break;
       case "tool-result":
         if (part.preliminary !== true) content.push(native(nativeResult(part), reader));
@@ -133,6 +142,9 @@ export function createReplyReader(quirks: Quirks, { onDelta, onWarning }: Listen
   return reader;
 }
 
+/** Each is a fact; a provider with a new kind of event sends it by the thousand. */
+const MOST_WARNINGS = 10;
+
 export type Listeners = Pick<ModelRequest, "onDelta" | "onWarning">;
 
 export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
@@ -145,24 +157,40 @@ export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Us
   };
 }
 
+/** What is nested deeper can be parsed, but no longer written: JSON.stringify exhausts the stack. */
+const DEEPEST_ARGUMENTS = 200;
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+}
+
 /** Arguments as the model sent them: parsed, or the text itself when it is not JSON. */
 export function parseArguments(text: string): unknown {
   if (text.trim() === "") return {};
   try {
     const parsed: unknown = JSON.parse(text);
     // Some models send their JSON inside a JSON string.
-    if (typeof parsed !== "string") return parsed;
-    const inner: unknown = JSON.parse(parsed);
-    return inner instanceof Object ? inner : text;
+    const meant: unknown = typeof parsed === "string" ? JSON.parse(parsed) : parsed;
+    const isUsable = typeof parsed !== "string" || meant instanceof Object;
+    return isUsable && !isDeeperThan(meant, DEEPEST_ARGUMENTS) ? meant : text;
   } catch {
     return text;
   }
 }
 
-function call(part: Extract<StreamPart, { type: "tool-call" }>, text: string, before: readonly Part[]): Part {
-  const taken = new Set(before.map((other) => (other.type === "call" ? other.id : "")));
-  let id = part.toolCallId || `call_${taken.size}`;
-  while (taken.has(id)) id += "_again";
+/** More calls than this in one reply are not a plan but a fault; each of them would have its result. */
+const MOST_CALLS = 1000;
+
+function tooManyCalls(): Error {
+  const error = new Error(`the reply makes more than ${MOST_CALLS} tool calls at once`);
+  return Object.assign(error, { name: "AI_InvalidResponseDataError", data: null });
+}
+
+function call(part: Extract<StreamPart, { type: "tool-call" }>, text: string, taken: Set<string>): Part {
+  const given = part.toolCallId || `call_${taken.size}`;
+  const id = taken.has(given) ? firstFree(`${given}_again`, taken) : given;
+  taken.add(id);
   return {
     type: "call",
     id,
@@ -170,6 +198,13 @@ function call(part: Extract<StreamPart, { type: "tool-call" }>, text: string, be
     args: parseArguments(text),
     ...(part.providerMetadata && { meta: part.providerMetadata }),
   };
+}
+
+function firstFree(name: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(name)) return name;
+  let number = taken.size;
+  while (taken.has(`${name}_${number}`)) number++;
+  return `${name}_${number}`;
 }
 
 function nativeCall(part: Extract<StreamPart, { type: "tool-call" }>): Part {
@@ -215,46 +250,12 @@ function native(part: { type: string } & Record<string, unknown>, reader: { size
 
 function addMeta(part: Words, metadata: Metadata | undefined): void {
   if (metadata === undefined) return;
-  const meta: Metadata = { ...part.meta };
+  const before = new Map(Object.entries(part.meta ?? {}));
   for (const [provider, values] of Object.entries(metadata)) {
-    const before = meta[provider];
-    meta[provider] = before instanceof Object && values instanceof Object ? { ...before, ...values } : values;
+    const known = before.get(provider);
+    before.set(provider, known instanceof Object && values instanceof Object ? { ...known, ...values } : values);
   }
-  part.meta = meta;
-}
-
-/** The arguments of each call as they came over the wire in the chat-completions format, by call id. */
-function createRawArguments() {
-  const ids: string[] = [];
-  const texts = new Map<string, string>();
-  return {
-    take(chunk: unknown): void {
-      for (const delta of toolCallsIn(chunk)) {
-        const index = typeof delta.index === "number" ? delta.index : Math.max(0, ids.length - 1);
-        if (typeof delta.id === "string" && delta.id !== "") ids[index] ??= delta.id;
-        const id = ids[index];
-        const fn = delta.function;
-        if (id === undefined || !(fn instanceof Object) || !("arguments" in fn)) continue;
-        if (typeof fn.arguments === "string") texts.set(id, (texts.get(id) ?? "") + fn.arguments);
-      }
-    },
-    of: (id: string): string | undefined => texts.get(id),
-    /** The SDK hands out the calls whose arguments it can read first; the model's order is the one that counts. */
-    putInOrder(content: Part[]): void {
-      const calls = content.filter((part) => part.type === "call");
-      const place = (id: string) => (ids.includes(id) ? ids.indexOf(id) : ids.length);
-      calls.sort((a, b) => place(a.id) - place(b.id));
-      for (const [at, part] of content.entries()) if (part.type === "call") content[at] = calls.shift() ?? part;
-    },
-  };
-}
-
-function toolCallsIn(chunk: unknown): { index?: unknown; id?: unknown; function?: unknown }[] {
-  const choices = chunk instanceof Object && "choices" in chunk ? chunk.choices : undefined;
-  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  const delta = choice instanceof Object && "delta" in choice ? choice.delta : undefined;
-  const calls = delta instanceof Object && "tool_calls" in delta ? delta.tool_calls : undefined;
-  return Array.isArray(calls) ? calls.filter((call) => call instanceof Object) : [];
+  part.meta = Object.fromEntries(before);
 }
 
 function warningText(warning: SharedV4Warning): string {
@@ -274,8 +275,12 @@ function firstLine(error: unknown): string {
   return (message.split("\n")[0] ?? "").slice(0, 300);
 }
 
+/** A count that no request can have is none. */
+const MOST_TOKENS = 1e9;
+
 function count(tokens: number | undefined): number {
-  return tokens !== undefined && Number.isFinite(tokens) ? Math.max(0, Math.round(tokens)) : 0;
+  const isCount = typeof tokens === "number" && tokens > 0 && tokens <= MOST_TOKENS;
+  return isCount ? Math.round(tokens) : 0;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };

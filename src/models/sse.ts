@@ -1,16 +1,22 @@
 /**
  * Server-sent events, as bytes come: the data of each event, without comments, names and ids. An event that the stream
  * ends in the middle of does not count.
+ *
+ * SSE-1. Each character is searched once, however small the pieces are: a line that is not whole is kept in its pieces.
  */
 export interface EventReader {
+  /** Characters that are kept of an event that is not whole: who reads from a stranger bounds them. */
+  readonly held: number;
   push(bytes: Uint8Array, onData: (data: string) => void): void;
 }
 
 export function createEventReader(): EventReader {
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   let isFirst = true;
-  let rest = "";
-  let data: string | null = null;
+  let pieces: string[] = [];
+  let pending = 0;
+  let data: string[] = [];
+  let said = 0;
 
   function textOf(bytes: Uint8Array): string {
     // What ends with a whole letter needs nobody who remembers half of one: making one costs as much as the decoding.
@@ -25,23 +31,39 @@ export function createEventReader(): EventReader {
 
   function line(text: string, start: number, end: number, onData: (data: string) => void): void {
     if (start === end) {
-      if (data !== null) onData(data);
-      data = null;
+      if (data.length > 0) onData(data.length === 1 ? (data[0] ?? "") : data.join("\n"));
+      data = [];
+      said = 0;
     } else if (text.startsWith("data:", start)) {
       const value = text.slice(start + (text[start + 5] === " " ? 6 : 5), end);
-      data = data === null ? value : `${data}\n${value}`;
+      data.push(value);
+      said += end - start + 1;
     }
   }
 
+  function keep(piece: string): void {
+    if (piece !== "") pieces.push(piece);
+    pending += piece.length;
+  }
+
   return {
+    get held() {
+      return pending + said;
+    },
     push(bytes, onData) {
-      const text = rest + textOf(bytes);
+      const added = textOf(bytes);
+      let end = added.indexOf("\n");
+      if (end < 0) return keep(added);
+      const text = pieces.length === 0 ? added : pieces.join("") + added;
+      end += pending;
+      pieces = [];
+      pending = 0;
       let start = 0;
-      for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
+      for (; end >= 0; end = text.indexOf("\n", start)) {
         line(text, start, end > start && text[end - 1] === "\r" ? end - 1 : end, onData);
         start = end + 1;
       }
-      rest = text.slice(start);
+      keep(text.slice(start));
     },
   };
 }

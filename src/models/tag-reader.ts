@@ -13,6 +13,8 @@ export interface TagReader {
 export function createTagReader(tag: string): TagReader {
   const opening = `<${tag}>`;
   const closing = `</${tag}>`;
+  /** What is inside an open tag and cannot be a part of its end, in pieces: each character is searched once. */
+  let body: string[] = [];
   let rest = "";
   let inside = false;
 
@@ -23,19 +25,29 @@ export function createTagReader(tag: string): TagReader {
       const boundary = inside ? closing : opening;
       const at = rest.indexOf(boundary);
       if (at < 0) break;
-      if (inside || at > 0) pieces.push({ type: inside ? "call" : "text", text: rest.slice(0, at) });
+      if (inside) pieces.push({ type: "call", text: taken(rest.slice(0, at)) });
+      else if (at > 0) pieces.push({ type: "text", text: rest.slice(0, at) });
       rest = rest.slice(at + boundary.length);
       inside = !inside;
     }
-    if (inside) return pieces;
-    const kept = beginningOf(opening, rest);
-    if (rest.length > kept) pieces.push({ type: "text", text: rest.slice(0, rest.length - kept) });
-    rest = rest.slice(rest.length - kept);
+    const kept = beginningOf(inside ? closing : opening, rest);
+    const known = rest.slice(0, rest.length - kept);
+    rest = rest.slice(known.length);
+    if (known === "") return pieces;
+    if (inside) body.push(known);
+    else pieces.push({ type: "text", text: known });
     return pieces;
   }
 
+  function taken(last: string): string {
+    const text = body.join("") + last;
+    body = [];
+    return text;
+  }
+
   function end(): TagPiece[] {
-    const pieces: TagPiece[] = rest === "" && !inside ? [] : [{ type: inside ? "call" : "text", text: rest }];
+    const pieces: TagPiece[] =
+      rest === "" && !inside ? [] : [{ type: inside ? "call" : "text", text: inside ? taken(rest) : rest }];
     rest = "";
     inside = false;
     return pieces;

@@ -1,3 +1,4 @@
+import { dict } from "../protocol/dict.ts";
 import {
   type AgentId,
   COORDINATOR,
@@ -51,7 +52,7 @@ export function bornFrom(fact: FactOf<"agent.created">): AgentState {
     status: "idle",
     run: null,
     runs: 0,
-    goals: {},
+    goals: dict(),
     summary: null,
     error: null,
     outcome: null,

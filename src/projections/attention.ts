@@ -1,3 +1,4 @@
+import { dict } from "../protocol/dict.ts";
 import { COORDINATOR, type Fact, isMadeByTrigger } from "../protocol/index.ts";
 
 /**
@@ -35,7 +36,7 @@ const NEWS = new Set<string>([
 ]);
 
 export function bornAwake({ seq, ts }: Moment): Attention {
-  return { active: { seq, ts }, news: { seq: 0, ts }, rested_seq: 0, unread: {} };
+  return { active: { seq, ts }, news: { seq: 0, ts }, rested_seq: 0, unread: dict() };
 }
 
 export function applyToAttention(attention: Attention, fact: Fact): void {

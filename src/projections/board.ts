@@ -1,3 +1,4 @@
+import { dict } from "../protocol/dict.ts";
 import type { Fact, FactOf, NodeId, Outcome, PublishedFile, RunId, WorkerId } from "../protocol/index.ts";
 import { noteChange, numberOf, waitingRuns, waitingWork } from "./waiting-work.ts";
 
@@ -66,7 +67,7 @@ export interface Board {
 }
 
 export function emptyBoard(): Board {
-  return { nodes: {} };
+  return { nodes: dict() };
 }
 
 export function applyToBoard(board: Board, fact: Fact): void {

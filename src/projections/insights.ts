@@ -1,3 +1,4 @@
+import { dict } from "../protocol/dict.ts";
 import type { Fact, WorkerId } from "../protocol/index.ts";
 
 /** Something a worker offered to the agent's memory, until the coordinator has decided about it. */
@@ -17,7 +18,7 @@ export interface Insights {
 }
 
 export function emptyInsights(): Insights {
-  return { offered: 0, open: {} };
+  return { offered: 0, open: dict() };
 }
 
 export function applyToInsights(insights: Insights, fact: Fact): void {

@@ -1,3 +1,4 @@
+import { dict } from "../protocol/dict.ts";
 import { COORDINATOR, type Fact, type FactOf } from "../protocol/index.ts";
 
 /** A task of a mesh, or of one of its agents, by the name of its message. */
@@ -32,7 +33,7 @@ export interface Letters {
 const KEPT = 500;
 
 export function emptyLetters(): Letters {
-  return { sent: 0, queued: {}, settled: [], lastBetween: {} };
+  return { sent: 0, queued: dict(), settled: [], lastBetween: dict() };
 }
 
 export function applyToLetters(letters: Letters, fact: Fact): void {
@@ -70,10 +71,10 @@ export function applyToLetters(letters: Letters, fact: Fact): void {
       settle(letters, failureId(fact.data), "seen");
       return;
     case "worker.checkpointed":
-      if (fact.data.worker_id === COORDINATOR) letters.lastBetween = {};
+      if (fact.data.worker_id === COORDINATOR) letters.lastBetween = dict();
       return;
     case "run.started":
-      letters.lastBetween = {};
+      letters.lastBetween = dict();
       return;
   }
 }

@@ -1,3 +1,4 @@
+import { dict } from "../protocol/dict.ts";
 import { type ChannelTopic, COORDINATOR, type Fact, HEARTBEAT_OK, HUMAN } from "../protocol/index.ts";
 import type { Letters } from "./letters.ts";
 import type { Question, Questions } from "./questions.ts";
@@ -29,6 +30,8 @@ export interface Outgoing {
   choices?: readonly string[];
   deadline_ts?: number;
   default?: string;
+  /** Of a question: it asks for permission, in our words. */
+  permission?: true;
   /** Of an end: whether the goal was reached. */
   ended?: "completed" | "failed";
   /** The channels it has not left by yet. */
@@ -38,7 +41,7 @@ export interface Outgoing {
 type Said = Omit<Outgoing, "fact" | "channels">;
 
 export function emptyOutbox(): Outbox {
-  return { open: {}, waiting: [] };
+  return { open: dict(), waiting: [] };
 }
 
 /** Applied after the folds it reads. */
@@ -130,7 +133,16 @@ function remove(outbox: Outbox, channel: string, isMeant: (each: Outgoing) => bo
   outbox.waiting = outbox.waiting.filter(({ channels }) => channels.length > 0);
 }
 
-function saidOf({ id, worker_id, text, choices, deadline_ts, default: fallback, asked_ts }: Question): Said {
+function saidOf({
+  id,
+  worker_id,
+  text,
+  choices,
+  permission,
+  deadline_ts,
+  default: fallback,
+  asked_ts,
+}: Question): Said {
   return {
     topic: "questions",
     of: id,
@@ -138,6 +150,7 @@ function saidOf({ id, worker_id, text, choices, deadline_ts, default: fallback, 
     text,
     ts: asked_ts,
     ...(choices && { choices }),
+    ...(permission && { permission: true }),
     ...(deadline_ts !== undefined && { deadline_ts }),
     ...(fallback !== undefined && { default: fallback }),
   };

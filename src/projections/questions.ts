@@ -1,3 +1,4 @@
+import { dict } from "../protocol/dict.ts";
 import type { Fact, FactOf } from "../protocol/index.ts";
 
 type Asked = FactOf<"human.question">["data"];
@@ -24,7 +25,7 @@ export interface Questions {
 const KEPT = 200;
 
 export function emptyQuestions(): Questions {
-  return { asked: 0, open: {}, answered: {}, settled: [] };
+  return { asked: 0, open: dict(), answered: dict(), settled: [] };
 }
 
 export function applyToQuestions(questions: Questions, fact: Fact): void {

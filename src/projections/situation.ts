@@ -1,3 +1,4 @@
+import { dict, inheritsNothing } from "../protocol/dict.ts";
 import type { Fact } from "../protocol/index.ts";
 import { type AgentState, type AgentStatus, applyToAgent, bornFrom } from "./agent.ts";
 import { type Attention, applyToAttention, bornAwake } from "./attention.ts";
@@ -42,7 +43,7 @@ export interface Situation {
   mesh_ends: MeshEnds;
 }
 
-export const SITUATION_VERSION = 20;
+export const SITUATION_VERSION = 21;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -52,7 +53,7 @@ export function begin(first: Fact): Situation {
     agent: bornFrom(first),
     board: emptyBoard(),
     stages: [],
-    roster: {},
+    roster: dict(),
     letters: emptyLetters(),
     questions: emptyQuestions(),
     insights: emptyInsights(),
@@ -62,9 +63,21 @@ export function begin(first: Fact): Situation {
     attention: bornAwake(first),
     triggers: noTriggers(),
     outside: noneOutside(),
-    troubles: {},
-    mesh_ends: {},
+    troubles: dict(),
+    mesh_ends: dict(),
   };
+}
+
+/** For a situation that was read from JSON or cloned: names like `constructor` are not found where nobody put them. */
+export function withOwnKeys(now: Situation): Situation {
+  const { agent, attention, board, insights, letters, outbox, outside, questions, spending, triggers } = now;
+  const maps = [
+    ...[agent.goals, attention.unread, board.nodes, insights.open, letters.queued, letters.lastBetween, outbox.open],
+    ...[outside.sessions, outside.permitted, questions.open, questions.answered, now.roster, spending.by_worker],
+    ...[triggers.open, triggers.undone, triggers.matches, now.troubles, now.mesh_ends],
+  ];
+  for (const map of maps) inheritsNothing(map);
+  return now;
 }
 
 /** Changes the situation in place: its cost must not grow with the log. A fact that was already applied changes nothing. */

@@ -1,3 +1,4 @@
+import { dict } from "../protocol/dict.ts";
 import type { Fact, Usage, WorkerId } from "../protocol/index.ts";
 import { NO_USAGE } from "../protocol/usage.ts";
 
@@ -18,7 +19,7 @@ export interface Spending {
 }
 
 export function emptySpending(): Spending {
-  return { total: emptyTally(), by_worker: {}, warned: false };
+  return { total: emptyTally(), by_worker: dict(), warned: false };
 }
 
 export function applyToSpending(spending: Spending, fact: Fact): void {

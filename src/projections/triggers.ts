@@ -1,3 +1,4 @@
+import { dict } from "../protocol/dict.ts";
 import {
   COORDINATOR,
   type Condition,
@@ -67,7 +68,7 @@ export const STORM_SECONDS = 60;
 const KEPT = 100;
 
 export function noTriggers(): Triggers {
-  return { made: 0, open: {}, settled: [], undone: {}, matches: {} };
+  return { made: 0, open: dict(), settled: [], undone: dict(), matches: dict() };
 }
 
 /** `begunBy` is the occurrence that began the run under way, where that was a trigger. */

@@ -1,3 +1,4 @@
+import { own } from "../protocol/dict.ts";
 import type { Fact, WorkerId } from "../protocol/index.ts";
 
 /**
@@ -78,7 +79,7 @@ function isTold({ tries, reason, since_ts, retry_ts }: Trouble): boolean {
 
 /** In the few words that every list has room for. */
 export function troubleWords({ reason }: Pick<Trouble, "reason">): string {
-  return WORDS[reason] ?? "model fails";
+  return own(WORDS, reason) ?? "model fails";
 }
 
 const WORDS: Readonly<Record<string, string>> = {

@@ -145,6 +145,14 @@ export const resumeSchema = z
 export const sendSchema = z.strictObject({ message: words, to: z.string().min(1).max(80).optional() });
 export const nudgeSchema = z.strictObject({ message: words });
 export const respondSchema = z.strictObject({ response: words, question_id: z.string().min(1).max(80).optional() });
+/** What a person always allows programs of the agent, in this run. */
+export const permissionsPageSchema = z.object({
+  permissions: z.array(
+    z.object({ worker_id: z.string(), key: z.string(), tool: z.string(), what: z.string(), since_ts: z.number() }),
+  ),
+});
+/** The key, or enough of its beginning. */
+export const revokeSchema = z.strictObject({ key: z.string().min(1).max(100) });
 /** Only what this one said; everything if left out. */
 export const seenSchema = z
   .strictObject({
@@ -173,6 +181,8 @@ export const questionSchema = z.object({
   asked_at: z.number(),
   deadline: z.number().nullable(),
   default: z.string().nullable(),
+  /** It asks for permission to use a tool: the text is the server's and shows what would be done. */
+  permission: z.boolean().optional(),
 });
 export const questionsPageSchema = z.object({
   questions: z.array(questionSchema),
@@ -232,6 +242,8 @@ export const listedFileSchema = z.object({
   path: z.string(),
   kind: z.enum(["file", "folder", "link", "special"]),
   bytes: z.int(),
+  /** Published, and its content is not what was recorded: it was changed afterwards, or added. */
+  changed: z.literal(true).optional(),
 });
 export const eventSchema = z.object({
   seq: z.int(),
@@ -381,6 +393,8 @@ export const inboxItemSchema = z.object({
   choices: z.array(z.string()),
   deadline_ts: z.number().nullable(),
   default: z.string().nullable(),
+  /** Of a question: it asks for permission to use a tool; the text is the server's and shows what would be done. */
+  permission: z.boolean().optional(),
   /** Of a failure: the task of a mesh that it is about, by its message. It waits until it is seen, or done after all. */
   mesh_task: z
     .object({ project: z.string(), mesh: z.string(), agent: z.string().nullable(), name: z.string() })
@@ -461,6 +475,20 @@ export const meshAgentViewSchema = z.object({
   attach: z.array(z.string()).nullable(),
 });
 
+/** Whether a mesh may run. `hash` is of what is declared now; a mesh at work may still run the content before it. */
+export const meshTrustSchema = z.object({
+  /** Only `trusted` and `bundled` (one that comes with Agiraph, unchanged) run. */
+  status: z.enum(["trusted", "bundled", "changed", "untrusted"]),
+  hash: z.string(),
+  /** Whether its agents may run in terminals, outside the sandbox. */
+  terminals: z.boolean(),
+  /** Whether some of its agents are declared to. */
+  wants_terminals: z.boolean(),
+  /** What would run, in sentences; empty where there is nothing left to agree to. */
+  says: z.array(z.string()),
+  files: z.array(z.object({ path: z.string(), bytes: z.int() })),
+});
+
 export const meshViewSchema = z.object({
   mesh: z.string(),
   description: z.string().nullable(),
@@ -476,6 +504,7 @@ export const meshViewSchema = z.object({
   queues: queueCounts,
   active: z.string().nullable(),
   agents: z.array(meshAgentViewSchema),
+  trust: meshTrustSchema,
 });
 export type MeshView = z.infer<typeof meshViewSchema>;
 
@@ -559,6 +588,13 @@ export const sendMeshMessageSchema = z.strictObject({
   text: words,
   /** What it answers. */
   answers: z.string().min(1).max(200).optional(),
+});
+/** The hash is that of the content that the person saw. */
+export const trustMeshSchema = z.strictObject({
+  hash: z.string().regex(/^[0-9a-f]{64}$/, "expected the hash of trust, 64 hex digits"),
+  terminals: z.boolean().default(false),
+  /** Where the person agreed. */
+  by: z.enum(["terminal", "page", "api"]).default("api"),
 });
 export const archiveMeshSchema = z.strictObject({
   /** What has been complete for so many days. */

@@ -171,8 +171,18 @@ export const factData = {
   "worker.stopped": z.object(worker),
   /** A program has begun to work on it, or to lead; by this id it can be taken up again after a restart. */
   "worker.session": z.object({ ...actor, session_id: z.string() }),
-  /** A person lets it use this tool from now on without being asked. */
-  "worker.permitted": z.object({ ...worker, tool: z.string() }),
+  /**
+   * A person allows it this, in this run, without being asked again: `key` stands for the tool and what it is called
+   * with, `what` says so in words. Without a key it was for a whole tool, and is not applied any more.
+   */
+  "worker.permitted": z.object({
+    ...worker,
+    tool: z.string(),
+    key: z.string().optional(),
+    what: z.string().optional(),
+  }),
+  /** A person took back what they had always allowed. */
+  "permission.revoked": z.object({ ...worker, key: z.string() }),
   "worker.checkpointed": z.object({ ...actor, summary: z.string(), call_id: z.string().optional() }),
 
   "message.sent": z.object({
@@ -207,6 +217,8 @@ export const factData = {
     choices: z.array(z.string()).optional(),
     /** Other words than the choices are no answer: what they mean would be guessed. */
     only_choices: z.boolean().optional(),
+    /** It asks for permission to use a tool; the text is ours and shows what would be done. */
+    permission: z.object({ tool: z.string(), key: z.string() }).optional(),
     /** The channel it was meant for; it can be answered by any. */
     channel: z.string().optional(),
     deadline_ts: z.number().optional(),
@@ -291,6 +303,8 @@ export const factData = {
 
   /** A server of `mcp_servers` is not there: its tools are missing, everything else goes on. */
   "mcp.failed": z.object({ ...actor, server: z.string(), why: z.string() }),
+  /** A server describes a tool otherwise than before, while somebody has it: it may do something else now. */
+  "mcp.changed": z.object({ ...actor, server: z.string(), tool: z.string() }),
 
   ...triggerFacts,
 
@@ -303,7 +317,14 @@ export const factData = {
   "budget.warned": spent,
   "budget.exceeded": spent,
 
-  "process.started": z.object({ ...actor, pid: z.int(), command: z.string(), sandbox: z.string() }),
+  /** `omitted`: what of the project it does not see, and why; where that is new to who started it. */
+  "process.started": z.object({
+    ...actor,
+    pid: z.int(),
+    command: z.string(),
+    sandbox: z.string(),
+    omitted: z.array(z.string()).optional(),
+  }),
   "process.exited": z.object({ ...actor, pid: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),
 
   ...meshFacts,

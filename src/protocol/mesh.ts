@@ -172,6 +172,10 @@ export const meshFacts = {
   "mesh.stalled": z.object({ ...mesh, why: z.string() }),
   /** What is declared was read again; what is wrong with it, if anything. */
   "mesh.reloaded": z.object({ ...mesh, problem: z.string().nullable() }),
+  /** What is declared is not trusted: nothing of it is begun. `changed`: it was trusted, with another content. */
+  "mesh.held": z.object({ ...mesh, hash: z.string(), changed: z.boolean() }),
+  /** A person trusts this content of it. */
+  "mesh.trusted": z.object({ ...mesh, hash: z.string(), terminals: z.boolean(), by: z.string() }),
 } as const;
 export type MeshFact = {
   [T in keyof typeof meshFacts]: { type: T; data: z.infer<(typeof meshFacts)[T]> };

@@ -1,4 +1,4 @@
-import { apply, isAtWork, type Situation, summarise } from "../projections/index.ts";
+import { apply, isAtWork, type Situation, summarise, withOwnKeys } from "../projections/index.ts";
 import { COORDINATOR, type Fact, type NewFact, type RunId } from "../protocol/index.ts";
 import { isForWantOfRoom } from "../store/disk.ts";
 import { StoreError } from "../store/errors.ts";
@@ -62,7 +62,7 @@ export class Agent {
     };
     this.log = foreseen(log, { hear: (fact) => apply(this.#soon, fact), refused }, this.#recent);
     this.#now = now;
-    this.#soon = structuredClone(now);
+    this.#soon = withOwnKeys(structuredClone(now));
     this.#house = house;
     const failed = (error: unknown) => this.#fail(error);
     const ports = { log: this.log, now: () => this.#now, soon: () => this.#soon, clock: house.clock, failed };
@@ -210,6 +210,11 @@ export class Agent {
 
   respond(text: string, question_id?: string, channel: Channel = "terminal"): Promise<string> {
     return this.#voice.respond(text, question_id, channel);
+  }
+
+  /** Takes back what a person had always allowed, by the id under which it is listed. */
+  revoke(permission: string): Promise<string> {
+    return this.#voice.revoke(permission);
   }
 
   nudge(text: string, channel: Channel = "terminal"): Promise<string> {
@@ -377,7 +382,7 @@ export class Agent {
 
   /** What was appended and refused was never decided. */
   #forget(): void {
-    this.#soon = structuredClone(this.#now);
+    this.#soon = withOwnKeys(structuredClone(this.#now));
     this.#workforce.forget();
   }
 

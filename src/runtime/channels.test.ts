@@ -155,7 +155,11 @@ test("who never answers is given up after a day, with a fact", async () => {
 test.each([
   [404, {}, "it answered 404"],
   [401, {}, "it answered 401"],
-  [302, { location: "http://127.0.0.1:1/" }, "it redirects (302), which is not followed; give the address it leads to"],
+  [
+    302,
+    { location: "http://127.0.0.1:1/" },
+    "it redirects to http://127.0.0.1:1 (302), which is not followed; if that is right, change channels.pager.url in config.json",
+  ],
 ])("%i is final: given up at once, and the next thing said goes out", async (status, headers, why) => {
   await using receiver = await startWebhookReceiver((count) => (count === 1 ? { status, headers } : { status: 200 }));
   await using team = await startTeam({

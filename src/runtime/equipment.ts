@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Scrubber } from "../boundary/scrubber.ts";
 import type { McpServers } from "../mcp/client.ts";
 import { createEmbeddingModel, type EmbeddingModel } from "../models/embeddings.ts";
 import type { Model } from "../models/model.ts";
@@ -8,6 +9,7 @@ import type { NewFact } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
+import { toolsWithoutSecrets } from "../tools/scrubbed-tool.ts";
 import { type ProcessEvent, shellTool } from "../tools/shell.ts";
 import type { Tool } from "../tools/tool.ts";
 import { webFetchTool } from "../tools/web-fetch.ts";
@@ -15,6 +17,7 @@ import { webSearchTool } from "../tools/web-search.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
 import { memoryTools } from "../workers/memories.ts";
 import { systemClock } from "./clock.ts";
+import { liveScrubber } from "./known-secrets.ts";
 import { idOf } from "./names.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 
@@ -30,8 +33,13 @@ export interface Equipment {
 }
 
 /** The hands of everyone in the house: files, shell and web, each bound to what its owner may touch. */
-export function equip(settings: Settings, clock: Pick<Clock, "now"> = systemClock): Equipment {
+export function equip(
+  settings: Settings,
+  clock: Pick<Clock, "now"> = systemClock,
+  scrubber: Scrubber = liveScrubber(settings),
+): Equipment {
   const { env } = settings;
+  const clean = toolsWithoutSecrets(scrubber);
   const embedder = liveEmbedder(settings);
   embedder();
   // Loading and proving a sandbox takes a moment and not every team needs one, so it is opened by the first command.
@@ -42,7 +50,7 @@ export function equip(settings: Settings, clock: Pick<Clock, "now"> = systemCloc
     ));
   const tools: Equipment["tools"] = (scope, actor, model, record) => {
     const { network, web_fetch } = settings.config;
-    return [
+    return clean([
       ...fileTools(scope),
       shellTool({
         sandbox,
@@ -54,17 +62,17 @@ export function equip(settings: Settings, clock: Pick<Clock, "now"> = systemCloc
       ...(model.searchesWeb || env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch })]),
       webFetchTool(web_fetch ? { allowPrivate: web_fetch.allow } : {}),
       ...memoryTools(actor, record, embedder()),
-    ];
+    ]);
   };
   return {
     tools,
     sandbox,
-    ...foreignEquipment(settings, clock),
+    ...foreignEquipment(settings, clock, scrubber),
     async check(command, scope, signal) {
       const tool = shellTool({ sandbox, binds: () => scope.binds(), env: { SCRATCH: scope.cwd } });
       const output = await tool.run({ command }, signal);
       if (typeof output === "string" || output.ok !== false) return null;
-      return output.content;
+      return scrubber.text(output.content);
     },
   };
 }
@@ -73,7 +81,9 @@ export function equip(settings: Settings, clock: Pick<Clock, "now"> = systemCloc
 function foreignEquipment(
   settings: Pick<Settings, "env" | "config">,
   { now }: Pick<Clock, "now">,
+  scrubber: Scrubber,
 ): Pick<Equipment, "foreignTools" | "close"> {
+  const clean = toolsWithoutSecrets(scrubber);
   let opening: Promise<McpServers> | undefined;
   const servers = () => settings.config.mcp_servers ?? {};
   const open = () =>
@@ -85,7 +95,8 @@ function foreignEquipment(
     async foreignTools(actor, { log }) {
       const isGiven = ({ workers }: McpServerConfig) => !workers || workers.map(idOf).includes(actor.worker_id);
       if (!Object.values(servers()).some(isGiven)) return () => [];
-      const { tools, broken } = await (await open()).open(isGiven);
+      const { tools, changed, broken } = await (await open()).open(isGiven);
+      const { worker_id, node_id } = actor;
       const keyOf = (server: string) => JSON.stringify([log.id, server]);
       const why = new Map(broken.map((found) => [found.server, found.why]));
       for (const [server, entry] of Object.entries(servers()))
@@ -94,11 +105,18 @@ function foreignEquipment(
         .filter(({ server }) => !onRecord.has(keyOf(server)))
         .map(({ server, why }): NewFact => {
           onRecord.add(keyOf(server));
-          const { worker_id, node_id } = actor;
-          return { type: "mcp.failed", data: { worker_id, node_id, server, why } };
+          return { type: "mcp.failed", data: { worker_id, node_id, server, why: scrubber.text(why) } };
         });
       if (facts.length > 0) await log.append({ facts }).durable;
-      return tools;
+      return () => {
+        const given = clean(tools());
+        const news = changed().map(
+          ({ server, tool }): NewFact => ({ type: "mcp.changed", data: { worker_id, node_id, server, tool } }),
+        );
+        // A log that cannot be kept is told by whoever appends next.
+        if (news.length > 0) log.append({ facts: news }).durable.catch(() => {});
+        return given;
+      };
     },
     close: async () => (await opening)?.close(),
   };
@@ -139,7 +157,10 @@ function factOf(event: ProcessEvent, { worker_id, node_id }: Actor): NewFact {
   return event.type === "started"
     ? {
         type: "process.started",
-        data: { worker_id, node_id, pid: event.pid, command: event.command, sandbox: event.sandbox },
+        data: {
+          ...{ worker_id, node_id, pid: event.pid, command: event.command, sandbox: event.sandbox },
+          ...(event.omitted && { omitted: [...event.omitted] }),
+        },
       }
     : { type: "process.exited", data: { worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal } };
 }

@@ -44,8 +44,9 @@ export async function handingOver(
   if (!("worker_id" in node)) return { facts: [] };
   const from = node.worker_id;
   const file = conversationFile(node.spec.run_id, from);
+  const files = await filesOf(node, log.dir, soon().agent.created.project);
   const stored = from === COORDINATOR ? [] : await log.conversation(file);
-  const did = leftBy(node, wordsOn(stored, node.id), log.dir, soon());
+  const did = leftBy(node, wordsOn(stored, node.id), files);
   const cutOff = lastNodeIn(stored) === node.id ? unansweredIn(wordsOn(stored, node.id)) : [];
   const again = givenUpWith(soon().board, run, [node.id]);
   const idle: NewFact[] = isTaken(node) ? [{ type: "worker.idle", data: { worker_id: from } }] : [];
@@ -77,20 +78,19 @@ function unansweredIn(entries: readonly StoredEntry[]): ResultEntry[] {
 const MOST_FILES = 20;
 const LONGEST_WORDS = 600;
 
-function leftBy(node: Begun, entries: readonly StoredEntry[], dir: string, { agent }: Situation): string {
+function leftBy(node: Begun, entries: readonly StoredEntry[], files: readonly string[]): string {
   const last = entries.findLast((entry) => entry.role === "assistant" && textOf(entry).trim() !== "");
   const words = last?.role === "assistant" ? textOf(last).trim() : "";
-  const files = filesOf(node, dir, agent.created.project);
   const named = files.length > 0 ? `Files: ${files.slice(0, MOST_FILES).join(", ")}.` : "There are no files yet.";
   const failed = node.status === "failed" && "error" in node.outcome ? [`It failed: ${cut(node.outcome.error)}`] : [];
   return [named, ...failed, ...(words ? [`Last words: ${cut(words)}`] : [])].join("\n");
 }
 
-function filesOf(node: Begun, agentDir: string, project: string | null): string[] {
+async function filesOf(node: Begun, agentDir: string, project: string | null): Promise<string[]> {
   if ("files" in node && node.files.length > 0) return node.files.map(({ path }) => path);
   const place = { agentDir, runId: node.spec.run_id, nodeId: node.id, workerId: HUMAN, project };
   try {
-    const { entries } = workerScope(place).list("scratch", { recursive: true, limit: MOST_FILES });
+    const { entries } = await workerScope(place).list("scratch", { recursive: true, limit: MOST_FILES });
     return entries.filter(({ kind }) => kind === "file").map(({ path }) => path.replace(/^scratch\//, ""));
   } catch {
     return []; // its folder was never made

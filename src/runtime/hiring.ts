@@ -28,6 +28,12 @@ export async function problemHiring(
     }
     return undefined;
   };
+  if (problem() === undefined) {
+    for (const { program } of people) {
+      const why = program === undefined ? null : await ports.outside.needsPerson?.(program);
+      if (why) return why;
+    }
+  }
   if (problem() === undefined && ports.soon().agent.created.budget_usd !== null) {
     try {
       // What a program chooses to think with it knows itself, and it says what it has cost.
@@ -62,7 +68,7 @@ function problemWith(
   ports: TeamPorts,
 ): string | undefined {
   const id = idOf(name);
-  if (id === COORDINATOR || id === HUMAN || id in {}) return `${name} is taken.`;
+  if (id === COORDINATOR || id === HUMAN) return `${name} is taken.`;
   const there = ports.soon().roster[id];
   const isHere = there?.spawned.run_id === ports.run;
   // Whoever was hired under such a name before it was refused stays.

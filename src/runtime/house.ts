@@ -2,6 +2,7 @@ import type { AgentId } from "../protocol/index.ts";
 import type { Workplace } from "../workers/workplace.ts";
 import type { OpenChannel } from "./channels.ts";
 import type { HostedMeshes, MeshRecordPorts } from "./mesh-project.ts";
+import type { MeshTrust } from "./mesh-trust.ts";
 import type { TeamLimits } from "./team-limits.ts";
 import type { Callbacks } from "./trigger-actions.ts";
 
@@ -23,6 +24,8 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse" | 
   meshes(record: MeshRecordPorts): Promise<HostedMeshes>;
   /** Sees that the messages of this project's meshes are moved: by us, or by another process that does so already. */
   hostMeshes(project: string): Promise<void>;
+  /** Which meshes of which projects the person trusts. */
+  trust: MeshTrust;
   random(): number;
   /** The record of this agent had no room: it is to go on when there is some. */
   hadNoRoom(agent: AgentId): void;

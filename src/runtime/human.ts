@@ -17,10 +17,39 @@ export function responseTo(now: Situation, text: string, id: string | undefined,
   };
 }
 
-/** Whoever asked something and is written to has their answer. */
-export function questionFor({ questions }: Situation, to: string): Question | undefined {
-  const theirs = Object.values(questions.open).filter((each) => each.worker_id === idOf(to));
+/** Whoever asked something and is written to has their answer. A permission is never given by a message. */
+export function questionFor(now: Situation, to: string): Question | undefined {
+  const theirs = openQuestionsOf(now, to).filter(({ permission }) => !permission);
   return theirs.length === 1 ? theirs[0] : undefined;
+}
+
+/** What to tell somebody who writes to one that waits for permission. */
+export function permissionHint(now: Situation, to: string): string {
+  const ids = openQuestionsOf(now, to).flatMap(({ id, permission }) => (permission ? [id] : []));
+  return ids.length > 0 ? ` This does not answer ${ids.join(", ")}: a permission is given by the question's id.` : "";
+}
+
+function openQuestionsOf({ questions }: Situation, to: string): Question[] {
+  return Object.values(questions.open).filter((each) => each.worker_id === idOf(to));
+}
+
+/** Takes back what was always allowed; `word` is its key, or enough of it. */
+export function revocationOf({ agent, outside }: Situation, word: string): NewFact {
+  const found = Object.entries(outside.permitted).flatMap(([worker_id, permissions]) =>
+    permissions.filter(({ key }) => word !== "" && key.startsWith(word)).map(({ key }) => ({ worker_id, key })),
+  );
+  const [data, other] = found;
+  if (data && !other) return { type: "permission.revoked", data };
+  const { name } = agent.created;
+  if (other)
+    throw new HumanRefusal(
+      "conflict",
+      `${name} has ${found.length} permissions that begin with "${word}". Give more of the id.`,
+    );
+  throw new HumanRefusal(
+    "not_found",
+    `${name} has no permission "${word}". List them with: agiraph permissions ${agent.id}`,
+  );
 }
 
 export function nudgeOf({ agent }: Situation, text: string, channel: Channel): NewFact {
@@ -54,8 +83,15 @@ export function checkNewGoal({ agent }: Situation, to: string): void {
 
 function onlyQuestion(now: Situation): Question {
   const open = Object.values(now.questions.open);
-  if (open.length === 1 && open[0]) return open[0];
   const { name } = now.agent.created;
+  const [only] = open;
+  // Whoever answers may have read another: the one they saw can be over, and this one have come since.
+  if (open.length === 1 && only?.permission)
+    throw new HumanRefusal(
+      "conflict",
+      `${only.id} of ${name} asks for permission. Answer it by its id: --question ${only.id}`,
+    );
+  if (open.length === 1 && only) return only;
   if (open.length === 0) throw new HumanRefusal("conflict", `${name} has no open question.`);
   const list = open.map((each) => `${each.id} (${each.worker_id}): ${firstLine(each.text)}`).join("\n");
   throw new HumanRefusal("conflict", `${name} has ${open.length} open questions; say which:\n${list}`);

@@ -18,6 +18,8 @@ export interface InboxItem {
   deadline_ts: number | null;
   /** What counts as the answer when the deadline passes. */
   default: string | null;
+  /** Of a question: it asks for permission, in our words. */
+  permission?: boolean;
   /** Of a failure: the task of a mesh that it is about. */
   mesh_task?: FailedTask & { project: string };
 }
@@ -51,16 +53,17 @@ function itemsOf({ agent, roster, questions, letters }: Situation): InboxItem[] 
       ]
     : [];
   const asked = Object.values(questions.open).map(
-    ({ id, worker_id, text, asked_ts, choices = [], deadline_ts = null, default: fallback = null }): InboxItem => ({
+    ({ id, worker_id, text, asked_ts, permission, ...more }): InboxItem => ({
       kind: "question",
       id,
       agent: whose,
       from: named(worker_id),
       text,
       since_ts: asked_ts,
-      choices,
-      deadline_ts,
-      default: fallback,
+      choices: more.choices ?? [],
+      deadline_ts: more.deadline_ts ?? null,
+      default: more.default ?? null,
+      ...(permission && { permission: true }),
     }),
   );
   const unread = Object.values(letters.queued)

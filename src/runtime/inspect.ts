@@ -5,6 +5,7 @@ import {
   SITUATION_VERSION,
   type Situation,
   summarise,
+  withOwnKeys,
 } from "../projections/index.ts";
 import type { AgentId } from "../protocol/index.ts";
 import type { AgentLog, Store } from "../store/store.ts";
@@ -12,7 +13,7 @@ import type { AgentLog, Store } from "../store/store.ts";
 /** The newest snapshot, and the facts since. */
 export async function situationOf(log: AgentLog): Promise<Situation> {
   const snapshot = await log.snapshot<Situation>("situation", SITUATION_VERSION);
-  let now = snapshot?.state;
+  let now = snapshot && withOwnKeys(snapshot.state);
   for (let after = snapshot?.seq ?? 0; ; ) {
     const page = await log.read({ after, limit: PAGE });
     for (const fact of page) {

@@ -1,26 +1,26 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import type { DeclaredMesh } from "../mesh/config.ts";
+import { type DeclaredMesh, gateFile } from "../mesh/config.ts";
 import type { Layout } from "../mesh/layout.ts";
 import type { Sandbox } from "../sandbox/index.ts";
+import { projectBinds } from "../store/project-binds.ts";
+import { filesBelow } from "./mesh-output.ts";
 
 const MOST_MS = 600_000;
 
 /** A named check of what a mesh has made: null is passed, words say what is wrong. Scripts are people's, and run in the sandbox all the same: they run what agents wrote. */
 export async function runGate(
   layout: Layout,
-  { config: { mesh } }: DeclaredMesh,
+  { config: { mesh }, sources }: DeclaredMesh,
   gate: string,
-  sandbox: () => Promise<Sandbox>,
+  { sandbox, home }: { sandbox(): Promise<Sandbox>; home: string },
   signal: AbortSignal,
 ): Promise<string | null> {
   const output = layout.output(mesh);
-  const script = await readFile(join(layout.gates, `${gate}.sh`), "utf8").catch(() => undefined);
+  // As it was read with the declaration: what a person has trusted, whatever the file says by now.
+  const script = sources.get(gateFile(gate))?.text;
   if (script === undefined && gate === "output-exists") {
-    const entries = await readdir(output, { recursive: true, withFileTypes: true }).catch(() => []);
-    return entries.some((entry) => entry.isFile()) ? null : "There is no file in shared/output/.";
+    return (await filesBelow(output)).length > 0 ? null : "There is no file in shared/output/.";
   }
-  if (script === undefined) return `There is no meshes/gates/${gate}.sh any more.`;
+  if (script === undefined) return `There is no ${gateFile(gate)}.`;
   const confined = await sandbox();
   if (confined.kind === "none") return `It could not be run: ${confined.about}`;
   const {
@@ -31,12 +31,16 @@ export async function runGate(
   } = await confined.run({
     command: script,
     cwd: output,
-    binds: { write: [output], read: [layout.project], hide: [] },
+    binds: { write: [output], ...(await projectBinds(layout.project, home)) },
     env: { TX_MESH: mesh, TX_PROJECT: layout.project, TX_OUTPUT: output },
     timeoutMs: MOST_MS,
     signal,
   });
   if (code === 0) return null;
-  const why = timedOut ? "It took too long." : exceeded ? `It used too much ${exceeded}.` : `It ended with ${code}.`;
+  const why = timedOut
+    ? "It took too long."
+    : exceeded
+      ? `It used more ${exceeded} than it may.`
+      : `It ended with ${code}.`;
   return `${why}\n\n${said.trim().slice(-4000)}`;
 }

@@ -5,7 +5,9 @@ import type { Binds } from "../sandbox/index.ts";
 import type { Tool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import type { OutsidePlace } from "../workers/outside/place.ts";
+import { OUR_SERVER } from "../workers/outside/quirks.ts";
 import type { OutsideEvent, OutsideSession } from "../workers/outside/session.ts";
+import type { ToolRequest } from "../workers/outside/tool-request.ts";
 
 export interface HeadlessPorts {
   outside: OutsidePlace;
@@ -13,7 +15,8 @@ export interface HeadlessPorts {
   model: string | null;
   cwd: string;
   home: string;
-  binds: Binds;
+  /** Looked up at each start: files come and go in the project. */
+  binds: () => Promise<Binds>;
   tools: readonly Tool[];
   prompt(): Promise<string>;
   words(letter: Letter): string;
@@ -21,7 +24,7 @@ export interface HeadlessPorts {
   isActive(name: string): boolean;
   giveUp(why: string): Promise<void>;
   /** Decided by a person. */
-  mayIt(tool: string, gist: string): Promise<boolean>;
+  mayIt(request: ToolRequest): Promise<boolean>;
   record(state: "starting" | "ready" | "busy" | "idle" | "dead" | "gone", detail?: string): void;
 }
 
@@ -89,8 +92,16 @@ export class HeadlessMember implements Member {
       assigned: 0,
       cwd,
       home,
-      start: (launch) =>
-        outside.start({ profile, tools: new Toolbox(door), binds, cwd, home, launch, signal: this.#stop.signal }),
+      start: async (launch) =>
+        outside.start({
+          profile,
+          tools: new Toolbox(door),
+          binds: await binds(),
+          cwd,
+          home,
+          launch,
+          signal: this.#stop.signal,
+        }),
     });
     const session = await this.#opening.catch((error: unknown) => {
       this.#opening = undefined;
@@ -146,14 +157,15 @@ export class HeadlessMember implements Member {
 
   async #decide(session: OutsideSession, wish: Extract<OutsideEvent, { kind: "wants" }>): Promise<void> {
     const { permissions = "ask" } = this.#ports.profile;
-    const isOurs = /(^|__)tx_(done|send|ask)$/.test(wish.tool);
-    const allow =
-      isOurs || permissions === "allow" || (permissions === "ask" && (await this.#ports.mayIt(wish.tool, wish.gist)));
+    const isOurs = OUR_TOOLS.test(wish.tool);
+    const allow = isOurs || permissions === "allow" || (permissions === "ask" && (await this.#ports.mayIt(wish)));
     await session.decide(wish.id, allow ? { allow } : { allow, why: "It is not allowed here." });
   }
 }
 
 const MOST_REMINDERS = 3;
+/** A tool of another server whose name ends like ours is not ours. */
+const OUR_TOOLS = new RegExp(`^(mcp[._]+${OUR_SERVER}[._]+)?tx_(done|send|ask)$`);
 const AWAITED = new Set(["tx_ask", "tx_send"]);
 
 function noticing(tools: readonly Tool[], onAsked: () => void): Tool[] {

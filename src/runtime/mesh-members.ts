@@ -3,14 +3,14 @@ import type { Layout } from "../mesh/layout.ts";
 import type { Letter } from "../mesh/letter.ts";
 import type { Member } from "../mesh/meshes.ts";
 import { queueOf } from "../mesh/outgoing.ts";
-import { buildPrompt, promptText } from "../mesh/prompt.ts";
+import { buildPrompt, programPrompt } from "../mesh/prompt.ts";
 import { sayFrom } from "../mesh/speaking.ts";
 import { wordsFor } from "../mesh/telling.ts";
 import { TmuxMember } from "../mesh/tmux-member.ts";
 import { TmuxServer, tmuxSocket } from "../mesh/tmux-server.ts";
 import type { SessionState } from "../mesh/tmux-session.ts";
 import type { Model } from "../models/model.ts";
-import type { ProgramProfile } from "../protocol/index.ts";
+import type { Config, ProgramProfile } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
 import { programHome } from "../store/paths.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -26,6 +26,7 @@ import { describedRun, modelName, programName, type Runs, runsOf } from "./mesh-
 import { meshScope } from "./mesh-scope.ts";
 import { sessionOf, terminalMember } from "./mesh-terminals.ts";
 import { meshTools } from "./mesh-tools.ts";
+import type { MeshTrust } from "./mesh-trust.ts";
 import type { Environment } from "./settings.ts";
 
 /** What the house has for those who work in meshes. */
@@ -39,6 +40,10 @@ export interface MembersPorts {
   maxTurns: number;
   /** How `tx` is called in a terminal. */
   tx: readonly string[];
+  /** What a person has agreed to. */
+  trust: MeshTrust;
+  /** The profiles of config.json, for what a person is told before they agree. */
+  config: Pick<Config, "programs">;
 }
 
 export interface AgentStanding {
@@ -115,7 +120,7 @@ export class MeshMembers {
 
   /** Null for somebody who has none. Throws, with advice, where its program is not here. */
   terminal(mesh: DeclaredMesh, agent: DeclaredAgent): TmuxMember | null {
-    if (runsOf(agent) !== "tmux") return null;
+    if (this.#runs(mesh, agent) !== "tmux") return null;
     this.#program(mesh, agent);
     this.member(mesh, agent);
     return this.#terminals.get(`${mesh.config.mesh}/${agent.name}`) ?? null;
@@ -140,7 +145,7 @@ export class MeshMembers {
   #left: ReadonlySet<string> = new Set();
 
   isLeft(mesh: DeclaredMesh, agent: DeclaredAgent): boolean {
-    return runsOf(agent) === "tmux" && this.#left.has(sessionOf(mesh.config.mesh, agent.name));
+    return this.#runs(mesh, agent) === "tmux" && this.#left.has(sessionOf(mesh.config.mesh, agent.name));
   }
 
   /** Whoever was left running is looked after again. */
@@ -163,11 +168,11 @@ export class MeshMembers {
       since: null,
     };
     const problem = this.problemOf(mesh, agent);
-    return { runs: runsOf(agent), program: describedRun(agent), problem, ...standing };
+    return { runs: this.#runs(mesh, agent), program: describedRun(agent), problem, ...standing };
   }
 
   attachWords(mesh: DeclaredMesh, agent: DeclaredAgent): string[] | null {
-    if (runsOf(agent) !== "tmux") return null;
+    if (this.#runs(mesh, agent) !== "tmux") return null;
     return this.#server.attachWords(sessionOf(mesh.config.mesh, agent.name));
   }
 
@@ -214,8 +219,15 @@ export class MeshMembers {
     await closing;
   }
 
+  /** As declared, but in a terminal only where a person allowed terminals for exactly this content. */
+  #runs(mesh: DeclaredMesh, agent: DeclaredAgent): Runs {
+    const runs = runsOf(agent);
+    if (runs !== "tmux") return runs;
+    return this.#ports.trust.stateOf(this.#layout.project, mesh).terminals ? "tmux" : "headless";
+  }
+
   #make(mesh: DeclaredMesh, agent: DeclaredAgent): Member {
-    switch (runsOf(agent)) {
+    switch (this.#runs(mesh, agent)) {
       case "tmux":
         return this.#terminal(mesh, agent);
       case "headless":
@@ -248,14 +260,14 @@ export class MeshMembers {
 
   #headless(mesh: DeclaredMesh, agent: DeclaredAgent): Member {
     const place = placeOf(mesh, agent);
-    const scope = meshScope(this.#layout, place);
-    const { write, read, hide } = scope.binds();
+    const scope = meshScope(this.#layout, place, this.#ports.home);
+    const binds = () => scope.binds();
     const { profile, model, programHome: home } = this.#program(mesh, agent);
     const { project } = this.#layout;
     if (profile.kind === "autonomous")
       return new PlainMember({
         ...this.#speaking(mesh, agent),
-        ...{ outside: this.#ports.outside, profile, home, binds: { write, read, hide } },
+        ...{ outside: this.#ports.outside, profile, home, binds },
         workspace: this.#layout.workspace(place.mesh, place.agent),
         output: this.#layout.output(place.mesh),
         about: { TX_MESH: place.mesh, TX_AGENT: place.agent, TX_PROJECT: project },
@@ -269,9 +281,9 @@ export class MeshMembers {
       model,
       cwd: project,
       home,
-      binds: { write, read, hide },
+      binds,
       tools: meshTools(this.#layout, place, this.#recordPorts.clock.now),
-      mayIt: (tool, gist) => this.#record.mayIt(workerIdOf(place.mesh, place.agent), tool, gist),
+      mayIt: (request) => this.#record.mayIt(workerIdOf(place.mesh, place.agent), request),
       record: this.#reporter(mesh, agent),
     });
   }
@@ -281,7 +293,7 @@ export class MeshMembers {
     const { log, now, soon, clock, live } = this.#recordPorts;
     const { tools, maxTurns, model } = this.#ports;
     const recorder: Recorder = { log, now, soon, clock, live, purse: this.#purse };
-    const scope = meshScope(this.#layout, place);
+    const scope = meshScope(this.#layout, place, this.#ports.home);
     return new HarnessedMember({
       ...this.#speaking(mesh, agent),
       worker_id: workerIdOf(place.mesh, place.agent),
@@ -299,7 +311,7 @@ export class MeshMembers {
   #speaking(mesh: DeclaredMesh, agent: DeclaredAgent) {
     const place = placeOf(mesh, agent);
     return {
-      prompt: async () => promptText(await buildPrompt(this.#layout, mesh, agent)),
+      prompt: async () => programPrompt(this.#layout, buildPrompt(mesh, agent)),
       words: (letter: Letter) => wordsFor(this.#layout, place, letter),
       isActive: (name: string) => queueOf(this.#layout, place, name) === "active",
       giveUp: async (why: string) => {
@@ -324,7 +336,7 @@ export class MeshMembers {
       this.#states.set(key, { state, detail: detail ?? null, since });
       this.#record.record({ type: "mesh.session", data: { ...place, state, ...(detail !== undefined && { detail }) } });
       if (state === "broken") this.#record.tellHuman(place.mesh, place.agent, brokenWords(place, detail ?? "it ended"));
-      const isBegun = state === "ready" || (state === "starting" && runsOf(agent) === "tmux");
+      const isBegun = state === "ready" || (state === "starting" && this.#runs(mesh, agent) === "tmux");
       if (isBegun) this.#begun(state, place.mesh, place.agent);
     };
   }

@@ -1,6 +1,6 @@
-import { lstat, readdir } from "node:fs/promises";
-import { join, relative } from "node:path";
-import { putFile, readPart } from "../store/foreign-folder.ts";
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { allFilesIn, type ForeignFile, putFile, readPart } from "../store/foreign-folder.ts";
 
 /**
  * Copies what somebody made from one folder to another. No link is followed; what is too much, or too large, stays where
@@ -12,7 +12,9 @@ export async function copyFiles(
   { isMeant = () => true, since = 0, note }: CopyOrder,
 ): Promise<string[]> {
   const copied: string[] = [];
-  for (const file of (await filesBelow(from)).filter(isMeant)) {
+  const { files, more } = await allFilesIn(from, [], BOUNDS);
+  if (more) note(`There are too many files in ${from}, or they lie too deep: not all of them were looked at.`);
+  for (const file of pathsOf(files).filter(isMeant)) {
     if ((await changedAt(join(from, file))) < since) continue;
     if (copied.length >= MOST_FILES) {
       note(`There are more than ${MOST_FILES} files; the rest stays in ${from}.`);
@@ -39,11 +41,12 @@ export interface CopyOrder {
 
 /** The regular files in a folder and below it, as seen from there. */
 export async function filesBelow(dir: string): Promise<string[]> {
-  const entries = await readdir(dir, { withFileTypes: true, recursive: true }).catch(() => []);
-  return entries
-    .flatMap((entry) => (entry.isFile() ? [relative(dir, join(entry.parentPath, entry.name))] : []))
-    .toSorted();
+  return pathsOf((await allFilesIn(dir, [], BOUNDS)).files);
 }
+
+const BOUNDS = { folders: 20_000, names: 100_000 };
+
+const pathsOf = (files: readonly ForeignFile[]) => files.map(({ path }) => path).toSorted();
 
 async function changedAt(path: string): Promise<number> {
   return (await lstat(path).catch(() => undefined))?.ctimeMs ?? 0;

@@ -21,7 +21,8 @@ export interface PlainPorts {
   workspace: string;
   /** Where the mesh keeps what it makes. */
   output: string;
-  binds: Binds;
+  /** Looked up at each start: files come and go in the project. */
+  binds: () => Promise<Binds>;
   /** Where it is: for its environment and `_context.json`. */
   about: Readonly<Record<string, string>>;
   prompt(): Promise<string>;
@@ -98,8 +99,16 @@ export class PlainMember implements Member {
       assigned: numberOf(letter.name),
       cwd,
       home,
-      start: (launch) =>
-        outside.start({ profile: own, tools: new Toolbox([]), binds, cwd, home, launch, signal: this.#stop.signal }),
+      start: async (launch) =>
+        outside.start({
+          profile: own,
+          tools: new Toolbox([]),
+          binds: await binds(),
+          cwd,
+          home,
+          launch,
+          signal: this.#stop.signal,
+        }),
     });
     const run: Run = {
       session,
@@ -168,7 +177,7 @@ export class PlainMember implements Member {
     if (!run.isOver && !this.#stop.signal.aborted) {
       if (code === 0) await this.#end(run, run.words || "It ended well, and printed nothing.");
       else {
-        const how = exceeded ? `it used too much ${exceeded}` : `it ended with ${signal ?? code ?? "no code"}`;
+        const how = exceeded ? `it used more ${exceeded} than it may` : `it ended with ${signal ?? code ?? "no code"}`;
         const last = run.notes || run.words;
         await this.#answer(run, "error", `The program failed: ${how}.${last ? `\n\n${last}` : ""}`);
         this.#ports.record("dead", how);

@@ -13,6 +13,7 @@ import { HUMAN, type MeshFact, type MessageHeader } from "../protocol/index.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import type { ForeseenLog } from "./foreseen-log.ts";
 import { HumanRefusal } from "./human-refusal.ts";
+import { type Agreed, MeshConsent, type MeshTrustView } from "./mesh-consent.ts";
 import { runGate } from "./mesh-gates.ts";
 import { type AgentStanding, type Begun, type MembersPorts, MeshMembers } from "./mesh-members.ts";
 import { MeshRecord } from "./mesh-record.ts";
@@ -45,6 +46,12 @@ export interface HostedMeshes {
   lastEnd(mesh: string): MeshEnd | null;
   /** What is wrong with what is declared, or keeps somebody from beginning. */
   problems(): { file: string; problem: string }[];
+  /** What the person agreed to, and what they see before they agree to what is declared now. */
+  trustOf(mesh: string): MeshTrustView;
+  /** The person trusts this content. Refused where it is not what the project holds now. */
+  trust(mesh: string, agreed: Agreed): Promise<void>;
+  /** All that was begun of it ends; its messages stay. */
+  distrust(mesh: string): Promise<void>;
   /** What a person types to sit down before it; null for those without a terminal. */
   attachWords(mesh: string, agent: string): string[] | null;
   /** The house closes, and terminals are left as they are; or the meshes are stopped, and nothing of them runs on. */
@@ -75,6 +82,7 @@ class MeshProject implements HostedMeshes {
   readonly #clock: Clock;
   readonly #stop = new AbortController();
   readonly #unheard = new Set<string>();
+  readonly #consent: MeshConsent;
   /** As the record has them, and at once: it is a moment behind. */
   readonly #lastEnds: Map<string, MeshEnd>;
 
@@ -94,6 +102,7 @@ class MeshProject implements HostedMeshes {
       now: () => record.clock.now(),
       record: (fact) => {
         this.#record.record(fact);
+        if (fact.type === "mesh.held") this.#held(fact.data.mesh);
         if (fact.type === "mesh.opened" || fact.type === "mesh.reloaded") this.#introduce(fact.data.mesh);
         if (fact.type === "mesh.undelivered") this.#unheard.add(`${fact.data.mesh}/${fact.data.agent}`);
         // What could not be told to whoever was declared before is told to whoever is now.
@@ -102,9 +111,11 @@ class MeshProject implements HostedMeshes {
       },
       member: (mesh, agent): Member => this.#members.member(mesh, agent),
       isLeft: (mesh, agent) => this.#members.isLeft(mesh, agent),
-      gate: (mesh, gate) => runGate(layout, mesh, gate, ports.sandbox, this.#stop.signal),
+      isTrusted: (mesh) => ports.trust.isTrusted(layout.project, mesh),
+      gate: (mesh, gate) => runGate(layout, mesh, gate, ports, this.#stop.signal),
       human: (mesh, agent, letter) => this.#record.toHuman(mesh, agent, letter),
     });
+    this.#consent = new MeshConsent(layout, this.meshes, this.#record, ports);
   }
 
   async open(): Promise<void> {
@@ -117,6 +128,7 @@ class MeshProject implements HostedMeshes {
       throw error;
     }
     for (const mesh of this.meshes.meshes.keys()) this.#introduce(mesh);
+    this.#record.onTrust = (about, answer) => void this.#consent.answered(about, answer);
     this.#record.giveAnswers();
     await this.#members.takeUp([...this.meshes.meshes.values()].map(({ declared }) => declared));
   }
@@ -136,6 +148,11 @@ class MeshProject implements HostedMeshes {
 
   async spawn(mesh: string, agent: string): Promise<void> {
     const [declared, who] = this.#declared(mesh, agent);
+    if (!this.meshes.meshes.has(mesh) && this.meshes.held.has(mesh))
+      throw new HumanRefusal(
+        "conflict",
+        `${mesh} is not trusted, so nothing of it is begun. Look at it: tx trust ${mesh}`,
+      );
     const problem = this.#members.problemOf(declared, who);
     if (problem !== null) throw new HumanRefusal("conflict", `${mesh}/${agent} cannot begin. ${problem}`);
     const member = this.#members.terminal(declared, who);
@@ -151,6 +168,25 @@ class MeshProject implements HostedMeshes {
     // At once: whoever is begun by a letter that comes meanwhile is somebody else.
     const ended = this.#members.end(declared, who);
     await Promise.all([ended, this.meshes.dismiss(mesh, agent)]);
+  }
+
+  trustOf(mesh: string): MeshTrustView {
+    return this.#consent.viewOf(this.#mesh(mesh));
+  }
+
+  async trust(mesh: string, agreed: Agreed): Promise<void> {
+    this.#mesh(mesh);
+    await this.#consent.trust(mesh, agreed);
+  }
+
+  async distrust(mesh: string): Promise<void> {
+    this.#mesh(mesh);
+    await this.#consent.distrust(mesh);
+  }
+
+  #held(mesh: string): void {
+    this.#introduce(mesh);
+    this.#consent.ask(mesh);
   }
 
   attachWords(mesh: string, agent: string): string[] | null {
@@ -205,7 +241,7 @@ class MeshProject implements HostedMeshes {
   }
 
   #introduce(mesh: string): void {
-    const declared = this.meshes.meshes.get(mesh)?.declared;
+    const declared = this.meshes.declared().get(mesh);
     if (!declared) return;
     const runs = [...declared.agents.values()].map((agent) => [agent.name, describedRun(agent)] as const);
     this.#record.introduce(mesh, new Map(runs));

@@ -6,10 +6,14 @@ import { format } from "../mesh/message-file.ts";
 import { putFile, queueOf } from "../mesh/outgoing.ts";
 import { type FailedTask, failureId, type Question, questionOf, type Situation } from "../projections/index.ts";
 import { type Fact, HUMAN, type MeshFact, type NewFact, type RunId, workerIdSchema } from "../protocol/index.ts";
+import { permissionQuestion } from "../workers/outside/permission-question.ts";
+import { requestKey, type ToolRequest } from "../workers/outside/tool-request.ts";
 import type { MeshRecordPorts } from "./mesh-project.ts";
 
 /** A record of meshes has one run that never began: in it are its people. */
 export const MESH_RUN: RunId = "run-1";
+/** Requests for permission of one agent; those beyond it are denied. */
+const MOST_REQUESTS = 20;
 
 /**
  * What happens in the meshes of a project, in the log of the agent that is their record.
@@ -94,19 +98,53 @@ export class MeshRecord {
     this.record({ type: "message.sent", data });
   }
 
-  /** Leave to do something, asked of a person: it waits in the inbox. */
-  async mayIt(worker_id: string, tool: string, gist: string): Promise<boolean> {
+  /** Asks a person, once for each content of a mesh, whether they trust it. */
+  askTrust(worker_id: string, { mesh, hash }: { mesh: string; hash: string }, text: string, choices: string[]): void {
+    const call_id = `${TRUST}${mesh}-${hash}`;
+    const { questions } = this.#ports.soon();
+    const before = questionOf(questions, worker_id, call_id) ?? settledQuestion(questions, worker_id, call_id);
+    if (before || this.#asked.has(call_id)) return;
+    this.#asked.add(call_id);
+    const question_id = `question-${this.#nextQuestion()}`;
+    const asked = { question_id, worker_id, node_id: null, call_id, text, choices, only_choices: true };
+    this.record({ type: "human.question", data: asked });
+  }
+
+  /** Nobody needs an answer any more: the mesh is trusted, has another content now, or is gone. */
+  settleTrust(mesh: string, isOver: (hash: string) => boolean): void {
+    for (const { worker_id, call_id } of Object.values(this.#ports.soon().questions.open)) {
+      const asked = trustCall(call_id);
+      if (asked?.mesh !== mesh || !isOver(asked.hash)) continue;
+      this.#asked.delete(call_id);
+      this.#settle(worker_id, call_id);
+    }
+  }
+
+  /** What a person answered. */
+  onTrust: (about: { mesh: string; hash: string }, answer: string) => void = () => {};
+
+  /** Permission to do something, asked of a person: it waits in the inbox. */
+  async mayIt(worker_id: string, request: ToolRequest): Promise<boolean> {
+    if (this.#hasMany(worker_id)) return false;
+    const { log, now } = this.#ports;
+    const who = now().roster[worker_id]?.spawned.name ?? worker_id;
+    const text = await permissionQuestion(who, request, log.dir);
+    if (text === undefined || this.#hasMany(worker_id)) return false;
     const number = this.#nextQuestion();
     const { promise, resolve } = Promise.withResolvers<string>();
-    this.#leave.set(`question-${number}`, resolve);
-    const text = `May I use ${tool}? ${gist}`;
-    const offered = { choices: ["allow", "deny"], only_choices: true };
+    this.#leave.set(`question-${number}`, { worker_id, answer: resolve });
+    const permission = { tool: request.tool, key: requestKey(request) };
+    const offered = { choices: ["allow", "deny"], only_choices: true, permission };
     const asked = { worker_id, node_id: null, call_id: `${LEAVE}${number}`, text, ...offered };
     this.record({ type: "human.question", data: { question_id: `question-${number}`, ...asked } });
     return /^(allow|yes|1)\b/i.test((await promise).trim());
   }
 
-  readonly #leave = new Map<string, (answer: string) => void>();
+  #hasMany(worker_id: string): boolean {
+    return [...this.#leave.values()].filter((each) => each.worker_id === worker_id).length >= MOST_REQUESTS;
+  }
+
+  readonly #leave = new Map<string, { worker_id: string; answer(text: string): void }>();
 
   #nextQuestion(): number {
     const { asked } = this.#ports.soon().questions;
@@ -135,9 +173,15 @@ export class MeshRecord {
   /** By a name that follows from the question's, so it comes once; then the question is settled. */
   #give({ id, worker_id, call_id, text, answer }: Question): void {
     if (call_id.startsWith(LEAVE)) {
-      this.#leave.get(id)?.(answer?.text ?? "");
+      this.#leave.get(id)?.answer(answer?.text ?? "");
       this.#leave.delete(id);
       this.#settle(worker_id, call_id);
+      return;
+    }
+    const about = trustCall(call_id);
+    if (about) {
+      this.#settle(worker_id, call_id);
+      if (answer) this.onTrust(about, answer.text);
       return;
     }
     const [mesh = "", agent = ""] = this.#ports.now().roster[worker_id]?.spawned.name.split("/") ?? [];
@@ -185,6 +229,13 @@ export class MeshRecord {
 
 const MOST_WAITING = 10_000;
 const LEAVE = "leave-";
+const TRUST = "trust-";
+
+/** Messages of agents are named `….md`, so no question of theirs is taken for one. */
+function trustCall(call_id: string): { mesh: string; hash: string } | undefined {
+  const [, mesh, hash] = /^trust-([a-z0-9][a-z0-9_-]*)-([0-9a-f]{64})$/.exec(call_id) ?? [];
+  return mesh !== undefined && hash !== undefined ? { mesh, hash } : undefined;
+}
 
 function settledQuestion(questions: Situation["questions"], worker_id: string, call_id: string): Question | undefined {
   return questions.settled.find((each) => each.worker_id === worker_id && each.call_id === call_id);

@@ -14,10 +14,10 @@ import type { HostedMeshes } from "./mesh-project.ts";
  * V1. From the files, and from the record what no file says: it is there after a restart too.
  * V2. Who wrote a file is said only where one agent alone had a task when it was last changed.
  */
-export function resultsView(hosted: HostedMeshes, mesh: string) {
+export async function resultsView(hosted: HostedMeshes, mesh: string) {
   if (!hosted.meshes.declared().has(mesh)) return undefined;
   const { layout } = hosted;
-  const { files, more } = filesIn(layout.running, relative(layout.running, layout.output(mesh)), MOST_FILES);
+  const { files, more } = await filesIn(layout.running, relative(layout.running, layout.output(mesh)), MOST_FILES);
   const shifts = files.length > 0 ? shiftsOf(hosted, mesh) : [];
   return {
     mesh,

@@ -2,10 +2,14 @@ import { mkdirSync } from "node:fs";
 import type { Layout } from "../mesh/layout.ts";
 import { AccessTable } from "../store/access.ts";
 import { FileScope } from "../store/file-scope.ts";
+import { projectBinds } from "../store/project-binds.ts";
 import type { Scope } from "../store/scope.ts";
 
-/** What a mesh agent in the sandbox may touch: it writes what the mesh shares and its own workspace, and reads the project. */
-export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent: string }): Scope {
+/**
+ * What a mesh agent in the sandbox may touch: it writes what the mesh shares and its own workspace, and reads its own
+ * messages and the project, without its dot names and without our home, as everybody does.
+ */
+export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent: string }, home: string): Scope {
   const root = layout.mesh(mesh);
   const output = layout.output(mesh);
   const shared = layout.shared(mesh);
@@ -14,6 +18,7 @@ export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent
   const own = `agents/${agent}`;
   return new FileScope({
     agentDir: root,
+    home,
     project: layout.project,
     top: [],
     aliases: new Map([
@@ -30,6 +35,10 @@ export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent
     mayWrite: () => "You may write to output/… (shared with all), shared/… and workspace/… (your own).",
     describe: () =>
       "# Your files\n\n- You write: output/… (what the mesh makes, shared with all), shared/…, workspace/… (your own).\n- You read: all of that, your messages in agents/…, and the user's project as project/….",
-    binds: () => ({ write: [shared, workspace], read: [layout.project], hide: [], cwd: output }),
+    async binds() {
+      const inProject = await projectBinds(layout.project, home);
+      const read = [...inProject.read, layout.agent(mesh, agent)];
+      return { ...inProject, write: [shared, workspace], read, cwd: output };
+    },
   });
 }

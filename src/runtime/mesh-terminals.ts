@@ -1,6 +1,6 @@
 import type { DeclaredAgent, DeclaredMesh } from "../mesh/config.ts";
 import type { Layout } from "../mesh/layout.ts";
-import { buildPrompt, keepPrompt, promptText } from "../mesh/prompt.ts";
+import { buildPrompt, keepPrompt, programPrompt } from "../mesh/prompt.ts";
 import { lineFor, wordsFor } from "../mesh/telling.ts";
 import { hooksOf, notesOf, prepareHome } from "../mesh/terminal-home.ts";
 import type { TerminalKindName } from "../mesh/terminal-kind.ts";
@@ -53,7 +53,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     now: ports.now,
     async prepare() {
       await ports.outside.makeHome(profile, home);
-      const prompt = promptText(await buildPrompt(layout, mesh, agent));
+      const prompt = programPrompt(layout, buildPrompt(mesh, agent));
       await keepPrompt(layout, place, prompt, ports.now());
       return prepareHome({
         kind,

@@ -25,6 +25,7 @@ export function meshView(hosted: HostedMeshes, name: string) {
     current_agent,
     tasks_completed,
     last_end: hosted.lastEnd(name),
+    trust: hosted.trustOf(name),
     ...standing(mesh?.queues),
     agents: [...agents.values()].map((agent) => ({
       name: agent.name,

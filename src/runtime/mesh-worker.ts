@@ -25,11 +25,14 @@ import { copyFiles, filesBelow, MOST_BYTES } from "./mesh-output.ts";
  * W4. A node whose result is refused goes back to the mesh as another task, a few times.
  * W5. The mesh lives by itself: whoever closes this only stops listening. Its task goes on, and is taken up later.
  */
-export function meshAdapter({ agent, layout, host, clock }: MeshHouse): Adapter {
+export function meshAdapter({ agent, layout, host, problemOf, clock }: MeshHouse): Adapter {
   return async (job) => {
     const [name = ""] = job.profile.command;
-    const mesh = new MeshFromOutside(layout, await readMesh(layout, name));
+    const mesh = new MeshFromOutside(layout, readMesh(layout, name));
     await host();
+    // It was trusted when it was hired, and may have changed since.
+    const problem = problemOf(name);
+    if (problem !== null) throw new Error(problem);
     const session = new MeshSession(mesh, job, agent, layout, clock);
     await session.begin();
     return session;
@@ -38,7 +41,7 @@ export function meshAdapter({ agent, layout, host, clock }: MeshHouse): Adapter 
 
 /** The end of a node is on record: what the mesh said of it was dealt with, and it need not wait any more. */
 export async function takeEnds(layout: Layout, name: string, agent: AgentId, node: string): Promise<void> {
-  const mesh = new MeshFromOutside(layout, await readMesh(layout, name));
+  const mesh = new MeshFromOutside(layout, readMesh(layout, name));
   const first = stemOf(taskName(agent, node, 1));
   mesh.takeEnds((task) => task === first || task.startsWith(`${first}-`));
 }
@@ -53,6 +56,8 @@ export interface MeshHouse {
   layout: Layout;
   /** Sees that somebody moves the messages of this project: this process, or another that does already. */
   host(): Promise<void>;
+  /** Why nothing of this mesh may run now; null where it may. */
+  problemOf(mesh: string): string | null;
   clock: Clock;
 }
 

@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
+import { own } from "../protocol/dict.ts";
 import type { ProgramProfile } from "../protocol/index.ts";
 import { INSTALLED_BY } from "../workers/outside/programs.ts";
 
@@ -9,7 +10,7 @@ export function missingFor(name: string, { kind, command }: ProgramProfile, path
   const [program = ""] = command;
   const places = isAbsolute(program) ? [program] : (path ?? "").split(delimiter).map((folder) => join(folder, program));
   if (places.some(isExecutable)) return null;
-  const how = INSTALLED_BY[name];
+  const how = own(INSTALLED_BY, name);
   return `The program ${name} is not installed: ${program} was not found. Install it${how ? ` (${how})` : ""}, say where it is in config.json (programs.${name}.command), or choose another.`;
 }
 

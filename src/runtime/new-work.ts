@@ -10,6 +10,7 @@ import {
   sharesUnder,
   waitsForAny,
 } from "../projections/index.ts";
+import { dict } from "../protocol/dict.ts";
 import type { NodeId, RunId } from "../protocol/index.ts";
 import type { NewWork } from "../tools/work.ts";
 
@@ -41,7 +42,7 @@ export function checkedOrder(
       return { ok: false, reason: `${id} is waiting for this very work; it cannot come first.` };
     dependencies.push(node.id);
   }
-  const refs: Record<string, string> = {};
+  const refs = dict<string>();
   for (const [name, target] of Object.entries(order.refs)) {
     const [, id = "", path = ""] = /^(?:\.\/)?(?:nodes\/)?(node-\d+)\/published(?:\/+(.*))?$/.exec(target) ?? [];
     const node = nodeNamed(board, id);

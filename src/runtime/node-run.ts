@@ -15,7 +15,6 @@ import { writeFileAtomic } from "../store/atomic-file.ts";
 import { StoreError } from "../store/errors.ts";
 import {
   createWorkerFolder,
-  finishPublish,
   preparePublish,
   recoverPublish,
   reopenPublish,
@@ -30,10 +29,11 @@ import { workByHuman } from "../workers/by-human.ts";
 import { workOnNode } from "../workers/harnessed.ts";
 import { workOutside } from "../workers/outside/work-outside.ts";
 import { pastOf, wordsOn } from "../workers/past.ts";
+import { publishPrepared } from "../workers/publishing.ts";
 import { BudgetExhausted } from "../workers/purse.ts";
 import type { Colleagues, Workplace } from "../workers/workplace.ts";
 import { forwardedMail } from "./forwarded-mail.ts";
-import { pinnedRefs } from "./pinned-refs.ts";
+import { pinnedRefs, problemWithRefs } from "./pinned-refs.ts";
 import { cannotWork, ringAfter } from "./working-time.ts";
 
 type Who = { node_id: NodeId; worker_id: string };
@@ -77,8 +77,10 @@ export async function runNode(
     // A brief that was given since then replaces the one before.
     if (node.status === "assigned" && !added.has("identity.md")) await writeIdentity(home, identity);
     if (node.status === "assigned" && node.reopened) await reopenPublish(dir);
-    // A publish that was prepared but never recorded has left the files read-only.
+    // A publish that was prepared but never recorded has left a copy.
     if (node.status === "running") await undoPublish(dir);
+    const problem = await problemWithRefs(node.spec.refs, now().board, log.dir);
+    if (problem !== undefined) throw new Error(problem);
   }
 
   const contract = contractOf(node, now());
@@ -174,10 +176,10 @@ async function handOver(
   const current = now().board.nodes[node.id];
   if (current?.status === "publishing") return recoverPublish(dir, current.files);
   const prepared = await preparePublish(dir, []);
-  if (!prepared.ok || hasEnded(soon().board.nodes[node.id])) return;
+  if (!prepared.ok) return;
+  if (hasEnded(soon().board.nodes[node.id])) return undoPublish(dir);
   const intent = { ...who, summary: `Partial: ${explain(outcome)}`, files: prepared.files, partial: outcome };
-  await log.append({ facts: [{ type: "node.published", data: intent }] }).durable;
-  await finishPublish(dir, prepared.files);
+  await publishPrepared(log, dir, intent);
 }
 
 /** The newest fact that its worker has been told of. */

@@ -1,3 +1,4 @@
+import type { Scrubber } from "../boundary/scrubber.ts";
 import { type Catalog, createCatalog } from "../models/catalog.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Config } from "../protocol/config.ts";
@@ -9,8 +10,10 @@ import type { Store } from "../store/store.ts";
 import { channelsOf } from "./channels.ts";
 import { systemClock } from "./clock.ts";
 import { equip } from "./equipment.ts";
+import { liveScrubber } from "./known-secrets.ts";
 import { withStanding } from "./live-config.ts";
 import { outsidePlace, programsForCatalog } from "./outside.ts";
+import { secureRandom } from "./randomness.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 import { startTelemetry, tracesUrl } from "./telemetry.ts";
@@ -20,9 +23,10 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   channelsOf(settings); // a missing secret is said before anything is opened
   const clock = instead.clock ?? systemClock;
   const store = instead.store ?? (await openHome(settings.home, clock, false));
-  const random = instead.random ?? Math.random;
-  const catalog = instead.catalog ?? liveCatalog(settings, clock, random);
-  const { tools, foreignTools, check, sandbox, close } = equip(settings, clock);
+  const random = instead.random ?? secureRandom;
+  const scrubber = liveScrubber(settings);
+  const catalog = instead.catalog ?? liveCatalog(settings, clock, random, scrubber);
+  const { tools, foreignTools, check, sandbox, close } = equip(settings, clock, scrubber);
   const runtime = new Runtime(settings, {
     store,
     catalog,
@@ -32,7 +36,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     foreignTools,
     check,
     sandbox,
-    outside: outsidePlace(settings, { sandbox, clock, price: (model, usage) => catalog.cost(model, usage) }),
+    outside: outsidePlace(settings, { sandbox, clock, scrubber, price: (model, usage) => catalog.cost(model, usage) }),
     pid: process.pid,
     callbacks: {},
     ...instead,
@@ -45,12 +49,12 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
 }
 
 /** The models as config.json has them now, and why a name cannot be used although somebody may have written it there. */
-function liveCatalog(settings: Settings, { sleep, now }: Clock, random: () => number): Catalog {
+function liveCatalog(settings: Settings, { sleep, now }: Clock, random: () => number, scrubber: Scrubber): Catalog {
   let made: { config: Config; catalog: Catalog } | undefined;
   const current = () => {
     const { config, env } = settings;
     if (made?.config !== config) {
-      const ports = { sleep, now, random, ...programsForCatalog(settings) };
+      const ports = { sleep, now, random, scrubber, ...programsForCatalog(settings) };
       made = { config, catalog: createCatalog({ env, config, ...ports }) };
     }
     return made.catalog;

@@ -3,6 +3,7 @@ import { mkdir, stat, symlink } from "node:fs/promises";
 import { createServer } from "node:http";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
+import type { Scrubber } from "../boundary/scrubber.ts";
 import { nearest } from "../models/nearest.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { ProgramProfile, Usage } from "../protocol/index.ts";
@@ -10,6 +11,7 @@ import { programBinds, type Sandbox } from "../sandbox/index.ts";
 import type { Housed, OutsidePlace, Stay } from "../workers/outside/place.ts";
 import { CLAUDE_CODE, programsOf } from "../workers/outside/programs.ts";
 import { OUR_SERVER } from "../workers/outside/quirks.ts";
+import { adapterWithoutSecrets } from "../workers/outside/scrubbed-session.ts";
 import type { Adapter } from "../workers/outside/session.ts";
 import { keepLast, lastIsGone } from "./last-life.ts";
 import { withStanding } from "./live-config.ts";
@@ -20,10 +22,11 @@ interface OutsidePorts {
   sandbox(): Promise<Sandbox>;
   price(model: string, usage: Usage): Promise<number | null>;
   clock: Clock;
+  scrubber: Scrubber;
 }
 
 /** Programs that think for themselves, as this house has them. */
-export function outsidePlace(settings: Settings, { price, sandbox, clock }: OutsidePorts): OutsidePlace {
+export function outsidePlace(settings: Settings, { price, sandbox, clock, scrubber }: OutsidePorts): OutsidePlace {
   const { env } = settings;
   return {
     list: () =>
@@ -39,7 +42,7 @@ export function outsidePlace(settings: Settings, { price, sandbox, clock }: Outs
       if (!profile || problem !== null) throw new Error(withStanding(settings, problem ?? ""));
       return profile;
     },
-    adapter: (kind) => adapters[kind](clock),
+    adapter: async (kind) => adapterWithoutSecrets(await adapters[kind](clock), scrubber),
     makeHome,
     start: async (stay) => start(stay, await sandbox(), env),
     // Programs name their models as their vendors do.
@@ -80,9 +83,9 @@ async function start(stay: Stay, sandbox: Sandbox, env: Environment): Promise<Ho
   const running = await sandbox.start({
     cwd,
     binds: {
+      ...stay.binds,
       write: [...stay.binds.write, home],
       read: [...stay.binds.read, ...files.read, ...shared],
-      hide: stay.binds.hide,
     },
     ...(hosts.length > 0 && { network: { allow: hosts } }),
     door,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Board } from "../projections/index.ts";
-import type { NodeId } from "../protocol/index.ts";
+import type { Board, NodeState } from "../projections/index.ts";
+import type { NodeId, PublishedFile } from "../protocol/index.ts";
+import { changedFiles } from "../store/manifests.ts";
 
 /**
  * What each ref of a node points at, by hash: of the file, or of all files of the folder with their names. Published
@@ -15,15 +16,41 @@ export function pinnedRefs(refs: Readonly<Record<string, string>>, board: Board)
   );
 }
 
-function pinOf(target: string, board: Board): string | undefined {
+/** Says which refs lead to files that were changed after they were published; undefined where none does. */
+export async function problemWithRefs(
+  refs: Readonly<Record<string, string>>,
+  board: Board,
+  agentDir: string,
+): Promise<string | undefined> {
+  const problems: string[] = [];
+  for (const [name, target] of Object.entries(refs)) {
+    const { node, files } = filesOf(target, board);
+    const changed = node && (await changedFiles(agentDir, node.spec.run_id, node.id, files));
+    const paths = changed?.slice(0, MOST_NAMED).map((path) => `nodes/${node?.id}/published/${path}`);
+    if (changed && paths && changed.length > 0)
+      problems.push(`${name}: ${paths.join(", ")}${changed.length > paths.length ? " and others" : ""}`);
+  }
+  if (problems.length === 0) return undefined;
+  return `What it builds on was changed after it was published, so it was not begun (${problems.join("; ")}). Have that work done again, or restore the files from a backup.`;
+}
+
+const MOST_NAMED = 5;
+
+function filesOf(target: string, board: Board): { node?: NodeState | undefined; files: readonly PublishedFile[] } {
   const [, id, path = ""] = /^(?:nodes\/)?(node-\d+)\/published\/?(.*)$/.exec(target) ?? [];
   const node = board.nodes[id as NodeId];
   const files = node && "files" in node ? node.files : [];
   const exact = files.find((file) => file.path === path);
-  if (exact) return exact.sha256;
+  if (exact) return { node, files: [exact] };
   const folder = path === "" ? "" : `${path.replace(/\/+$/, "")}/`;
-  const inside = files.filter((file) => file.path.startsWith(folder));
-  if (inside.length === 0) return undefined;
+  return { node, files: files.filter((file) => file.path.startsWith(folder)) };
+}
+
+function pinOf(target: string, board: Board): string | undefined {
+  const { files: inside } = filesOf(target, board);
+  const [only] = inside;
+  if (only === undefined) return undefined;
+  if (inside.length === 1 && target.endsWith(`/published/${only.path}`)) return only.sha256;
   const list = inside.map((file) => `${file.sha256}  ${file.path}\n`).sort();
   return createHash("sha256").update(list.join("")).digest("hex");
 }

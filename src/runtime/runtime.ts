@@ -18,6 +18,7 @@ import { channelsOf, type OpenChannel } from "./channels.ts";
 import { type ControlRequest, listenForControl, NotHere } from "./control.ts";
 import { controlPath } from "./control-path.ts";
 import type { House } from "./house.ts";
+import { MeshTrust } from "./mesh-trust.ts";
 import { nameBeside, nameFrom, newAgentId } from "./names.ts";
 import { OpenAgents } from "./open-agents.ts";
 import type { Settings } from "./settings.ts";
@@ -25,7 +26,8 @@ import { limitsFrom } from "./team-limits.ts";
 import type { Callbacks } from "./trigger-actions.ts";
 import { changeTriggers } from "./trigger-changes.ts";
 import { txWords } from "./tx-words.ts";
-import type { Door } from "./webhook-door.ts";
+import type { Door, DoorPorts } from "./webhook-door.ts";
+import { webhookMemory } from "./webhook-memory.ts";
 
 export interface NewAgent {
   goal: string;
@@ -78,6 +80,7 @@ export class Runtime {
   /** Of agents that are being made. */
   readonly #namesInUse = new Set<string>();
   readonly #channels: readonly OpenChannel[];
+  #webhookMemory: DoorPorts["memory"] | undefined;
   #attached: { close(): Promise<void> }[] = [];
   /** Where answers come in by webhook. */
   doors: readonly Door[] = [];
@@ -104,6 +107,13 @@ export class Runtime {
 
   get clock(): Clock {
     return this.#ports.clock;
+  }
+
+  /** The same for every door by which answers come in, so that what one of them took is refused by the others. */
+  doorPorts(): DoorPorts {
+    const { now } = this.#ports.clock;
+    this.#webhookMemory ??= webhookMemory(this.#settings.home, now());
+    return { agent: (id) => this.agent(id), now, memory: this.#webhookMemory };
   }
 
   get channels(): readonly OpenChannel[] {
@@ -282,7 +292,7 @@ export class Runtime {
     this.#control = await listenForControl(controlPath(this.#settings.home), (request) => this.#obey(request));
     if (!this.#channels.some(({ listen }) => listen)) return;
     const { openDoors } = await import("./webhook-door.ts");
-    this.doors = await openDoors(this.#channels, { agent: (id) => this.agent(id), now: this.#ports.clock.now });
+    this.doors = await openDoors(this.#channels, this.doorPorts());
   }
 
   async close(): Promise<void> {
@@ -323,6 +333,8 @@ export class Runtime {
         return agent.nudge(request.text);
       case "assign":
         return agent.assign(request.node, request.to);
+      case "revoke":
+        return agent.revoke(request.permission);
       case "publish":
         return agent.publish(request.node, request.text);
       case "schedule":
@@ -337,6 +349,7 @@ export class Runtime {
     const { catalog, clock, random, tools, foreignTools, check, outside, pid } = this.#ports;
     const settings = this.#settings;
     const { home } = settings;
+    const trust = new MeshTrust(home, () => clock.now());
     return {
       prompts: promptsOf(home),
       today: () => new Date(clock.now()).toISOString().slice(0, 10),
@@ -374,7 +387,10 @@ export class Runtime {
           },
           maxTurns: settings.config.max_turns ?? MAX_TURNS,
           tx: txWords(),
+          trust,
+          config: settings.config,
         }),
+      trust,
       hostMeshes: (project) => this.#hostMeshes(project),
       random,
       hadNoRoom: (id) => this.#caretaker.lookAfter(id),

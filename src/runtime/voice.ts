@@ -8,8 +8,10 @@ import {
   checkThinks,
   HumanRefusal,
   nudgeOf,
+  permissionHint,
   questionFor,
   responseTo,
+  revocationOf,
 } from "./human.ts";
 import type { Start } from "./starting.ts";
 import type { Team } from "./team.ts";
@@ -60,7 +62,7 @@ export class Voice {
     }
     const sent = await team(agent.run.id).send(HUMAN, to, text);
     if (typeof sent !== "string") throw new HumanRefusal("not_found", sent.content);
-    return `${sent}${await goOn()}`;
+    return `${sent}${permissionHint(soon(), to)}${await goOn()}`;
   }
 
   /** Answers a question; the first answer counts. */
@@ -68,6 +70,13 @@ export class Voice {
     checkNotArchived(this.#ports.soon());
     await this.#append(responseTo(this.#ports.soon(), text, question_id, channel));
     return `Answered.${await this.#ports.goOn()}`;
+  }
+
+  /** Takes back what was always allowed: from now on it is asked about again. */
+  async revoke(permission: string): Promise<string> {
+    const fact = revocationOf(this.#ports.soon(), permission);
+    await this.#append(fact);
+    return "Revoked. It is asked about again from now on.";
   }
 
   /** A hint to the coordinator while it works. */

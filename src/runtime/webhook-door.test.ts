@@ -1,6 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
+import { Memory } from "../mail/channels/receive.ts";
 import { DELIVERY_HEADER, SIGNATURE_HEADER, signatureOf, TIMESTAMP_HEADER } from "../mail/channels/signature.ts";
 import type { Config } from "../protocol/config.ts";
 import { call, script, startTeam, type Team } from "../testing/index.ts";
@@ -100,7 +101,7 @@ test("the same request is taken once, and so is the same delivery signed anew", 
 test("what goes wrong inside is not told", async () => {
   const channel = { name: "pager", url: "", secret: SECRET, preset: "plain", to: [], listen: { port: 0 } } as const;
   const broken = () => Promise.reject(new Error("ENOSPC /secret/path"));
-  const doors = await openDoors([channel], { agent: broken, now: Date.now });
+  const doors = await openDoors([channel], { agent: broken, now: Date.now, memory: new Memory(0) });
   const { status, body } = await post({ runtime: { doors } }, { agent_id: "agent-abcd", message: "hello" });
   for (const door of doors) door.close();
   expect({ status, body }).toEqual({
@@ -115,7 +116,11 @@ test("a port that is taken is said with what to do", async () => {
   const address = holder.address();
   const port = typeof address === "object" && address ? address.port : 0;
   const channel = { name: "pager", url: "", secret: SECRET, preset: "plain", to: [], listen: { port } } as const;
-  const opening = openDoors([channel], { agent: () => Promise.reject(new Error()), now: Date.now });
+  const opening = openDoors([channel], {
+    agent: () => Promise.reject(new Error()),
+    now: Date.now,
+    memory: new Memory(0),
+  });
   await expect(opening).rejects.toThrow(
     `Answers by webhook (pager) cannot come in: port ${port} is taken. Stop whoever holds it, or change listen.port in config.json.`,
   );

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Memory, receive, type Words } from "../mail/channels/receive.ts";
+import { type Memory, receive, type Words } from "../mail/channels/receive.ts";
 import type { AgentId } from "../protocol/index.ts";
 import { codeOf, isForWantOfRoom } from "../store/disk.ts";
 import { NotFoundError } from "../store/errors.ts";
@@ -15,15 +15,12 @@ import { type Channel, HumanRefusal } from "./human.ts";
  */
 export function webhookHandler(
   channels: readonly OpenChannel[],
-  { agent, now }: DoorPorts,
+  { agent, now, memory }: DoorPorts,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const memories = new Map(channels.map(({ name }) => [name, new Memory(now())]));
-
   async function answerTo(request: IncomingMessage): Promise<Answer> {
     const name = /^\/webhooks\/([a-z0-9_-]+)$/.exec(request.url ?? "")?.[1];
     const channel = channels.find((each) => each.name === name);
-    const memory = memories.get(channel?.name ?? "");
-    if (!channel?.secret || !memory) return refusal(404, "not_found", "There is nothing here.");
+    if (!channel?.secret) return refusal(404, "not_found", "There is nothing here.");
     if (request.method !== "POST") return refusal(405, "method_not_allowed", "Only POST is taken here.");
     if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? ""))
       return refusal(415, "not_json", "Only application/json is taken here.");
@@ -59,6 +56,8 @@ export function webhookHandler(
 export interface DoorPorts {
   agent(id: AgentId): Promise<Addressed>;
   now(): number;
+  /** One for all doors of a home. */
+  memory: Memory;
 }
 
 interface Addressed {
@@ -95,11 +94,15 @@ export async function openDoors(channels: readonly OpenChannel[], ports: DoorPor
 
 async function openDoor(port: number, channels: readonly OpenChannel[], ports: DoorPorts): Promise<Door> {
   const handle = webhookHandler(channels, ports);
-  const server = createServer((request, response) => void handle(request, response));
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
   server.requestTimeout = 10_000;
   server.headersTimeout = 5_000;
   server.maxConnections = 100;
   await listening(server, port, channels);
+  // Accepting a connection can fail, for example when no descriptors are left. The sender tries again.
+  server.on("error", () => {});
   // A door alone keeps no process alive.
   server.unref();
   const address = server.address();

@@ -87,8 +87,8 @@ export class Workforce {
   /** Programs, and the meshes of the project that the agent was given. */
   #outside(): House["outside"] {
     const { log, now, house } = this.#ports;
-    const { outside, hostMeshes, clock } = house;
-    return withMeshes(outside, { agent: log.id, project: now().agent.created.project, hostMeshes, clock });
+    const { outside, hostMeshes, trust, clock } = house;
+    return withMeshes(outside, { agent: log.id, project: now().agent.created.project, hostMeshes, trust, clock });
   }
 
   #workplace(run: RunId): Workplace {

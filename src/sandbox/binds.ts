@@ -1,14 +1,16 @@
 import { lstat, realpath } from "node:fs/promises";
 import { isAbsolute, normalize, sep } from "node:path";
-import { type Binds, SandboxFailure } from "./sandbox.ts";
+import { type Binds, type LaidOutPart, SandboxFailure } from "./sandbox.ts";
 
 export interface Mount {
   /** Where the command sees it: the path it has outside. */
   at: string;
   /** The same without symlinks. */
   source: string;
-  access: "write" | "read" | "hide";
+  access: "write" | "read" | "hide" | "lay_out";
   folder: boolean;
+  /** What is shown of a folder that is laid out. */
+  parts?: readonly LaidOutPart[];
 }
 
 /**
@@ -18,13 +20,14 @@ export interface Mount {
  * M2. There, what should be protected must exist: what is not there cannot be mounted over, and could be put there.
  */
 export async function mountsOf(binds: Binds): Promise<Mount[]> {
-  const wanted = (["write", "read", "hide"] as const).flatMap((access) =>
+  const wanted: Wanted[] = (["write", "read", "hide"] as const).flatMap((access) =>
     binds[access].map((path) => ({ at: checked(path), access })),
   );
+  for (const { at, parts } of binds.laidOut ?? []) wanted.push({ at: checked(at), access: "lay_out", parts });
   // At equal paths the stricter comes later and wins.
   wanted.sort((a, b) => depth(a.at) - depth(b.at));
   const mounts: Mount[] = [];
-  for (const { at, access } of wanted) {
+  for (const { at, access, parts } of wanted) {
     const above = mounts.findLast((mount) => mount.folder && (at === mount.at || isBelow(at, mount.at)));
     const inWritable = above?.access === "write";
     const source = inWritable ? above.source + at.slice(above.at.length) : await realpath(at).catch(() => at);
@@ -36,9 +39,15 @@ export async function mountsOf(binds: Binds): Promise<Mount[]> {
         `${at} is reached by a symlink inside a folder that commands may write. Remove the link.`,
       );
     }
-    mounts.push({ at, source, access, folder: stat.isDirectory() });
+    mounts.push({ at, source, access, folder: stat.isDirectory(), ...(parts && { parts }) });
   }
   return mounts;
+}
+
+interface Wanted {
+  at: string;
+  access: Mount["access"];
+  parts?: readonly LaidOutPart[];
 }
 
 export function isBelow(path: string, folder: string): boolean {

@@ -1,11 +1,13 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { lstat, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
 import { isBelow, type Mount, mountsOf } from "./binds.ts";
+import { type Cgroup, openCgroups } from "./cgroups.ts";
+import { lacksRoom } from "./disk-use.ts";
 import { type InnerNetwork, openInnerNetwork } from "./inner-network.ts";
-import { type Launch, optionsFd, prologue, runProcess } from "./process.ts";
+import { filterFd, type Launch, optionsFd, prologue, runProcess } from "./process.ts";
 import type { Program, Running } from "./program.ts";
-import { hasRoom } from "./resource-watch.ts";
 import { steppedDown } from "./root-launch.ts";
 import { startProgram } from "./running.ts";
 import {
@@ -13,42 +15,53 @@ import {
   type Command,
   type CommandResult,
   type Limits,
+  type Missing,
   type Sandbox,
   SandboxFailure,
   type SandboxPorts,
 } from "./sandbox.ts";
+import { systemCallFilter } from "./seccomp.ts";
 import { proveSandbox } from "./self-test.ts";
 
-/** Linux: its own user, mount, pid, network, ipc and host name namespaces, no capabilities, no way to gain any. */
-export async function openBubblewrap(bwrap: string, ports: SandboxPorts): Promise<Sandbox> {
-  const system = await systemMounts();
-  const features = await featuresOf(bwrap);
+/**
+ * Linux: its own user, mount, pid, network, ipc and host name namespaces, no capabilities, no way to gain any, and only
+ * the system calls that commands need.
+ *
+ * BWRAP-1. What runs inside can write into the memory of bubblewrap's first process, which has the same uid. So that
+ *          process is trusted with nothing: a pid namespace around it, which the inside cannot see, is killed as a whole
+ *          and dies with us. Where the machine refuses that namespace, the filter keeps the first process from taking
+ *          its own parent-death signal back.
+ */
+export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing: Missing): Promise<Sandbox> {
+  const [system, features] = [await systemMounts(), await featuresOf(bwrap)];
+  const cgroups = missing.cgroups ? null : await openCgroups();
+  const outer = !missing.outerNamespace;
+  const filters = [false, true].map((cgroup) => systemCallFilter(process.arch, { cgroup, outer }));
 
   /** The way into the sandbox, with bash inside that runs this script with these arguments. */
   async function confine({ cwd, binds, env, network, limits, script, args, streams }: Confined): Promise<Launch> {
     const mounts = await mountsOf(binds);
     if (!isWithin(cwd, mounts))
       throw new SandboxFailure(`The working folder ${cwd} lies outside of what the sandbox shows.`);
-    if (!(await hasRoom(binds.write, limits))) {
-      throw new SandboxFailure(
-        `There is no room on the disk, so no command is run. At least ${limits.freeDiskBytes} bytes must be free.`,
-      );
-    }
+    await mustHaveRoom(binds.write, limits);
     const all = [...mounts, ...(network?.mounts ?? [])];
+    const cgroup = cgroups?.take(limits) ?? null;
+    const filter = filters[cgroup ? 1 : 0] ?? null;
     const options = (sourceOf: (mount: Mount) => string) => [
       ...namespaces(features, ports.uid === 0),
+      ...(filter ? ["--seccomp", String(filterFd)] : []),
       ...system,
       ...inMemory(features, limits.tmpBytes),
       ...all.flatMap((mount) => mountArgs(mount, sourceOf(mount))),
       // Last, because mounting makes folders in it.
       ...["/", "/dev"].flatMap((folder) => ["--remount-ro", folder]),
-      ...hiddenFolders(all).flatMap((folder) => ["--remount-ro", folder]),
+      ...foldersInMemory(all).flatMap((folder) => ["--remount-ro", folder]),
       "--chdir",
       cwd,
       ...environment({ ...env, ...network?.env }),
     ];
     const inside = ["bash", "--noprofile", "--norc", "-c", script, "bash", ...args];
-    return { ...launch(bwrap, all, options, inside, streams, ports), network };
+    return { ...launch({ bwrap, mounts: all, options, inside, streams, cgroup, outer }, ports), network, filter };
   }
 
   async function run(command: Command): Promise<CommandResult> {
@@ -63,12 +76,15 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts): Promis
       limits,
       timeoutMs: command.timeoutMs,
       linux: true,
+      held: outer,
       ...(network ? { before: network.prologue } : {}),
     });
+    let way: Launch | undefined;
     try {
-      const way = await confine({ ...command, network, limits, script, args: [command.command], streams: "one" });
+      way = await confine({ ...command, network, limits, script, args: [command.command], streams: "one" });
       return await runProcess(way, command, ports);
     } finally {
+      way?.cgroup?.release();
       network?.close();
     }
   }
@@ -79,22 +95,36 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts): Promis
     const wanted = { network: program.network, door: program.door, lookup, mirror: true };
     const network = program.network || program.door ? openInnerNetwork(wanted) : undefined;
     const { argv, env } = program.launch(network?.door ?? null);
-    const script = prologue({ limits, timeoutMs: null, linux: true, ...(network ? { before: network.prologue } : {}) });
-    try {
-      const way = await confine({ ...program, env, network, limits, script, args: argv, streams: "apart" });
-      return await startProgram(way, program, limits, () => network?.close());
-    } catch (error) {
+    const before = network ? { before: network.prologue } : {};
+    const script = prologue({ limits, timeoutMs: null, linux: true, held: outer, ...before });
+    let way: Launch | undefined;
+    const over = () => {
+      way?.cgroup?.release();
       network?.close();
+    };
+    try {
+      way = await confine({ ...program, env, network, limits, script, args: argv, streams: "apart" });
+      return await startProgram(way, program, limits, over);
+    } catch (error) {
+      over();
       throw error;
     }
   }
 
   const sandbox: Sandbox = {
     kind: "bubblewrap",
-    about: `bubblewrap (${bwrap})${ports.uid === 0 ? ", stepping down from root first" : ""}`,
+    about: [
+      `bubblewrap (${bwrap})`,
+      ports.uid === 0 ? "stepping down from root first" : "",
+      cgroups ? "memory bounded by cgroups" : "",
+      outer ? "" : "without a pid namespace around it",
+      filters[0] ? "" : `without a filter of system calls, which there is none of for ${process.arch}`,
+    ]
+      .filter(Boolean)
+      .join(", "),
     run,
     start,
-    selfTest: () => proveSandbox(sandbox),
+    selfTest: () => proveSandbox(sandbox, { filtered: filters[0] !== null }),
   };
   return sandbox;
 }
@@ -119,32 +149,59 @@ export const safePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin
 /** C3: what a command finds in its environment when nobody gave it more. */
 export const plainEnv = { PATH: safePath, HOME: "/tmp", LANG: "C.UTF-8", TERM: "dumb" };
 
-function launch(
-  bwrap: string,
-  mounts: readonly Mount[],
-  optionsFor: (sourceOf: (mount: Mount) => string) => string[],
-  inside: readonly string[],
-  streams: Confined["streams"],
-  ports: SandboxPorts,
-): Launch {
-  let options: string[] = [];
-  const whole = (sourceOf: (mount: Mount) => string) => {
-    options = optionsFor(sourceOf);
-    return ["bash", ...pipedOutput(streams), bwrap, "--args", String(optionsFd), "--", ...inside];
-  };
-  const [program = "bash", ...args] = ports.uid === 0 ? steppedDown(mounts, whole) : whole(({ source }) => source);
-  return { program, args, cwd: "/", env: { PATH: safePath }, options };
+interface Way {
+  bwrap: string;
+  mounts: readonly Mount[];
+  options: (sourceOf: (mount: Mount) => string) => string[];
+  inside: readonly string[];
+  streams: Confined["streams"];
+  cgroup: Cgroup | null;
+  /** Whether a pid namespace is put around bubblewrap. */
+  outer: boolean;
 }
+
+function launch(way: Way, ports: SandboxPorts): Launch {
+  let options: string[] = [];
+  const root = ports.uid === 0;
+  const enter = way.cgroup?.enter ?? [];
+  const whole = (sourceOf: (mount: Mount) => string) => {
+    options = way.options(sourceOf);
+    const held = way.outer ? outerNamespace : [];
+    const shell = ["bash", ...pipedOutput(way.streams), ...(root ? [] : enter), "--", ...held];
+    return [...shell, way.bwrap, "--args", String(optionsFd), "--", ...way.inside];
+  };
+  const [program = "bash", ...args] = root
+    ? steppedDown(way.mounts, enter, whole)
+    : [...(way.outer ? diesWithUs : []), ...whole(({ source }) => source)];
+  return { program, args, cwd: "/", env: { PATH: safePath }, options, cgroup: way.cgroup };
+}
+
+const diesWithUs = ["setpriv", "--pdeathsig", "KILL", "--"];
+
+/**
+ * Its first process is bubblewrap, which the inside cannot see. It dies with `unshare`, which dies with us. Without
+ * rights over the machine, a pid namespace takes a user namespace, in which everybody is who they were.
+ */
+const outerNamespace = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--kill-child", "--"];
 
 /**
  * Node hands out sockets, which nobody can open again as /dev/stdout. `cat` passes on what comes as it comes, and
  * outlives bwrap by as long as it takes to pass on what is left, and no longer, since with bwrap all that write to the
- * pipe are dead. It is made by the uid that the command will have, whose pipe it then is.
+ * pipe are dead. It is made by the uid that the command will have, whose pipe it then is. The files of a cgroup come
+ * first, up to "--": this process enters it.
  */
 function pipedOutput(streams: Confined["streams"]): string[] {
-  const cat = (to: string) => `> >(exec cat ${to} 3>&- 4>&- 5>&- 6>&-)`;
-  const pipes = streams === "apart" ? `exec 6>&2 ${cat("")} 2${cat(">&6")} 6>&-` : `exec ${cat("")}`;
-  return ["--noprofile", "--norc", "-c", `${pipes}; exec "$@"`, "bash"];
+  const cat = (to: string) => `> >(exec cat ${to} 3>&- 4>&- 5>&- 6>&- 7>&-)`;
+  const pipes = streams === "apart" ? `exec 7>&2 ${cat("")} 2${cat(">&7")} 7>&-` : `exec ${cat("")}`;
+  const enter = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit; shift; done; shift';
+  return ["--noprofile", "--norc", "-c", `${enter}; ${pipes}; exec "$@"`, "bash"];
+}
+
+async function mustHaveRoom(folders: readonly string[], limits: Limits): Promise<void> {
+  const lacking = await lacksRoom(folders, limits);
+  if (!lacking) return;
+  const wanted = lacking === "disk" ? `${limits.freeDiskBytes} bytes` : `room for ${limits.freeFiles} more files`;
+  throw new SandboxFailure(`There is no room on the disk, so no command is run. At least ${wanted} must be free.`);
 }
 
 function namespaces({ disableUserns }: Features, root: boolean): string[] {
@@ -168,19 +225,39 @@ function inMemory({ size }: Features, bytes: number): string[] {
   const bounded = size ? ["--size", String(bytes)] : [];
   return [
     ...["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"],
+    // What lies in the keyrings of who started us is nobody's business.
+    ...["/proc/keys", "/proc/key-users"].filter(existsSync).flatMap((file) => ["--ro-bind", "/dev/null", file]),
     ...[...bounded, "--tmpfs", "/dev/shm"],
     ...[...bounded, "--tmpfs", "/tmp"],
   ];
 }
 
-function mountArgs({ at, access, folder }: Mount, source: string): string[] {
+function mountArgs(mount: Mount, source: string): string[] {
+  const { at, access, folder } = mount;
   if (access === "write") return ["--bind", source, at];
   if (access === "read") return ["--ro-bind", source, at];
+  if (access === "lay_out") return layoutArgs(mount, source);
   return folder ? ["--tmpfs", at] : ["--ro-bind", "/dev/null", at];
 }
 
-function hiddenFolders(mounts: readonly Mount[]): string[] {
-  return mounts.filter(({ access, folder }) => access === "hide" && folder).map(({ at }) => at);
+/**
+ * An empty folder in memory, and in it what is to be shown. As root it has been laid out already, outside of bubblewrap,
+ * which reads the table of all mounts again after each one it makes. What has just gone is left out.
+ */
+function layoutArgs({ at, source: real, parts = [] }: Mount, source: string): string[] {
+  if (source !== real) return ["--ro-bind", source, at];
+  const args = parts.map(({ path, kind, target }) => {
+    if (kind === "link") return ["--symlink", target ?? "", `${at}/${path}`];
+    return kind === "empty" ? ["--dir", `${at}/${path}`] : ["--ro-bind-try", `${real}/${path}`, `${at}/${path}`];
+  });
+  return ["--tmpfs", at, ...args.flat()];
+}
+
+/** Those that live in memory; to be closed when all mounts in them are made. */
+function foldersInMemory(mounts: readonly Mount[]): string[] {
+  return mounts
+    .filter(({ access, folder }) => folder && (access === "hide" || access === "lay_out"))
+    .map(({ at }) => at);
 }
 
 function environment(env: Readonly<Record<string, string>>): string[] {

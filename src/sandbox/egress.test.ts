@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inSandbox, skipped } from "../../test/try-sandbox.ts";
 import { egressProxy } from "./egress.ts";
@@ -78,5 +79,48 @@ describe.skipIf(skipped)(`the way out ${skipped}`, () => {
     const closed = once(await egress.dial("127.0.0.1", port), "close");
     egress.close();
     await closed;
+  });
+});
+
+describe("connections of the proxy", () => {
+  test("are bounded, also those that are still being made", async () => {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<{ address: string; family: number }[]>();
+    const egress = egressProxy({ allow: ["slow.test"] }, () => answered);
+    const waiting = Array.from({ length: 256 }, () => egress.dial("slow.test", 1));
+    await expect(egress.dial("slow.test", 1)).rejects.toThrow("More than 256 connections");
+    answer([{ address: "127.0.0.1", family: 4 }]);
+    const ends = await Promise.allSettled(waiting);
+    expect(ends.filter(({ status }) => status === "rejected")).toHaveLength(256);
+    await expect(egress.dial("slow.test", 1)).rejects.toThrow("not a public address");
+  });
+
+  test("end when the client left while they were made", async () => {
+    const far = createServer();
+    far.listen(0, "127.0.0.1");
+    await once(far, "listening");
+    const at = `slow.test:${(far.address() as AddressInfo).port}`;
+    const asked = Promise.withResolvers<void>();
+    const left = Promise.withResolvers<void>();
+    const egress = egressProxy({ allow: ["slow.test", "127.0.0.1"] }, async () => {
+      asked.resolve();
+      await left.promise;
+      return [{ address: "127.0.0.1", family: 4 }];
+    });
+    egress.server.listen(0, "127.0.0.1");
+    const [[client]] = await Promise.all([
+      once(egress.server, "connection"),
+      once(egress.server, "listening").then(() => {
+        const socket = connect((egress.server.address() as AddressInfo).port, "127.0.0.1");
+        socket.write(`GET http://${at}/ HTTP/1.1\r\nHost: h\r\n\r\n`);
+        asked.promise.then(() => socket.destroy());
+      }),
+    ]);
+    await once(client, "close");
+    const dialed = once(far, "connection");
+    left.resolve();
+    const [socket] = await dialed;
+    await once(socket.resume(), "close");
+    far.close();
+    egress.server.close();
   });
 });

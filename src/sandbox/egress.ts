@@ -1,12 +1,13 @@
 import {
   createServer,
   request as httpRequest,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   type Server,
   type ServerResponse,
 } from "node:http";
 import { connect, type Socket } from "node:net";
-import type { Duplex } from "node:stream";
+import { type Duplex, pipeline } from "node:stream";
 import { isListed, type Lookup, resolvePublic, systemLookup } from "./public-address.ts";
 import type { Network } from "./sandbox.ts";
 
@@ -15,12 +16,33 @@ import type { Network } from "./sandbox.ts";
  *
  * E1. Only listed hosts and ports are reached, by CONNECT or plain HTTP.
  * E2. We look names up and dial what we checked. A private address is reached only if it is itself listed.
+ * E3. Nothing that either side sends throws outside of a handler: an answer that cannot be passed on becomes a 502, and
+ *     a failed connection ends both sides of it and nothing else.
+ * E4. Connections to the outside are bounded, also those that are still being made for a client that has gone.
  */
 export function egressProxy(network: Network, lookup: Lookup = systemLookup): Egress {
   const open = new Set<Duplex>();
-  const dial = (host: string, port: number) => dialListed(host, port, network, lookup, open);
-  const server = createServer((request, response) => void forward(request, response, dial));
-  server.on("connect", (request, client, head) => void tunnel(request, client, head, dial));
+  let dialing = 0;
+  const dial = async (host: string, port: number) => {
+    if (dialing + open.size >= MOST_DIALED)
+      throw new Refused(`More than ${MOST_DIALED} connections at once are not opened for one sandbox.`);
+    dialing++;
+    try {
+      return await dialListed(host, port, network, lookup, open);
+    } finally {
+      dialing--;
+    }
+  };
+  const server = createServer((request, response) => {
+    forward(request, response, dial).catch(() => response.destroy());
+  });
+  server.on("connect", (request, client, head) => {
+    // From here on the HTTP server no longer looks after this socket.
+    client.on("error", () => {});
+    tunnel(request, client, head, dial).catch(() => client.destroy());
+  });
+  // Accepting a connection can fail, for example when no descriptors are left. The client tries again.
+  server.on("error", () => {});
   return {
     server,
     dial,
@@ -29,6 +51,8 @@ export function egressProxy(network: Network, lookup: Lookup = systemLookup): Eg
     },
   };
 }
+
+const MOST_DIALED = 256;
 
 export interface Egress {
   /** Not yet listening. */
@@ -91,10 +115,11 @@ function remember(stream: Duplex, open: Set<Duplex>): void {
 }
 
 async function tunnel(request: IncomingMessage, client: Duplex, head: Buffer, dial: Dial): Promise<void> {
-  const target = /^(.+):(\d+)$/.exec(request.url ?? "");
+  const target = /^(.+):(\d{1,5})$/.exec(request.url ?? "");
   try {
     if (!target?.[1] || !target[2]) throw new Refused("CONNECT wants host:port.");
     const server = await dial(target[1], Number(target[2]));
+    if (client.destroyed) return void server.destroy();
     client.write("HTTP/1.1 200 Connection established\r\n\r\n");
     server.write(head);
     server.pipe(client).pipe(server);
@@ -114,30 +139,65 @@ async function forward(request: IncomingMessage, response: ServerResponse, dial:
     if (url?.protocol !== "http:")
       throw new Refused("This is a proxy: ask for http://host/path, or CONNECT host:port.");
     const socket = await dial(url.hostname, Number(url.port || 80));
-    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !hopByHop.has(name)));
-    const onward = httpRequest(
-      {
-        createConnection: () => socket,
-        method: request.method ?? "GET",
-        path: url.pathname + url.search,
-        headers: { ...headers, host: url.host, connection: "close" },
-      },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
-      },
-    );
-    onward.on("error", () => response.destroy());
-    request.pipe(onward);
+    if (response.destroyed) return void socket.destroy();
+    try {
+      await exchange(request, response, url, socket);
+    } finally {
+      socket.destroy();
+    }
   } catch (error) {
+    if (response.headersSent) return void response.destroy();
     const { status, text } = refusal(error);
     response.writeHead(status, { "content-type": "text/plain", connection: "close" }).end(text);
   }
 }
 
+/** One request and its answer. Rejects when there is no answer that could be passed on, or not all of it. */
+async function exchange(request: IncomingMessage, response: ServerResponse, url: URL, socket: Socket): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let notices = 0;
+  const onward = httpRequest({
+    createConnection: () => socket,
+    method: request.method ?? "GET",
+    path: url.pathname + url.search,
+    headers: { ...passedOn(request.headers), host: url.host, connection: "close" },
+  });
+  onward.on("error", reject);
+  onward.on("close", () => reject(new Error(`${url.host} closed the connection without an answer.`)));
+  onward.on("information", () => {
+    if (++notices > MOST_NOTICES) onward.destroy(new Error(`${url.host} sends interim answers without end.`));
+  });
+  onward.on("response", (answer) => {
+    try {
+      const status = answer.statusCode ?? 0;
+      if (status < 200 || status > 599) throw new Error(`${url.host} answered with the status ${status}.`);
+      response.writeHead(status, passedOn(answer.headers));
+    } catch (error) {
+      answer.destroy();
+      reject(error);
+      return;
+    }
+    pipeline(answer, response, (error) => (error ? reject(error) : resolve()));
+  });
+  response.on("close", () => onward.destroy());
+  // What goes wrong here is told by `onward`, which is destroyed with it.
+  pipeline(request, onward, () => {});
+  await promise;
+}
+
+/** Answers like "103 Early Hints" that may come before the one that counts. */
+const MOST_NOTICES = 32;
+
+/** Without the headers that concern one connection only, also those that `Connection` names. */
+function passedOn(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const named = (headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase());
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !hopByHop.has(name) && !named.includes(name)));
+}
+
 const hopByHop = new Set([
   "connection",
   "keep-alive",
+  "proxy-authenticate",
   "proxy-authorization",
   "proxy-connection",
   "te",

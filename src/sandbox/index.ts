@@ -13,6 +13,7 @@ export {
 } from "./public-address.ts";
 export {
   type Binds,
+  type Bound,
   type Command,
   type CommandResult,
   defaultLimits,

@@ -40,7 +40,8 @@ export function openInnerNetwork(wish: NetworkWish): InnerNetwork {
         if (missing > 0) return;
         // The channel stays: of a process whose channel we cut, Node never says that it is closed.
         child.off("message", take);
-        child.send("all here");
+        // Where the helper is gone already, its exit code tells.
+        child.send("all here", () => {});
       });
     },
     close,
@@ -97,7 +98,7 @@ export interface LoopbackNetwork {
 }
 
 /** The descriptor of the channel over which sockets are handed: Node's own, named to the helper alone. */
-export const channelFd = 5;
+export const channelFd = 6;
 
 const inside = "/run/agiraph";
 const helper = fileURLToPath(
@@ -111,6 +112,8 @@ function portsFor({ network, door, lookup, mirror }: NetworkWish, mirrored: Read
   const open = new Set<Socket>();
   const add = (server: Server, port: number) => {
     server.maxConnections = mostConnections;
+    // Accepting a connection can fail, for example when no descriptors are left. The client tries again.
+    server.on("error", () => {});
     server.on("connection", (socket) => {
       open.add(socket);
       socket.on("close", () => open.delete(socket));
@@ -172,6 +175,7 @@ function mirrorOf(host: string, port: number, dial: Dial): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, async (client) => {
     try {
       const far = await dial(host, port);
+      if (client.destroyed) return void far.destroy();
       far.allowHalfOpen = true;
       client.pipe(far).pipe(client);
       far.on("close", () => client.destroy());

@@ -4,7 +4,8 @@ import { setTimeout as after } from "node:timers/promises";
 /**
  * Who is who in a pid namespace, seen from outside (Linux).
  *
- * I1. The first process inside is dead only when all others inside are: the kernel kills and awaits them first.
+ * I1. The first process inside is dead only when all others inside are, in namespaces within it too: the kernel kills
+ *     and awaits them first.
  */
 export interface First {
   readonly pid: number;
@@ -12,16 +13,19 @@ export interface First {
   readonly since: string;
 }
 
-/** The first process of the namespace that this confining process holds; null as long as there is none. */
+/** The first process of the outermost namespace that this process holds; null as long as there is none. */
 export function firstInside(holder: number): First | null {
   const pid = childWithin(holder, 1);
   const since = pid === null ? undefined : statOf(pid)?.since;
   return pid === null || since === undefined ? null : { pid, since };
 }
 
-/** The program itself: bubblewrap's first process starts nothing else. */
+/**
+ * The program itself: bubblewrap's first process starts nothing else. That process is the first of the outermost
+ * namespace, or where that is one around bubblewrap, the first of the one within.
+ */
 export function programInside(first: First): number | null {
-  return isAlive(first) ? childWithin(first.pid, 2) : null;
+  return isAlive(first) ? childWithin(childWithin(first.pid, 1) ?? first.pid, 2) : null;
 }
 
 /** This very process; null where there is none, or nobody could tell it from a later one. */

@@ -1,14 +1,17 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { Duplex, Readable } from "node:stream";
+import type { Cgroup } from "./cgroups.ts";
+import { end, mostEndingMs } from "./ending.ts";
 import type { InnerNetwork } from "./inner-network.ts";
 import { Output } from "./output.ts";
 import { watchResources } from "./resource-watch.ts";
-import { type Command, type CommandResult, SandboxFailure, type SandboxPorts } from "./sandbox.ts";
+import { type Bound, type Command, type CommandResult, SandboxFailure, type SandboxPorts } from "./sandbox.ts";
 
 /**
  * Starts a confining program, collects what comes out, and ends it when it must be ended.
  *
- * P1. The promise settles only when the process is gone and its output is read.
+ * P1. The promise settles only when the process is gone and its output is read. What we killed and the kernel does not
+ *     end is a failure after a while: no call waits for ever.
  * P2. Whatever ends it (time, signal, a bound) ends it by SIGKILL: nothing inside can delay that.
  * P3. Descriptor 3 is the line of life: the far end finds it closed when we are dead, and writes to it once it is ready
  *     to run the command. If it never wrote, the confinement failed, and stderr says why.
@@ -36,8 +39,11 @@ export async function runProcess(launch: Launch, command: Command, ports: Sandbo
   const why = endWhenDue(child, launch, command, ports);
   try {
     tellStart(child, launch, command);
-    const { code, signal } = await ended;
+    const { code, signal } = await Promise.race([ended, why.stuck]).catch((error: unknown) => {
+      throw command.signal.aborted ? command.signal.reason : error;
+    });
     if (command.signal.aborted) throw command.signal.reason;
+    if (launch.cgroup?.ranOutOfMemory()) why.reason ??= "memory";
     if (!started && !why.reason)
       throw new SandboxFailure(failureText("command", launch.program, code, signal, complaint.text()));
     const byUs = why.reason !== null;
@@ -47,7 +53,7 @@ export async function runProcess(launch: Launch, command: Command, ports: Sandbo
       output: output.text(),
       truncated: output.truncated,
       timedOut: why.reason === "timeout",
-      exceeded: why.reason === "memory" || why.reason === "disk" ? why.reason : null,
+      exceeded: why.reason === "timeout" || why.reason === "abort" ? null : why.reason,
       ms: Math.round(ports.now() - begun),
     };
   } finally {
@@ -66,10 +72,14 @@ export interface Launch {
   stderrIsOutput?: boolean;
   /** Given by a descriptor instead of the command line, which everybody on this machine can read. */
   options?: readonly string[];
+  /** The filter of system calls, given by a descriptor too. */
+  filter?: Buffer | null;
+  /** What bounds its memory, if this machine can. */
+  cgroup?: Cgroup | null;
   network?: InnerNetwork | undefined;
 }
 
-/** Descriptors: 3 is the line of life, 4 the options, 5 the channel for the ports of its network. */
+/** Descriptors: 3 is the line of life, 4 the options, 5 the filter, 6 the channel for the ports of its network. */
 export function spawnLaunch(launch: Launch, stdin: "ignore" | "pipe"): ChildProcess {
   const child = spawn(launch.program, launch.args, {
     cwd: launch.cwd,
@@ -77,24 +87,31 @@ export function spawnLaunch(launch: Launch, stdin: "ignore" | "pipe"): ChildProc
     stdio: [
       ...[stdin, "pipe", "pipe", "pipe"],
       launch.options ? "pipe" : "ignore",
+      launch.filter ? "pipe" : "ignore",
       ...(launch.network ? ["ipc"] : []),
     ] as StdioOptions,
     detached: true,
   });
   launch.network?.serve(child);
-  const options = child.stdio[optionsFd] as Duplex | null;
-  // Who never read them has said why on its way out.
-  options?.on("error", () => {}).on("close", () => options.destroy());
-  options?.resume().end(launch.options?.map((option) => `${option}\0`).join(""));
+  give(child, optionsFd, launch.options?.map((option) => `${option}\0`).join(""));
+  give(child, filterFd, launch.filter);
   return child;
 }
 
+function give(child: ChildProcess, fd: number, content: string | Buffer | null | undefined): void {
+  const far = child.stdio[fd] as Duplex | null | undefined;
+  // Who never read it has said why on its way out.
+  far?.on("error", () => {}).on("close", () => far.destroy());
+  far?.resume().end(content ?? "");
+}
+
 export const optionsFd = 4;
+export const filterFd = 5;
 
 export const defaultOutputBytes = 30_000;
 
 /** What bash does before the command: see P3, bounds, and last in line for processor and memory. */
-export function prologue({ limits, timeoutMs, linux, group = false, before = "" }: Prologue): string {
+export function prologue({ limits, timeoutMs, linux, held = false, group = false, before = "" }: Prologue): string {
   const bounds = [
     "ulimit -c 0",
     `ulimit -f ${bound(limits.fileBytes / 1024)}`,
@@ -118,7 +135,8 @@ export function prologue({ limits, timeoutMs, linux, group = false, before = "" 
     group && timeoutMs === null
       ? "(trap '' TERM INT HUP; read -r -u 3; kill -KILL -$$) </dev/null >/dev/null 2>&1 &"
       : "",
-    ...(linux ? [untilHeld] : []),
+    ...(linux && !held ? [untilHeld] : []),
+    "read -t 0 -u 3 && exit 125",
     "echo >&3; exec 3>&-",
     timeoutMs === null ? 'exec nice -n 10 "$@"' : 'exec nice -n 10 bash --noprofile --norc -c "$1" bash',
   ]
@@ -127,13 +145,13 @@ export function prologue({ limits, timeoutMs, linux, group = false, before = "" 
 }
 
 /**
- * bubblewrap's first process inside asks to die with its parent only after it has started us. Until it sleeps, waiting
- * for us, it might not: whoever finds us dead then has to go by himself.
+ * Without a namespace around it: bubblewrap's first process inside asks to die with its parent only after it has started
+ * us. Until it sleeps, waiting for us, it might not: whoever finds us dead then has to go by himself.
  */
 const untilHeld = `until read -r _ _ state _ </proc/1/stat && [ "$state" = S ]; do
   read -r -t 0.005 -u 3; [ $? -gt 128 ] || exit 125
 done
-unset state; read -t 0 -u 3 && exit 125`;
+unset state`;
 
 const bound = (value: number) => (Number.isFinite(value) ? Math.ceil(value) : "unlimited");
 
@@ -142,6 +160,8 @@ interface Prologue {
   /** Null for a program, which has no time to end by; its arguments are then the script's own. */
   timeoutMs: number | null;
   linux: boolean;
+  /** Whether a namespace around it ends it with us. */
+  held?: boolean;
   group?: boolean;
   before?: string;
 }
@@ -170,22 +190,41 @@ function whenOver(
 }
 
 function endWhenDue(child: ChildProcess, launch: Launch, command: Command, ports: SandboxPorts) {
-  const state: { reason: "timeout" | "abort" | "memory" | "disk" | null; stop(): void } = { reason: null, stop };
-  const because = (reason: NonNullable<typeof state.reason>) => () => {
+  const { promise: stuck, reject } = Promise.withResolvers<never>();
+  const state: Due = { reason: null, stuck, stop };
+  let patience: NodeJS.Timeout | undefined;
+  const because = (reason: NonNullable<Due["reason"]>) => () => {
     state.reason ??= reason;
     end(child, launch);
+    patience ??= setTimeout(() => reject(new SandboxFailure(stuckText)), mostEndingMs);
   };
   const abort = because("abort");
   const timer = setTimeout(because("timeout"), command.timeoutMs);
-  const watch = watchResources(child.pid ?? -1, command.binds.write, ports.limits, (what) => because(what)());
+  const watched = {
+    pid: child.pid ?? -1,
+    folders: command.binds.write,
+    limits: ports.limits,
+    cgroup: launch.cgroup ?? null,
+  };
+  const watch = watchResources(watched, (what) => because(what)());
   command.signal.addEventListener("abort", abort);
   function stop() {
     clearTimeout(timer);
+    clearTimeout(patience);
     watch.stop();
     command.signal.removeEventListener("abort", abort);
   }
   return state;
 }
+
+interface Due {
+  reason: "timeout" | "abort" | Bound | null;
+  /** Rejects when what was ended is still there after a while. */
+  stuck: Promise<never>;
+  stop(): void;
+}
+
+const stuckText = `The command was killed, but after ${mostEndingMs / 1000} s some of its processes have not ended. The kernel holds them, perhaps because a disk does not answer.`;
 
 /** Whoever is told may throw; a command that nobody knows of must not go on. */
 function tellStart(child: ChildProcess, launch: Launch, command: Command): void {
@@ -194,15 +233,6 @@ function tellStart(child: ChildProcess, launch: Launch, command: Command): void 
   } catch (error) {
     end(child, launch);
     throw error;
-  }
-}
-
-export function end(child: ChildProcess, { group }: Launch): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(group ? -child.pid : child.pid, "SIGKILL");
-  } catch {
-    // It was faster.
   }
 }
 

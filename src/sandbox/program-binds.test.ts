@@ -66,6 +66,26 @@ describe("what a program needs to be seen", () => {
     });
   });
 
+  test("is no file with secrets in a folder that people work in, at no depth, and no link that leads to one", async () => {
+    const { root } = await inSandbox();
+    const folder = `${root}/checkout`;
+    const script = await program(`${folder}/bin/agent.mjs`, "#!/usr/bin/env node\n");
+    for (const path of ["package.json", ".pnp.cjs", "lib/main.mjs", "server/app.mjs", "node_modules/x/.npmrc"])
+      await program(`${folder}/${path}`, "");
+    for (const path of [".env", ".env.local", ".npmrc", ".git/config", "server/.env", "server/key.pem"])
+      await program(`${folder}/${path}`, "SECRET=canary\n");
+    await symlink("../.env", `${folder}/lib/link`);
+    await symlink("/etc/hostname", `${folder}/outside`);
+    await symlink("lib/main.mjs", `${folder}/main`);
+    const { read } = await programBinds([script], "");
+    const shown = [".pnp.cjs", "bin", "lib/main.mjs", "main", "node_modules", "package.json", "server/app.mjs"];
+    expect(read.toSorted()).toEqual([...shown.map((path) => `${folder}/${path}`), ...node].toSorted());
+    if (skipped) return;
+    const { run } = await inSandbox();
+    const { output } = await run(`cd ${folder}; grep -rl canary . ; cat main bin/agent.mjs; ls -A server`, { read });
+    expect(output).toBe("#!/usr/bin/env node\napp.mjs\n");
+  });
+
   test("is nothing of the system's, which every sandbox has", async () => {
     expect(await programBinds(["env"], "/usr/bin")).toEqual({
       command: "/usr/bin/env",

@@ -2,13 +2,15 @@ import { access, constants, open, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
 import { isBelow } from "./binds.ts";
+import { shownOfPackage } from "./package-files.ts";
 import { SandboxFailure } from "./sandbox.ts";
 
 /**
  * What has to be shown to a sandbox so that a program of the user's runs in it: the program and its package, wherever
  * they lie, what interprets it, and our own Node, which is the one its scripts get.
  *
- * F1. Only files of programs are shown: never a folder that holds the user's home.
+ * F1. Only files of programs are shown: never a folder that holds the user's home, and of a folder that people work in,
+ *     no file that holds their secrets (`package-files.ts`).
  */
 export async function programBinds(
   [command, ...args]: readonly [string, ...string[]],
@@ -19,7 +21,7 @@ export async function programBinds(
   const nodeFolder = dirname(process.execPath);
   const show = async (file: string) => {
     const real = await realpath(file);
-    for (const each of [await packageOf(real), file]) {
+    for (const each of [...(await packageOf(real)), real, file]) {
       if (![...system, ...read].some((folder) => each === folder || isBelow(each, folder))) read.add(each);
     }
     return real;
@@ -67,17 +69,16 @@ const isProgram = async (file: string) =>
   );
 
 /** All that was installed with it: the outermost node_modules, else the nearest folder that says it is a package. */
-async function packageOf(file: string): Promise<string> {
+async function packageOf(file: string): Promise<string[]> {
   const parts = file.split(sep);
   const modules = parts.indexOf("node_modules");
-  if (modules > 0) return parts.slice(0, modules + 1).join(sep);
+  if (modules > 0) return [parts.slice(0, modules + 1).join(sep)];
   for (let folder = dirname(file), up = 0; up < 4 && folder !== dirname(folder); folder = dirname(folder), up++) {
     if (holdsHome(folder)) break;
-    for (const sign of ["package.json", "pyvenv.cfg"]) {
-      if (await stat(join(folder, sign)).catch(() => null)) return folder;
-    }
+    if (await isFile(join(folder, "package.json"))) return shownOfPackage(folder);
+    if (await isFile(join(folder, "pyvenv.cfg"))) return [folder];
   }
-  return file;
+  return [file];
 }
 
 const holdsHome = (folder: string) => folder === homedir() || isBelow(homedir(), folder);

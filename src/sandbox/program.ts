@@ -1,7 +1,7 @@
 import type { Server } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import type { First } from "./inside.ts";
-import type { Binds, Limits, Network } from "./sandbox.ts";
+import type { Binds, Bound, Limits, Network } from "./sandbox.ts";
 
 /** A program that lives on and talks, where a command runs and is over. The same confinement holds for both. */
 export interface Program {
@@ -48,5 +48,5 @@ export interface Ended {
   code: number | null;
   signal: string | null;
   /** The bound it broke, for which it was ended. */
-  exceeded: "memory" | "disk" | null;
+  exceeded: Bound | null;
 }

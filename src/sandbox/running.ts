@@ -2,9 +2,10 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
+import { end, mostEndingMs, send } from "./ending.ts";
 import { allGone, type First, firstInside, programInside, thisProcess } from "./inside.ts";
 import { Output } from "./output.ts";
-import { end, failureText, type Launch, spawnLaunch } from "./process.ts";
+import { failureText, type Launch, spawnLaunch } from "./process.ts";
 import type { Ended, Program, Running } from "./program.ts";
 import { calmPace, watchResources } from "./resource-watch.ts";
 import { type Limits, SandboxFailure } from "./sandbox.ts";
@@ -16,7 +17,8 @@ import { type Limits, SandboxFailure } from "./sandbox.ts";
  *     is the program's own: none is lost, and no more are read than are taken.
  * S2. Asked to end, it is the program that gets SIGTERM, not what confines it. After the grace everything gets SIGKILL,
  *     and output that nobody takes is let go: `stop` is over within the grace and a second, whatever runs inside.
- * S3. When it ended, nothing inside is alive, also what holds no stream of ours.
+ * S3. When it ended, nothing inside is alive, also what holds no stream of ours. What we killed and the kernel does not
+ *     end is not waited for without end.
  */
 export async function startProgram(
   launch: Launch,
@@ -30,7 +32,8 @@ export async function startProgram(
   const begun = new BegunProgram(child, launch);
   const kill = () => begun.kill();
   program.signal.addEventListener("abort", kill);
-  const watch = watchResources(child.pid ?? -1, program.binds.write, limits, (what) => begun.kill(what), calmPace);
+  const watched = { pid: child.pid ?? -1, folders: program.binds.write, limits, cgroup: launch.cgroup ?? null };
+  const watch = watchResources(watched, (what) => begun.kill(what), calmPace);
   const ended = begun.ended.finally(() => {
     program.signal.removeEventListener("abort", kill);
     watch.stop();
@@ -106,7 +109,6 @@ class BegunProgram {
     if (this.#exited) return;
     this.#byUs ??= { code: null, signal: "SIGKILL", exceeded };
     this.#first ??= this.#firstInside();
-    if (this.#first) send(this.#first.pid, "SIGKILL");
     end(this.#child, this.#launch);
   }
 
@@ -123,14 +125,19 @@ class BegunProgram {
   async #untilEnded(life: Readable): Promise<Ended> {
     const { stdout, stderr } = this.#child;
     const closed = Promise.all([stdout, stderr].map((stream) => new Promise((done) => stream?.once("close", done))));
-    const { code, signal } = await this.#exit();
+    const { code, signal } = await Promise.race([
+      this.#exit(),
+      this.#killed.promise.then(() => stuckAfter(mostEndingMs)),
+    ]);
     this.#exited = true;
     if (this.#launch.group) end(this.#child, this.#launch);
-    if (this.#first) await allGone(this.#first);
+    if (this.#first) await allGone(this.#first, mostEndingMs);
     // Outside of a pid namespace somebody who left may hold the output for ever; and whom we killed nobody may read.
     const patience = this.#launch.group ? after(leftoverMs) : this.#killed.promise.then(() => after(leftoverMs));
     await Promise.race([closed, patience]);
     for (const stream of [stdout, stderr, life]) stream?.destroy();
+    if (!this.#byUs && this.#launch.cgroup?.ranOutOfMemory())
+      return { code: null, signal: "SIGKILL", exceeded: "memory" };
     return this.#byUs ?? { code, signal, exceeded: null };
   }
 
@@ -149,10 +156,5 @@ class BegunProgram {
   }
 }
 
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It was faster.
-  }
-}
+/** Nobody waits for a process that was killed for longer than this. */
+const stuckAfter = (ms: number) => after(ms, { code: null, signal: "SIGKILL" }, { ref: false });

@@ -11,8 +11,9 @@ import { openUnsafe } from "./unsafe.ts";
  * C1. It reads and writes its binds and nothing else of the user's; system folders are there to read.
  * C2. It has no network, except the hosts that were allowed, by way of our own proxy.
  * C3. It gets the environment it was given and none of ours.
- * C4. When `run` or `ended` settles, none of its processes is alive; when we are killed, neither.
- * C5. Processes, memory, file size, disk, time and output are bounded.
+ * C4. When `run` or `ended` settles, none of its processes is alive; when we are killed, neither. Nothing inside can
+ *     prevent that. Only where the kernel itself does not end a killed process, both settle without it after a while.
+ * C5. Processes, memory, files, file size, disk, time and output are bounded.
  * C6. If this machine cannot hold C1 to C5, `kind` is "none" and both refuse, unless someone asked for "unsafe".
  */
 export interface Sandbox {
@@ -53,6 +54,22 @@ export interface Binds {
   readonly write: readonly string[];
   readonly read: readonly string[];
   readonly hide: readonly string[];
+  /** Folders of which only some parts are shown, read-only; all else in them is not there, whatever it becomes. */
+  readonly laidOut?: readonly LaidOutFolder[];
+}
+
+export interface LaidOutFolder {
+  readonly at: string;
+  readonly parts: readonly LaidOutPart[];
+}
+
+export interface LaidOutPart {
+  /** As seen from the folder. */
+  readonly path: string;
+  /** Bound as it is; made again as a link; or an empty folder in which other parts may lie. */
+  readonly kind: "folder" | "file" | "link" | "empty";
+  /** Where a link leads; null for the others. */
+  readonly target: string | null;
 }
 
 export interface Network {
@@ -69,22 +86,29 @@ export interface CommandResult {
   truncated: boolean;
   timedOut: boolean;
   /** The bound it broke, for which it was ended. */
-  exceeded: "memory" | "disk" | null;
+  exceeded: Bound | null;
   ms: number;
 }
+
+/** `disk`: bytes on it; `files`: how many there are. */
+export type Bound = "memory" | "disk" | "files";
 
 export interface Limits {
   processes: number;
   /** Of one process. */
   addressSpaceBytes: number;
-  /** Of all its processes together. */
+  /** Of all its processes together, with what lies in /tmp and /dev/shm inside. */
   memoryBytes: number;
   /** Of one file. */
   fileBytes: number;
   /** Of all that its writable folders hold. */
   diskBytes: number;
+  /** In its writable folders together. */
+  files: number;
   /** What must stay free on the disks it writes to. */
   freeDiskBytes: number;
+  /** How many files must still find room there; on small disks a twentieth of all that do. */
+  freeFiles: number;
   /** Of /tmp and of /dev/shm inside, which live in memory. */
   tmpBytes: number;
 }
@@ -97,7 +121,9 @@ export const defaultLimits: Limits = {
   memoryBytes: 4 * GiB,
   fileBytes: 2 * GiB,
   diskBytes: 8 * GiB,
+  files: 1_000_000,
   freeDiskBytes: GiB / 2,
+  freeFiles: 50_000,
   tmpBytes: GiB / 2,
 };
 
@@ -110,6 +136,8 @@ export interface SandboxOptions {
   uid?: number;
   /** Where the confining program is; for tests. */
   bwrap?: string;
+  /** What this machine is taken to lack; for tests. */
+  without?: Missing;
   lookup?: Lookup;
   /** Milliseconds on a clock that only goes forward. */
   now?: () => number;
@@ -128,7 +156,7 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
     ...(options.lookup ? { lookup: options.lookup } : {}),
   };
   if (options.unsafe) return openUnsafe(ports);
-  if (platform === "linux") return proven(await linux(options.bwrap, ports));
+  if (platform === "linux") return linux(options, ports);
   if (platform === "darwin") return proven(await openSeatbelt(ports));
   return noSandbox(`There is no sandbox for ${platform} yet. ${unsafeHint}`);
 }
@@ -149,13 +177,22 @@ export class SandboxFailure extends Error {
 const unsafeHint = "Or pass --unsafe-no-sandbox to run commands unconfined, with all your rights.";
 const installHint = "Install it (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap).";
 
-async function linux(bwrap: string | undefined, ports: SandboxPorts): Promise<Sandbox> {
+/** What bubblewrap can do without, with less certainty. */
+export interface Missing {
+  cgroups?: boolean;
+  outerNamespace?: boolean;
+}
+
+async function linux({ bwrap, without = {} }: SandboxOptions, ports: SandboxPorts): Promise<Sandbox> {
   const found = await firstExisting(
     bwrap ? [bwrap] : ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"],
   );
   if (!found)
     return noSandbox(`bubblewrap is not installed, so commands cannot be confined. ${installHint} ${unsafeHint}`);
-  return openBubblewrap(found, ports);
+  const best = await proven(await openBubblewrap(found, ports, without));
+  if (best.kind !== "none" || without.outerNamespace) return best;
+  // Some machines let bubblewrap make namespaces, but not within another one.
+  return proven(await openBubblewrap(found, ports, { ...without, outerNamespace: true }));
 }
 
 async function proven(sandbox: Sandbox): Promise<Sandbox> {

@@ -31,3 +31,16 @@ test("of all networks a program reaches the listed ports of this machine, and by
     '(allow network-outbound (remote ip "localhost:4001"))',
   ]);
 });
+
+test("a folder that is laid out is shown without names that begin with a dot, whenever they come", () => {
+  const source = '/p/my "project"';
+  const profile = seatbeltProfile([{ at: source, source, access: "lay_out", folder: true, parts: [] }]);
+  const [write, read, hidden] = profile.split("\n").slice(-3);
+  expect([write, read]).toEqual([
+    '(deny file-write* (subpath "/p/my \\"project\\""))',
+    '(allow file-read* (subpath "/p/my \\"project\\""))',
+  ]);
+  const pattern = new RegExp(/#"(.*)"/.exec(hidden ?? "")?.[1] ?? "");
+  const isHidden = (path: string) => pattern.test(`${source}/${path}`);
+  expect([".env", "a/.env", "a/.git/config", "a.env", "a/b.c"].map(isHidden)).toEqual([true, true, true, false, false]);
+});

@@ -68,7 +68,10 @@ const system = [
   "/private/etc/ssl",
 ];
 
+/** Here names can be told apart by a pattern, so a folder that is laid out is shown whole, without its dot names. */
 function rule({ source, access, folder }: Mount): string {
+  if (access === "lay_out")
+    return `(deny file-write* ${subpath(source)})\n(allow file-read* ${subpath(source)})\n(deny file-read* (regex #"^${escaped(source)}/(.*/)?\\.[^/]+"))`;
   const where = folder ? subpath(source) : `(literal ${quoted(source)})`;
   if (access === "write") return `(allow file-read* file-write* ${where})`;
   if (access === "read") return `(deny file-write* ${where})\n(allow file-read* ${where})`;
@@ -76,6 +79,9 @@ function rule({ source, access, folder }: Mount): string {
 }
 
 const subpath = (path: string) => `(subpath ${quoted(path)})`;
+
+/** Signs that may mean something in a pattern stand for any but a slash: at most more is hidden then. */
+const escaped = (path: string) => path.replace(/[^A-Za-z0-9/_-]+/g, "[^/]+");
 
 /** A quote or a backslash in a folder's name must not end the string and begin a rule. */
 const quoted = (path: string) => `"${path.replace(/[\\"]/g, "\\$&")}"`;

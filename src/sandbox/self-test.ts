@@ -3,15 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Sandbox, SelfTest } from "./sandbox.ts";
 
-/** One thing that must work, writing into a bind, and two that must not: reading beside it, writing the kernel's settings. */
-export async function proveSandbox(sandbox: Sandbox): Promise<SelfTest> {
+/**
+ * One thing that must work, writing into a bind, and some that must not: reading beside it, writing the kernel's
+ * settings, and where system calls are filtered, a namespace of one's own.
+ */
+export async function proveSandbox(sandbox: Sandbox, { filtered = false } = {}): Promise<SelfTest> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "agiraph-self-test-")));
   const [allowed, denied] = [join(root, "allowed"), join(root, "denied")];
   try {
     for (const folder of [allowed, denied]) await mkdir(folder, { mode: 0o700 });
     await writeFile(join(denied, "secret"), secret, { mode: 0o644 });
     const { output, code } = await sandbox.run({
-      command: `echo works > made; cat ${denied}/secret; cat made; (: > /proc/sys/kernel/printk) 2>&- && echo leaks; exit 7`,
+      command: `echo works > made; cat ${denied}/secret; cat made; (: > /proc/sys/kernel/printk) 2>&- && echo leaks; ${filtered ? tryCalls : ""} exit 7`,
       cwd: allowed,
       binds: { write: [allowed], read: [], hide: [] },
       env: {},
@@ -20,6 +23,9 @@ export async function proveSandbox(sandbox: Sandbox): Promise<SelfTest> {
     });
     if (output.includes(secret)) return { ok: false, reason: "a file outside of its folders could be read." };
     if (output.includes("leaks")) return { ok: false, reason: "the kernel's settings could be written." };
+    if (filtered && !output.includes("calls are filtered") && code === 7)
+      return { ok: false, reason: "its system calls are not filtered." };
+    if (output.includes("unshared")) return { ok: false, reason: "a namespace of its own could be made." };
     const made = await readFile(join(allowed, "made"), "utf8").catch(() => "");
     if (made !== "works\n" || code !== 7)
       return { ok: false, reason: `an allowed write did not work: ${output.trim()}` };
@@ -30,5 +36,7 @@ export async function proveSandbox(sandbox: Sandbox): Promise<SelfTest> {
     await rm(root, { recursive: true, force: true });
   }
 }
+
+const tryCalls = `while read -r key value; do [ "$key $value" = "Seccomp: 2" ] && echo calls are filtered; done </proc/self/status; unshare --user true 2>&- && echo unshared;`;
 
 const secret = "this must not be readable";

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { withoutRedirects } from "../boundary/without-redirects.ts";
 import {
   type AgentSummary,
   agentSummarySchema,
@@ -25,10 +26,12 @@ import {
   meshViewSchema,
   modelsPageSchema,
   nodeDetailSchema,
+  permissionsPageSchema,
   questionsPageSchema,
   type sendMeshMessageSchema,
   sentMeshMessageSchema,
   triggersPageSchema,
+  type trustMeshSchema,
   workersPageSchema,
 } from "../protocol/api.ts";
 
@@ -71,7 +74,7 @@ export class ApiClient {
   constructor({ url, token, fetch = globalThis.fetch }: ClientOptions) {
     this.url = url;
     this.#token = token;
-    this.#fetch = fetch;
+    this.#fetch = withoutRedirects(fetch, "the server's address");
   }
 
   create(order: CreateAgent): Promise<AgentSummary> {
@@ -110,6 +113,14 @@ export class ApiClient {
   respond(id: string, response: string, question_id?: string) {
     const body = { response, ...(question_id !== undefined && { question_id }) };
     return this.#ask("POST", `${at(id)}/respond`, deliveredSchema, {}, body);
+  }
+
+  permissions(id: string) {
+    return this.#ask("GET", `${at(id)}/permissions`, permissionsPageSchema);
+  }
+
+  revoke(id: string, key: string) {
+    return this.#ask("POST", `${at(id)}/permissions/revoke`, deliveredSchema, {}, { key });
   }
 
   assign(id: string, node: string, worker: string) {
@@ -219,6 +230,14 @@ export class ApiClient {
 
   sendToMesh(id: string, mesh: string, message: z.input<typeof sendMeshMessageSchema>) {
     return this.#ask("POST", `${inMesh(id, mesh)}/messages`, sentMeshMessageSchema, {}, message);
+  }
+
+  trustMesh(id: string, mesh: string, agreed: z.input<typeof trustMeshSchema>) {
+    return this.#ask("POST", `${inMesh(id, mesh)}/trust`, meshViewSchema, {}, agreed);
+  }
+
+  untrustMesh(id: string, mesh: string) {
+    return this.#ask("POST", `${inMesh(id, mesh)}/untrust`, meshViewSchema);
   }
 
   archiveMesh(id: string, mesh: string, days: number) {

@@ -2,16 +2,16 @@ import { expect, test } from "vitest";
 import type { WebSocket } from "ws";
 import type { Fact } from "../protocol/index.ts";
 import type { Delta } from "../workers/carry-out.ts";
-import { Feed, type Watched } from "./event-feed.ts";
+import { Feed, Turns, type Watched } from "./event-feed.ts";
 
-const LIMITS = { mostWaiting: 1000, page: 10 };
+const LIMITS = { mostWaiting: 1000, mostFrames: 1000, page: 10 };
 
 test("a fact that is told while it is read arrives once", async () => {
   const agent = new PretendedAgent();
   agent.tell(1);
   const { socket, sent } = pretendedSocket();
   const feed = new Feed(agent.watched);
-  feed.join(socket, 0, LIMITS).begin();
+  feed.join(socket, 0, LIMITS, new Turns(4)).begin();
   await agent.asked;
   agent.tell(2);
   agent.answer();
@@ -24,7 +24,7 @@ test("streamed words come before the fact they lead to, those of one tick in one
   const agent = new PretendedAgent();
   const { socket, sent } = pretendedSocket();
   const feed = new Feed(agent.watched);
-  feed.join(socket, 0, LIMITS).begin();
+  feed.join(socket, 0, LIMITS, new Turns(4)).begin();
   await agent.asked;
   agent.answer();
   await agent.settled();

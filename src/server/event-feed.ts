@@ -9,6 +9,8 @@ export type Watched = Pick<Agent, "log" | "onDelta">;
 export interface FeedLimits {
   /** So many bytes may wait in a socket before its follower is put back to its cursor. */
   mostWaiting: number;
+  /** And so many frames: each costs memory of its own, however small it is. */
+  mostFrames: number;
   /** Facts read from the file at a time, and held while the last of them are read. */
   page: number;
 }
@@ -20,17 +22,20 @@ export interface FeedLimits {
  * E2. An agent never waits for a follower, and nothing is kept for one that is slow: it is put back to its cursor and
  *     reads from the file again when it has taken what it was sent.
  * E3. Streamed words go only to those who are up to date, before the fact they lead to, and are never sent late.
- * E4. A fact is made into bytes once, for all who follow.
+ * E4. A fact is made into bytes once, for all who follow; so is a page of the file, for all who read it about then.
+ * E5. Followers read the file a few at a time: however many begin at once, others are answered in between.
  */
 export class Feed {
   readonly #agent: Watched;
   readonly #followers = new Set<Follower>();
+  readonly #pages: Pages;
   readonly #deltas = new Map<string, Delta>();
   readonly #unhear: readonly (() => void)[];
   #flushing: NodeJS.Immediate | undefined;
 
   constructor(agent: Watched) {
     this.#agent = agent;
+    this.#pages = new Pages(agent.log);
     this.#unhear = [agent.log.subscribe((fact) => this.#onFact(fact)), agent.onDelta((delta) => this.#onDelta(delta))];
   }
 
@@ -38,8 +43,10 @@ export class Feed {
     return this.#followers.size;
   }
 
-  join(socket: WebSocket, after: number, limits: FeedLimits): Follower {
-    const follower = new Follower(socket, this.#agent.log, after, limits);
+  join(socket: WebSocket, after: number, limits: FeedLimits, turns: Turns): Follower {
+    const follower = new Follower(socket, after, limits, (from) =>
+      turns.take(() => this.#pages.read(from, limits.page)),
+    );
     this.#followers.add(follower);
     return follower;
   }
@@ -86,9 +93,10 @@ export class Feed {
 /** One who looks on. */
 export class Follower {
   readonly #socket: WebSocket;
-  readonly #log: Watched["log"];
+  readonly #read: (after: number) => Promise<readonly Framed[]>;
   readonly #limits: FeedLimits;
   #cursor: number;
+  #unsent = 0;
   #mode: "reading" | "live" | "behind" | "closed" = "behind";
   /** What comes while the file is read, unless it is too much. */
   #meanwhile: Fact[] | undefined;
@@ -96,9 +104,14 @@ export class Follower {
   /** Whether it took anything, or answered, since somebody last asked. */
   alive = true;
 
-  constructor(socket: WebSocket, log: Watched["log"], after: number, limits: FeedLimits) {
+  constructor(
+    socket: WebSocket,
+    after: number,
+    limits: FeedLimits,
+    read: (after: number) => Promise<readonly Framed[]>,
+  ) {
     this.#socket = socket;
-    this.#log = log;
+    this.#read = read;
     this.#cursor = after;
     this.#limits = limits;
   }
@@ -120,7 +133,7 @@ export class Follower {
     if (this.#mode === "reading") {
       if (this.#meanwhile && this.#meanwhile.push(fact) > this.#limits.page) this.#meanwhile = undefined;
     } else if (this.#mode === "live") {
-      if (this.#socket.bufferedAmount > this.#limits.mostWaiting) this.#mode = "behind";
+      if (this.#isFull()) this.#mode = "behind";
       else this.#send(fact.seq, frame());
     }
   }
@@ -141,20 +154,20 @@ export class Follower {
       await this.#room();
       // What is told from here on is held; what was told before is in the file.
       this.#meanwhile = [];
-      const facts = await this.#log.read({ after: this.#cursor, limit: page });
+      const facts = await this.#read(this.#cursor);
       if (this.#mode !== "reading") return;
       const isSent = this.#sendAll(facts);
-      if (!isSent || facts.length >= page || !this.#meanwhile || !this.#sendAll(this.#meanwhile)) continue;
+      if (!isSent || facts.length >= page || !this.#meanwhile || !this.#sendAll(this.#meanwhile.map(framed))) continue;
       this.#meanwhile = undefined;
       this.#mode = "live";
     }
   }
 
   /** False when the socket is too full for all of them: the rest is read again. */
-  #sendAll(facts: readonly Fact[]): boolean {
-    for (const fact of facts) {
-      if (this.#socket.bufferedAmount > this.#limits.mostWaiting) return false;
-      this.#send(fact.seq, frameOf(fact));
+  #sendAll(facts: readonly Framed[]): boolean {
+    for (const { seq, frame } of facts) {
+      if (this.#isFull()) return false;
+      this.#send(seq, frame);
     }
     return true;
   }
@@ -166,6 +179,7 @@ export class Follower {
   }
 
   #write(frame: Buffer): void {
+    this.#unsent++;
     this.#socket.send(frame, AS_TEXT, this.#onTaken);
   }
 
@@ -177,16 +191,90 @@ export class Follower {
   }
 
   #hasRoom(): boolean {
-    return this.#socket.bufferedAmount <= this.#limits.mostWaiting / 4;
+    const { mostWaiting, mostFrames } = this.#limits;
+    return this.#socket.bufferedAmount <= mostWaiting / 4 && this.#unsent <= mostFrames / 4;
+  }
+
+  #isFull(): boolean {
+    const { mostWaiting, mostFrames } = this.#limits;
+    return this.#socket.bufferedAmount > mostWaiting || this.#unsent > mostFrames;
   }
 
   readonly #onTaken = (error?: Error | null): void => {
+    this.#unsent--;
     if (error) return;
     this.alive = true;
     if (this.#mode === "live" || !this.#hasRoom()) return;
     if (this.#mode === "behind") this.begin();
     else this.#drained?.();
   };
+}
+
+/** A fact as it is sent. */
+interface Framed {
+  seq: number;
+  frame: Buffer;
+}
+
+/**
+ * The pages that were read last. Those who begin together read the same ones. A page that ends with the file is never
+ * shared: facts may have come since it was read that the next reader was not told.
+ */
+class Pages {
+  readonly #log: Watched["log"];
+  readonly #last = new Map<number, Promise<readonly Framed[]>>();
+
+  constructor(log: Watched["log"]) {
+    this.#log = log;
+  }
+
+  async read(after: number, limit: number): Promise<readonly Framed[]> {
+    const known = await this.#last.get(after)?.catch(() => undefined);
+    if (known && known.length >= limit) return known;
+    const reading = this.#log.read({ after, limit }).then((facts) => facts.map(framed));
+    this.#last.set(after, reading);
+    if (this.#last.size > KEPT_PAGES) this.#last.delete(this.#last.keys().next().value ?? after);
+    try {
+      const facts = await reading;
+      const bytes = facts.reduce((sum, { frame }) => sum + frame.length, 0);
+      if (facts.length < limit || bytes > LARGEST_PAGE) this.#last.delete(after);
+      return facts;
+    } catch (error) {
+      this.#last.delete(after);
+      throw error;
+    }
+  }
+}
+
+const KEPT_PAGES = 4;
+const LARGEST_PAGE = 512 * 1024;
+
+/** So many at a time; the others wait in order. After each, whatever else waits in the event loop comes first. */
+export class Turns {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(atOnce: number) {
+    this.#free = atOnce;
+  }
+
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      setImmediate(() => {
+        const next = this.#waiting.shift();
+        if (next) next();
+        else this.#free++;
+      });
+    }
+  }
+}
+
+function framed(fact: Fact): Framed {
+  return { seq: fact.seq, frame: frameOf(fact) };
 }
 
 function frameOf({ seq, type, agent_id, ts, data }: Fact): Buffer {

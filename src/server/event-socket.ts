@@ -6,7 +6,7 @@ import { type AgentId, agentIdSchema } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { NotFoundError } from "../store/errors.ts";
-import { Feed, type FeedLimits, type Follower } from "./event-feed.ts";
+import { Feed, type FeedLimits, type Follower, Turns } from "./event-feed.ts";
 import { followAll } from "./summary-feed.ts";
 
 export interface EventLimits extends FeedLimits {
@@ -17,7 +17,8 @@ export interface EventLimits extends FeedLimits {
 }
 
 export const EVENT_LIMITS: EventLimits = {
-  mostWaiting: 1024 * 1024,
+  mostWaiting: 256 * 1024,
+  mostFrames: 1000,
   page: 256,
   clientsPerAgent: 128,
   clients: 1024,
@@ -90,6 +91,7 @@ class Sockets implements EventSockets {
   readonly #feeds = new Map<AgentId, Feed>();
   readonly #clients = new Map<WebSocket, { alive: boolean }>();
   readonly #rounds: NodeJS.Timeout;
+  readonly #turns = new Turns(READERS);
 
   constructor(runtime: EventDeps["runtime"], limits: EventLimits) {
     this.#runtime = runtime;
@@ -147,7 +149,7 @@ class Sockets implements EventSockets {
       socket.close(CLOSED.tooMany, `${feed.size} look on at this agent already. Close another.`);
       return;
     }
-    const follower: Follower = feed.join(socket, after, this.#limits);
+    const follower: Follower = feed.join(socket, after, this.#limits, this.#turns);
     this.#attend(socket, follower);
     socket.once("close", () => {
       follower.close();
@@ -202,6 +204,9 @@ class Sockets implements EventSockets {
 }
 
 const GOODBYE_MS = 1000;
+
+/** Followers that read a log's file at the same time, of all agents. */
+const READERS = 4;
 
 /** A token among the protocols is how browsers' sockets can bring one; it is not repeated if there is another. */
 function chooseProtocol(offered: Set<string>): string | false {

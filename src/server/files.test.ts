@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { chmod, mkdir, readdir, readlink, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readlink, symlink, writeFile } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
@@ -146,11 +146,9 @@ test("what was published can be had as one archive", async () => {
 test.skipIf(process.platform !== "linux")(
   "a client that leaves in the middle of a download leaves no file open",
   async () => {
-    await using house = await withPublished();
-    const { id, dir } = await onlyAgent(house);
-    const published = join(dir, PUBLISHED);
-    await chmod(published, 0o700);
-    await writeFile(join(published, "large.bin"), randomBytes(20_000_000));
+    const large = { path: "scratch/large.bin", content: randomBytes(7_000_000).toString("base64") };
+    await using house = await withPublished(call("write_file", large));
+    const { id } = await onlyAgent(house);
     const isOpen = async () => {
       const targets = (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ""));
       return (await Promise.all(targets)).some((target) => target.endsWith("/large.bin"));
@@ -222,7 +220,7 @@ test("no name leads out of an agent's files", async () => {
   expect(await status("memory/..%2fGOAL.md")).toBe(403);
 });
 
-async function withPublished(): Promise<TestServer> {
+async function withPublished(...more: ReturnType<typeof call>[]): Promise<TestServer> {
   const house = await startServer({
     coordinator: script(
       call("create_work_node", { task: "Measure" }),
@@ -232,6 +230,7 @@ async function withPublished(): Promise<TestServer> {
       Alice: script(
         call("write_file", { path: "scratch/a.md", content: "A: 80\n" }),
         call("write_file", { path: "scratch/page.html", content: "<script>alert(1)</script>" }),
+        ...more,
         call("publish", { summary: "A: 80" }),
       ),
     },

@@ -30,6 +30,8 @@ export interface GuardPorts {
  * G2. The token, or the page's cookie, whose origin must be the one that is asked; else 401.
  * G3. Who guesses tokens is told to wait after TRIES a minute. Whoever has the right one is never locked out.
  * G4. A body is JSON, or it is not taken.
+ * G4a. A header that decides who may do what, or where a request ends, is given once: two programs on the way may each
+ *      believe another one.
  * G5. A WebSocket that is refused leaves no open connection behind.
  */
 export function registerGuard(app: FastifyInstance, { keys, config, now }: GuardPorts): void {
@@ -39,6 +41,9 @@ export function registerGuard(app: FastifyInstance, { keys, config, now }: Guard
   app.decorateRequest("origin", "");
   app.addHook("onRequest", async (request, reply) => {
     setSafeHeaders(reply);
+    checkGivenOnce(request.raw.rawHeaders);
+    // A whole address there would name a host too, and that one was not checked.
+    if (!request.raw.url?.startsWith("/")) throw new Refused(400, "bad_request", "Ask for a path that begins with /.");
     const { access } = request.routeOptions.config;
     if (access === "signed") return;
     const address = app.server.address();
@@ -53,6 +58,22 @@ export function registerGuard(app: FastifyInstance, { keys, config, now }: Guard
     if (headers.upgrade !== undefined) raw.socket.destroySoon();
   });
 }
+
+function checkGivenOnce(rawHeaders: readonly string[]): void {
+  const seen = new Set<string>();
+  // Names and values by turns.
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]?.toLowerCase() ?? "";
+    if (!GIVEN_ONCE.has(name)) continue;
+    if (seen.has(name)) throw new Refused(400, "bad_request", `The header ${name} was given twice. Send it once.`);
+    seen.add(name);
+  }
+}
+
+const GIVEN_ONCE: ReadonlySet<string> = new Set([
+  ...["host", "origin", "authorization", "content-length", "transfer-encoding", "content-type", "sec-fetch-site"],
+  ...["upgrade", "x-agiraph-signature", "x-agiraph-timestamp", "x-agiraph-delivery"],
+]);
 
 /** The origin that was asked for. */
 function checkOrigin(

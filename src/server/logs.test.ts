@@ -37,7 +37,10 @@ test("requests are logged with their id, and no token, cookie or one-time link i
     req: { method: "GET", url: "/login?once=[redacted]&next=/ui", host: "localhost:80", from: "127.0.0.1" },
     msg: "incoming request",
   });
-  expect([warning.msg, error.err.message]).toEqual(["the key is [redacted]", "Refused: [redacted] at /somewhere"]);
+  expect([warning.msg, error.err.message]).toEqual([
+    "the key is [redacted: ANTHROPIC_API_KEY]",
+    "Refused: [redacted: token] at /somewhere",
+  ]);
   expect(completed).toMatchObject({ reqId: incoming.reqId, res: { status: 200 }, msg: "request completed" });
 });
 

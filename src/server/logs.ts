@@ -2,13 +2,15 @@ import { randomUUID } from "node:crypto";
 import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { z } from "zod";
+import { createScrubber } from "../boundary/scrubber.ts";
+import { secretsIn } from "../boundary/secrets.ts";
 import { type Settings, SettingsError } from "../runtime/settings.ts";
 
 const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 export interface LogOptions {
-  settings: Pick<Settings, "env">;
-  /** What must never be written, beside the keys in the environment: the token of the API. */
+  settings: Pick<Settings, "env"> & Partial<Pick<Settings, "config">>;
+  /** What must never be written, beside what the settings hold: the token of the API. */
   secrets?: readonly string[];
   /** Standard error, unless a test says otherwise. */
   destination?: { write(line: string): void };
@@ -28,7 +30,8 @@ export function createLogger({
   isTerminal = false,
 }: LogOptions): FastifyBaseLogger {
   const level = levelIn(settings.env) ?? (isTerminal ? "warn" : "info");
-  const scrub = scrubber([...secrets, ...keysIn(settings.env)]);
+  const token = secrets.map((value) => ({ name: "token", value }));
+  const scrubber = createScrubber([...secretsIn(settings), ...token]);
   return pino(
     {
       level,
@@ -37,7 +40,7 @@ export function createLogger({
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: REDACTED, censor: "[redacted]" },
       serializers: { req: requestFields, res: responseFields, err: pino.stdSerializers.err },
-      hooks: { streamWrite: scrub },
+      hooks: { streamWrite: (line) => scrubber.text(line) },
     },
     destination ?? standardError(),
   );
@@ -90,23 +93,4 @@ function responseFields({ statusCode }: { statusCode?: number }) {
 
 function withoutSecrets(url: string): string {
   return url.replace(/([?&](?:once|token|key|secret|signature)=)[^&#]*/gi, "$1[redacted]");
-}
-
-/** Values of the environment that are secret by their name, as `doctor` knows keys. */
-function keysIn(env: Settings["env"]): string[] {
-  return Object.entries(env).flatMap(([name, value]) =>
-    /(?:KEY|TOKEN|SECRET|PASSWORD)$/.test(name) && value ? value : [],
-  );
-}
-
-/** Too short to be a secret, and too likely to be a word. */
-const SHORTEST = 8;
-
-function scrubber(secrets: readonly string[]): (line: string) => string {
-  // As they stand in a line, which is JSON.
-  const written = secrets
-    .filter((secret) => secret.length >= SHORTEST)
-    .map((secret) => JSON.stringify(secret).slice(1, -1));
-  const longestFirst = [...new Set(written)].sort((a, b) => b.length - a.length);
-  return (line) => longestFirst.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), line);
 }

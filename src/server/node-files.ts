@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { NodeState } from "../projections/index.ts";
 import { eventSchema } from "../protocol/api.ts";
-import type { Scope } from "../store/scope.ts";
-import { FileNotFound } from "../store/scope-refusal.ts";
+import type { ListedFile, Scope } from "../store/scope.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 
 const MOST_SPEC_BYTES = 256 * 1024;
 const MOST_LOG_BYTES = 8 * 1024 * 1024;
@@ -17,8 +17,8 @@ export async function nodeFiles(scope: Scope, { id, spec }: NodeState, page: { a
   return {
     folder,
     spec: await textIn(scope, `${folder}/_spec.md`, MOST_SPEC_BYTES),
-    scratch: listed(scope, `${folder}/scratch`),
-    published: listed(scope, `${folder}/published`),
+    scratch: await listed(scope, `${folder}/scratch`),
+    published: await checked(scope, await listed(scope, `${folder}/published`)),
     log: { events, next_after: rest.length > page.limit ? (events.at(-1)?.seq ?? null) : null },
     createdSeq: log.find(({ type }) => type === "node.created")?.seq ?? null,
   };
@@ -53,9 +53,28 @@ const lineSchema = z
   })
   .pipe(eventSchema);
 
-function listed(scope: Scope, path: string) {
+/** Those that are not what was published are marked. */
+async function checked(scope: Scope, entries: ListedFile[]): Promise<(ListedFile & { changed?: true })[]> {
+  const marked: (ListedFile & { changed?: true })[] = [];
+  for (const entry of entries)
+    marked.push(entry.kind === "file" && (await isChanged(scope, entry.path)) ? { ...entry, changed: true } : entry);
+  return marked;
+}
+
+async function isChanged(scope: Scope, path: string): Promise<boolean> {
   try {
-    return scope.list(path, { recursive: true, limit: MOST_FILES }).entries;
+    (await scope.openChecked(path)).close();
+    return false;
+  } catch (error) {
+    if (error instanceof ScopeRefusal) return error.reason === "changed";
+    if (error instanceof FileNotFound) return false;
+    throw error;
+  }
+}
+
+async function listed(scope: Scope, path: string) {
+  try {
+    return (await scope.list(path, { recursive: true, limit: MOST_FILES })).entries;
   } catch (error) {
     if (error instanceof FileNotFound) return [];
     throw error;

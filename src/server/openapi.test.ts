@@ -23,6 +23,7 @@ test("the description of the API is valid OpenAPI, and has every route of the co
     "GET /agents/{id}/events",
     "GET /agents/{id}/memory",
     "GET /agents/{id}/memory/{*}",
+    "GET /agents/{id}/permissions",
     "GET /agents/{id}/questions",
     "GET /agents/{id}/triggers",
     "GET /agents/{id}/workers",
@@ -47,6 +48,7 @@ test("the description of the API is valid OpenAPI, and has every route of the co
     "POST /agents/{id}/memory/search",
     "POST /agents/{id}/nudge",
     "POST /agents/{id}/pause",
+    "POST /agents/{id}/permissions/revoke",
     "POST /agents/{id}/respond",
     "POST /agents/{id}/restore",
     "POST /agents/{id}/resume",
@@ -61,6 +63,8 @@ test("the description of the API is valid OpenAPI, and has every route of the co
     "POST /meshes/{id}/{mesh}/agents/{agent}/spawn",
     "POST /meshes/{id}/{mesh}/archive",
     "POST /meshes/{id}/{mesh}/messages",
+    "POST /meshes/{id}/{mesh}/trust",
+    "POST /meshes/{id}/{mesh}/untrust",
     "PUT /agents/{id}/board/{node_id}/scratch/{*}",
   ]);
 });

@@ -56,6 +56,7 @@ interface Answer {
 function refusalFor(error: unknown): Answer {
   if (error instanceof Refused) return answer(error.status, error.code, error.message, error.headers, error.details);
   if (hasZodFastifySchemaValidationErrors(error)) return invalid(error);
+  if (error instanceof ScopeRefusal && error.reason === "changed") return answer(409, "changed", error.message);
   if (error instanceof ScopeRefusal) return answer(scopeStatus(error), "outside_scope", error.message);
   if (isOutOfFiles(error))
     return answer(503, "too_many_files", "The server has too many files open just now, so it was not done. Try again.");

@@ -71,9 +71,12 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     ...(logger && { loggerInstance: logger }),
   } as const;
   const app = (tls
-    ? fastify({ ...options, https: { ...PATIENCE, ...tls } })
+    ? fastify({ ...options, https: { ...PATIENCE, handshakeTimeout: PATIENCE.headersTimeout, ...tls } })
     : fastify({ ...options, http: PATIENCE })) as unknown as FastifyInstance;
   app.server.maxConnections = MOST_CONNECTIONS;
+  // Accepting a connection can fail, for example when no descriptors are left. The client tries again.
+  const notAccepted = (error: Error) => app.log.warn({ err: error }, "a connection could not be accepted");
+  app.server.once("listening", () => app.server.on("error", notAccepted));
   const api: Api = app.withTypeProvider<ZodTypeProvider>();
   const keys = new Keys(token, () => runtime.clock.now());
   const agents = new Agents(runtime);

@@ -31,8 +31,9 @@ export function followAll(
 
   const sumUp = () => {
     mode = "summing";
-    runtime.summaries().then(
-      (agents) => {
+    runtime
+      .summaries()
+      .then((agents) => {
         if (socket.readyState !== socket.OPEN) return;
         const known = new Map(agents.map(({ id, seq }) => [id, seq]));
         for (const { id, trouble, mode } of agents) {
@@ -42,9 +43,8 @@ export function followAll(
         send({ type: "summaries", agents: agents.map(asSummary) });
         mode = "live";
         for (const fact of meanwhile.splice(0)) if (fact.seq > (known.get(fact.agent_id) ?? 0)) tell(fact);
-      },
-      () => socket.close(1011, "The agents could not be read. Connect again."),
-    );
+      })
+      .catch(() => socket.close(1011, "The agents could not be read. Connect again."));
   };
 
   const tell = (fact: Fact) => {

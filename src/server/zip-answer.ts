@@ -10,23 +10,29 @@ const MOST_FILES = 10_000;
 const PUBLISHED = /^runs\/run-\d+\/nodes\/(node-\d+)\/published\/?$/;
 
 /** What a node published, as one archive: made while it is sent, file after file. */
-export function answerZip(scope: Scope, path: string, reply: FastifyReply): FastifyReply {
+export async function answerZip(scope: Scope, path: string, reply: FastifyReply): Promise<FastifyReply> {
   const node = PUBLISHED.exec(path)?.[1];
   if (node === undefined) throw notAnArchive();
   const folder = path.replace(/\/$/, "");
-  const { entries, more } = scope.list(folder, { recursive: true, limit: MOST_FILES });
+  const { entries, more, tooDeep } = await scope.list(folder, { recursive: true, limit: MOST_FILES });
+  if (tooDeep) throw new Refused(413, "too_large", `${tooDeep} lies too deep to be packed.`);
   if (more) throw new Refused(413, "too_large", `There are more than ${MOST_FILES} files in it.`);
+  // Before the first byte goes out: once it has, an error can only break the archive off.
+  for (const { path: file, kind } of entries) if (kind === "file") (await scope.openChecked(file)).close();
   const zip = new ZipFile();
   let reading: ReadStream | undefined;
   for (const { path: file, kind } of entries) {
     if (kind !== "file") continue;
     zip.addReadStreamLazy(file.slice(folder.length + 1), { mode: 0o100644 }, (done) => {
-      try {
-        reading = createReadStream("", { fd: scope.openFile(file).fd, start: 0 });
-        done(null, reading);
-      } catch (error) {
-        out.destroy(error instanceof Error ? error : new Error(String(error)));
-      }
+      scope.openChecked(file).then(
+        ({ fd }) => {
+          reading = createReadStream("", { fd, start: 0 });
+          // Where the client has left meanwhile, nobody else closes it.
+          if (out.destroyed) reading.destroy();
+          done(null, reading);
+        },
+        (error: unknown) => void out.destroy(error instanceof Error ? error : new Error(String(error))),
+      );
     });
   }
   // Nobody else closes the file that is being read when the client leaves.

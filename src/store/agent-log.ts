@@ -8,9 +8,10 @@ import type { Journal } from "./journal.ts";
 import { entryHead, factHead } from "./line.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { agentDir, EVENTS_FILE, streamPath } from "./paths.ts";
+import { type OnRecord, type Range, scanRecords } from "./record-scan.ts";
 import { loadSnapshot, markFact, saveSnapshot } from "./snapshot.ts";
 import type { AgentLog, Appended, Batch, Repair } from "./store.ts";
-import { checkedLine, inspectTail, Stream, scanLines, seekSeq } from "./stream.ts";
+import { inspectTail, Stream, seekSeq } from "./stream.ts";
 
 /** What the logs of one home share. Without a journal the home was opened only to look. */
 export interface Shared {
@@ -97,13 +98,15 @@ export class FileAgentLog implements AgentLog {
     const facts: Fact[] = [];
     if (after >= durableSeq || limit <= 0) return facts;
     return this.#reading(path, facts, async (file) => {
-      const from = this.#bookmark.seq === after + 1 ? this.#bookmark.offset : seekSeq(file, size, after + 1);
-      await this.#scan(file, path, from, size, (json, seq, end) => {
+      const isBookmarked = this.#bookmark.seq === after + 1;
+      const from = isBookmarked ? this.#bookmark.offset : seekSeq(file, size, after + 1);
+      const take: OnRecord = (json, seq, end) => {
         if (seq <= after) return true;
         facts.push(json as Fact);
         this.#bookmark = { seq: seq + 1, offset: end };
         return facts.length < limit;
-      });
+      };
+      await this.#scan(file, path, { from, to: size }, take, isBookmarked ? after : undefined);
       return facts;
     });
   }
@@ -112,7 +115,7 @@ export class FileAgentLog implements AgentLog {
     const { path, size } = this.#conversation(name);
     const entries: StoredEntry[] = [];
     return this.#reading(path, entries, async (file) => {
-      await this.#scan(file, path, 0, size, (json) => entries.push(json as StoredEntry) > 0);
+      await this.#scan(file, path, { from: 0, to: size }, (json) => entries.push(json as StoredEntry) > 0);
       return entries;
     });
   }
@@ -123,7 +126,7 @@ export class FileAgentLog implements AgentLog {
     const from = Math.max(1, end - limit);
     const entries: StoredEntry[] = [];
     return this.#reading(path, { from, entries }, async (file) => {
-      await this.#scan(file, path, seekSeq(file, size, from), size, (json, seq) => {
+      await this.#scan(file, path, { from: seekSeq(file, size, from), to: size }, (json, seq) => {
         if (seq >= from && seq < end) entries.push(json as StoredEntry);
         return seq < end - 1;
       });
@@ -211,6 +214,8 @@ export class FileAgentLog implements AgentLog {
       files.cut(path, end);
       // The numbers of whole lines that were lost were given out once and are not given out again.
       const stream = new Stream(path, seq + lostLines, end);
+      // What was cut is reported as torn; that its numbers are missing from now on is the same damage.
+      if (lostLines > 0) damage.known(path, end, seq + 1, seq + lostLines);
       if (repair !== undefined) this.#record(repair, path.endsWith(EVENTS_FILE) ? stream : this.#events);
       return stream;
     } finally {
@@ -242,26 +247,10 @@ export class FileAgentLog implements AgentLog {
     }
   }
 
-  /** Whole records only; what is damaged is set aside and skipped, and leaves a hole in the numbers. */
-  async #scan(
-    file: DiskFile,
-    path: string,
-    from: number,
-    to: number,
-    onRecord: (json: unknown, seq: number, end: number) => boolean,
-  ): Promise<void> {
-    await scanLines(file, from, to, (buffer, start, end, offset) => {
-      const line = checkedLine(buffer, start, end, path);
-      if (line !== undefined) return onRecord(JSON.parse(line.json), line.seq, offset + end - start + 1);
-      const repair = this.#shared.damage.setAside(
-        path,
-        offset,
-        buffer.subarray(start, end + 1),
-        "a record was damaged and is skipped",
-      );
-      if (repair !== undefined) this.#record(repair, this.#events);
-      return true;
-    });
+  /** `before` is the number of the record before the first one, where it is known. */
+  #scan(file: DiskFile, path: string, range: Range, onRecord: OnRecord, before?: number): Promise<void> {
+    const { damage } = this.#shared;
+    return scanRecords(file, path, range, damage, onRecord, (repair) => this.#record(repair, this.#events), before);
   }
 
   #mark(seq: number, offset?: number) {

@@ -209,3 +209,55 @@ function isHit(whole: Buffer, seq: number, at: number): boolean {
   const end = start + (lines[seq - 1]?.length ?? 0);
   return (at >= start && at <= end) || at === start - 1;
 }
+
+test("a line deleted from the middle is reported once, with what to do", async () => {
+  const home = await homeWith(4);
+  edit(join(home, EVENTS), (lines) => lines.filter((_, at) => at !== 1 && at !== 2));
+  edit(join(home, TALK), (lines) => lines.filter((_, at) => at !== 0));
+  const what = (which: string) =>
+    `${which} missing (deleted by hand, or lost by the disk); restore the file from a backup if they matter`;
+
+  const { facts, entries, repairs } = await look(home);
+  expect(repairs.map(({ file, what }) => [file, what]).sort()).toEqual([
+    [TALK, what("record 1 is")],
+    [EVENTS, what("records 2 to 3 are")],
+  ]);
+  expect([facts.map(({ seq }) => seq), entries.map(({ seq }) => seq)]).toEqual([
+    [1, 4],
+    [2, 3, 4],
+  ]);
+  const again = await look(home);
+  expect(again.facts.map(({ seq, type }) => [seq, type])).toEqual([
+    [1, "agent.stopped"],
+    [4, "agent.stopped"],
+    [5, "log.repaired"],
+    [6, "log.repaired"],
+  ]);
+  expect(again.repairs).toEqual([]);
+});
+
+test("a line that is there twice counts once, and is reported", async () => {
+  const home = await homeWith(3);
+  edit(join(home, EVENTS), ([a = "", b = "", c = ""]) => [a, b, b, c, a]);
+  edit(join(home, TALK), ([a = "", b = "", c = ""]) => [a, b, c, c]);
+
+  const { facts, entries, repairs } = await look(home);
+  expect([facts.map(({ seq }) => seq), entries.map(({ seq }) => seq)]).toEqual([
+    [1, 2, 3],
+    [1, 2, 3],
+  ]);
+  expect(repairs.map(({ file, what }) => [file, what.split(";", 1)[0]])).toEqual([
+    [EVENTS, "a record is there twice, or out of order"],
+    [EVENTS, "a record is there twice, or out of order"],
+    [TALK, "a record is there twice, or out of order"],
+  ]);
+  // No number is given out again, although the last line has a low one.
+  const again = await look(home);
+  expect(again.facts.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
+  expect(again.repairs.length).toBe(3);
+});
+
+function edit(path: string, change: (lines: string[]) => string[]): void {
+  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+  writeFileSync(path, `${change(lines).join("\n")}\n`);
+}

@@ -35,6 +35,33 @@ export class Damage {
     return repair;
   }
 
+  /**
+   * Numbers that no record has any more. Nothing is left to set aside: what is kept in `damaged/` is the note itself, so
+   * that it is reported once.
+   */
+  missing(file: string, offset: number, from: number, to: number): Repair | undefined {
+    return this.#missing(file, offset, from, to, true);
+  }
+
+  /** The same where it has been reported as something else: it is not reported again. */
+  known(file: string, offset: number, from: number, to: number): void {
+    this.#missing(file, offset, from, to, false);
+  }
+
+  #missing(file: string, offset: number, from: number, to: number, isNews: boolean): Repair | undefined {
+    const which = from === to ? `record ${from} is` : `records ${from} to ${to} are`;
+    const what = `${which} missing (deleted by hand, or lost by the disk); restore the file from a backup if they matter`;
+    const name = `${file.replaceAll("/", "~")}@${offset}-missing-${from}-${to}`;
+    const repair = { file, what, aside: this.#keep ? join("damaged", name) : null };
+    const isKnown =
+      this.repairs.some((known) => known.file === file && known.what === what) ||
+      this.#disk.size(join(damagedDir(this.#root), name)) !== undefined;
+    if (isKnown) return undefined;
+    if (isNews) this.repairs.push(repair);
+    if (this.#keep) this.#write(name, Buffer.from(`${what}\n`));
+    return isNews && this.#keep ? repair : undefined;
+  }
+
   #write(name: string, bytes: Uint8Array): void {
     const dir = damagedDir(this.#root);
     if (this.#disk.makeDir(dir)) this.#disk.syncDirNow(this.#root);

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { isDiskFull } from "./disk.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 
 /**
@@ -86,7 +87,8 @@ function isDatabaseTrouble(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return (
     code === "ERR_SQLITE_ERROR" ||
-    ["EACCES", "EPERM", "EROFS", "ENOSPC", "EISDIR", "ERR_FS_EISDIR", "ENOTDIR", "EEXIST"].includes(code)
+    isDiskFull(error) ||
+    ["EACCES", "EPERM", "EROFS", "EISDIR", "ERR_FS_EISDIR", "ENOTDIR", "EEXIST"].includes(code)
   );
 }
 

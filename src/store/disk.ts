@@ -1,3 +1,5 @@
+import { constants } from "node:os";
+
 /**
  * The one door to the disk: everything the store does to files goes through here, so that a crash can be simulated.
  *
@@ -23,10 +25,19 @@ export interface Disk {
   remove(path: string): void;
   syncDir(dir: string): Promise<void>;
   syncDirNow(dir: string): void;
-  /** A lock that dies with its holder. Undefined when somebody has it; else the release. */
-  lock(path: string): (() => void) | undefined;
+  /** A lock that dies with its holder. Undefined when somebody has it. */
+  lock(path: string): FileLock | undefined;
   /** Tells when another process changes the file. Returns the end of it. */
   watch(path: string, onChange: () => void): () => void;
+}
+
+export interface FileLock {
+  release(): void;
+  /**
+   * False when somebody else has the lock now. A lock is on a file, not on its name: where the file was removed or
+   * replaced, the one that has the name now is made if need be, and locked too.
+   */
+  renew(): boolean;
 }
 
 export interface DiskFile {
@@ -44,7 +55,9 @@ export interface DiskFile {
   close(): void;
 }
 
+/** The system's name for it. Node has no name for a quota that is used up (EDQUOT), only its number. */
 export function codeOf(error: unknown): string | undefined {
+  if (error instanceof Error && "errno" in error && error.errno === -constants.errno.EDQUOT) return "EDQUOT";
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 

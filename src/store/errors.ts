@@ -41,9 +41,13 @@ export class TooManyFilesError extends StoreError {
 export class HomeLockedError extends Error {
   override readonly name = "HomeLockedError";
   readonly pid: number | undefined;
-  constructor(root: string, pid: number | undefined) {
+  constructor(root: string, pid: number | undefined, state: "held" | "perhaps no locks" = "held") {
     const who = pid === undefined ? "another process" : `pid ${pid}`;
-    super(`The home ${root} is in use by ${who}. Stop it, or choose another home with --home or AGIRAPH_HOME.`);
+    const doubt =
+      state === "held"
+        ? ""
+        : " If no such process is running, the file system has no file locks (some network mounts have none): put the home on a local disk.";
+    super(`The home ${root} is in use by ${who}. Stop it, or choose another home with --home or AGIRAPH_HOME.${doubt}`);
     this.pid = pid;
   }
 }

@@ -1,5 +1,7 @@
-import { read, readSync } from "node:fs";
+import { type BigIntStats, read, readSync } from "node:fs";
 import { promisify } from "node:util";
+import { hasContent } from "./content-check.ts";
+import { FolderChain } from "./folder-chain.ts";
 import { nearest } from "./nearest.ts";
 import {
   childPlace,
@@ -11,10 +13,12 @@ import {
   type Place,
   placeAbove,
   placeOf,
+  recordOf,
   type View,
 } from "./place.ts";
 import type { Binds, FileContent, ListedFile, Listing, ListOptions, Scope } from "./scope.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
+import { type Look, type TreeCut, walkTree } from "./tree-walk.ts";
 import * as walk from "./walk.ts";
 import { UNFINISHED, writeWhole } from "./whole-file.ts";
 
@@ -22,18 +26,13 @@ import { UNFINISHED, writeWhole } from "./whole-file.ts";
 export const MAX_WRITE_BYTES = 10 * 1024 * 1024;
 
 const MAX_NAMES_IN_A_FOLDER = 10_000;
-/** Dependencies of the user's project: thousands of files that nobody asked about. They can be listed by name. */
-const NOT_OPENED_BY_ITSELF = "node_modules";
+/** So many names are looked at for those that come near one that is missing. */
+const MOST_SUGGESTED = 500;
 
 /** What is so small is read at once: a trip through the thread pool costs more than the reading. */
 const SMALL = 64 * 1024;
 
 const readAt = promisify(read);
-
-/** One folder's visible entries, and those of them that can be opened in turn. */
-interface Opened extends Listing {
-  folders: Place[];
-}
 
 /** A view of the files, on a real disk. The rules are in scope.ts, the opening in walk.ts. */
 export class FileScope implements Scope {
@@ -44,7 +43,7 @@ export class FileScope implements Scope {
   }
 
   async readFile(path: string, { maxBytes }: { maxBytes: number }): Promise<FileContent> {
-    const file = this.openFile(path);
+    const file = await this.openChecked(path);
     try {
       const buffer = Buffer.alloc(Math.min(file.size, maxBytes));
       let filled = buffer.length <= SMALL ? readSync(file.fd, buffer, 0, buffer.length, 0) : 0;
@@ -56,6 +55,19 @@ export class FileScope implements Scope {
       return { bytes: buffer.subarray(0, filled), size: file.size, truncated: file.size > filled };
     } finally {
       file.close();
+    }
+  }
+
+  async openChecked(path: string): Promise<walk.OpenFile> {
+    const file = this.openFile(path);
+    try {
+      const place = placeOf(this.#view, path);
+      const recorded = isPublished(place) ? recordOf(this.#view, place) : undefined;
+      if (recorded === undefined || (recorded && (await hasContent(file.fd, recorded)))) return file;
+      throw new ScopeRefusal("changed", notAsPublished(path, recorded === null));
+    } catch (error) {
+      file.close();
+      throw error;
     }
   }
 
@@ -97,21 +109,32 @@ export class FileScope implements Scope {
     }
   }
 
-  /** Breadth first, so that a limit cuts the depths and not the overview. */
-  list(path: string, { recursive = false, limit }: ListOptions): Listing {
+  async list(path: string, { recursive = false, limit }: ListOptions): Promise<Listing> {
     const place = placeOf(this.#view, path);
     if (!mayList(this.#view, place)) throw outside("list", place);
     const entries: ListedFile[] = [];
-    const queue = [place];
-    let more = false;
-    for (let next = queue.shift(); next && !more; next = queue.shift()) {
-      const found = next === place ? this.#guarded(place, () => this.#entriesOf(place)) : this.#entriesIfOpen(next);
-      if (!found) continue;
-      more = found.more || entries.length + found.entries.length > limit;
-      entries.push(...found.entries.slice(0, limit - entries.length));
-      if (recursive) queue.push(...found.folders);
-    }
-    return { entries: entries.sort((a, b) => (a.path < b.path ? -1 : 1)), more };
+    const below = new Map<string, Place>();
+    const look: Look = async (folder, parts, names, slices) => {
+      const here = parts.length === 0 ? place : (below.get(parts.join("/")) ?? place);
+      below.delete(parts.join("/"));
+      if (isTop(this.#view, here)) entries.push(...this.#mounts());
+      const folders: string[] = [];
+      for (const name of names) {
+        if (slices.isDue) await slices.rest();
+        const found = this.#entryOf(here, folder, name);
+        if (!found) continue;
+        if (entries.length >= limit) return "stop";
+        entries.push(found.entry);
+        if (!recursive || found.entry.kind !== "folder" || isLeftClosed(here, name)) continue;
+        folders.push(name);
+        below.set([...parts, name].join("/"), found.place);
+      }
+      return folders;
+    };
+    const { more, tooDeep } = await this.#walked(place, look);
+    const shown = entries.slice(0, limit).sort((a, b) => (a.path < b.path ? -1 : 1));
+    const deep = tooDeep && { tooDeep: [...place.names, ...tooDeep].join("/") };
+    return { entries: shown, more: more || entries.length > limit, ...deep };
   }
 
   describe(): string {
@@ -122,7 +145,7 @@ export class FileScope implements Scope {
     return this.#view.cwd;
   }
 
-  binds(): Binds {
+  binds(): Promise<Binds> {
     return this.#view.binds();
   }
 
@@ -135,37 +158,22 @@ export class FileScope implements Scope {
     throw new ScopeRefusal(reason, words);
   }
 
-  #entriesOf(place: Place): Opened {
-    return this.#inFolder(place, place.parts, (folder) => {
-      const { children, more } = walk.childrenOf(folder, MAX_NAMES_IN_A_FOLDER);
-      const entries = isTop(this.#view, place) ? this.#mounts() : [];
-      const folders: Place[] = [];
-      for (const { name } of children) {
-        const child = name.startsWith(UNFINISHED) ? undefined : childPlace(this.#view, place, name);
-        const stats = child && walk.glance(folder, name);
-        if (!child || !stats || (place.isProject && isHome(this.#view, stats))) continue;
-        const kind = stats.isFile()
-          ? "file"
-          : stats.isDirectory()
-            ? "folder"
-            : stats.isSymbolicLink()
-              ? "link"
-              : "special";
-        entries.push({ path: child.path, kind, bytes: kind === "file" ? Number(stats.size) : 0 });
-        if (kind === "folder" && !(place.isProject && name === NOT_OPENED_BY_ITSELF)) folders.push(child);
-      }
-      return { entries, more, folders };
-    });
+  async #walked(place: Place, look: Look): Promise<TreeCut> {
+    try {
+      using chain = new FolderChain(place.root, place.parts, this.#walkOptions(place));
+      return await walkTree(chain, look, { namesInOne: MAX_NAMES_IN_A_FOLDER });
+    } catch (error) {
+      throw this.#explained(place, error);
+    }
   }
 
-  /** Below the folder that was asked for, one that is closed to us or has just gone is passed over. */
-  #entriesIfOpen(place: Place): Opened | undefined {
-    try {
-      return this.#entriesOf(place);
-    } catch (error) {
-      if (error instanceof walk.WalkTrouble || error instanceof ScopeRefusal) return undefined;
-      throw error;
-    }
+  /** A name in an open folder, as this participant sees it; undefined where it is not to be seen. */
+  #entryOf(place: Place, folder: walk.Folder, name: string): { entry: ListedFile; place: Place } | undefined {
+    const child = name.startsWith(UNFINISHED) ? undefined : childPlace(this.#view, place, name);
+    const stats = child && walk.glance(folder, name);
+    if (!child || !stats || (place.isProject && stats.isDirectory() && isHome(this.#view, stats))) return undefined;
+    const kind = kindOf(stats);
+    return { entry: { path: child.path, kind, bytes: kind === "file" ? Number(stats.size) : 0 }, place: child };
   }
 
   /** What stands at the top beside the run's own files. Never opened by a recursive listing: it would be there twice. */
@@ -190,15 +198,20 @@ export class FileScope implements Scope {
   }
 
   #inFolder<T>(place: Place, parts: readonly string[], use: (folder: walk.Folder) => T): T {
-    const enter: walk.WalkOptions["enter"] = (stats) => {
-      if (isHome(this.#view, stats)) throw notTheHome(place.path);
-    };
-    const folder = walk.openFolder(place.root, parts, place.isProject ? { enter, anyForm: true } : {});
+    const folder = walk.openFolder(place.root, parts, this.#walkOptions(place));
     try {
       return use(folder);
     } finally {
       walk.closeFolder(folder);
     }
+  }
+
+  #walkOptions(place: Place): Pick<walk.WalkOptions, "enter" | "anyForm"> {
+    if (!place.isProject) return {};
+    const enter: walk.WalkOptions["enter"] = (stats) => {
+      if (isHome(this.#view, stats)) throw notTheHome(place.path);
+    };
+    return { enter, anyForm: true };
   }
 
   #guarded<T>(place: Place, step: () => T): T {
@@ -230,16 +243,46 @@ export class FileScope implements Scope {
     return `There is no ${place.path}.`;
   }
 
+  /** Undefined where the folder cannot be opened. Few enough to look at each at once. */
   #visibleNames(place: Place): string[] | undefined {
-    return this.#entriesIfOpen(place)?.entries.map(({ path, kind }) => {
-      const name = path.slice(path.lastIndexOf("/") + 1);
-      return kind === "folder" ? `${name}/` : name;
-    });
+    try {
+      return this.#inFolder(place, place.parts, (folder) => {
+        const mounts = isTop(this.#view, place) ? this.#mounts() : [];
+        const found = walk
+          .childrenOf(folder, MOST_SUGGESTED)
+          .children.flatMap(({ name }) => this.#entryOf(place, folder, name)?.entry ?? []);
+        return [...mounts, ...found].map(({ path, kind }) => {
+          const name = path.slice(path.lastIndexOf("/") + 1);
+          return kind === "folder" ? `${name}/` : name;
+        });
+      });
+    } catch (error) {
+      if (error instanceof walk.WalkTrouble || error instanceof ScopeRefusal) return undefined;
+      throw error;
+    }
   }
+}
+
+/** Dependencies of the user's project: thousands of files that nobody asked about. They can be listed by name. */
+function isLeftClosed(place: Place, name: string): boolean {
+  return place.isProject && name === "node_modules";
+}
+
+function kindOf(stats: BigIntStats): ListedFile["kind"] {
+  if (stats.isFile()) return "file";
+  if (stats.isDirectory()) return "folder";
+  return stats.isSymbolicLink() ? "link" : "special";
 }
 
 function outside(deed: "read" | "list", { path, judgement }: Place): ScopeRefusal {
   return new ScopeRefusal("outside", `You may not ${deed} ${path}. ${judgement.why}`);
+}
+
+function notAsPublished(path: string, isUnknown: boolean): string {
+  const what = isUnknown
+    ? "was put there after the publish and is not part of it"
+    : "was changed after it was published: its content is not the one that was recorded (sha256)";
+  return `${path} ${what}. It is not shown. Do not rely on it: have the work done again, or restore the file from a backup.`;
 }
 
 function isFolder(path: string): ScopeRefusal {

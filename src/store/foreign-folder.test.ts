@@ -13,7 +13,7 @@ test("of many files the newest are told, wherever they lie, and that there are m
   };
   for (let number = 0; number < 300; number++) put(`${String(number).padStart(3, "0")}.md`, 1000 + number);
   put("z/y/last.md", 2000);
-  const { files, more } = filesIn(home.path, "out", 3);
+  const { files, more } = await filesIn(home.path, "out", 3);
   expect([files, more]).toEqual([
     [
       { path: "z/y/last.md", bytes: 11, at: 2000 },
@@ -22,8 +22,8 @@ test("of many files the newest are told, wherever they lie, and that there are m
     ],
     true,
   ]);
-  expect(filesIn(home.path, "out/z", 1)).toEqual({ files: [{ ...files[0], path: "y/last.md" }], more: false });
-  expect(filesIn(home.path, "nowhere", 1)).toEqual({ files: [], more: false });
+  expect(await filesIn(home.path, "out/z", 1)).toEqual({ files: [{ ...files[0], path: "y/last.md" }], more: false });
+  expect(await filesIn(home.path, "nowhere", 1)).toEqual({ files: [], more: false });
 });
 
 test("a tree that goes too deep or has too many folders is left out, and said to be", async () => {
@@ -31,11 +31,11 @@ test("a tree that goes too deep or has too many folders is left out, and said to
   const deep = join(home.path, "deep", ..."d".repeat(40));
   mkdirSync(deep, { recursive: true });
   writeFileSync(join(deep, "a.md"), "a");
-  expect(filesIn(home.path, "deep", 9)).toEqual({ files: [], more: true });
+  expect(await filesIn(home.path, "deep", 9)).toEqual({ files: [], more: true });
   for (let number = 0; number < 600; number++) {
     mkdirSync(join(home.path, "wide", String(number)), { recursive: true });
     writeFileSync(join(home.path, "wide", String(number), "a.md"), "a");
   }
-  const { files, more } = filesIn(home.path, "wide", 9999);
+  const { files, more } = await filesIn(home.path, "wide", 9999);
   expect([files.length, more]).toEqual([500, true]);
 });

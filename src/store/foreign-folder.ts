@@ -3,8 +3,9 @@ import { contentOf } from "./content.ts";
 
 export { PROTOCOL_FILES } from "./publish.ts";
 
+import { FolderChain } from "./folder-chain.ts";
+import { type Look, type TreeBounds, walkTree } from "./tree-walk.ts";
 import {
-  childrenOf,
   closeFolder,
   type Folder,
   glance,
@@ -78,52 +79,44 @@ export interface ForeignFile {
  * The regular files in a folder and below it: the newest, at most so many. Breadth first, and only so much is looked at,
  * so that a tree without end costs no more than a large one; `more` says that something was left out.
  */
-export function filesIn(root: string, dir: string, most: number): { files: ForeignFile[]; more: boolean } {
-  const files: ForeignFile[] = [];
-  const queue: string[][] = [[]];
-  let [names, folders, more] = [MOST_NAMES, MOST_FOLDERS, false];
-  for (let below = queue.shift(); below; below = queue.shift()) {
-    const found = entriesOf(root, [...dir.split("/"), ...below], names);
-    names -= found.entries.length;
-    more ||= found.more;
-    for (const [name, stat] of found.entries) {
-      const path = [...below, name];
-      if (stat.isFile()) files.push({ path: path.join("/"), bytes: Number(stat.size), at: Number(stat.mtimeNs) / 1e9 });
-      if (!stat.isDirectory()) continue;
-      if (path.length <= DEEPEST && folders-- > 0) queue.push(path);
-      else more = true;
-    }
-  }
+export async function filesIn(
+  root: string,
+  dir: string,
+  most: number,
+): Promise<{ files: ForeignFile[]; more: boolean }> {
+  const { files, more } = await allFilesIn(root, dir.split("/"), { folders: 501, names: 5000, deepest: 16 });
   const newest = files.sort((a, b) => b.at - a.at || (a.path < b.path ? -1 : 1));
   return { files: newest.slice(0, most), more: more || files.length > most };
 }
 
-/** What is closed to us, or has just gone, holds nothing. */
-function entriesOf(root: string, parts: readonly string[], most: number) {
-  const entries: [string, NonNullable<ReturnType<typeof glance>>][] = [];
-  try {
-    const folder = openFolder(root, parts);
-    try {
-      const { children, more } = childrenOf(folder, most);
-      for (const { name } of children) {
-        const stat = glance(folder, name);
-        if (stat) entries.push([name, stat]);
-      }
-      return { entries, more };
-    } finally {
-      closeFolder(folder);
+/** The regular files below a folder within these bounds; none where there is no such folder. */
+export async function allFilesIn(
+  root: string,
+  parts: readonly string[],
+  bounds: Partial<TreeBounds>,
+): Promise<{ files: ForeignFile[]; more: boolean }> {
+  const files: ForeignFile[] = [];
+  const look: Look = async (folder, below, names, slices) => {
+    const folders: string[] = [];
+    for (const name of names) {
+      if (slices.isDue) await slices.rest();
+      const stat = glance(folder, name);
+      if (stat?.isDirectory()) folders.push(name);
+      if (!stat?.isFile()) continue;
+      const path = [...below, name].join("/");
+      files.push({ path, bytes: Number(stat.size), at: Number(stat.mtimeNs) / 1e9 });
     }
+    return folders;
+  };
+  try {
+    using chain = new FolderChain(root, parts);
+    const { more } = await walkTree(chain, look, bounds);
+    return { files, more };
   } catch (error) {
-    // A folder that may be read and not entered says so only of what is in it.
-    const isClosed = error instanceof WalkTrouble || (error as NodeJS.ErrnoException).code === "EACCES";
-    if (!isClosed) throw error;
-    return { entries, more: false };
+    if (error instanceof WalkTrouble) return { files, more: false };
+    throw error;
   }
 }
-
-const MOST_NAMES = 5000;
-const MOST_FOLDERS = 500;
-const DEEPEST = 16;
 
 /** Adds to the end of a file in place, so that who has it open sees it grow; made where there is none. */
 export async function appendTo(root: string, path: string, text: string): Promise<void> {

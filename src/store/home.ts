@@ -1,14 +1,16 @@
 import { dirname } from "node:path";
 import { z } from "zod";
 import { replaceFile, writeFileAtomic } from "./atomic-file.ts";
-import { codeOf, type Disk, readWhole } from "./disk.ts";
+import { codeOf, type Disk, type FileLock, readWhole } from "./disk.ts";
 import { HomeLockedError, NewerVersionError, NotFoundError, StoreUsageError } from "./errors.ts";
 import { agentsDir, holderFile, journalDir, lockFile, versionFile } from "./paths.ts";
+import { isRunning, processMark } from "./process-mark.ts";
 
 /**
  * The home as a place: whose it is, and in which format.
  *
- * H1. One writer: the lock dies with its holder, so a crash never leaves a home locked.
+ * H1. One writer: the lock dies with its holder, so a crash never leaves a home locked. Deleting `home.lock` lets no
+ *     second one in: it finds the first one running, and the first one takes the new file's lock with its next commit.
  * H2. VERSION is written last, when the folders are on disk: where it stands, the home is whole. It is never rewritten.
  */
 export const HOME_VERSION = 1;
@@ -22,6 +24,8 @@ const holderSchema = z.object({
   url: z.string().optional(),
   /** The file with the certificate that it shows there. */
   cert: z.string().optional(),
+  /** By which it is told from a later process with the same number (`processMark`). */
+  process: z.string().optional(),
   /** It closed the home. Without this it has it open still, or died. */
   ended_ts: z.number().optional(),
 });
@@ -32,6 +36,8 @@ export type Address = Partial<Pick<HomeHolder, "socket" | "url" | "cert">>;
 
 export interface HomeLock {
   readonly holder: HomeHolder;
+  /** False when another process has the home now: `home.lock` was deleted, and it made a new one. */
+  renew(): boolean;
   announce(address: Address): void;
   release(now: number): void;
 }
@@ -53,10 +59,20 @@ export function requireHome(disk: Disk, root: string): void {
 /** Makes the home's folder if need be and takes its lock (H1). */
 export function lockHome(disk: Disk, root: string, now: number): HomeLock {
   makeRoot(disk, root);
-  const release = disk.lock(lockFile(root));
+  const lock = lockOf(disk, root);
   const before = readHolder(disk, root);
-  if (release === undefined) throw new HomeLockedError(root, before?.pid);
-  let holder: HomeHolder = { pid: process.pid, started_ts: now / 1000, epoch: (before?.epoch ?? 0) + 1 };
+  const isHeld = before !== undefined && before.ended_ts === undefined && isRunning(before);
+  if (lock === undefined) throw new HomeLockedError(root, before?.pid, isHeld ? "held" : "perhaps no locks");
+  const release = () => lock.release();
+  // Its lock is on a file that is gone: somebody deleted `home.lock` under it.
+  if (isHeld && before.pid !== process.pid) {
+    release();
+    throw new HomeLockedError(root, before.pid, "held");
+  }
+  const mark = processMark();
+  const epoch = (before?.epoch ?? 0) + 1;
+  const self = { pid: process.pid, started_ts: now / 1000, epoch, ...(mark !== undefined && { process: mark }) };
+  let holder: HomeHolder = self;
   const save = () => replaceFile(holderFile(root), `${JSON.stringify(holder)}\n`, disk);
   try {
     save();
@@ -68,13 +84,14 @@ export function lockHome(disk: Disk, root: string, now: number): HomeLock {
     get holder() {
       return holder;
     },
+    // Who is about to be refused has the new file's lock for a moment: the holder's name is still ours then.
+    renew: () => lock.renew() || readHolder(disk, root)?.process === mark,
     announce(address) {
       holder = { ...holder, ...address };
       save();
     },
     release(when) {
-      const { pid, started_ts, epoch } = holder;
-      holder = { pid, started_ts, epoch, ended_ts: when / 1000 };
+      holder = { ...self, ended_ts: when / 1000 };
       try {
         save();
       } catch {
@@ -83,6 +100,20 @@ export function lockHome(disk: Disk, root: string, now: number): HomeLock {
       release();
     },
   };
+}
+
+function lockOf(disk: Disk, root: string): FileLock | undefined {
+  try {
+    return disk.lock(lockFile(root));
+  } catch (error) {
+    // SQLite's own errors; those of the file system say what they are.
+    if (codeOf(error) !== "ERR_SQLITE_ERROR") throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreUsageError(
+      `${lockFile(root)} cannot be locked (${reason}). Some network mounts have no file locks: put the home on a local disk (--home or AGIRAPH_HOME).`,
+      { cause: error },
+    );
+  }
 }
 
 /** The process that has, or last had, the home open. Whether it lives, only the lock knows. */

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { type Disk, type DiskFile, isDiskFull, isOutOfFiles } from "./disk.ts";
+import { type Disk, isDiskFull, isOutOfFiles } from "./disk.ts";
 import { DiskFullError, ReadOnlyError, TooManyFilesError } from "./errors.ts";
 import { FRAME_HEAD, FrameWriter } from "./frame.ts";
+import { type JournalFile, roomAhead } from "./journal-file.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { journalDir } from "./paths.ts";
 import { journalName } from "./recovery.ts";
@@ -14,8 +15,12 @@ import type { Stream } from "./stream.ts";
  * J1. A commit is one frame, written through; only then are its lines put into their plain files (unsynced), and only
  *     then is anyone told. So a crash finds the journal at or ahead of the files, never behind.
  * J2. One commit at a time; the next begins when the event loop has turned, so that those just woken can join it.
- * J3. No room, or no file can be opened: files first, then the journal are cut back to the last commit, everything
- *     waiting is refused, numbers go back. Any other failure: nothing is acknowledged any more.
+ * J3. A commit that failed is taken back: files first, then the journal are cut to the last commit, everything waiting
+ *     is refused, numbers go back. Where there was no room, or no file could be opened, the next commit may succeed;
+ *     after any other failure nothing is acknowledged any more.
+ * J5. What is refused is not there after a restart. A frame that is on disk and cannot be taken back is acknowledged:
+ *     opening the home will put its lines into their files. Only where the journal itself cannot be cut is the outcome
+ *     unknown until then, and the error says so.
  * J4. A journal is removed only when the files it covers, and their names, are synced (the checkpoint).
  */
 export class Journal {
@@ -23,6 +28,7 @@ export class Journal {
   readonly #root: string;
   readonly #files: OpenFiles;
   readonly #limit: number;
+  readonly #isOurs: () => boolean;
   readonly #frame = new FrameWriter();
   #file: JournalFile | undefined;
   #number: number;
@@ -37,12 +43,13 @@ export class Journal {
   /** Called when `trouble` begins and when it ends. */
   onTrouble: (trouble: Error | undefined) => void = () => {};
 
-  constructor(disk: Disk, root: string, files: OpenFiles, options: { nextNumber: number; limit: number }) {
+  constructor(disk: Disk, root: string, files: OpenFiles, options: JournalOptions) {
     this.#disk = disk;
     this.#root = root;
     this.#files = files;
     this.#number = options.nextNumber;
     this.#limit = options.limit;
+    this.#isOurs = options.isOurs ?? (() => true);
   }
 
   /** Why nothing can be appended any more, if so. */
@@ -91,11 +98,21 @@ export class Journal {
 
   readonly #begin = (): void => {
     const file = this.#file;
+    if (this.#failure === undefined && !this.#isHomeOurs())
+      this.#break(new Error("another process has taken the home: home.lock was deleted while it was held"));
     const full = file !== undefined && file.end >= this.#limit && this.#checkpoint === undefined;
     if (this.#failure !== undefined) this.#refuse([], NOTHING, this.#failure);
     else if (file !== undefined && !full) this.#write(file);
-    else this.#turnOver().then(this.#write, (error: unknown) => this.#takeBack([], NOTHING, error));
+    else this.#turnOver().then(this.#write, (error: unknown) => this.#takeBack([], NOTHING, error, false));
   };
+
+  #isHomeOurs(): boolean {
+    try {
+      return this.#isOurs();
+    } catch {
+      return true; // there was no room for a new lock's file, or no file could be opened: nobody else has one either
+    }
+  }
 
   readonly #write = (file: JournalFile): void => {
     const { streams, waiting } = this.#queue;
@@ -110,8 +127,8 @@ export class Journal {
     }
     const frame = this.#frame.finish(this.#number);
     file.handle.writeThrough(roomAhead(file, frame, this.#limit), file.end, (error) => {
-      if (error !== null) this.#takeBack(segments, waiting, error);
-      else if (this.#failure !== undefined) this.#refuse(segments, waiting, this.#failure);
+      if (error !== null) this.#takeBack(segments, waiting, error, false);
+      else if (this.#failure !== undefined) this.#takeBack(segments, waiting, this.#failure, true);
       else this.#complete(file, frame, segments, waiting);
     });
   };
@@ -123,40 +140,58 @@ export class Journal {
       for (const { stream, from, to } of segments)
         this.#files.write(stream.path, frame.subarray(from, to), stream.size);
     } catch (error) {
-      this.#takeBack(segments, waiting, error);
+      this.#takeBack(segments, waiting, error, true);
       return;
     }
-    for (const { stream, seq, from, to } of segments) {
-      stream.size += to - from;
-      stream.durableSeq = seq;
-    }
+    for (const { stream, from, to } of segments) stream.size += to - from;
     file.end += frame.length;
     this.#number++;
     this.#frame.reset();
     if (this.#full !== undefined) this.#tellTrouble(undefined);
-    for (const one of waiting) one.onDisk();
-    for (const one of waiting) one.resolve();
+    this.#acknowledge(segments, waiting);
     this.#next();
   }
 
-  /** J3. Files before the journal: were it the other way round, a crash between could leave half of a commit in them. */
-  #takeBack(segments: readonly Segment[], waiting: readonly Waiting[], error: unknown): void {
+  #acknowledge(segments: readonly Segment[], waiting: readonly Waiting[]): void {
+    for (const { stream, seq } of segments) stream.durableSeq = seq;
+    for (const one of waiting) one.onDisk();
+    for (const one of waiting) one.resolve();
+  }
+
+  /** J3, J5. */
+  #takeBack(segments: readonly Segment[], waiting: readonly Waiting[], error: unknown, isInJournal: boolean): void {
     this.#frame.reset();
     const isOfFiles = isOutOfFiles(error);
     let refusal: Error = isOfFiles ? new TooManyFilesError(this.#root, error) : new DiskFullError(this.#root, error);
-    try {
-      if (!isOfFiles && !isDiskFull(error)) throw error;
-      for (const { stream } of segments) this.#files.cut(stream.path, stream.size);
-      if (this.#file !== undefined) {
-        this.#file.handle.truncate(this.#file.end);
-        this.#file.allocated = this.#file.end;
-      }
-    } catch (worse) {
-      refusal = this.#break(worse);
+    const outcome = this.#undo(segments, isInJournal);
+    if (outcome !== "taken back" || !(isOfFiles || isDiskFull(error))) refusal = this.#break(error, outcome);
+    if (outcome === "kept") {
+      // What was queued meanwhile is refused with what follows, and does not count on this commit any less.
+      this.#acknowledge(segments, waiting);
+      this.#refuse([], NOTHING, refusal);
+      return;
     }
     // Whether a file can be opened nobody can ask for: whoever is refused tells.
     if (this.#failure === undefined && this.#full === undefined && !isOfFiles) this.#tellTrouble(refusal);
     this.#refuse(segments, waiting, refusal);
+  }
+
+  /** Files before the journal: were it the other way round, a crash between could leave half of a commit in them. */
+  #undo(segments: readonly Segment[], isInJournal: boolean): "taken back" | "kept" | "unknown" {
+    try {
+      for (const { stream } of segments) this.#files.cut(stream.path, stream.size);
+    } catch {
+      if (isInJournal) return "kept";
+    }
+    try {
+      if (this.#file !== undefined) {
+        this.#file.handle.truncate(this.#file.end);
+        this.#file.allocated = this.#file.end;
+      }
+      return "taken back";
+    } catch {
+      return "unknown";
+    }
   }
 
   /** Everything that waits counted on what failed, so all of it is refused and the numbers go back. */
@@ -171,11 +206,12 @@ export class Journal {
     this.#next();
   }
 
-  #break(error: unknown): Error {
+  #break(error: unknown, outcome?: "taken back" | "kept" | "unknown"): Error {
     const reason = error instanceof Error ? error.message : String(error);
     const isNew = this.#failure === undefined;
+    const last = outcome === "unknown" ? " Whether the last records were kept shows when it is opened again." : "";
     this.#failure ??= new ReadOnlyError(
-      `Writing to ${this.#root} failed (${reason}). What was acknowledged is safe; nothing more is accepted until it is opened again. Check the disk, then restart.`,
+      `Writing to ${this.#root} failed (${reason}). What was acknowledged is safe; nothing more is accepted until it is opened again.${last} Check the disk, then restart.`,
       { cause: error },
     );
     if (isNew) this.onTrouble(this.#failure);
@@ -238,33 +274,18 @@ export class Journal {
   }
 }
 
+export interface JournalOptions {
+  nextNumber: number;
+  limit: number;
+  /** Asked before each commit: whether this process still has the home. */
+  isOurs?: () => boolean;
+}
+
 export interface Waiting {
   /** Before anybody's promise is resolved: followers first. */
   onDisk(): void;
   resolve(): void;
   reject(error: Error): void;
-}
-
-interface JournalFile {
-  handle: DiskFile;
-  path: string;
-  /** Behind the last whole frame. */
-  end: number;
-  /** The file's size: frames, then zeros. */
-  allocated: number;
-}
-
-/**
- * A write that makes the file longer costs the file system a commit of its own (measured: twice the CPU and latency),
- * so the file is made longer rarely, by zeros that come with a frame. Readers take zeros for the end.
- */
-function roomAhead(file: JournalFile, frame: Buffer, limit: number): Buffer {
-  const end = file.end + frame.length;
-  if (end <= file.allocated) return frame;
-  file.allocated = end + Math.min(Math.max(file.allocated, limit >> 7), limit >> 3);
-  const padded = Buffer.alloc(file.allocated - file.end);
-  frame.copy(padded);
-  return padded;
 }
 
 interface Commit {

@@ -29,7 +29,7 @@ test("an agent's memory is MEMORY.md and the markdown in memory/, and no link le
   symlinkSync(dir, join(dir, "memory", "home"));
   linkSync(join(dir, "SOUL.md"), join(dir, "memory", "hard.md"));
   const memory = agentMemoryFiles(dir);
-  expect(memory.list().map(({ path, bytes }) => [path, bytes])).toEqual([
+  expect((await memory.list()).map(({ path, bytes }) => [path, bytes])).toEqual([
     ["MEMORY.md", 9],
     ["a.md", 11],
     ["hard.md", 7],
@@ -42,10 +42,10 @@ test("an agent's memory is MEMORY.md and the markdown in memory/, and no link le
   expect([memory.inHome("MEMORY.md"), memory.inHome("a.md")]).toEqual(["MEMORY.md", "memory/a.md"]);
 });
 
-test("a worker's memory is its own two files", () => {
+test("a worker's memory is its own two files", async () => {
   for (const name of ["memory.md", "notebook.md", "identity.md"]) put(`runs/run-1/workers/alice/${name}`);
   const memory = workerMemoryFiles(dir, "run-1", "alice");
-  expect(memory.list().map(({ path }) => memory.inHome(path))).toEqual([
+  expect((await memory.list()).map(({ path }) => memory.inHome(path))).toEqual([
     "runs/run-1/workers/alice/memory.md",
     "runs/run-1/workers/alice/notebook.md",
   ]);
@@ -56,5 +56,8 @@ test("nobody's file tools reach the index", async () => {
   const scope = coordinatorScope({ agentDir: dir, runId: "run-1", project: null });
   expect(await refusal(scope.readFile("agent/.index/memory.sqlite", { maxBytes: 1 }))).toBe("ScopeRefusal");
   expect(await refusal(scope.writeFile("agent/.index/memory.sqlite", "x"))).toBe("ScopeRefusal");
-  expect(scope.list("agent", { limit: 100 }).entries.map(({ path }) => path)).toEqual(["agent/memory", "agent/runs"]);
+  expect((await scope.list("agent", { limit: 100 })).entries.map(({ path }) => path)).toEqual([
+    "agent/memory",
+    "agent/runs",
+  ]);
 });

@@ -1,10 +1,13 @@
+import type { BigIntStats } from "node:fs";
 import { join } from "node:path";
 import type { RunId, WorkerId } from "../protocol/index.ts";
 import { type AccessRow, AccessTable } from "./access.ts";
 import { FileScope } from "./file-scope.ts";
+import { FolderChain } from "./folder-chain.ts";
 import { agentMemoryIndex } from "./paths.ts";
 import type { Scope } from "./scope.ts";
-import { childrenOf, closeFolder, type Folder, glance, openFolder, WalkTrouble } from "./walk.ts";
+import { walkTree } from "./tree-walk.ts";
+import { closeFolder, glance, openFolder, WalkTrouble } from "./walk.ts";
 
 /** The files of one memory: the agent's or a worker's. Nothing else can be reached through it. */
 export interface MemoryFiles {
@@ -14,7 +17,7 @@ export interface MemoryFiles {
   /** Where the search index may be kept; null where the memory is too small to need one on disk. */
   readonly indexFile: string | null;
   /** Every file there is, in the order of their names, with a stamp that changes when the file does. */
-  list(): StampedFile[];
+  list(): Promise<StampedFile[]>;
   /** A path of this memory as seen from the agent's home. */
   inHome(path: string): string;
 }
@@ -36,7 +39,7 @@ export function agentMemoryFiles(agentDir: string): MemoryFiles {
     root: join(agentDir, "memory"),
     scope: scopeOf(agentDir, ["memory"], rows, aliases, hint),
     indexFile: agentMemoryIndex(agentDir),
-    list: () => [...stamped(agentDir, [], ["MEMORY.md"]), ...stamped(agentDir, ["memory"])],
+    list: async () => [...stampedIn(agentDir, [], ["MEMORY.md"]), ...(await stampedBelow(agentDir, ["memory"]))],
     inHome: (path) => (path === "MEMORY.md" ? path : `memory/${path}`),
   };
 }
@@ -50,7 +53,7 @@ export function workerMemoryFiles(agentDir: string, run: RunId, worker: WorkerId
     root: join(agentDir, ...top),
     scope: scopeOf(agentDir, top, rows, new Map(), `Yours are ${names.join(" and ")}.`),
     indexFile: null,
-    list: () => stamped(agentDir, top, names),
+    list: async () => stampedIn(agentDir, top, names),
     inHome: (path) => [...top, path].join("/"),
   };
 }
@@ -72,46 +75,64 @@ function scopeOf(
     table: new AccessTable([...rows, { at: "**", access: "none", why: hint }]),
     mayWrite: () => "",
     describe: () => hint,
-    binds: () => ({ write: [], read: [], hide: [], cwd }),
+    binds: async () => ({ write: [], read: [], hide: [], cwd }),
   });
 }
 
 export const MOST_MEMORY_FILES = 50_000;
+const MOST_FOLDERS = 5_000;
 const DEEPEST = 8;
 
-/** Folder by folder, following no link; a folder that is missing or closed to us holds nothing. */
-function stamped(root: string, parts: readonly string[], only?: readonly string[]): StampedFile[] {
-  const found: StampedFile[] = [];
-  const queue: (readonly string[])[] = [[]];
-  for (let below = queue.shift(); below && found.length < MOST_MEMORY_FILES; below = queue.shift()) {
-    const folder = openIfThere(root, [...parts, ...below]);
-    if (!folder) continue;
+/** Those of these names that are there; a folder that is missing or closed to us holds nothing. */
+function stampedIn(root: string, parts: readonly string[], names: readonly string[]): StampedFile[] {
+  try {
+    const folder = openFolder(root, parts);
     try {
-      const names = only ?? childrenOf(folder, MOST_MEMORY_FILES).children.map((child) => child.name);
-      for (const name of names.filter((each) => !each.startsWith("."))) {
-        const stats = glance(folder, name);
-        if (stats?.isDirectory() && !only && below.length < DEEPEST) queue.push([...below, name]);
-        if (!stats?.isFile() || !name.endsWith(".md")) continue;
-        const stamp = [stats.size, stats.mtimeNs, stats.ctimeNs, stats.ino].join("-");
-        found.push({
-          path: [...below, name].join("/"),
-          bytes: Number(stats.size),
-          stamp,
-          changedAt: Number(stats.mtimeMs),
-        });
-      }
+      return names.flatMap((name) => stampOf(glance(folder, name), name) ?? []);
     } finally {
       closeFolder(folder);
     }
+  } catch (error) {
+    if (error instanceof WalkTrouble) return [];
+    throw error;
+  }
+}
+
+/** Every markdown file of a folder and below it, following no link. Names that begin with a dot are passed over. */
+async function stampedBelow(root: string, parts: readonly string[]): Promise<StampedFile[]> {
+  const found: StampedFile[] = [];
+  const bounds = {
+    deepest: DEEPEST,
+    folders: MOST_FOLDERS,
+    names: 2 * MOST_MEMORY_FILES,
+    namesInOne: MOST_MEMORY_FILES,
+  };
+  try {
+    using chain = new FolderChain(root, parts);
+    await walkTree(
+      chain,
+      async (folder, below, names, slices) => {
+        const folders: string[] = [];
+        for (const name of names) {
+          if (name.startsWith(".")) continue;
+          if (slices.isDue) await slices.rest();
+          const stats = glance(folder, name);
+          const file = stampOf(stats, [...below, name].join("/"));
+          if (file && found.push(file) >= MOST_MEMORY_FILES) return "stop";
+          if (stats?.isDirectory()) folders.push(name);
+        }
+        return folders;
+      },
+      bounds,
+    );
+  } catch (error) {
+    if (!(error instanceof WalkTrouble)) throw error;
   }
   return found.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-function openIfThere(root: string, parts: readonly string[]): Folder | undefined {
-  try {
-    return openFolder(root, parts);
-  } catch (error) {
-    if (error instanceof WalkTrouble) return undefined;
-    throw error;
-  }
+function stampOf(stats: BigIntStats | undefined, path: string): StampedFile | undefined {
+  if (!stats?.isFile() || !path.endsWith(".md")) return undefined;
+  const stamp = [stats.size, stats.mtimeNs, stats.ctimeNs, stats.ino].join("-");
+  return { path, bytes: Number(stats.size), stamp, changedAt: Number(stats.mtimeMs) };
 }

@@ -23,7 +23,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
-import { codeOf, type Disk, type DiskFile } from "./disk.ts";
+import { codeOf, type Disk, type DiskFile, type FileLock } from "./disk.ts";
 
 /** The real disk. Callbacks on the hot path, since a promise of `fs` costs more than the write. */
 export const nodeDisk: Disk = {
@@ -156,9 +156,28 @@ function noSpace(path: string): Error {
  * Node has no flock; SQLite's lock is the system's own file lock, which dies with its process, and it also keeps two
  * openers in one process apart. The file stays empty: nothing is ever written to it.
  */
-function lockBySqlite(path: string): (() => void) | undefined {
+function lockBySqlite(path: string): FileLock | undefined {
+  const first = lockFile(path);
+  if (first === undefined) return undefined;
+  const held = [first];
+  return {
+    release() {
+      for (const { release } of held) release();
+    },
+    renew() {
+      const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+      if (stats && held.some(({ dev, ino }) => dev === stats.dev && ino === stats.ino)) return true;
+      const next = lockFile(path);
+      if (next) held.push(next);
+      return next !== undefined;
+    },
+  };
+}
+
+function lockFile(path: string): { dev: bigint; ino: bigint; release(): void } | undefined {
   const { DatabaseSync } = quietly(() => process.getBuiltinModule("node:sqlite"));
   makeEmpty(path);
+  const { dev, ino } = statSync(path, { bigint: true });
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     database.exec("PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
@@ -167,7 +186,11 @@ function lockBySqlite(path: string): (() => void) | undefined {
     if (error instanceof Error && /locked|busy/i.test(error.message)) return undefined;
     throw error;
   }
-  return () => database.close();
+  const after = statSync(path, { bigint: true, throwIfNoEntry: false });
+  // Replaced while it was being opened: which of the two is locked nobody knows.
+  if (after?.dev === dev && after.ino === ino) return { dev, ino, release: () => database.close() };
+  database.close();
+  return lockFile(path);
 }
 
 /**

@@ -24,7 +24,8 @@ import {
   undoPublish,
   writeStatus,
 } from "./node-folder.ts";
-import { MAX_PUBLISHED_FILES } from "./publish.ts";
+import { STAGED } from "./publish-stage.ts";
+import { MAX_PUBLISHED_FILES } from "./publish-survey.ts";
 
 const spec = {
   id: "node-1",
@@ -104,7 +105,7 @@ test("making a folder again adds what is missing or was cut off by a crash, and 
   });
 });
 
-test("publishing moves all of scratch at once, read-only and known by hash", async () => {
+test("publishing puts all of scratch there at once, read-only and known by hash", async () => {
   await using home = await temporaryHome();
   const dir = await nodeWith(home.path, { "report.md": "A: 80", "data/run.csv": "1,2", "tool.sh": "#!/bin/sh" });
   chmodSync(join(dir, "scratch/tool.sh"), 0o755);
@@ -228,21 +229,28 @@ test("what a crashed write left behind is not published", async () => {
 
 test("a publish that was never recorded is undone: the worker can go on writing", async () => {
   await using home = await temporaryHome();
-  const dir = await nodeWith(home.path, { "a/report.md": "x" });
+  const dir = await nodeWith(home.path, { "a/report.md": "x", "a/sealed-by-an-older-version.md": "x" });
+  chmodSync(join(dir, "scratch/a/sealed-by-an-older-version.md"), 0o400);
+  chmodSync(join(dir, "scratch/a/report.md"), 0o640);
   await preparePublish(dir, []);
-  expect(statSync(join(dir, "scratch/a/report.md")).mode & 0o777).toBe(0o400);
+  expect(readdirSync(dir)).toContain(STAGED);
 
   await undoPublish(dir);
 
-  expect(statSync(join(dir, "scratch/a/report.md")).mode & 0o777).toBe(0o600);
+  expect(readdirSync(dir)).not.toContain(STAGED);
+  expect(
+    ["report.md", "sealed-by-an-older-version.md"].map((name) => statSync(join(dir, "scratch/a", name)).mode & 0o777),
+  ).toEqual([0o640, 0o600]);
 });
 
 test("recovery notices when the files are not what was recorded", async () => {
   await using home = await temporaryHome();
   const dir = await nodeWith(home.path, { "report.md": "A: 80" });
   const files = filesOf(await preparePublish(dir, []));
-  chmodSync(join(dir, "scratch/report.md"), 0o600);
-  writeFileSync(join(dir, "scratch/report.md"), "A: 99");
+  for (const place of ["scratch", STAGED]) {
+    chmodSync(join(dir, place, "report.md"), 0o600);
+    writeFileSync(join(dir, place, "report.md"), "A: 99");
+  }
 
   await expect(recoverPublish(dir, files)).rejects.toThrow("report.md are not there as they were recorded");
   expect(readdirSync(join(dir, "published"))).toEqual([]);

@@ -38,7 +38,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     await prepareHome(disk, root);
     const { nextNumber } = await recover(disk, root, files, damage);
-    const journal = new Journal(disk, root, files, { nextNumber, limit: journalLimit });
+    const journal = new Journal(disk, root, files, {
+      nextNumber,
+      limit: journalLimit,
+      isOurs: () => lock.renew(),
+    });
     return new FileStore({ disk, root, clock, files, damage, journal }, lock);
   } catch (error) {
     files.closeAll();

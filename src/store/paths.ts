@@ -26,6 +26,8 @@ export const agentMemoryIndex = (agentFolder: string): string => join(agentFolde
 
 export const journalDir = (root: string): string => join(root, "journal");
 export const damagedDir = (root: string): string => join(root, "damaged");
+export const receivedFile = (root: string): string => join(root, "webhooks.jsonl");
+export const crashesDir = (root: string): string => join(root, "crashes");
 export const versionFile = (root: string): string => join(root, "VERSION");
 export const lockFile = (root: string): string => join(root, "home.lock");
 export const holderFile = (root: string): string => join(root, "home.lock.json");

@@ -1,6 +1,8 @@
 import { realpathSync, statSync } from "node:fs";
 import { dirname, sep } from "node:path";
+import type { PublishedFile } from "../protocol/index.ts";
 import type { AccessTable, Judgement } from "./access.ts";
+import type { Manifests } from "./manifests.ts";
 import type { Binds } from "./scope.ts";
 import { ownNames, parsePath } from "./scope-path.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
@@ -8,6 +10,8 @@ import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
 /** What makes one participant's scope differ from another's. */
 export interface View {
   agentDir: string;
+  /** Where Agiraph's own home is, if `agentDir` is not in it. */
+  home?: string;
   project: string | null;
   /** Where plain paths start, from the agent's home. */
   top: readonly string[];
@@ -17,8 +21,10 @@ export interface View {
   /** What to do instead, said after a refused write. */
   mayWrite: (path: string) => string;
   describe: () => string;
-  binds: () => Binds;
+  binds: () => Promise<Binds>;
   cwd: string;
+  /** What published files are compared with when they are read. */
+  published?: Manifests | undefined;
 }
 
 /** Where a path leads on disk, and what may be done there. Whether anything is there is not known yet. */
@@ -79,9 +85,16 @@ export function isPublished(place: Place): boolean {
   return !place.isProject && runs === "runs" && nodes === "nodes" && published === "published";
 }
 
+/** What the record says about a published file: undefined where it says nothing, null where it was never published. */
+export function recordOf(view: View, { parts }: Place): PublishedFile | null | undefined {
+  const [, run = "", , node = "", , ...path] = parts;
+  const files = view.published?.(run, node);
+  return files && (files.find((file) => file.path === path.join("/")) ?? null);
+}
+
 /** Agiraph's own home may lie inside the user's folder; it is no part of the project. */
 export function isHome(view: View, folder: { dev: bigint; ino: bigint }): boolean {
-  const home = statSync(homeOf(view.agentDir), { bigint: true, throwIfNoEntry: false });
+  const home = statSync(view.home ?? homeOf(view.agentDir), { bigint: true, throwIfNoEntry: false });
   return home !== undefined && home.dev === folder.dev && home.ino === folder.ino;
 }
 
@@ -113,7 +126,7 @@ function projectPlace(view: View, path: string, names: readonly string[]): Place
   return {
     path,
     names,
-    root: projectRoot(path, view.project, homeOf(view.agentDir)),
+    root: projectRoot(path, view.project, view.home ?? homeOf(view.agentDir)),
     parts,
     judgement,
     isProject: true,

@@ -1,9 +1,10 @@
-import { fchmodSync, fdatasync, fsync } from "node:fs";
+import { fchmodSync, fsync } from "node:fs";
 import { promisify } from "node:util";
 import type { PublishedFile } from "../protocol/index.ts";
-import { contentOf, sha256Of } from "./content.ts";
-import { ownNames, parsePath } from "./scope-path.ts";
-import { ScopeRefusal } from "./scope-refusal.ts";
+import { hasContent } from "./content-check.ts";
+import { discardStaged, STAGED, stage, Unpublishable } from "./publish-stage.ts";
+import { reasonAgainst, survey } from "./publish-survey.ts";
+import { removeTree } from "./remove-tree.ts";
 import {
   childrenOf,
   closeFolder,
@@ -18,34 +19,38 @@ import {
   removeIn,
   WalkTrouble,
 } from "./walk.ts";
-import { UNFINISHED, writeWhole } from "./whole-file.ts";
+import { UNFINISHED } from "./whole-file.ts";
+
+export { MAX_PUBLISHED_FILES, PROTOCOL_FILES } from "./publish-survey.ts";
 
 /**
- * Publishing: `scratch/` becomes `published/`.
+ * Publishing: a copy of `scratch/` becomes `published/`.
  *
  * B1. The order is: prepare → the fact `node.published` with the manifest on disk → finish → `node.completed`. Before the
  *     fact nothing has been published; after it recovery finishes.
- * B2. `published/` is all or nothing: everything is checked, synced and read-only before ONE rename puts it there.
+ * B2. `published/` is all or nothing: everything is copied, hashed, synced and read-only before ONE rename puts it there.
  * B3. Every step may be done again, from wherever a crash left it.
  * B4. What was said by files (`PROTOCOL_FILES`) is no part of the work: it is put beside it, into `protocol/`.
- * B5. Only regular files and folders are published, each readable by the path in the manifest. A file with another name
- *     somewhere (a hard link) is copied first, so that nobody can change it from there.
+ * B5. Only regular files and folders are published, each readable by the path in the manifest.
+ * B6. Nobody who wrote the files can reach what is published: the copies are new files in a folder that no sandbox ever
+ *     had bound to write, and the `scratch/` that a process may still hold is replaced by a new one before the rename.
  */
 export async function preparePublish(dir: string, deliverables: readonly string[]): Promise<Prepared> {
   const found = survey(dir);
   const reason = reasonAgainst(found, deliverables);
   if (reason) return { ok: false, reason };
-  const files: PublishedFile[] = [];
-  // Deepest first: a folder is synced when all in it is.
-  for (const folder of found.folders.toReversed()) {
-    await inFolder(dir, ["scratch", ...folder.parts], async (open) => {
-      for (const name of folder.files)
-        files.push({ path: [...folder.parts, name].join("/"), ...(await seal(open, name)) });
-      await sync(open.fd);
-    });
-  }
-  if (found.protocol.length > 0) await putAside(dir, found.protocol);
-  return { ok: true, files: files.sort((a, b) => (a.path < b.path ? -1 : 1)) };
+  return inFolder(dir, [], async (node) => {
+    try {
+      const files = await stage(node, found.folders);
+      if (found.protocol.length > 0) await putAside(dir, found.protocol);
+      return { ok: true, files };
+    } catch (error) {
+      // Where the disk is full, the copy must not be what keeps it full.
+      await removeTree(node, STAGED);
+      if (error instanceof Unpublishable) return { ok: false, reason: error.message };
+      throw error;
+    }
+  });
 }
 
 /** Why this cannot be published as it is, or undefined. Looks only. */
@@ -63,12 +68,16 @@ export async function finishPublish(
 ): Promise<void> {
   await inFolder(dir, [], async (node) => {
     if (!(await holds(node, "published", files, verify))) {
-      if (!(await holds(node, "scratch", files, verify))) throw new PublishLost(dir, files);
+      const isStaged = (await holds(node, STAGED, files, verify)) || (await stagedAnew(node, files));
+      if (!isStaged) throw new PublishLost(dir, files);
+      // Before the rename: where `published/` stands, `scratch/` is new, and what is in it is new work.
+      await renewScratch(node);
       discardLitter(node);
-      await moveFolderIn(node, "scratch", "published");
+      await moveFolderIn(node, STAGED, "published");
     }
     await makeFolderAside(node, "scratch");
     await sync(node.fd);
+    await removeDiscarded(node);
   });
 }
 
@@ -89,19 +98,34 @@ export async function reopenPublish(dir: string): Promise<void> {
   await undoPublish(dir);
 }
 
-/** When the fact was never written, the worker goes on: what was sealed can be changed again. */
+/**
+ * When the fact was never written, the worker goes on: the copy is not needed, and what is read-only can be changed
+ * again (what was published before, or was prepared by an older version, which made `scratch/` itself read-only).
+ */
 export async function undoPublish(dir: string): Promise<void> {
+  await inFolder(dir, [], async (node) => {
+    await discardStaged(node);
+    await removeDiscarded(node);
+  });
   for (const { parts, files } of survey(dir).folders) {
     await inFolder(dir, ["scratch", ...parts], async (open) => {
-      for (const name of files) {
-        const file = openFile(open, name);
-        try {
-          fchmodSync(file.fd, file.executable ? 0o700 : 0o600);
-        } finally {
-          file.close();
-        }
-      }
+      for (const name of files) if (((glance(open, name)?.mode ?? 0n) & 0o200n) === 0n) makeWritable(open, name);
     });
+  }
+}
+
+function makeWritable(folder: Folder, name: string): void {
+  let file: ReturnType<typeof openFile>;
+  try {
+    file = openFile(folder, name);
+  } catch (error) {
+    if (error instanceof WalkTrouble) return; // its owner closed it, or has just removed it: it is as they want it
+    throw error;
+  }
+  try {
+    fchmodSync(file.fd, file.executable ? 0o700 : 0o600);
+  } finally {
+    file.close();
   }
 }
 
@@ -117,65 +141,49 @@ export class PublishLost extends Error {
   }
 }
 
-/** How a program that knows nothing of us is spoken with, where it works. */
-export const PROTOCOL_FILES: readonly string[] = [
-  "_task.md",
-  "_context.json",
-  "_inbox.md",
-  "_outbox.md",
-  "_result.md",
-  "_checkpoint.md",
-];
-
-export const MAX_PUBLISHED_FILES = 2000;
-const MAX_DEPTH = 32;
 const sync = promisify(fsync);
-const syncData = promisify(fdatasync);
 
-interface Survey {
-  /** Parents before their children. */
-  folders: { parts: string[]; files: string[] }[];
-  count: number;
-  problems: string[];
-  /** Those that are there, if this folder is used to speak by files; the names alone may be anybody's. */
-  protocol: string[];
-}
-
-/** What is in `scratch/`. Looks only; what a crashed write left behind is not counted. */
-function survey(dir: string): Survey {
-  const found: Survey = { folders: [], count: 0, problems: [], protocol: protocolIn(dir) };
-  const queue: string[][] = [[]];
-  for (let parts = queue.shift(); parts && found.count <= MAX_PUBLISHED_FILES; parts = queue.shift()) {
-    const open = openFolder(dir, ["scratch", ...parts]);
-    try {
-      const files: string[] = [];
-      for (const { name } of childrenOf(open, MAX_PUBLISHED_FILES + 1).children) {
-        if (parts.length === 0 && found.protocol.includes(name)) continue;
-        const kind = kindOf(open, name);
-        const unfinished = kind === "file" && name.startsWith(UNFINISHED);
-        if (unfinished) removeIn(open, name);
-        else if (kind === "folder" && parts.length < MAX_DEPTH) queue.push([...parts, name]);
-        else if (kind === "file") files.push(name);
-        if (!unfinished) found.problems.push(...problemsOf([...parts, name], kind));
-      }
-      found.count += files.length;
-      found.folders.push({ parts, files });
-    } finally {
-      closeFolder(open);
+/** An older version recorded a publish with its files in `scratch/` alone. */
+async function stagedAnew(node: Folder, files: readonly PublishedFile[]): Promise<boolean> {
+  const tree = new Map<string, { parts: string[]; files: string[] }>([["", { parts: [], files: [] }]]);
+  for (const { path } of files) {
+    const parts = path.split("/");
+    const name = parts.pop() ?? "";
+    for (let depth = 1; depth <= parts.length; depth++) {
+      const above = parts.slice(0, depth);
+      if (!tree.has(above.join("/"))) tree.set(above.join("/"), { parts: above, files: [] });
     }
+    tree.get(parts.join("/"))?.files.push(name);
   }
-  return found;
+  try {
+    const copied = new Map((await stage(node, [...tree.values()])).map((file) => [file.path, file.sha256]));
+    return files.length > 0 && files.every(({ path, sha256 }) => copied.get(path) === sha256);
+  } catch (error) {
+    if (error instanceof Unpublishable) return false;
+    throw error;
+  }
 }
 
-function protocolIn(dir: string): string[] {
-  const scratch = openFolder(dir, ["scratch"]);
-  try {
-    const there = PROTOCOL_FILES.filter((name) => glance(scratch, name));
-    return there.includes("_task.md") && there.includes("_context.json") ? there : [];
-  } finally {
-    closeFolder(scratch);
+const DISCARDED = `${UNFINISHED}discarded-`;
+
+/** A process that still has the old `scratch/` bound or open goes on writing there, where nobody looks any more. */
+async function renewScratch(node: Folder): Promise<void> {
+  if (glance(node, "scratch")) {
+    let number = 1;
+    while (glance(node, `${DISCARDED}${number}`)) number++;
+    await moveFolderIn(node, "scratch", `${DISCARDED}${number}`);
   }
+  await makeFolderAside(node, "scratch");
 }
+
+/** As far as possible: what cannot be removed is tried again with the next publish of the node. */
+async function removeDiscarded(node: Folder): Promise<void> {
+  const names = childrenOf(node, MOST_NAMES).children.map(({ name }) => name);
+  for (const name of names) if (name.startsWith(DISCARDED)) await removeTree(node, name);
+}
+
+/** A node's folder holds about ten. */
+const MOST_NAMES = 1000;
 
 async function putAside(dir: string, names: readonly string[]): Promise<void> {
   await inFolder(dir, ["scratch"], async (scratch) => {
@@ -191,89 +199,10 @@ async function putAside(dir: string, names: readonly string[]): Promise<void> {
   });
 }
 
-function kindOf(folder: Folder, name: string): "file" | "folder" | "link" | "special" {
-  const stats = glance(folder, name);
-  if (stats?.isSymbolicLink()) return "link";
-  return stats?.isDirectory() ? "folder" : stats?.isFile() ? "file" : "special";
-}
-
-function problemsOf(parts: readonly string[], kind: ReturnType<typeof kindOf>): string[] {
-  const path = `scratch/${parts.join("/")}`;
-  if (kind === "link") return [`${path} is a symbolic link: put a copy of the file in its place, or remove it`];
-  if (kind === "special") return [`${path} is not a regular file (a pipe, a socket or a device): remove it`];
-  if (kind === "folder" && parts.length > MAX_DEPTH)
-    return [`${path} lies deeper than ${MAX_DEPTH} folders: move it up`];
-  return isReadableName(path) ? [] : [`${JSON.stringify(path)} has a name others could not read it by: rename it`];
-}
-
-/** Would `readFile` take this path as it is? */
-function isReadableName(path: string): boolean {
-  try {
-    return (
-      ownNames(parsePath(`nodes/node-000000/${path}`)).join("/") === `nodes/node-000000/${path}` &&
-      !path.includes("\uFFFD")
-    );
-  } catch (error) {
-    if (error instanceof ScopeRefusal) return false;
-    throw error;
-  }
-}
-
-function reasonAgainst({ folders, count, problems }: Survey, deliverables: readonly string[]): string | undefined {
-  if (count > MAX_PUBLISHED_FILES) {
-    return `scratch/ holds more than ${MAX_PUBLISHED_FILES} files. Remove what can be made again (dependencies, build output, caches), or pack it.`;
-  }
-  if (problems.length > 0) {
-    const rest = problems.length > 5 ? `; and ${problems.length - 5} more` : "";
-    return `${problems.slice(0, 5).join("; ")}${rest}.`;
-  }
-  if (count === 0) return "scratch/ is empty. Write your results there first, e.g. scratch/report.md.";
-  const there = new Set(folders.flatMap(({ parts, files }) => files.map((name) => [...parts, name].join("/"))));
-  const missing = deliverables.filter((wanted) => !isThere(wanted, there));
-  if (missing.length === 0) return undefined;
-  const has = [...there].sort().slice(0, 10).join(", ");
-  return `the spec asks for ${missing.map((path) => `scratch/${inScratch(path)}`).join(", ")}, which ${missing.length > 1 ? "are" : "is"} not there. scratch/ has: ${has}.`;
-}
-
-function isThere(wanted: string, files: ReadonlySet<string>): boolean {
-  const path = inScratch(wanted);
-  return files.has(path) || [...files].some((file) => file.startsWith(`${path}/`));
-}
-
-/** People and models name a deliverable by where it will be as readily as by where it is. */
-function inScratch(path: string): string {
-  return path
-    .normalize("NFC")
-    .replace(/^(\.\/)+/, "")
-    .replace(/^(scratch|published)\//, "")
-    .replace(/\/+$/, "");
-}
-
-/** Read-only, alone, on disk, and known by its hash. */
-async function seal(folder: Folder, name: string): Promise<{ sha256: string; bytes: number }> {
-  const first = openFile(folder, name);
-  if (first.linked) {
-    try {
-      await writeWhole(folder, name, contentOf(first.fd), "synced", first.executable ? 0o500 : 0o400);
-    } finally {
-      first.close();
-    }
-    return seal(folder, name);
-  }
-  try {
-    fchmodSync(first.fd, first.executable ? 0o500 : 0o400);
-    // What makes it read-only is on disk with the rename at the latest: that is synced too, and comes after it.
-    await syncData(first.fd);
-    return await sha256Of(first.fd);
-  } finally {
-    first.close();
-  }
-}
-
 /** Is every file of the manifest here? Sees to it that they are read-only. */
 async function holds(
   node: Folder,
-  place: "scratch" | "published",
+  place: typeof STAGED | "published",
   files: readonly PublishedFile[],
   verify: boolean,
 ): Promise<boolean> {
@@ -288,7 +217,7 @@ async function holds(
         const file = openFile(folder, name);
         try {
           fchmodSync(file.fd, file.executable ? 0o500 : 0o400);
-          if (file.size !== bytes || (verify && (await sha256Of(file.fd)).sha256 !== sha256)) return false;
+          if (file.size !== bytes || (verify && !(await hasContent(file.fd, { sha256, bytes })))) return false;
         } finally {
           file.close();
         }

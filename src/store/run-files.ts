@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { type Board, describeBoard, type Situation, waitingWork } from "../projections/index.ts";
+import { own } from "../protocol/dict.ts";
 import type { Outcome, RunId, WorkerId } from "../protocol/index.ts";
 import { replaceFile } from "./atomic-file.ts";
 import { rewrite } from "./node-folder.ts";
@@ -40,7 +41,7 @@ export function writeRefs(
   if (Object.keys(refs).length === 0) return; // the folder was made with just that
   const pinned = Object.entries(refs).map(([name, target]) => [
     name,
-    { path: `nodes/${target.replace(/^nodes\//, "")}`, sha256: pins[name] ?? null },
+    { path: `nodes/${target.replace(/^nodes\//, "")}`, sha256: own(pins, name) ?? null },
   ]);
   replaceFile(join(nodeDir, "_refs.json"), `${JSON.stringify(Object.fromEntries(pinned), null, 2)}\n`);
 }

@@ -9,5 +9,5 @@ test("a folder that a publish is about to replace is not shown: it may be gone w
   const published = (node: string) => join(home.path, "nodes", node, "published");
   for (const node of ["node-1", "node-2", "node-3"]) await mkdir(published(node), { recursive: true });
   for (const node of ["node-1", "node-2"]) await writeFile(join(published(node), "a.md"), "a");
-  expect(publishedFolders(home.path, "node-1")).toEqual([published("node-2")]);
+  expect(await publishedFolders(home.path, "node-1")).toEqual([published("node-2")]);
 });

@@ -15,6 +15,7 @@ export type RefusalReason =
   | "invalid" // not a path at all
   | "unsafe" // a link, a fifo, a device, a second name
   | "wrong_kind" // a folder where a file was asked for, or the other way round
+  | "changed" // published, and its content is not what was recorded
   | "too_large";
 
 /** There is no such file; the message names what is near it. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { canaryOf, filesOf, type ScopeTeam, scopeTeam } from "../../test/faults/scope-team.ts";
 import { MAX_WRITE_BYTES } from "./file-scope.ts";
-import { coordinatorScope, type Scope } from "./scope.ts";
+import { type Binds, coordinatorScope, type Scope } from "./scope.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
 
 const RUN = "home/agents/agent-test/runs/run-1/";
@@ -131,17 +131,17 @@ test("a file that is not there is answered with what is near it, and never with 
 
 test("a listing shows what may be read and what leads there", async () => {
   await using team = await scopeTeam();
-  const paths = (path: string, recursive = false) =>
-    team.alice.list(path, { recursive, limit: 100 }).entries.map((entry) => entry.path);
+  const paths = async (path: string, recursive = false) =>
+    (await team.alice.list(path, { recursive, limit: 100 })).entries.map((entry) => entry.path);
 
-  expect(paths("")).toEqual([
+  expect(await paths("")).toEqual([
     ...["_messages", "_plan.md", "_refs.json", "_spec.md", "identity.md", "memory.md", "nodes", "notebook.md"],
     ...["project", "published", "scratch", "workers"],
   ]);
-  expect(paths("nodes/node-2", true)).toEqual(["nodes/node-2/published", "nodes/node-2/published/report.md"]);
-  expect(paths("workers")).toEqual(["workers/alice"]);
-  expect(paths("project", true)).toEqual(["project/README.md", "project/src", "project/src/main.ts"]);
-  expect(team.alice.list("./scratch/", { recursive: true, limit: 100 })).toEqual({
+  expect(await paths("nodes/node-2", true)).toEqual(["nodes/node-2/published", "nodes/node-2/published/report.md"]);
+  expect(await paths("workers")).toEqual(["workers/alice"]);
+  expect(await paths("project", true)).toEqual(["project/README.md", "project/src", "project/src/main.ts"]);
+  expect(await team.alice.list("./scratch/", { recursive: true, limit: 100 })).toEqual({
     entries: [
       { path: "scratch/deep", kind: "folder", bytes: 0 },
       {
@@ -153,9 +153,9 @@ test("a listing shows what may be read and what leads there", async () => {
     ],
     more: false,
   });
-  expect(() => team.alice.list("workers/bob", { limit: 9 })).toThrow(ScopeRefusal);
-  expect(() => team.alice.list("agent", { limit: 9 })).toThrow(ScopeRefusal);
-  expect(team.coordinator.list("", { limit: 100 }).entries.map((entry) => entry.path)).toEqual([
+  await expect(team.alice.list("workers/bob", { limit: 9 })).rejects.toThrow(ScopeRefusal);
+  await expect(team.alice.list("agent", { limit: 9 })).rejects.toThrow(ScopeRefusal);
+  expect((await team.coordinator.list("", { limit: 100 })).entries.map((entry) => entry.path)).toEqual([
     ...["_messages", "_output.md", "_plan.md", "agent", "nodes", "notes", "project", "workers"],
   ]);
 });
@@ -163,7 +163,7 @@ test("a listing shows what may be read and what leads there", async () => {
 test("a limit cuts a listing's depths, and says so", async () => {
   await using team = await scopeTeam();
 
-  const { entries, more } = team.coordinator.list("nodes", { recursive: true, limit: 3 });
+  const { entries, more } = await team.coordinator.list("nodes", { recursive: true, limit: 3 });
   expect([entries.map((entry) => entry.path), more]).toEqual([
     ["nodes/node-1", "nodes/node-1/_refs.json", "nodes/node-2"],
     true,
@@ -225,7 +225,7 @@ test("our home inside the project is not part of the project", async () => {
   expect(await refusalOf(whole.readFile("project/home/token", { maxBytes: 9 }))).toBe(
     "project/home/token is not yours to see: it is Agiraph's own home, which is no part of the project.",
   );
-  expect(whole.list("project", { recursive: true, limit: 100 }).entries.map((entry) => entry.path)).toEqual([
+  expect((await whole.list("project", { recursive: true, limit: 100 })).entries.map((entry) => entry.path)).toEqual([
     ...[
       "project/outside.txt",
       "project/project",
@@ -235,10 +235,13 @@ test("our home inside the project is not part of the project", async () => {
     ],
   ]);
   expect(await refusalOf(inside.readFile("project/MEMORY.md", { maxBytes: 9 }))).toMatch("Agiraph's own home");
-  expect(whole.binds().hide.sort()).toEqual(
-    ["home", "project/.env", "project/.git", "project/src/.secret"].map((path) => join(team.base, path)),
-  );
-  expect(inside.binds().read).not.toContain(join(team.agentDir, "memory"));
+  const binds = await whole.binds();
+  expect([binds.hide, shownOf(binds)]).toEqual([
+    [join(team.base, "home")],
+    ["outside.txt (file)", "project", "project/README.md (file)", "project/src", "project/src/main.ts (file)"],
+  ]);
+  const { read, laidOut } = await inside.binds();
+  expect([read.includes(join(team.agentDir, "memory")), laidOut]).toEqual([false, []]);
 });
 
 test("without a project there is none", async () => {
@@ -248,40 +251,46 @@ test("without a project there is none", async () => {
   expect(await refusalOf(scope.readFile("project/README.md", { maxBytes: 9 }))).toBe(
     "project/README.md is not there: this agent was started without a project folder.",
   );
-  expect(scope.list("", { limit: 100 }).entries.map((entry) => entry.path)).not.toContain("project");
+  expect((await scope.list("", { limit: 100 })).entries.map((entry) => entry.path)).not.toContain("project");
 });
 
 test("a worker's shell gets the same scope: its scratch and its files, others' published folders, the project", async () => {
   await using team = await scopeTeam();
   const run = (path: string) => join(team.runDir, path);
 
-  expect(team.alice.binds()).toEqual({
+  const { laidOut, ...binds } = await team.alice.binds();
+  expect(binds).toEqual({
     write: [run("nodes/node-1/scratch"), run("workers/alice")],
     read: [
-      ...[
-        "workers/alice/conversation.jsonl",
-        "workers/alice/history.json",
-        "nodes/node-2/published",
-        "_messages",
-        "nodes/node-1",
-      ].map(run),
-      team.project,
-    ],
-    hide: [".env", ".git", "src/.secret"].map((path) => join(team.project, path)),
+      "workers/alice/conversation.jsonl",
+      "workers/alice/history.json",
+      "nodes/node-2/published",
+      "_messages",
+      "nodes/node-1",
+    ].map(run),
+    hide: [],
+    omitted: [],
     cwd: run("nodes/node-1/scratch"),
   });
+  expect([laidOut?.map(({ at }) => at), shownOf({ laidOut })]).toEqual([
+    [team.project],
+    ["README.md (file)", "src", "src/main.ts (file)"],
+  ]);
 });
 
 test("the coordinator's shell writes the run root, but not what is in it of others", async () => {
   await using team = await scopeTeam();
   const run = (path: string) => join(team.runDir, path);
 
-  expect(team.coordinator.binds()).toEqual({
+  const { laidOut, ...binds } = await team.coordinator.binds();
+  expect(binds).toEqual({
     write: [team.runDir],
-    read: [team.agentDir, run("nodes"), run("workers"), run("_messages"), team.project],
-    hide: [".env", ".git", "src/.secret"].map((path) => join(team.project, path)),
+    read: [team.agentDir, run("nodes"), run("workers"), run("_messages")],
+    hide: [],
+    omitted: [],
     cwd: team.runDir,
   });
+  expect(shownOf({ laidOut })).toEqual(["README.md (file)", "src", "src/main.ts (file)"]);
 });
 
 test("a folder whose record cannot be covered is not writable in the shell", async () => {
@@ -289,15 +298,15 @@ test("a folder whose record cannot be covered is not writable in the shell", asy
   const fresh = coordinatorScope({ agentDir: team.agentDir, runId: "run-3", project: null });
   mkdirSync(join(team.agentDir, "runs/run-3"));
 
-  expect(fresh.binds()).toEqual({ write: [], read: [team.agentDir], hide: [], cwd: join(team.agentDir, "runs/run-3") });
+  expect(await fresh.binds()).toMatchObject({ write: [], read: [team.agentDir], hide: [], laidOut: [] });
 });
 
 test("a worker whose conversation could be forged from the shell cannot write its folder there", async () => {
   await using team = await scopeTeam();
   rmSync(join(team.runDir, "workers/alice/conversation.jsonl"));
 
-  expect(team.alice.binds().write).toEqual([join(team.runDir, "nodes/node-1/scratch")]);
-  expect(team.alice.binds().read).toContain(join(team.runDir, "workers/alice"));
+  expect((await team.alice.binds()).write).toEqual([join(team.runDir, "nodes/node-1/scratch")]);
+  expect((await team.alice.binds()).read).toContain(join(team.runDir, "workers/alice"));
 });
 
 test("a folder that is missing cannot be replaced by a file", async () => {
@@ -308,15 +317,17 @@ test("a folder that is missing cannot be replaced by a file", async () => {
   expect(await refusalOf(team.coordinator.writeFile("agent", "x"))).toMatch("You may not write agent. It is a folder.");
 });
 
-test("a project too big to look through is hidden where it was not looked at, dependencies first", async () => {
+test("dependencies with too many names to show them one by one are left out, and that is said", async () => {
   await using team = await scopeTeam();
   for (let i = 0; i < 450; i++)
     mkdirSync(join(team.project, `packages/app/node_modules/p${i}/.hidden`), { recursive: true });
 
-  const { hide } = team.alice.binds();
-  expect(hide).toContain(join(team.project, "packages/app/node_modules"));
-  expect(hide).not.toContain(join(team.project, "packages"));
-  expect(hide.length).toBeLessThan(500);
+  const binds = await team.alice.binds();
+  expect(binds.omitted).toEqual([
+    "project/packages/app/node_modules is left out: folders in it hold hidden names (they begin with a dot), and there are too many names to show them one by one.",
+  ]);
+  expect(shownOf(binds)).toContain("packages/app/node_modules");
+  expect(shownOf(binds).filter((path) => path.includes("node_modules/"))).toEqual([]);
 });
 
 test("what the prompt promises, holds", async () => {
@@ -340,6 +351,12 @@ test("what the prompt promises, holds", async () => {
     }
   }
 });
+
+/** What is shown of the project, with its kind where it is not a folder of the layout itself. */
+function shownOf({ laidOut = [] }: { laidOut?: Binds["laidOut"] | undefined }): string[] {
+  const parts = laidOut.flatMap(({ parts }) => parts);
+  return parts.map(({ path, kind }) => (kind === "empty" ? path : `${path} (${kind})`)).sort();
+}
 
 /** How the file is named in a worker's scope, which has the run as its top. */
 function runPath(file: string): string {

@@ -3,9 +3,11 @@ import { basename, join } from "node:path";
 import type { NodeId, RunId, WorkerId } from "../protocol/index.ts";
 import { type AccessRow, AccessTable } from "./access.ts";
 import { FileScope } from "./file-scope.ts";
+import type { Manifests } from "./manifests.ts";
 import { programsDir } from "./paths.ts";
 import { homeOf } from "./place.ts";
-import { projectBinds, publishedFolders, runBinds, workerBinds } from "./scope-binds.ts";
+import { type LaidOutFolder, projectBinds } from "./project-binds.ts";
+import { publishedFolders, runBinds, workerBinds } from "./scope-binds.ts";
 import type { OpenFile } from "./walk.ts";
 
 /**
@@ -20,11 +22,14 @@ export interface Scope {
   readFile(path: string, options: { maxBytes: number }): Promise<FileContent>;
   /** An open regular file, for reading in parts. The caller closes it. */
   openFile(path: string): OpenFile;
+  /** The same; a published file whose content is not what was recorded is refused (`changed`). */
+  openChecked(path: string): Promise<OpenFile>;
   writeFile(path: string, content: string | Uint8Array): Promise<{ bytes: number }>;
-  list(path: string, options: ListOptions): Listing;
+  /** Breadth first, so that a bound cuts the depths and not the overview. */
+  list(path: string, options: ListOptions): Promise<Listing>;
   /** For the prompt: what may be read and written. */
   describe(): string;
-  binds(): Binds;
+  binds(): Promise<Binds>;
   /** Where a command begins. */
   readonly cwd: string;
 }
@@ -43,8 +48,10 @@ export interface ListOptions {
 
 export interface Listing {
   entries: ListedFile[];
-  /** There was more than the limit allows. */
+  /** Something was left out: there was more than the limit allows, or a folder lies too deep. */
   more: boolean;
+  /** The first folder that was not opened because it lies too deep; others may. */
+  tooDeep?: string;
 }
 
 export interface ListedFile {
@@ -62,6 +69,10 @@ export interface Binds {
   write: string[];
   read: string[];
   hide: string[];
+  /** What of the user's project is shown, where not all of it is. */
+  laidOut?: LaidOutFolder[];
+  /** What of the project is not shown although its names are not hidden, and why, in sentences. */
+  omitted?: string[];
   cwd: string;
 }
 
@@ -70,10 +81,12 @@ export function coordinatorScope({
   agentDir,
   runId,
   project,
+  published,
 }: {
   agentDir: string;
   runId: RunId;
   project: string | null;
+  published?: Manifests;
 }): Scope {
   const run = `runs/${runId}`;
   const runDir = join(agentDir, run);
@@ -83,23 +96,24 @@ export function coordinatorScope({
     top: ["runs", runId],
     aliases: new Map([["agent", []]]),
     cwd: runDir,
+    published,
     table: new AccessTable(coordinatorRows(run)),
     mayWrite: () =>
       "You may write the run's own files, e.g. _plan.md or notes/findings.md, a node's _spec.md, agent/MEMORY.md and agent/memory/…",
     describe: () => coordinatorWords(runId, project),
-    binds() {
-      const inProject = projectBinds(project, homeOf(agentDir));
+    async binds() {
+      const inProject = await projectBinds(project, homeOf(agentDir));
       const inRun = runBinds(agentDir, runDir);
       const programs = [programsDir(agentDir)].filter((folder) => existsSync(folder));
       const hide = [...inProject.hide, ...programs];
-      return { write: inRun.write, read: [...inRun.read, ...inProject.read], hide, cwd: runDir };
+      return { ...inProject, write: inRun.write, read: [...inRun.read, ...inProject.read], hide, cwd: runDir };
     },
   });
 }
 
 /** A worker reads its node, what others published, its own files, the plan and the messages; it writes scratch and its own files. */
 export function workerScope(who: WorkerPlace): Scope {
-  const { agentDir, runId, nodeId, workerId, project } = who;
+  const { agentDir, runId, nodeId, workerId, project, published } = who;
   const runDir = join(agentDir, "runs", runId);
   const node = ["runs", runId, "nodes", nodeId];
   const self = ["runs", runId, "workers", workerId];
@@ -112,21 +126,22 @@ export function workerScope(who: WorkerPlace): Scope {
       ...["notebook.md", "memory.md", "identity.md"].map((name) => [name, [...self, name]] as const),
     ]),
     cwd: join(runDir, "nodes", nodeId, "scratch"),
+    published,
     table: new AccessTable(workerRows(`runs/${runId}`, nodeId, workerId)),
     mayWrite: (path) =>
       `You may write to scratch/…, e.g. scratch/${basename(path) || "report.md"}, and to your own notebook.md and memory.md.`,
     describe: () => workerWords(nodeId, workerId, project),
-    binds() {
-      const inProject = projectBinds(project, homeOf(agentDir));
+    async binds() {
+      const inProject = await projectBinds(project, homeOf(agentDir));
       const own = workerBinds(join(runDir, "workers", workerId));
       const nodeDir = join(runDir, "nodes", nodeId);
       const scratch = join(nodeDir, "scratch");
       // Not _plan.md: the coordinator's shell can put a link in its place, and a mount would follow it.
-      const shared = [...publishedFolders(runDir, nodeId), join(runDir, "_messages"), nodeDir];
+      const shared = [...(await publishedFolders(runDir, nodeId)), join(runDir, "_messages"), nodeDir];
       return {
+        ...inProject,
         write: [scratch, ...own.write],
         read: [...own.read, ...shared, ...inProject.read],
-        hide: inProject.hide,
         cwd: scratch,
       };
     },
@@ -134,7 +149,7 @@ export function workerScope(who: WorkerPlace): Scope {
 }
 
 /** A person sees everything an agent keeps, in its home, and changes nothing that way. */
-export function humanScope(agentDir: string): Scope {
+export function humanScope(agentDir: string, published?: Manifests): Scope {
   const why = "Its files are its own; talk to it instead.";
   return new FileScope({
     agentDir,
@@ -142,13 +157,14 @@ export function humanScope(agentDir: string): Scope {
     top: [],
     aliases: new Map(),
     cwd: agentDir,
+    published,
     table: new AccessTable([
       { at: ".*/**", access: "none", why: "It is made from the other files." },
       { at: "**", access: "read", why },
     ]),
     mayWrite: () => "",
     describe: () => "Everything, to read.",
-    binds: () => ({ write: [], read: [agentDir], hide: [], cwd: agentDir }),
+    binds: async () => ({ write: [], read: [agentDir], hide: [], cwd: agentDir }),
   });
 }
 
@@ -158,6 +174,8 @@ export interface WorkerPlace {
   nodeId: NodeId;
   workerId: WorkerId;
   project: string | null;
+  /** What published files are compared with when they are read. */
+  published?: Manifests;
 }
 
 const RECORD = "It is part of the record, which only the runtime writes.";

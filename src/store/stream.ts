@@ -99,11 +99,22 @@ function lastWholeLine(buffer: Buffer, first: number, path: string): Tail | unde
     const before = end === 0 ? -1 : buffer.lastIndexOf(10, end - 1);
     const start = Math.max(before + 1, first);
     const line = checkedLine(buffer, start, end, path);
-    if (line !== undefined) return { seq: line.seq, end: end + 1, lostLines };
+    if (line !== undefined) return { seq: highestIn(buffer, first, end, line.seq), end: end + 1, lostLines };
     lostLines++;
     end = before;
   }
   return undefined;
+}
+
+/** A line that was copied behind later ones must not have their numbers given out again. */
+function highestIn(buffer: Buffer, first: number, end: number, last: number): number {
+  let highest = last;
+  for (let start = first; start < end; start = buffer.indexOf(10, start) + 1) {
+    const stop = buffer.indexOf(10, start);
+    const seq = seqAt(buffer, start, stop);
+    if (seq !== undefined && seq > highest && decodeLine(buffer, start, stop)) highest = seq;
+  }
+  return highest;
 }
 
 function firstLineAfter(file: DiskFile, from: number, to: number): { seq: number; offset: number } | undefined {

@@ -18,6 +18,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { TimeSlices } from "./time-slices.ts";
 
 const openFd: (path: string, flags: number, mode: number) => Promise<number> = promisify(open);
 const makeDir: (path: string, mode: number) => Promise<unknown> = promisify(mkdir);
@@ -244,6 +245,28 @@ export function childrenOf(folder: Folder, limit: number): { children: Dirent[];
   return { children: children.sort(byName), more: false };
 }
 
+/** The same without holding up everybody else, for folders that somebody else fills. Not sorted. */
+export async function namesOf(folder: Folder, limit: number, slices: TimeSlices): Promise<Names> {
+  const names: string[] = [];
+  const listing = opendirSync(selfPath(folder), { bufferSize: 256 });
+  try {
+    for (let child = listing.readSync(); child; child = listing.readSync()) {
+      if (names.length === limit) return { names, more: true };
+      names.push(child.name);
+      if (slices.isDue) await slices.rest();
+    }
+  } finally {
+    listing.closeSync();
+  }
+  return { names, more: false };
+}
+
+export interface Names {
+  names: string[];
+  /** There were more than the limit. */
+  more: boolean;
+}
+
 /** What a name stands for right now; a hint for messages and listings, never a permission. */
 export function glance(folder: Folder, name: string): BigIntStats | undefined {
   return lstatSync(childPath(folder, name), { bigint: true, throwIfNoEntry: false });
@@ -271,7 +294,8 @@ function opensByDescriptor(): boolean {
   return hasProc;
 }
 
-function enterChild(folder: Folder, name: string): Folder {
+/** A folder in an open one. */
+export function enterChild(folder: Folder, name: string): Folder {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   return { fd: openAt(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path: `${folder.path}/${name}` };
 }

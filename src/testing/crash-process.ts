@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { Disk, DiskFile } from "../store/disk.ts";
+import type { Disk, DiskFile, FileLock } from "../store/disk.ts";
 import { type Attempt, type CrashDisk, NO_BYTES, systemError } from "./crash-disk.ts";
 
 /** The crash disk as one process sees it. After `kill` nothing it asks for happens, and it never hears back. */
@@ -70,11 +70,11 @@ export class ProcessDisk implements Disk {
     if (this.#alive()) this.#disk.record({ kind: "safe", inode, upto: this.#disk.log.length });
   }
 
-  lock(path: string): (() => void) | undefined {
+  lock(path: string): FileLock | undefined {
     const { locks } = this.#disk;
     if (locks.has(path)) return undefined;
     locks.add(path);
-    return () => locks.delete(path);
+    return { release: () => void locks.delete(path), renew: () => true };
   }
 
   room(): number {

@@ -28,4 +28,5 @@ export { type HeardRequest, type ScriptedModel, type ScriptOptions, SILENCE, scr
 export { startTeam, Team, type TeamPlan, until } from "./start-team.ts";
 export { both, call, type FailureDetails, fail, hang, type ReplyDetails, type Step, say } from "./step.ts";
 export { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
+export { trustMeshes } from "./trust-meshes.ts";
 export type { ProviderMessage } from "./wire/wire.ts";

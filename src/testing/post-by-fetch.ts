@@ -18,6 +18,7 @@ export function postByFetch(fetch: typeof globalThis.fetch): Post {
           if (!onChunk(next.value)) return cancel();
         }
       },
+      drop: () => void response.body?.cancel().catch(() => {}),
     };
   };
 }

@@ -101,9 +101,9 @@ export class ScriptedProgram implements OutsideSession {
   }
 
   /** Asks leave, and gets it or not. */
-  async want(tool: string, args: unknown, gist: string): Promise<Decision> {
+  async want(tool: string, args: unknown, title?: string): Promise<Decision> {
     const id = `want-${++this.#calls}`;
-    this.emit({ kind: "wants", id, tool, args, gist, call_id: id });
+    this.emit({ kind: "wants", id, tool, args, title, call_id: id });
     await this.#until(() => id in this.decisions);
     return this.decisions[id] as Decision;
   }

@@ -21,6 +21,8 @@ export interface ServerPlan {
   webDir?: string;
   /** A home that is kept; otherwise one that goes with the server. */
   home?: string;
+  /** Where it listens; 127.0.0.1 unless said otherwise. */
+  host?: string;
 }
 
 export interface Answer {
@@ -45,7 +47,7 @@ export async function startServer(plan: ServerPlan): Promise<TestServer> {
     token: TOKEN,
     ...(plan.webDir !== undefined && { webDir: plan.webDir }),
   });
-  await app.listen({ port: 0, host: "127.0.0.1" });
+  await app.listen({ port: 0, host: plan.host ?? "127.0.0.1" });
   return new TestServer(app, runtime, temporary);
 }
 

@@ -11,6 +11,7 @@ import type { Runtime, RuntimePorts } from "../runtime/runtime.ts";
 import type { Environment } from "../runtime/settings.ts";
 import type { ScriptedModel } from "./script.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
+import { trustMeshes } from "./trust-meshes.ts";
 
 export interface TeamPlan {
   goal: string;
@@ -21,6 +22,8 @@ export interface TeamPlan {
   workers?: Record<string, ScriptedModel>;
   tools?: readonly string[];
   project?: string;
+  /** A person has agreed to the project's meshes as they are now, terminals included. */
+  trusted?: boolean;
   budget_usd?: number;
   budget_tokens?: number;
   /** A home that is kept; otherwise one that goes with the team. */
@@ -49,6 +52,7 @@ export async function startTeam(plan: TeamPlan): Promise<Team> {
   const temporary = plan.home === undefined ? await temporaryHome() : undefined;
   const home = plan.home ?? temporary?.path ?? "";
   const settings = { home, env: plan.env ?? {}, config: plan.config ?? {} };
+  if (plan.trusted && plan.project !== undefined) await trustMeshes(home, plan.project);
   const runtime = await openRuntime(settings, portsOf(plan));
   const agent = await runtime.create({
     goal: plan.goal,

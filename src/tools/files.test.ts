@@ -113,7 +113,7 @@ test("a refusal is a result", async () => {
 
 test("even what nobody foresaw is a result", async () => {
   const broken = {
-    openFile: () => unforeseen(),
+    openChecked: () => unforeseen(),
     writeFile: () => unforeseen(),
     list: () => unforeseen(),
   } as unknown as Scope;

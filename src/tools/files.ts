@@ -67,7 +67,7 @@ function listFilesTool(scope: Scope): Tool {
 - Only what you may read is shown.`,
     repeatable: true,
     parameters: toList,
-    run: ({ path, recursive }) => refusalsAsResults(async () => listingText(scope, path, recursive)),
+    run: ({ path, recursive }) => refusalsAsResults(() => listingText(scope, path, recursive)),
   });
 }
 
@@ -92,7 +92,7 @@ export function readRefTool(scope: Scope, refs: Readonly<Record<string, string>>
 }
 
 async function readText(scope: Scope, path: string, offset: number, limit: number): Promise<ToolOutput> {
-  const file = scope.openFile(path);
+  const file = await scope.openChecked(path);
   try {
     const window = await textWindow(file, { offset, limit });
     if (window.kind === "binary")
@@ -109,11 +109,16 @@ async function readText(scope: Scope, path: string, offset: number, limit: numbe
   }
 }
 
-function listingText(scope: Scope, path: string, recursive: boolean): string {
-  const { entries, more } = scope.list(path, { recursive, limit: MAX_LISTED });
+async function listingText(scope: Scope, path: string, recursive: boolean): Promise<string> {
+  const { entries, more, tooDeep } = await scope.list(path, { recursive, limit: MAX_LISTED });
   if (entries.length === 0) return `(${path || "The top folder"} is empty.)`;
-  const note = more ? `\n\n[Only ${entries.length} entries are shown; there are more. List a folder of them.]` : "";
-  return `${entries.map(entryLine).join("\n")}${note}`;
+  return `${entries.map(entryLine).join("\n")}${cutNote(entries.length, more, tooDeep)}`;
+}
+
+function cutNote(shown: number, more: boolean, tooDeep: string | undefined): string {
+  if (tooDeep !== undefined)
+    return `\n\n[Folders that lie too deep are not opened, the first of them ${tooDeep}. List it by name, or use bash.]`;
+  return more ? `\n\n[Only ${shown} entries are shown; there are more. List a folder of them.]` : "";
 }
 
 function entryLine({ path, kind, bytes }: ListedFile): string {
@@ -138,11 +143,11 @@ async function readRef(scope: Scope, target: string): Promise<ToolOutput> {
   } catch (error) {
     if (!(error instanceof ScopeRefusal && error.reason === "wrong_kind")) throw error;
   }
-  const { entries } = scope.list(path, { recursive: true, limit: MAX_LISTED });
+  const { entries } = await scope.list(path, { recursive: true, limit: MAX_LISTED });
   const files = entries.filter((entry) => entry.kind === "file");
   const [only] = files;
   if (only && files.length === 1) return readText(scope, only.path, 1, MAX_LINES);
-  return `${path} is a folder:\n\n${listingText(scope, path, true)}`;
+  return `${path} is a folder:\n\n${await listingText(scope, path, true)}`;
 }
 
 /** `node-1/published/a.md`, with or without `nodes/` before it; a bare node stands for all it published. */

@@ -164,7 +164,7 @@ function readingTools(port: MemoryPort, what: string): Tool[] {
       parameters: toRead,
       run: ({ path, from_line, to_line }) =>
         refusalsAsResults(async () =>
-          path === undefined ? listing(port.memory) : lines(await port.memory.read(path), from_line, to_line),
+          path === undefined ? await listing(port.memory) : lines(await port.memory.read(path), from_line, to_line),
         ),
     }),
     defineTool({
@@ -224,7 +224,7 @@ function unknownInsight(port: InsightsPort, id: string): ToolOutput {
 }
 
 async function search({ memory, embedder }: MemoryPort, query: string, signal: AbortSignal): Promise<ToolOutput> {
-  const files = memory.list().filter(({ path, bytes }) => path !== "index.md" && bytes > 0);
+  const files = (await memory.list()).filter(({ path, bytes }) => path !== "index.md" && bytes > 0);
   if (files.length === 0) return "Your memory is empty.";
   if (files.reduce((sum, { bytes }) => sum + bytes, 0) < SMALL_BYTES) {
     const texts = await Promise.all(
@@ -253,8 +253,8 @@ function lines(text: string, from = 1, to = Number.POSITIVE_INFINITY): ToolOutpu
   return all.slice(from - 1, to).join("\n");
 }
 
-function listing(memory: Memory): string {
-  const files = memory.list().map(({ path, bytes }) => `${path} (${bytes} bytes)`);
+async function listing(memory: Memory): Promise<string> {
+  const files = (await memory.list()).map(({ path, bytes }) => `${path} (${bytes} bytes)`);
   return files.join("\n") || "(Your memory is empty.)";
 }
 

@@ -38,6 +38,27 @@ const bash = ({ sandbox, ...ports }: Partial<Omit<ShellPorts, "sandbox">> & { sa
   shellTool({ binds, env: {}, sandbox: async () => sandbox, ...ports }).run(args, signal);
 
 describe("what the model is told", () => {
+  test("what of the project commands do not see is told once, when it changes, and with a command that failed", async () => {
+    const told: (readonly string[] | undefined)[] = [];
+    let [omitted, code] = [["project/a is left out: it is too large."], 0];
+    const tool = shellTool({
+      sandbox: async () => answering({ code, output: "done" }).sandbox,
+      binds: () => ({ ...binds(), omitted }),
+      env: {},
+      onProcess: (event) => event.type === "started" && told.push(event.omitted),
+    });
+    const said = async () => ((await tool.run({ command: "ls" }, signal)) as { content: string }).content;
+    const note = (...words: string[]) =>
+      `[Commands do not see all of the project. ${words.join(" ")} read_file and list_files show it.]`;
+
+    expect([await said(), await said()]).toEqual([`done\n\n${note(...omitted)}`, "done"]);
+    omitted = [...omitted, "project/b is left out: it is too large."];
+    expect(await said()).toBe(`done\n\n${note(...omitted)}`);
+    code = 1;
+    expect(await said()).toBe(`Exit code 1.\ndone\n\n${note(...omitted)}`);
+    expect(told).toEqual([[omitted[0]], undefined, omitted, undefined]);
+  });
+
   test.each<[string, Partial<CommandResult>, object]>([
     ["the output", { output: "hi\n" }, { ok: true, content: "hi" }],
     ["that there was none", {}, { ok: true, content: "(no output)" }],

@@ -4,6 +4,7 @@ import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
 
 /** `bash`: a command in the sandbox, in the folders of one participant. */
 export function shellTool(ports: ShellPorts): Tool {
+  const omissions = new Omissions();
   return defineTool({
     name: "bash",
     description: "Execute a shell command: run code, look through files, do arithmetic, use any command line program.",
@@ -14,7 +15,7 @@ export function shellTool(ports: ShellPorts): Tool {
 - Nobody can type: pass --yes or redirect input. Give long work a timeout (seconds, at most ${maxSeconds}), and keep output short with head, tail or grep.`,
     repeatable: false,
     parameters: toRun,
-    run: ({ command, timeout = defaultSeconds }, signal) => runCommand(ports, command, timeout, signal),
+    run: ({ command, timeout = defaultSeconds }, signal) => runCommand(ports, omissions, command, timeout, signal),
   });
 }
 
@@ -22,7 +23,7 @@ export interface ShellPorts {
   /** Opened by the first command; proving one takes a moment. */
   sandbox: () => Promise<Sandbox>;
   /** Asked at every call: what may be read grows while others publish. */
-  binds: () => (Binds & { cwd: string }) | Promise<Binds & { cwd: string }>;
+  binds: () => ShellBinds | Promise<ShellBinds>;
   /** PROJECT, RUN, SCRATCH and what else a command may know. */
   env: Readonly<Record<string, string>>;
   network?: Network;
@@ -30,8 +31,14 @@ export interface ShellPorts {
   onProcess?: (event: ProcessEvent) => void;
 }
 
+export interface ShellBinds extends Binds {
+  cwd: string;
+  /** What of the project commands do not see although it is not hidden, and why, in sentences. */
+  omitted?: readonly string[];
+}
+
 export type ProcessEvent =
-  | { type: "started"; pid: number; command: string; sandbox: string }
+  | { type: "started"; pid: number; command: string; sandbox: string; omitted?: readonly string[] }
   | { type: "exited"; pid: number; code: number | null; signal: string | null };
 
 const defaultSeconds = 120;
@@ -47,8 +54,26 @@ const toRun = z.object({
     .describe(`Seconds; ${defaultSeconds} if left out, at most ${maxSeconds}.`),
 });
 
+/** Told with the first command, when it has changed, and with every command that failed: it may have failed for that. */
+class Omissions {
+  #told = "";
+
+  /** Whether these have not been told yet. */
+  areNew(omitted: readonly string[]): boolean {
+    const before = this.#told;
+    this.#told = omitted.join("\n");
+    return before !== this.#told;
+  }
+}
+
+function omittedNote(omitted: readonly string[]): string {
+  if (omitted.length === 0) return "";
+  return `[Commands do not see all of the project. ${omitted.join(" ")} read_file and list_files show it.]`;
+}
+
 async function runCommand(
   ports: ShellPorts,
+  omissions: Omissions,
   command: string,
   seconds: number,
   signal: AbortSignal,
@@ -56,11 +81,13 @@ async function runCommand(
   const { env, network, onProcess } = ports;
   const sandbox = await ports.sandbox();
   if (sandbox.kind === "none") return { ok: false, content: `bash is refused: ${sandbox.about}` };
-  const { cwd, ...binds } = await ports.binds();
+  const { cwd, omitted = [], ...binds } = await ports.binds();
+  const areNew = omissions.areNew(omitted) && omitted.length > 0;
   let pid: number | null = null;
-  const onStart = (started: number) => {
-    pid = started;
-    onProcess?.({ type: "started", pid, command: firstLine(command), sandbox: sandbox.kind });
+  const onStart = (process: number) => {
+    pid = process;
+    const started = { type: "started", pid, command: firstLine(command), sandbox: sandbox.kind } as const;
+    onProcess?.(areNew ? { ...started, omitted } : started);
   };
   let result: CommandResult | null = null;
   try {
@@ -78,7 +105,9 @@ async function runCommand(
     if (pid !== null)
       onProcess?.({ type: "exited", pid, code: result?.code ?? null, signal: result ? result.signal : "SIGKILL" });
   }
-  return { ok: result.code === 0, content: described(result, seconds, sandbox) };
+  const note = areNew || result.code !== 0 ? omittedNote(omitted) : "";
+  const content = described(result, seconds, sandbox);
+  return { ok: result.code === 0, content: note ? `${content}\n\n${note}` : content };
 }
 
 function described(result: CommandResult, seconds: number, { kind }: Sandbox): string {
@@ -97,6 +126,7 @@ function described(result: CommandResult, seconds: number, { kind }: Sandbox): s
 const exceededNotes = {
   memory: "It was ended, because its processes together took more memory than a command may.",
   disk: "It was ended, because it filled more of the disk than a command may. Remove what you do not need.",
+  files: "It was ended, because its folders hold more files than a command may make. Remove what you do not need.",
 };
 
 const signals: Readonly<Record<number, string>> = {

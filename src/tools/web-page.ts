@@ -101,7 +101,7 @@ function inThread(
     const stop = () => reject(signal.reason);
     signal.addEventListener("abort", stop);
     thread.once("message", (message) => {
-      const answer = answerSchema.parse(message);
+      const answer = answerSchema.safeParse(message).data ?? { problem: "its reader gave no answer that makes sense" };
       if ("problem" in answer) refuse(answer.problem);
       else resolve(answer);
     });

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { boundedText } from "../boundary/bounded-body.ts";
+import { RedirectRefused, withoutRedirects } from "../boundary/without-redirects.ts";
 
 /** Who searches: the first that is configured, or nobody. */
 export function searchProvider(env: Readonly<Record<string, string | undefined>>, fetch: Fetch): SearchProvider | null {
@@ -111,9 +113,13 @@ function posted(body: unknown, headers: Record<string, string>, signal: AbortSig
   };
 }
 
+const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
+
 /** A key must not follow a redirect to another host, and an answer is what its schema says or an error that says so. */
 async function answer<T>(fetch: Fetch, name: string, url: string, init: RequestInit, schema: z.ZodType<T>): Promise<T> {
-  const response = await fetch(url, { ...init, redirect: "error" }).catch((error: unknown) => {
+  const setting = name === "SearXNG" ? "SEARXNG_URL" : `${name.toUpperCase()}_BASE_URL`;
+  const response = await withoutRedirects(fetch, setting)(url, init).catch((error: unknown) => {
+    if (error instanceof RedirectRefused) throw new Error(`${name} cannot be reached: ${error.message}.`);
     if (error instanceof DOMException && error.name === "TimeoutError")
       throw new Error(`${name} did not answer in time.`);
     throw new Error(`${name} cannot be reached at ${new URL(url).origin}: ${reasonOf(error)}.`);
@@ -122,7 +128,7 @@ async function answer<T>(fetch: Fetch, name: string, url: string, init: RequestI
     throw new Error(
       `${name} answered ${response.status}${hints[response.status] ?? ""}.${name === "SearXNG" && response.status === 403 ? jsonHint : ""}`,
     );
-  const body = await response.text();
+  const body = await boundedText(response, MAX_ANSWER_BYTES);
   const parsed = schema.safeParse(parsedJson(body));
   if (!parsed.success)
     throw new Error(`${name} answered something that is not a list of results: ${body.slice(0, 200)}`);

@@ -30,8 +30,8 @@ export function asking(actor: Actor, place: Asking): HumanPort {
   };
 }
 
-/** What an agent asks may be answered in any words; leave for something is given or not. */
-type Order = NewQuestion & { only_choices?: boolean };
+/** What an agent asks may be answered in any words; permission for something is given or not. */
+type Order = NewQuestion & { only_choices?: boolean; permission?: { tool: string; key: string } };
 
 export interface Questioning {
   /** Puts the question, once for each call, with facts that hold while it waits; resolves with its id. */
@@ -52,7 +52,7 @@ export function questioning({ worker_id, node_id }: Actor, { log, now, soon, clo
   }
 
   function asked(question_id: string, order: Order, call: Pick<CallPart, "id">): NewFact {
-    const { question: text, choices, only_choices, channel, deadline_seconds: seconds } = order;
+    const { question: text, choices, only_choices, permission, channel, deadline_seconds: seconds } = order;
     return {
       type: "human.question",
       data: {
@@ -62,6 +62,7 @@ export function questioning({ worker_id, node_id }: Actor, { log, now, soon, clo
         text,
         ...(choices && { choices }),
         ...(only_choices && { only_choices }),
+        ...(permission && { permission }),
         ...(channel && { channel }),
         ...(seconds !== undefined && { deadline_ts: clock.now() / 1000 + seconds }),
         ...(order.default !== undefined && { default: order.default }),

@@ -10,6 +10,7 @@ import {
   textOf,
   type UserEntry,
 } from "../protocol/index.ts";
+import { manifestsOf } from "../store/manifests.ts";
 import { conversationFile } from "../store/paths.ts";
 import { coordinatorScope, type Scope } from "../store/scope.ts";
 import {
@@ -57,7 +58,8 @@ export async function coordinate(
 ): Promise<Outcome> {
   const { log, now } = place;
   const { project, model: modelId } = now().agent.created;
-  const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project });
+  const published = manifestsOf(() => now().board);
+  const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project, published });
   const model = await place.model(modelId);
 
   const stored = await log.conversation(CONVERSATION);

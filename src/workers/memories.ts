@@ -68,7 +68,8 @@ export async function noteRun(
 ): Promise<void> {
   const memory = agentMemory(place);
   const mark = `(${run.id})`;
-  for (const path of memory.dailyLogs().slice(0, 2)) if ((await memory.readIfThere(path)).includes(mark)) return;
+  for (const path of (await memory.dailyLogs()).slice(0, 2))
+    if ((await memory.readIfThere(path)).includes(mark)) return;
   const lesson = outcome.learned ? ` Learned (${LEARNED}): ${oneLine(outcome.learned)}` : "";
   // Its file may be full: the log says it all the same.
   if (outcome.learned) await keepLearned(run, outcome.learned, place).catch(() => {});

@@ -67,7 +67,7 @@ async function checkpoint(
 ): Promise<ToolOutput> {
   await log.append({ facts: [{ type: "worker.checkpointed", data: { worker_id, node_id, summary } }] }).durable;
   if (node.spec.role === undefined) return "Recorded. Put what later work will need into your memory.md. Go on.";
-  if (scope.list("scratch", { limit: 1 }).entries.length === 0)
+  if ((await scope.list("scratch", { limit: 1 })).entries.length === 0)
     await scope.writeFile("scratch/summary.md", `${summary}\n`);
   // Who stays for the next stage knows what they did in this one.
   const published = await port.publish(summary, summary, "must have ended");

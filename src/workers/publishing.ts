@@ -1,6 +1,7 @@
 import { hasEnded, type NodeState, openBelow, type WorkerState } from "../projections/index.ts";
-import { type NodeId, type Outcome, textOf } from "../protocol/index.ts";
-import { finishPublish, preparePublish, problemPublishing, recoverPublish } from "../store/node-folder.ts";
+import { type NewFact, type NodeId, type Outcome, textOf } from "../protocol/index.ts";
+import { isForWantOfRoom } from "../store/disk.ts";
+import { finishPublish, preparePublish, problemPublishing, recoverPublish, undoPublish } from "../store/node-folder.ts";
 import { nodeDir } from "../store/paths.ts";
 import type { Scope } from "../store/scope.ts";
 import type { NodePort } from "../tools/work.ts";
@@ -8,7 +9,7 @@ import type { Silence } from "./work-loop.ts";
 import type { Workplace } from "./workplace.ts";
 
 /**
- * Publishing: check, record the intent with its manifest, rename once. Safe to repeat after a crash at any point; the
+ * Publishing: check, copy, record the intent with its manifest, rename once. Safe to repeat after a crash at any point; the
  * node is completed by whoever sees the outcome. `letGo` ends whoever could still write there, once nothing speaks against
  * the publish: what was checked is then what is published.
  */
@@ -44,13 +45,29 @@ export function publisher(
       const prepared = await preparePublish(dir, node.spec.deliverables);
       if (!prepared.ok) return prepared;
       if (learned.trim()) await remember(scope, node, learned);
-      if (hasEnded(place.soon().board.nodes[node.id])) return { ok: false, reason: "the node has been ended." };
-      const intent = { node_id: node.id, worker_id: worker.id, summary, files: prepared.files };
-      await log.append({ facts: [{ type: "node.published", data: intent }] }).durable;
-      await finishPublish(dir, prepared.files);
+      if (hasEnded(place.soon().board.nodes[node.id])) {
+        await undoPublish(dir);
+        return { ok: false, reason: "the node has been ended." };
+      }
+      await publishPrepared(log, dir, { node_id: node.id, worker_id: worker.id, summary, files: prepared.files });
       return { ok: true, files: prepared.files };
     },
   };
+}
+
+/** Records the intent, then finishes. Where there was no room for the fact, the copy must not take room either. */
+export async function publishPrepared(
+  log: Pick<Workplace["log"], "append">,
+  dir: string,
+  intent: Extract<NewFact, { type: "node.published" }>["data"],
+): Promise<void> {
+  try {
+    await log.append({ facts: [{ type: "node.published", data: intent }] }).durable;
+  } catch (error) {
+    if (isForWantOfRoom(error)) await undoPublish(dir).catch(() => {}); // the next publish begins by removing it
+    throw error;
+  }
+  await finishPublish(dir, intent.files);
 }
 
 /** One shot, no tools: the answer is the deliverable, when it is whole. */

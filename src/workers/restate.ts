@@ -21,10 +21,11 @@ export async function coordinatorStanding(
   now: Situation,
   untoldFrom: number,
 ): Promise<Section[]> {
-  const own = filesAt(scope, "").filter(({ path }) => !/^(nodes|workers|_messages|agent|project)$/.test(path));
-  const files = own.flatMap((each) => (each.kind === "folder" ? filesAt(scope, each.path, true) : each));
+  const own = (await filesAt(scope, "")).filter(({ path }) => !/^(nodes|workers|_messages|agent|project)$/.test(path));
+  const inFolders = own.map(async (each) => (each.kind === "folder" ? filesAt(scope, each.path, true) : [each]));
+  const files = (await Promise.all(inFolders)).flat();
   const memory = [
-    ...filesAt(scope, "agent/memory", true),
+    ...(await filesAt(scope, "agent/memory", true)),
     { path: "agent/MEMORY.md", kind: "file", bytes: 0 } as const,
   ];
   return [
@@ -59,7 +60,7 @@ export async function workerStanding(
     { title: "The parts you handed out", text: boardOf(node.spec.run_id, now, ({ id }) => children.has(id)) },
     { title: "Your colleagues", text: describeRoster(colleagues, MOST_PEOPLE) },
     { title: "Messages you sent that nobody has read yet", text: unread(worker, now) },
-    { title: "Your files", text: await fileLines(scope, filesAt(scope, "scratch", true)) },
+    { title: "Your files", text: await fileLines(scope, await filesAt(scope, "scratch", true)) },
     { title: "Your notebook (notebook.md)", text: await beginningOf(scope, "notebook.md", LONGEST_NOTES) },
     { title: "Your memory (memory.md)", text: await beginningOf(scope, "memory.md", LONGEST_NOTES) },
   ];
@@ -132,9 +133,9 @@ function publishedLines(run: RunId, { nodes }: Board): string {
     .join("\n");
 }
 
-function filesAt(scope: Scope, path: string, recursive = false): ListedFile[] {
+async function filesAt(scope: Scope, path: string, recursive = false): Promise<ListedFile[]> {
   try {
-    const { entries } = scope.list(path, { recursive, limit: MOST_FILES });
+    const { entries } = await scope.list(path, { recursive, limit: MOST_FILES });
     return recursive ? entries.filter(({ kind }) => kind === "file") : entries;
   } catch (error) {
     if (error instanceof ScopeRefusal || error instanceof FileNotFound) return [];

@@ -1,6 +1,7 @@
 import { Mailbox } from "../mail/mailbox.ts";
 import type { NodeState, WorkerState } from "../projections/index.ts";
 import type { Entry, StoredEntry } from "../protocol/index.ts";
+import { manifestsOf } from "../store/manifests.ts";
 import { conversationFile } from "../store/paths.ts";
 import { type Scope, workerScope } from "../store/scope.ts";
 import type { NodePort } from "../tools/work.ts";
@@ -32,7 +33,15 @@ export async function takeUp(
   const { run_id } = node.spec;
   const actor: Actor = { worker_id: worker.id, node_id: node.id, conversation: conversationFile(run_id, worker.id) };
   const { project } = place.now().agent.created;
-  const scope = workerScope({ agentDir: log.dir, runId: run_id, nodeId: node.id, workerId: worker.id, project });
+  const published = manifestsOf(() => place.now().board);
+  const scope = workerScope({
+    agentDir: log.dir,
+    runId: run_id,
+    nodeId: node.id,
+    workerId: worker.id,
+    project,
+    published,
+  });
   const port = publisher(node, worker, scope, place, signal, letGo);
 
   const stored = await log.conversation(actor.conversation);

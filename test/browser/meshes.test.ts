@@ -5,8 +5,8 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { copyReady, Layout } from "../../src/mesh/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import type { ProviderRequest, ProviderTurn } from "../../src/testing/index.ts";
-import { type House, hasChromium, MODEL, openHouse } from "./house.ts";
+import { type ProviderRequest, type ProviderTurn, trustMeshes } from "../../src/testing/index.ts";
+import { type House, hasChromium, MODEL, openHouse, picture } from "./house.ts";
 
 const RESEARCHERS = ["searcher-broad", "searcher-primary", "searcher-contrary", "synthesiser"];
 
@@ -62,6 +62,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
       writeFileSync(join(layout.agents, "research", name, "config.json"), JSON.stringify(config));
     }
     house = await openHouse({ turns, respond: reviewer });
+    await trustMeshes(house.home, project);
     record = await house.runtime.meshRecord(project);
     await record.start("created");
     page = await house.page();
@@ -219,6 +220,35 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     await card.filter({ hasText: "There is still no b.ts." }).getByRole("button", { name: "Dismiss" }).click();
     await main().getByRole("region", { name: "Last result" }).getByText("reviewer could not do it").waitFor();
     await needsYou.waitFor({ state: "detached" });
+  });
+
+  test("a mesh that nobody trusts shows what it would run, and runs once the person agrees to that", async () => {
+    mkdirSync(join(layout.agents, "new", "scribe"), { recursive: true });
+    const prompt = join(layout.agents, "new", "scribe", "prompt.md");
+    writeFileSync(prompt, "Write.\n");
+    const scribe = { name: "scribe", options: { program: "claude-code", runs: "tmux" } };
+    writeFileSync(join(layout.agents, "new", "scribe", "config.json"), JSON.stringify(scribe));
+    const config = { mesh: "fresh", type: "persistent", agents: ["new/scribe"] };
+    writeFileSync(join(layout.configs, "fresh.json"), JSON.stringify(config));
+    await inSidebar(/^fresh waiting for you$/).click();
+    const card = main().getByRole("region", { name: "Trust" });
+    await card.getByText("This mesh is not trusted yet").waitFor();
+    await card.getByText("meshes/agents/new/scribe/prompt.md").waitFor();
+    await card.getByText("Declared to run in terminals: scribe.").waitFor();
+    await picture(page, "mesh-trust");
+    expect(record.meshes?.meshes.meshes.has("fresh")).toBe(false);
+    await card.getByRole("button", { name: "Trust, in the sandbox" }).click();
+    await card.getByText("This mesh runs in the sandbox, without terminals").waitFor();
+    expect(record.meshes?.meshes.meshes.has("fresh")).toBe(true);
+    // The question about it, which waited in the inbox too, is over.
+    expect(Object.keys(record.now.questions.open)).toEqual([]);
+    writeFileSync(prompt, "Write more.\n");
+    await card.getByText("This mesh has changed since you trusted it").waitFor();
+    await card.getByRole("button", { name: "Trust with terminals" }).click();
+    await card.waitFor({ state: "detached" });
+    await page.goto(`/ui/meshes/${record.log.id}/review`);
+    rmSync(join(layout.configs, "fresh.json"));
+    await inSidebar(/^fresh /).waitFor({ state: "detached" });
   });
 
   test("they are stopped by the palette, and started where it says that they are", async () => {

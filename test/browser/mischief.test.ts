@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Layout } from "../../src/mesh/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { until } from "../../src/testing/index.ts";
+import { trustMeshes, until } from "../../src/testing/index.ts";
 import { scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import { type House, hasChromium, MODEL, openHouse } from "./house.ts";
 
@@ -133,6 +133,7 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
       join(eve, "config.json"),
       JSON.stringify({ name: "eve", description: EVIL, options: { model: MODEL, runs: "harnessed" } }),
     );
+    await trustMeshes(house.home, layout.project);
     record = await house.runtime.meshRecord(layout.project);
     await record.start("created");
     const inbox = layout.queue({ mesh: "evil", agent: null }, "inbox");
@@ -298,12 +299,13 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
     await hidden.context().close();
   });
 
-  test("leave is asked for exactly what is to be run", async () => {
+  test("permission is asked for exactly what is to be run, in a form that no model can give its question", async () => {
     const leave = await begun("leave");
     await page.goto(`/ui/agents/${leave.log.id}/workers/gus`);
-    const card = page.getByRole("region", { name: "Question" });
-    await card.getByText("Gus wants to use Bash").waitFor();
-    expect(await words(card)).toContain(`Gus wants to use Bash: ${COMMAND.replace(TURN, "⟨U+202E⟩")}`);
+    const card = page.getByRole("region", { name: "Permission request" });
+    await card.getByText("Gus asks for permission to run a command (tool: Bash).").waitFor();
+    expect(await card.locator("pre").allTextContents()).toEqual([COMMAND.replace(TURN, "⟨U+202E⟩")]);
+    await card.getByRole("button", { name: "always allow exactly this command" }).waitFor();
     await isWhole("leave");
     expect(asked).toEqual([]);
   });

@@ -87,7 +87,7 @@ const entity: Scenes = [
     act: (page) => page.getByPlaceholder("Retired: the coordinator reads this…").waitFor(),
   },
   { name: "question", path: ({ at }) => `${at.chips}/workers/bob`, ready: CHOICES[0] ?? "" },
-  { name: "question-leave", path: ({ at }) => `${at.leave}/workers/gus`, ready: "always allow Bash" },
+  { name: "question-leave", path: ({ at }) => `${at.leave}/workers/gus`, ready: "always allow exactly this command" },
   { name: "question-answered", path: ({ at }) => `${at.finished}/workers/bob`, ready: "You answered:" },
   { name: "worker-nobody", path: ({ at }) => `${at.chips}/workers/zoe`, ready: "Nobody named zoe" },
 ];

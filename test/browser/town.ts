@@ -6,7 +6,7 @@ import { copyReady, Layout } from "../../src/mesh/index.ts";
 import { isAsleep } from "../../src/projections/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import type { ProviderServer } from "../../src/testing/index.ts";
-import { until } from "../../src/testing/index.ts";
+import { trustMeshes, until } from "../../src/testing/index.ts";
 import { scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import { CHOICES, GOAL, NAME } from "./chip-team.ts";
 import { type House, MODEL, openHouse } from "./house.ts";
@@ -143,6 +143,7 @@ async function openMeshes(house: House, dir: string): Promise<Town["mesh"]> {
     writeFileSync(join(layout.agents, path, "config.json"), JSON.stringify(config));
   }
   writeFileSync(join(layout.configs, "broken.json"), '{ "mesh": "broken" }');
+  await trustMeshes(house.home, layout.project);
   const shop = await house.runtime.meshRecord(layout.project);
   await shop.start("created");
 

@@ -6,6 +6,7 @@ import {
   startProviderServer,
   temporaryHome,
 } from "../../src/testing/index.ts";
+import { killRounds } from "./kill-rounds.ts";
 import {
   configure,
   conversationsOf,
@@ -23,41 +24,44 @@ import {
  * nodes and workers write, run commands and publish. What it printed it had acknowledged; in the end all of that is
  * there, once, no command ran twice, and the run has finished.
  */
-const KILLS = Number(process.env.AGIRAPH_KILLS ?? 200);
-const SEED = Number(process.env.AGIRAPH_SEED ?? 20_261_115);
+const ROUNDS = killRounds("agent", 200, 20_261_115);
 
-test(`a working agent is killed ${KILLS} times (seed ${SEED}), loses nothing, doubles nothing, and finishes`, {
-  timeout: 600_000,
-}, async () => {
-  await using home = await temporaryHome();
-  let kills = 0;
-  await using provider = await startProviderServer({
-    respond: (request) => mindOf(request, () => kills < KILLS),
-    forget: true,
-  });
-  await configure(home.path, provider.url);
+test.each(ROUNDS)(
+  "a working agent is killed $kills times (seed $seed), loses nothing, doubles nothing, leaves no process, and finishes",
+  {
+    timeout: 3_600_000,
+  },
+  async ({ kills: KILLS, seed: SEED }) => {
+    await using home = await temporaryHome();
+    let kills = 0;
+    await using provider = await startProviderServer({
+      respond: (request) => mindOf(request, () => kills < KILLS),
+      forget: true,
+    });
+    await configure(home.path, provider.url);
 
-  const random = mulberry32(SEED);
-  const { agent, acknowledged } = await killAgainAndAgain(
-    home.path,
-    (killed) => (killed < KILLS ? { facts: Math.floor(random() * 40), lag: random() * 15 } : undefined),
-    (killed) => (kills = killed),
-  );
+    const random = mulberry32(SEED);
+    const { agent, acknowledged } = await killAgainAndAgain(
+      home.path,
+      (killed) => (killed < KILLS ? { facts: Math.floor(random() * 40), lag: random() * 15 } : undefined),
+      (killed) => (kills = killed),
+    );
 
-  const store = await lookAtHome(home.path);
-  const log = await store.open(agent);
-  const facts = await log.read({ after: 0, limit: 1_000_000 });
-  expectAcknowledgedFacts(facts, acknowledged);
-  await expectNodesOnce(log, facts);
-  expectConversationsWhole(await conversationsOf(log, facts));
-  await expectEffectsAtMostOnce(log, facts);
-  expect(facts.at(-1)?.type).toBe("agent.completed");
-  const nodes = factsOf(facts, "node.completed").length;
-  console.log(
-    `killed ${kills} times over ${facts.length} facts, ${acknowledged.size} seen before a kill, ${nodes} nodes completed`,
-  );
-  await store.close();
-});
+    const store = await lookAtHome(home.path);
+    const log = await store.open(agent);
+    const facts = await log.read({ after: 0, limit: 1_000_000 });
+    expectAcknowledgedFacts(facts, acknowledged);
+    await expectNodesOnce(log, facts);
+    expectConversationsWhole(await conversationsOf(log, facts));
+    await expectEffectsAtMostOnce(log, facts);
+    expect(facts.at(-1)?.type).toBe("agent.completed");
+    const nodes = factsOf(facts, "node.completed").length;
+    console.log(
+      `killed ${kills} times over ${facts.length} facts, ${acknowledged.size} seen before a kill, ${nodes} nodes completed`,
+    );
+    await store.close();
+  },
+);
 
 /** A stateless mind: what comes next follows from the conversation, as with a real model. */
 function mindOf(request: ProviderRequest, goOn: () => boolean): ProviderTurn {

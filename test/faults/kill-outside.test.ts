@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Config } from "../../src/protocol/config.ts";
 import type { AgentId, Fact } from "../../src/protocol/index.ts";
 import { lookAtHome } from "../../src/runtime/open-runtime.ts";
@@ -16,83 +16,84 @@ import {
 } from "../../src/testing/index.ts";
 import { processesNaming } from "../outside/house.ts";
 import { skipped } from "../try-sandbox.ts";
+import { killRounds } from "./kill-rounds.ts";
 import { configure, expectNodesOnce, factsOf, mulberry32 } from "./killing.ts";
 
 /**
  * The real server is killed with SIGKILL again and again while programs work for it: two that speak Claude Code's
  * protocol and one that knows only files, each in its sandbox.
  *
- * Twenty kills unless AGIRAPH_KILLS says otherwise, a hundred at most: `npm run soak` does them all. The instants that
- * matter, one by one: kill-outside-points.test.ts.
+ * Twenty kills in CI; the soak does its share of all. The instants that matter, one by one: kill-outside-points.test.ts.
  *
  * P1. No process of theirs is left behind, ever.
  * P2. Every node is assigned, published and completed once, with all its files: no result is lost, none is made twice.
  * P3. A session that has done something is taken up again, never begun anew.
  */
-const KILLS = Math.min(Number(process.env.AGIRAPH_KILLS ?? 20), 100);
-const SEED = Number(process.env.AGIRAPH_SEED ?? 20_261_115);
+const ROUNDS = killRounds("programs", 20, 20_261_115);
 const MAIN = join(import.meta.dirname, "../../dist/bundle/main.js");
 const FAKE = join(import.meta.dirname, "fake-claude.ts");
 const TEAM = { Clara: "claude-code", Carl: "claude-code", Paul: "plain" };
 
 const PLAIN = `for step in one two three; do [ -e $step ] || { sleep 0.04; : > $step; }; done; echo 'Published by files.' > _result.md`;
 
-test.skipIf(skipped)(
-  `a server with programs at work is killed ${KILLS} times (seed ${SEED}) ${skipped}`,
-  {
-    timeout: KILLS * 30_000,
-  },
-  async () => {
-    await using home = await keptOnFailure();
-    let kills = 0;
-    await using provider = await startProviderServer({
-      respond: (request) => coordinatorTurn(request, kills < KILLS),
-      forget: true,
-    });
-    const marker = `marker-${process.pid}-${SEED}`;
-    const programs: Config["programs"] = {
-      "claude-code": { kind: "claude_code", command: [process.execPath, FAKE, marker] },
-      plain: { kind: "autonomous", command: ["bash", "-c", PLAIN, marker] },
-    };
-    await configure(home.path, provider.url, { programs });
-    const random = mulberry32(SEED);
-    let agent: AgentId | undefined;
-    for (; kills < KILLS; kills++) {
+describe.skipIf(skipped)(`programs at work ${skipped}`, () => {
+  test.each(ROUNDS)(
+    "their server is killed $kills times (seed $seed)",
+    {
+      timeout: 3_600_000,
+    },
+    async ({ kills: KILLS, seed: SEED }) => {
+      await using home = await keptOnFailure();
+      let kills = 0;
+      await using provider = await startProviderServer({
+        respond: (request) => coordinatorTurn(request, kills < KILLS),
+        forget: true,
+      });
+      const marker = `marker-${process.pid}-${SEED}`;
+      const programs: Config["programs"] = {
+        "claude-code": { kind: "claude_code", command: [process.execPath, FAKE, marker] },
+        plain: { kind: "autonomous", command: ["bash", "-c", PLAIN, marker] },
+      };
+      await configure(home.path, provider.url, { programs });
+      const random = mulberry32(SEED);
+      let agent: AgentId | undefined;
+      for (; kills < KILLS; kills++) {
+        const server = await serve(home.path);
+        agent ??= await create(server.url, home.path);
+        await someLife(random, () => processesNaming(marker).length > 0);
+        await killed(server.child);
+        // P1, each time.
+        await vi.waitFor(() => expect(processesNaming(marker)).toEqual([]), { timeout: 5000, interval: 5 });
+      }
       const server = await serve(home.path);
-      agent ??= await create(server.url, home.path);
-      await someLife(random, () => processesNaming(marker).length > 0);
+      if (!agent) throw new Error("Nobody was killed.");
+      const token = await readFile(join(home.path, "token"), "utf8");
+      await vi.waitFor(
+        async () => {
+          const answer = await fetch(`${server.url}/agents/${agent}`, {
+            headers: { authorization: `Bearer ${token.trim()}` },
+          });
+          expect(await answer.json()).toMatchObject({ status: "completed" });
+        },
+        { timeout: 60_000, interval: 50 },
+      );
       await killed(server.child);
-      // P1, each time.
       await vi.waitFor(() => expect(processesNaming(marker)).toEqual([]), { timeout: 5000, interval: 5 });
-    }
-    const server = await serve(home.path);
-    if (!agent) throw new Error("Nobody was killed.");
-    const token = await readFile(join(home.path, "token"), "utf8");
-    await vi.waitFor(
-      async () => {
-        const answer = await fetch(`${server.url}/agents/${agent}`, {
-          headers: { authorization: `Bearer ${token.trim()}` },
-        });
-        expect(await answer.json()).toMatchObject({ status: "completed" });
-      },
-      { timeout: 60_000, interval: 50 },
-    );
-    await killed(server.child);
-    await vi.waitFor(() => expect(processesNaming(marker)).toEqual([]), { timeout: 5000, interval: 5 });
 
-    const store = await lookAtHome(home.path);
-    const log = await store.open(agent);
-    const facts = await log.read({ after: 0, limit: 1_000_000 });
-    await expectNodesOnce(log, facts);
-    expect(factsOf(facts, "node.retried").map(({ data }) => data.error)).toEqual([]);
-    // All three steps of each, and none of them twice.
-    for (const { data } of factsOf(facts, "node.published"))
-      expect([data.node_id, data.files.map(({ path }) => path)]).toEqual([data.node_id, ["one", "three", "two"]]);
-    console.log(figuresOf(kills, facts));
-    await store.close();
-    home.passed();
-  },
-);
+      const store = await lookAtHome(home.path);
+      const log = await store.open(agent);
+      const facts = await log.read({ after: 0, limit: 1_000_000 });
+      await expectNodesOnce(log, facts);
+      expect(factsOf(facts, "node.retried").map(({ data }) => data.error)).toEqual([]);
+      // All three steps of each, and none of them twice.
+      for (const { data } of factsOf(facts, "node.published"))
+        expect([data.node_id, data.files.map(({ path }) => path)]).toEqual([data.node_id, ["one", "three", "two"]]);
+      console.log(figuresOf(kills, facts));
+      await store.close();
+      home.passed();
+    },
+  );
+});
 
 /** What went wrong is in there. */
 async function keptOnFailure() {

@@ -12,6 +12,7 @@ import {
   startProviderServer,
   temporaryHome,
 } from "../../src/testing/index.ts";
+import { killRounds } from "./kill-rounds.ts";
 import {
   configure,
   conversationsOf,
@@ -33,41 +34,44 @@ import {
  * K2. Every node is assigned once, published once and completed once, and nobody's command ran twice.
  * K3. Every message that was sent is told exactly once, by whoever it reached, and lies in `_messages/`.
  */
-const KILLS = Number(process.env.AGIRAPH_KILLS ?? 200);
-const SEED = Number(process.env.AGIRAPH_SEED ?? 20_261_115);
+const ROUNDS = killRounds("team", 200, 20_261_115);
 const TEAM = 20;
 
-test(`a team of ${TEAM} is killed ${KILLS} times (seed ${SEED}): nodes complete once, messages arrive once`, {
-  timeout: 600_000,
-}, async () => {
-  await using home = await temporaryHome();
-  let kills = 0;
-  await using provider = await startProviderServer({
-    respond: (request) => mindOf(request, () => kills < KILLS),
-    forget: true,
-  });
-  await configure(home.path, provider.url, { max_concurrent: TEAM });
+test.each(ROUNDS)(
+  `a team of ${TEAM} is killed $kills times (seed $seed): nodes complete once, messages arrive once`,
+  {
+    timeout: 3_600_000,
+  },
+  async ({ kills: KILLS, seed: SEED }) => {
+    await using home = await temporaryHome();
+    let kills = 0;
+    await using provider = await startProviderServer({
+      respond: (request) => mindOf(request, () => kills < KILLS),
+      forget: true,
+    });
+    await configure(home.path, provider.url, { max_concurrent: TEAM });
 
-  const random = mulberry32(SEED);
-  const { agent, acknowledged } = await killAgainAndAgain(
-    home.path,
-    (killed) => (killed < KILLS ? someLife(random) : undefined),
-    (killed) => (kills = killed),
-  );
+    const random = mulberry32(SEED);
+    const { agent, acknowledged } = await killAgainAndAgain(
+      home.path,
+      (killed) => (killed < KILLS ? someLife(random) : undefined),
+      (killed) => (kills = killed),
+    );
 
-  const store = await lookAtHome(home.path);
-  const log = await store.open(agent);
-  const facts = await log.read({ after: 0, limit: 1_000_000 });
-  const conversations = await conversationsOf(log, facts);
-  expectAcknowledgedFacts(facts, acknowledged);
-  await expectNodesOnce(log, facts);
-  expectConversationsWhole(conversations);
-  await expectEffectsAtMostOnce(log, facts);
-  await expectMessagesOnce(log, facts, conversations);
-  expect(facts.at(-1)?.type).toBe("agent.completed");
-  console.log(figuresOf(kills, facts, acknowledged.size));
-  await store.close();
-});
+    const store = await lookAtHome(home.path);
+    const log = await store.open(agent);
+    const facts = await log.read({ after: 0, limit: 1_000_000 });
+    const conversations = await conversationsOf(log, facts);
+    expectAcknowledgedFacts(facts, acknowledged);
+    await expectNodesOnce(log, facts);
+    expectConversationsWhole(conversations);
+    await expectEffectsAtMostOnce(log, facts);
+    await expectMessagesOnce(log, facts, conversations);
+    expect(facts.at(-1)?.type).toBe("agent.completed");
+    console.log(figuresOf(kills, facts, acknowledged.size));
+    await store.close();
+  },
+);
 
 /** Before and while it recovers (a quarter), while everybody is set to work again, and far into the work. */
 function someLife(random: () => number): Life {

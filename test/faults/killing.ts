@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Config } from "../../src/protocol/config.ts";
 import { callsOf, type Fact, type FactOf, type NodeId, type StoredEntry } from "../../src/protocol/index.ts";
 import { nodeDir } from "../../src/store/paths.ts";
@@ -56,9 +57,29 @@ export async function killAgainAndAgain(
       acknowledged.set(seq, line);
       agent = agent_id;
     }
-    if (code === null) onKill(++kills);
-    else if (agent !== undefined) return { agent, acknowledged };
+    if (code === null) {
+      onKill(++kills);
+      await expectNoProcessLeft(home);
+    } else if (agent !== undefined) return { agent, acknowledged };
   }
+}
+
+export async function expectNoProcessLeft(home: string): Promise<void> {
+  await vi.waitFor(() => expect(processesOf(home)).toEqual([]), { timeout: 10_000, interval: 2 });
+}
+
+/** Processes that name this home on their command line or work in it, as a sandboxed command does, by their words. */
+function processesOf(home: string): string[] {
+  return readdirSync("/proc").flatMap((pid) => {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return [];
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+      const isThere = words.includes(home) || readlinkSync(`/proc/${pid}/cwd`).startsWith(home);
+      return isThere ? [`${pid}: ${words.slice(0, 200)}`] : [];
+    } catch {
+      return []; // It is gone.
+    }
+  });
 }
 
 async function live(

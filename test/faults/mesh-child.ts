@@ -72,6 +72,7 @@ const meshes = new Meshes(layout, {
     },
     async close() {},
   }),
+  isTrusted: () => true,
   gate: () => new Promise((resolve) => setImmediate(() => resolve(null))),
   human() {},
 });

@@ -20,10 +20,10 @@ import { Layout, nameOf, type Place, QUEUES, type QueueName } from "../../src/me
 import { Message } from "../../src/mesh/message.ts";
 import { format } from "../../src/mesh/message-file.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
-import { diceOf } from "../simulation/dice.ts";
+import { type Dice, diceOf } from "../simulation/dice.ts";
+import { killRounds } from "./kill-rounds.ts";
 
-const KILLS = Math.min(300, Number(process.env.AGIRAPH_KILLS ?? 100));
-const SEED = Number(process.env.AGIRAPH_SEED ?? 8);
+const ROUNDS = killRounds("meshes", 100, 8);
 
 const CONFIGS: MeshConfig[] = [
   { mesh: "plan", type: "persistent", agents: ["x/lead", "x/coder"] },
@@ -41,36 +41,41 @@ const PLACES: Place[] = CONFIGS.flatMap(({ mesh, agents }) => [
   ...agents.map((member) => ({ mesh, agent: member.split("/")[1] ?? "" })),
 ]);
 
-test(`${KILLS} kills during traffic, hands that move files and processes that come second: each message in one queue, each task completed once, each answer given once`, {
-  timeout: 600_000,
-}, async () => {
-  const world = new World();
-  try {
-    await world.begin();
-    for (let kill = 1; kill <= KILLS; kill++) {
-      await world.live(kill);
+test.each(ROUNDS)(
+  "$kills kills during traffic (seed $seed), hands that move files and processes that come second: each message in one queue, each task completed once, each answer given once",
+  {
+    timeout: 3_600_000,
+  },
+  async ({ kills: KILLS, seed }) => {
+    const world = new World(seed);
+    try {
+      await world.begin();
+      for (let kill = 1; kill <= KILLS; kill++) {
+        await world.live(kill);
+        world.check();
+      }
+      await world.finish();
       world.check();
+      expect(world.summary()).toEqual(world.expected());
+      if (KILLS >= 100) expect(world.putBack).toBeGreaterThan(0);
+    } finally {
+      await world.end();
     }
-    await world.finish();
-    world.check();
-    expect(world.summary()).toEqual(world.expected());
-    if (KILLS >= 100) expect(world.putBack).toBeGreaterThan(0);
-  } finally {
-    await world.end();
-  }
-});
+  },
+);
 
 class World {
   readonly dir = mkdtempSync(join(tmpdir(), "mesh-kills-"));
   readonly layout = new Layout(this.dir);
   readonly sent: string[] = [];
-  readonly #chance = diceOf("mesh-kills", SEED);
+  readonly #chance: Dice;
   readonly #pool: Child[] = [];
   /** What hands have put back to be done again, by the task as it was first called. */
   readonly #putBack = new Map<string, PutBack>();
   #aside = 0;
 
-  constructor() {
+  constructor(seed: number) {
+    this.#chance = diceOf("mesh-kills", seed);
     for (const config of CONFIGS) {
       for (const member of config.agents) {
         mkdirSync(join(this.layout.agents, member), { recursive: true });

@@ -12,6 +12,7 @@ import {
   type ProviderTurn,
   startProviderServer,
   temporaryHome,
+  trustMeshes,
 } from "../../src/testing/index.ts";
 
 const MODEL = "anthropic/claude-sonnet-4-5";
@@ -50,6 +51,7 @@ test("killed wherever it hurts, an agent gives its mesh the node once and publis
     },
   });
   await using home = await temporaryHome();
+  await trustMeshes(home.path, project.dir);
   await using provider = await startProviderServer({ respond: coordinator });
 
   /** Until this is on record, or was so in the life before: then SIGKILL. Else to its end. */

@@ -136,7 +136,10 @@ const cases: Record<string, Case> = {
     attempts: [{ ...good, fault: { badJson: true } }, good],
     expected: recovered("unreadable"),
   },
-  "a web page instead of a reply": { attempts: [{ fault: { webPage: true } }, good], expected: recovered("truncated") },
+  "a web page instead of a reply": {
+    attempts: [{ fault: { webPage: true } }, good],
+    expected: recovered("unreadable"),
+  },
 
   "an empty reply": { attempts: [{}, good], expected: recovered("empty") },
   "empty replies for ever": { attempts: [{}], expected: exhausted("empty", 3) },

@@ -77,9 +77,8 @@ test.each(participants)("no link, pipe or socket planted where $name may write l
   for (const path of [...planted, "pipe", "socket", "device", "loop/loop/pipe", "folder-0"]) {
     expect([path, await told(scope, `${top}/${path}`)]).toEqual([path, undefined]);
   }
-  const listed = scope
-    .list(top, { recursive: true, limit: 10_000 })
-    .entries.filter((entry) => entry.path.startsWith(`${top}/folder-`));
+  const { entries } = await scope.list(top, { recursive: true, limit: 10_000 });
+  const listed = entries.filter((entry) => entry.path.startsWith(`${top}/folder-`));
   expect(listed.every((entry) => entry.kind === "link" && !entry.path.slice(top.length + 1).includes("/"))).toBe(true);
   server.close();
 });
@@ -204,7 +203,7 @@ test("no path that anyone can make up leads out, to read, to list or to write", 
       const found = await told(team.alice, wanted);
       if (found !== undefined) expect(aliceMayRead(fileIn(found))).toBe(true);
       try {
-        for (const entry of team.alice.list(wanted, { recursive: true, limit: 1000 }).entries) {
+        for (const entry of (await team.alice.list(wanted, { recursive: true, limit: 1000 })).entries) {
           if (/(^|\/)scratch\/|^workers\/alice\//.test(entry.path)) continue;
           expect(entry.path).not.toMatch(/bob|token|outside|MEMORY|node-2\/scratch|\.env|_output/);
         }
@@ -250,7 +249,7 @@ test("after all of this not one descriptor is left open", async () => {
       await told(team.alice, path);
       await team.alice.writeFile(path, "x").catch(onlyRefusals);
       try {
-        team.alice.list(path, { recursive: true, limit: 50 });
+        await team.alice.list(path, { recursive: true, limit: 50 });
       } catch (error) {
         onlyRefusals(error);
       }

@@ -1,6 +1,7 @@
 import { cpSync, linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
+import { isForWantOfRoom } from "../../src/store/disk.ts";
 import {
   createNodeFolder,
   finishPublish,
@@ -14,7 +15,7 @@ import { temporaryHome } from "../../src/testing/temporary-home.ts";
  * A process that dies at a given step: from then on nothing it does reaches the disk. Steps are the calls that change
  * the disk, each counted twice, so that it dies before or after each of them.
  */
-const disk = vi.hoisted(() => ({ step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [] as string[] }));
+const disk = vi.hoisted(() => ({ step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [] as string[], full: "" }));
 
 class Died extends Error {}
 
@@ -25,7 +26,10 @@ vi.mock("node:fs", async (original) => {
   };
   /** Names what is done, without the descriptors, which differ from run to run. */
   const note = (name: string, args: unknown[]) => {
-    const names = args.filter((arg) => typeof arg === "string").map((path) => String(path).split("/").at(-1));
+    const paths = typeof args[0] === "number" ? [] : args;
+    const names = paths
+      .filter((arg) => typeof arg === "string" || Buffer.isBuffer(arg))
+      .map((path) => String(path).split("/").at(-1));
     const at = typeof args[0] === "number" ? [real.readlinkSync(`/proc/self/fd/${args[0]}`).split("/").at(-1)] : [];
     disk.trace.push([name, ...at, ...names].join(" "));
   };
@@ -33,6 +37,9 @@ vi.mock("node:fs", async (original) => {
     <A extends unknown[], R>(name: string, call: (...args: A) => R) =>
     (...args: A): R => {
       half();
+      // libuv has no name for EDQUOT: Node gives its number only.
+      if (name === "writeSync" && disk.full === "ENOSPC") throw Object.assign(new Error("no room"), { code: "ENOSPC" });
+      if (name === "writeSync" && disk.full === "EDQUOT") throw Object.assign(new Error("quota"), { errno: -122 });
       const result = call(...args);
       note(name, args);
       half();
@@ -53,7 +60,7 @@ vi.mock("node:fs", async (original) => {
   };
   /** As its synchronous twin: the process dies before it, or after it and before anything that follows. */
   const aside =
-    (name: "rename" | "mkdir", twin: (...args: unknown[]) => unknown) =>
+    (name: "rename" | "mkdir" | "unlink" | "rmdir", twin: (...args: unknown[]) => unknown) =>
     (...given: unknown[]) => {
       const done = given.pop() as (error: Error | null) => void;
       let failure: Error | null = null;
@@ -66,10 +73,32 @@ vi.mock("node:fs", async (original) => {
     };
   const rename = aside("rename", real.renameSync as (...args: unknown[]) => unknown);
   const mkdir = aside("mkdir", real.mkdirSync as (...args: unknown[]) => unknown);
-  return { ...real, ...changed, fsync: sync("fsync"), fdatasync: sync("fdatasync"), rename, mkdir };
+  const unlink = aside("unlink", real.unlinkSync as (...args: unknown[]) => unknown);
+  const rmdir = aside("rmdir", real.rmdirSync as (...args: unknown[]) => unknown);
+  return { ...real, ...changed, fsync: sync("fsync"), fdatasync: sync("fdatasync"), rename, mkdir, unlink, rmdir };
 });
 
-beforeEach(() => Object.assign(disk, { step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [] }));
+beforeEach(() => Object.assign(disk, { step: 0, diesAt: Number.POSITIVE_INFINITY, trace: [], full: "" }));
+
+test.each(["ENOSPC", "EDQUOT"])(
+  "no room for the copy (%s): nothing of it stays, and there is room later",
+  async (code) => {
+    await using home = await temporaryHome();
+    const dir = await nodeIn(join(home.path, "node"));
+    disk.full = code;
+    const failure = await preparePublish(dir, []).catch((error: unknown) => error);
+    expect(isForWantOfRoom(failure)).toBe(true);
+    expect(readdirSync(dir).filter((name) => name.startsWith("."))).toEqual([]);
+    expect([filesIn(join(dir, "scratch")), filesIn(join(dir, "published"))]).toEqual([
+      { "data/run.csv": "1,2", "report.md": "A: 80" },
+      {},
+    ]);
+
+    disk.full = "";
+    await publish(dir);
+    expect(filesIn(join(dir, "published"))).toEqual({ "data/run.csv": "1,2", "report.md": "A: 80" });
+  },
+);
 
 test("wherever publishing dies, nothing or everything is published, and recovery ends it the same way", async () => {
   await using home = await temporaryHome();
@@ -123,22 +152,25 @@ test("all is synced before the rename, and the rename before anyone is told", as
   disk.trace = [];
   await publish(dir);
 
-  expect(
-    disk.trace
-      .filter((step) => !/^(fchmod|mkdir.*data)/.test(step))
-      .map((step) => step.replace(/\.agiraph-unfinished\S*/, "UNFINISHED")),
-  ).toEqual([
-    "writeSync UNFINISHED",
-    "fdatasync UNFINISHED",
-    "renameSync UNFINISHED run.csv",
+  const steps = disk.trace
+    .filter((step) => !/^(fchmod|mkdir.*data)/.test(step))
+    .map((step) => step.replaceAll(/\.agiraph-unfinished\S*/g, "UNFINISHED"));
+  const told = steps.indexOf("fsync node") + 1;
+  expect(steps.slice(0, told)).toEqual([
+    "mkdir UNFINISHED",
+    "writeSync report.md",
+    "fdatasync report.md",
+    "writeSync run.csv",
     "fdatasync run.csv",
     "fsync data",
-    "fdatasync report.md",
-    "fsync scratch",
-    "rename scratch published",
+    "fsync UNFINISHED",
+    "rename scratch UNFINISHED",
     "mkdir scratch",
+    "rename UNFINISHED published",
     "fsync node",
   ]);
+  // What the worker had is removed last, in the order in which the disk lists it.
+  expect(steps.slice(told).sort()).toEqual(["rmdir UNFINISHED", "rmdir data", "unlink report.md", "unlink run.csv"]);
 });
 
 async function nodeIn(dir: string): Promise<string> {

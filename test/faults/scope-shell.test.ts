@@ -36,7 +36,7 @@ confined("the coordinator's shell sees what its file tools do, and changes the r
 
 /** Tries to read, then to write, every file there is. */
 async function triedInShell(team: ScopeTeam, scope: Scope): Promise<{ read: string[]; wrote: string[] }> {
-  const { cwd, ...binds } = scope.binds();
+  const { cwd, ...binds } = await scope.binds();
   const tries = filesOf().flatMap((file) => {
     const path = `'${join(team.base, file)}'`;
     return [

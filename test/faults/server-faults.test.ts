@@ -4,7 +4,8 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Fact } from "../../src/protocol/index.ts";
 import { startProviderServer, temporaryHome } from "../../src/testing/index.ts";
 import { smallDisk } from "./full-disk.ts";
-import { configure, factsOf, mulberry32 } from "./killing.ts";
+import { killRounds } from "./kill-rounds.ts";
+import { configure, expectNoProcessLeft, factsOf, mulberry32 } from "./killing.ts";
 import { Crowd, completed, expectKept, mindOf, ServedHome } from "./server-load.ts";
 
 /**
@@ -14,8 +15,7 @@ import { Crowd, completed, expectKept, mindOf, ServedHome } from "./server-load.
  * L1. What was answered with 200 or 201 is in the log exactly once; every fact that somebody saw is there, unchanged.
  * L2. The agents go on where they were: every node completes once.
  */
-const KILLS = Number(process.env.AGIRAPH_KILLS ?? 20);
-const SEED = Number(process.env.AGIRAPH_SEED ?? 20_270_101);
+const ROUNDS = killRounds("server", 20, 20_270_101);
 const TEAMS = 3;
 
 test("SIGTERM under load: everything acknowledged is there, once; it ends in time, with 0; the agents go on", {
@@ -37,22 +37,29 @@ test("SIGTERM under load: everything acknowledged is there, once; it ends in tim
   expectNodesOnce(await expectKept(house.home, crowd), teams);
 });
 
-test(`SIGKILL under load, ${KILLS} times (seed ${SEED}): the same`, { timeout: 60_000 + KILLS * 10_000 }, async () => {
-  await using house = await underLoad();
-  const { served, crowd, teams } = house;
-  const random = mulberry32(SEED);
-  for (let kills = 0; kills < KILLS; kills++) {
-    crowd.come(teams);
-    await crowd.answered(1 + Math.floor(random() * 60));
-    expect(await served.end("SIGKILL")).toBe("SIGKILL");
-    await crowd.leave();
-    await served.start();
-  }
-  await house.finish();
-  const logs = await expectKept(house.home, crowd);
-  expectNodesOnce(logs, teams);
-  console.log(figuresOf(crowd, logs));
-});
+test.each(ROUNDS)(
+  "SIGKILL under load, $kills times (seed $seed): the same",
+  {
+    timeout: 3_600_000,
+  },
+  async ({ kills: KILLS, seed: SEED }) => {
+    await using house = await underLoad();
+    const { served, crowd, teams } = house;
+    const random = mulberry32(SEED);
+    for (let kills = 0; kills < KILLS; kills++) {
+      crowd.come(teams);
+      await crowd.answered(1 + Math.floor(random() * 60));
+      expect(await served.end("SIGKILL")).toBe("SIGKILL");
+      await crowd.leave();
+      await expectNoProcessLeft(house.home);
+      await served.start();
+    }
+    await house.finish();
+    const logs = await expectKept(house.home, crowd);
+    expectNodesOnce(logs, teams);
+    console.log(`${KILLS} kills (seed ${SEED}): ${figuresOf(crowd, logs)}`);
+  },
+);
 
 const canMount = await smallDisk(1).then(async (disk) => {
   if ("why" in disk) return disk.why;
@@ -164,5 +171,5 @@ function expectNodesOnce(logs: ReadonlyMap<string, Fact[]>, teams: readonly stri
 function figuresOf({ said, taken, shown }: Crowd, logs: ReadonlyMap<string, Fact[]>): string {
   const facts = [...logs.values()].reduce((sum, each) => sum + each.length, 0);
   const seen = [...shown.values()].reduce((sum, each) => sum + each.size, 0);
-  return `${KILLS} kills: ${said.length} said, ${taken.length} acknowledged, ${seen} facts shown, ${facts} in ${logs.size} logs`;
+  return `${said.length} said, ${taken.length} acknowledged, ${seen} facts shown, ${facts} in ${logs.size} logs`;
 }

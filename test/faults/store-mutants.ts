@@ -85,7 +85,12 @@ export const mutants: Mutant[] = [
   mutant("frames are not numbered", "journal.ts", "    this.#number++;\n", ""),
   mutant("a frame is written over the one before it", "journal.ts", "    file.end += frame.length;\n", ""),
   mutant("a new journal takes the file of the old one", "journal.ts", "journalName(this.#number)", "journalName(1)"),
-  mutant("a stream's end is not moved on", "journal.ts", "      stream.size += to - from;\n", ""),
+  mutant(
+    "a stream's end is not moved on",
+    "journal.ts",
+    "    for (const { stream, from, to } of segments) stream.size += to - from;\n",
+    "",
+  ),
   mutant(
     "recovery trusts a journal that is not on disk",
     "recovery.ts",

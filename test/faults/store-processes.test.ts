@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
@@ -8,6 +8,7 @@ import { HomeLockedError } from "../../src/store/errors.ts";
 import { readHolder } from "../../src/store/home.ts";
 import { nodeDisk } from "../../src/store/node-disk.ts";
 import { openStore } from "../../src/store/open-store.ts";
+import { processMark } from "../../src/store/process-mark.ts";
 import { temporaryHome } from "../../src/testing/temporary-home.ts";
 
 const clock = { now: () => 1_800_000_000_000 };
@@ -29,8 +30,49 @@ test("a second process is refused with the pid of the first; the lock dies with 
   child.kill("SIGKILL");
   await once(child, "exit");
   const store = await openStore({ root: home.path, clock });
-  expect(readHolder(nodeDisk, home.path)).toEqual({ pid: process.pid, started_ts: 1_800_000_000, epoch: 2 });
+  expect(readHolder(nodeDisk, home.path)).toEqual({
+    pid: process.pid,
+    started_ts: 1_800_000_000,
+    epoch: 2,
+    process: processMark(),
+  });
   await store.close();
+});
+
+test("deleting home.lock while it is held lets no second process in, and the first one goes on", async () => {
+  await using home = await temporaryHome();
+  const store = await openStore({ root: home.path, clock });
+  const log = await store.create("agent-first");
+  rmSync(join(home.path, "home.lock"));
+
+  expect(await said(home.path, 1)).toEqual([expect.stringContaining(`in use by pid ${process.pid}`)]);
+  await log.append({ facts: [{ type: "agent.paused", data: {} }] }).durable;
+  // The new file is locked too, so that neither file can be had by deleting the name of the other.
+  expect(nodeDisk.lock(join(home.path, "home.lock"))).toBeUndefined();
+  rmSync(join(home.path, "home.lock.json"));
+  expect(await said(home.path, 1)).toEqual([expect.stringContaining("is in use by another process")]);
+  await store.close();
+  expect(await said(home.path, 1)).toEqual(["open", "acked 1", "done"]);
+});
+
+test("whose lock was deleted and taken by another process writes nothing more", async () => {
+  await using home = await temporaryHome();
+  const store = await openStore({ root: home.path, clock });
+  const log = await store.create("agent-first");
+  await log.append({ facts: [{ type: "agent.paused", data: {} }] }).durable;
+  rmSync(join(home.path, "home.lock"));
+  rmSync(join(home.path, "home.lock.json"));
+  const { child, lines } = start(home.path, 0);
+  expect(await lines.next()).toEqual({ value: "open", done: false });
+
+  const late = log.append({ facts: [{ type: "agent.paused", data: {} }] }).durable;
+  await expect(late).rejects.toThrow("another process has taken the home");
+  await store.close();
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  const again = await openStore({ root: home.path, clock });
+  expect((await again.open("agent-first")).seq).toBe(1);
+  await again.close();
 });
 
 test("a second opening in the same process is refused too, and does not loosen the lock for others", async () => {

@@ -36,7 +36,7 @@ function hiring({ deliverables = ["essay.md"], end = "node-1 completed", task = 
 }
 
 const teamOn = (project: ScriptedProject, plan: Omit<TeamPlan, "goal" | "project">): Promise<Team> =>
-  startTeam({ goal: "g", project: project.dir, ...plan });
+  startTeam({ goal: "g", project: project.dir, trusted: true, ...plan });
 
 const outputOf = ({ layout }: ScriptedProject) => layout.output("pair");
 const published = ({ agent }: Team, node: string) => join(agent.log.dir, "runs/run-1/nodes", node, "published");
@@ -247,6 +247,7 @@ test("where nobody moves the messages of the project, the house does it itself",
     agents: { writer: mind("writer"), critic: mind("critic") },
     minds: { "scripted/writer": writer, "scripted/critic": critic, "scripted/coordinator": coordinator },
   }).open();
+  await house.trust();
   const agent = await house.runtime.create({ goal: "g", model: "scripted/coordinator", project: house.project });
   await agent.idle();
   expect(agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "It is good." });

@@ -10,7 +10,7 @@ import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { ApiClient } from "../../src/server/client.ts";
 import { buildServer } from "../../src/server/server.ts";
-import type { ScriptedModel } from "../../src/testing/index.ts";
+import { type ScriptedModel, trustMeshes } from "../../src/testing/index.ts";
 import { TOKEN } from "../../src/testing/start-server.ts";
 
 export interface HousePlan {
@@ -71,7 +71,18 @@ export class MeshHouse implements AsyncDisposable {
     return this;
   }
 
+  /** As a person who has looked at everything that is declared now agrees to it. */
+  async trust(options: { terminals?: boolean } = {}): Promise<void> {
+    await trustMeshes(this.home, this.project, options);
+  }
+
+  /** A person trusts what is declared, terminals included, and starts it. */
   async start(): Promise<this> {
+    await this.trust();
+    return this.startAsIs();
+  }
+
+  async startAsIs(): Promise<this> {
     const { id } = await this.api.startMeshes(this.project);
     this.id = id as AgentId;
     return this;

@@ -61,7 +61,7 @@ test("the meshes that come with us are valid, and every name in them is a file",
   ]);
   for (const mesh of meshes.values()) {
     for (const agent of mesh.agents.values()) {
-      const sections = await buildPrompt(READY, mesh, agent);
+      const sections = buildPrompt(mesh, agent);
       const names = [...(mesh.config.capabilities ?? []), ...(agent.config.capabilities ?? [])];
       const files = sections.find(({ title }) => title === "Capabilities")?.from ?? [];
       // A capability without a file would be a bare word in the prompt.

@@ -108,6 +108,7 @@ describe("System Architecture", () => {
     LONG,
     async () => {
       await using scene = new Scene();
+      await scene.tx("trust", "--terminals", "--yes");
       await scene.tx("start");
       const name = "0001-by-hand.md";
       const aside = join(scene.dir, name);
@@ -146,6 +147,7 @@ describe("CLI Commands (`lib/commands/`)", () => {
     LONG,
     async () => {
       await using scene = new Scene();
+      await scene.tx("trust", "--terminals", "--yes");
       // start: queues, watcher, configurations.
       expect(await scene.tx("start")).toMatchObject({ status: "working", meshes: [{ mesh: "test" }] });
       expect(scene.files("msgs")).toContain("inbox");

@@ -44,10 +44,10 @@ async function prompted(more: object = {}) {
   const scene = declared(JSON.stringify(config));
   scene.write("meshes/agents/category/agent-name/prompt.md", "You are {{agent}} of {{mesh}}. {{unknown}} stays.\n");
   const build = async () => {
-    const mesh = await readMesh(scene.layout, "mesh-name");
+    const mesh = readMesh(scene.layout, "mesh-name");
     const agent = mesh.agents.get("agent-name");
     if (!agent) throw new Error("It is declared.");
-    return buildPrompt(scene.layout, mesh, agent);
+    return buildPrompt(mesh, agent);
   };
   return { scene, build };
 }

@@ -94,6 +94,7 @@ withTmux(
   },
   async () => {
     await using project = new Project();
+    await project.tx(["trust", "--terminals", "--yes"]);
     const started = await project.tx(["start"], { cwd: join(project.project, "deep/below") });
     expect([started.code, started.stdout.split("\n")[0]]).toEqual([0, "relay (sequential, persistent, idle, 0 done)"]);
     expect((await project.tx(["spawn", "relay", "--init", "# Carry it\n\nfar"])).code).toBe(0);
@@ -177,6 +178,7 @@ withTmux(
       writeFileSync(join(dir, "config.json"), JSON.stringify({ name, options: { program: "nowhere" } }));
       writeFileSync(join(dir, "prompt.md"), "You work.\n");
     }
+    await project.tx(["trust", "--terminals", "--yes"]);
     const started = await project.tx(["start"]);
     expect([started.code, started.stdout.split("\n")[0]]).toEqual([1, "relay (sequential, persistent, idle, 0 done)"]);
     expect(started.stderr).toContain("there is no meshes/agents/x/nobody/config.json");
@@ -202,6 +204,31 @@ withTmux(
     expect(await project.tx(["archive", "relay", "--days", "soon"])).toMatchObject({ code: 2 });
   },
 );
+
+test("tx trust: without a person at the terminal it needs --yes; start runs nothing before and says what to do", async () => {
+  await using project = new Project();
+  const started = await project.tx(["start"]);
+  expect([started.code, started.stderr]).toEqual([
+    3,
+    expect.stringContaining("relay is not trusted yet: nothing of it runs. Look at it: tx trust relay"),
+  ]);
+  const asked = await project.tx(["trust", "relay"]);
+  expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining("tx trust relay --yes")]);
+  expect(asked.stderr).toContain("meshes/agents/x/first/prompt.md");
+  const session = { env: { TX_MESH: "relay", TX_AGENT: "first", TX_SESSION: project.dir } };
+  expect(await project.tx(["trust", "relay", "--yes"], session)).toMatchObject({ code: 1 });
+  expect(existsSync(join(project.home, "trust.json"))).toBe(false);
+
+  expect((await project.tx(["trust", "relay", "--yes"])).stderr).toContain("relay is trusted, in the sandbox.");
+  expect(await project.json("trust", "--list")).toMatchObject({
+    meshes: [{ project: project.project, mesh: "relay", terminals: false, by: "terminal" }],
+  });
+  expect(await project.json("status")).toMatchObject({
+    meshes: [{ agents: [{ runs: "headless" }, { runs: "headless" }] }],
+  });
+  expect((await project.tx(["untrust", "relay"])).stderr).toBe("relay is not trusted any more.\n");
+  expect(await project.json("trust", "--list")).toEqual({ meshes: [] });
+});
 
 test("completion knows commands, meshes and agents, and bash completes with it", async () => {
   await using project = new Project();
@@ -231,6 +258,7 @@ withTmux(
   { timeout: 60_000 },
   async () => {
     await using project = new Project();
+    await project.tx(["trust", "--terminals", "--yes"]);
     await project.tx(["start"]);
     const agiraph = (...words: string[]) => project.tx(words, { program: AGIRAPH });
     expect((await agiraph("pause", "mesh: project")).stderr).toContain("is paused.");

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import type { TmuxSession } from "../../src/mesh/tmux-session.ts";
@@ -31,6 +31,14 @@ class LineReader implements AsyncDisposable {
 
   screen(): string {
     return this.#tmux("capture-pane", "-p", "-t", "=mesh-a:");
+  }
+
+  buffers(): string {
+    return this.#tmux("list-buffers");
+  }
+
+  files(): string[] {
+    return readdirSync(this.#terminals.dir).toSorted();
   }
 
   /** A person sits down before it: a terminal in a terminal, so that keys are keys. */
@@ -113,3 +121,31 @@ withTmux("Y1: on a full screen too, what ends alike is typed to a line reader on
   for (const [at, text] of words.entries()) await reader.session.say(text, `Task ${at} `, never);
   await vi.waitFor(() => expect(reader.taken()).toEqual(words), SOON);
 });
+
+/** What a program may print to reach whoever looks at it: clipboard, title, formats, the protocol of tmux's clients. */
+const HOSTILE_OUTPUT = [
+  "\\033]52;c;cHduZWQ=\\007",
+  "\\033]2;#(touch pwned) %%exit #{q:pane_pid}\\007",
+  "\\033Ptmux;\\033\\033]52;c;cHduZWQ=\\007\\033\\\\\\\\",
+  "\\033[?1049h\\033[?1049l\\033[?2004h\\033[?2004l",
+  "%%begin 1 2 1\\n%%end 1 2 1\\n%%exit\\n%%output %%0 x\\n%%error 1 2 1\\n",
+].join("");
+
+withTmux(
+  "Y3: neither what a program prints nor what is said to it becomes a key, a command or a clipboard",
+  LONG,
+  async () => {
+    const flood = "head -c 300000 /dev/zero | tr '\\\\0' x; echo; ";
+    await using reader = await new LineReader().open(`printf '${HOSTILE_OUTPUT}'; ${flood}`);
+    await reader.sitDown();
+    const said = [
+      "[tx] 1 \x1b[201~touch pwned\x03\x04\x1a\x15 end",
+      "[tx] 2 Enter C-c C-b d ; kill-server #{pane_pid} %exit",
+    ];
+    for (const [at, text] of said.entries()) await reader.session.say(text, `[tx] ${at + 1} `, never);
+    await vi.waitFor(() => expect(reader.taken()).toHaveLength(2), SOON);
+    expect(reader.taken()[0]).toMatch(/^\[tx\] 1 .*touch pwned.* end$/);
+    expect(reader.taken()[1]).toBe(said[1]);
+    expect([reader.buffers(), reader.files()]).toEqual(["", ["taken", "tmux.sock"]]);
+  },
+);

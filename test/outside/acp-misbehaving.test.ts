@@ -88,7 +88,7 @@ test("one that vanishes in the middle of a turn leaves no call open, and what it
   await using home = await temporaryHome();
   expect(await talk(home.path, ["Vanish"])).toEqual([
     BEGUN,
-    { kind: "called", call_id: "c-1", tool: "Delete everything", args: { command: "rm" } },
+    { kind: "called", call_id: "c-1", tool: "execute", args: { command: "rm" } },
     { kind: "answered", call_id: "c-1", ok: false, content: "Its turn ended before it said what came of this call." },
     { kind: "noted", text: "segmentation fault" },
     { kind: "exited", code: 139, signal: null, exceeded: null },
@@ -116,8 +116,23 @@ test("leave is given once, or not; the reason, for which the protocol has no roo
   expect(await decided({ allow: true }, "yes")).toEqual(['decided: {"outcome":"selected","optionId":"once"}']);
   expect(await decided({ allow: false, why: "it is ours." }, "no")).toEqual([
     'decided: {"outcome":"selected","optionId":"no"}',
-    "Delete everything: leave was not given. it is ours.",
+    "rm: permission was not given. it is ours.",
   ]);
+});
+
+test("a flood of requests is not answered by a flood of reasons", async () => {
+  await using home = await temporaryHome();
+  const session = await adapter(await aJob(home.path, fake(), { words: "Nag", system: "" }));
+  let asked = 0;
+  const events = await heard(session, async (event) => {
+    if (event.kind === "wants") {
+      asked += 1;
+      await session.decide(event.id, { allow: false, why: "No." });
+    }
+    if (event.kind === "rested") await session.close();
+  });
+  const said = events.flatMap((event) => (event.kind === "said" ? event.text.split("\n").filter(Boolean) : []));
+  expect([asked, said.length, said[0]]).toEqual([300, 20, "rm 0: permission was not given. No."]);
 });
 
 test("what is said while a turn runs is the next prompt, and it does not rest in between", async () => {

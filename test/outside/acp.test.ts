@@ -150,7 +150,7 @@ withCodex(
     expect(existsSync(join(job.cwd, "b.txt"))).toBe(false);
     expect(events.flatMap((event) => (event.kind === "answered" ? [[event.ok, event.content]] : []))).toEqual([
       [true, ""],
-      [false, "Not run: leave was not given."],
+      [false, "Not run: permission was not given."],
     ]);
     expect(events.findLast(({ kind }) => kind === "rested")).toMatchObject({ how: "done", words: "I shall." });
   },

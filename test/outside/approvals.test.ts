@@ -6,7 +6,9 @@ import { type Play, type ScriptedProgram, scriptedPrograms } from "../../src/tes
 import type { Decision } from "../../src/workers/outside/session.ts";
 
 const begun = { kind: "begun", session_id: "s-1" } as const;
-const TEST = ["Bash", { command: "npm test" }, "npm test"] as const;
+const TEST = ["Bash", { command: "npm test" }, "Run the tests"] as const;
+
+const PERMITTED = { tool: "Bash", what: "always allow exactly this command: npm test" };
 
 async function publish(program: ScriptedProgram): Promise<void> {
   await writeFile(`${program.job.cwd}/a.md`, "a");
@@ -77,8 +79,8 @@ test("a person is asked each time, by the tool and what it is for", async () => 
   await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
   await until(team.agent, ({ questions }) => questions.open["question-1"] !== undefined);
   expect(team.agent.now.questions.open["question-1"]).toMatchObject({
-    text: "Clara wants to use Bash: npm test",
-    choices: ["allow once", "always allow Bash", "deny"],
+    text: "Clara asks for permission to run a command (tool: Bash).\nCommand:\n│ npm test\nIts own description, not checked: “Run the tests”",
+    choices: ["allow once", "always allow exactly this command", "deny"],
   });
   expect(team.agent.now.roster.clara).toMatchObject({ status: "waiting", for: "human" });
   await answered(team, "1", "3", "No, only after lunch.");
@@ -99,16 +101,15 @@ test("words that are none of the choices decide nothing: the choices are told, a
   });
   await until(team.agent, ({ questions }) => questions.open["question-1"] !== undefined);
   const refusal =
-    "question-1 is answered by one of its choices: 1 allow once, 2 always allow Bash, 3 deny. It stays open.";
+    "question-1 is answered by one of its choices: 1 allow once, 2 always allow exactly this command, 3 deny. It stays open.";
   for (const words of ["maybe", "4", "no problem", "allow everything", "toString"])
-    await expect(team.agent.respond(words)).rejects.toMatchObject({
+    await expect(team.agent.respond(words, "question-1")).rejects.toMatchObject({
       name: "HumanRefusal",
       code: "conflict",
       message: refusal,
     });
-  await expect(team.agent.send("maybe", "Clara")).rejects.toThrow(refusal);
   expect([decisions, Object.keys(team.agent.now.questions.open)]).toEqual([[], ["question-1"]]);
-  await team.agent.respond("allow once");
+  await team.agent.respond("allow once", "question-1");
   await team.outcome();
   expect(decisions).toEqual([{ allow: true }]);
 });
@@ -122,17 +123,17 @@ test("a choice is meant by its number, by its words or by what clearly means it"
   await team.outcome();
   const denied = { allow: false, why: "Your human does not allow it." };
   expect(decisions).toEqual([{ allow: true }, { allow: true }, { allow: true }, denied, denied, { allow: true }]);
-  expect(team.agent.now.outside.permitted).toEqual({ clara: ["Bash"] });
+  expect(team.agent.now.outside.permitted).toMatchObject({ clara: [PERMITTED] });
 });
 
 test("who says always is not asked again", async () => {
   const decisions: Decision[] = [];
   const outside = asking("ask", wanting(2, decisions));
   await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
-  await answered(team, "always allow Bash");
+  await answered(team, "always allow exactly this command");
   await team.outcome();
   expect([decisions, team.agent.now.questions.asked]).toEqual([[{ allow: true }, { allow: true }], 1]);
-  expect(team.agent.now.outside.permitted).toEqual({ clara: ["Bash"] });
+  expect(team.agent.now.outside.permitted).toMatchObject({ clara: [PERMITTED] });
 });
 
 test.for([
@@ -162,7 +163,7 @@ test("after a restart the same wish finds its question, and the answer that came
   await using team = await before.restart();
   await team.agent.start("recovered");
   await until(team.agent, ({ roster }) => roster.clara?.status === "waiting");
-  await team.agent.respond("allow once");
+  await team.agent.respond("allow once", "question-1");
   await team.outcome();
   expect([outside.started[1]?.job.resume, decisions, team.agent.now.questions.asked]).toEqual([
     "s-1",
@@ -211,4 +212,102 @@ test("an answer to what it asked is said once, also when it comes over a restart
   await team.agent.respond("red");
   await team.outcome();
   expect(team.agent.now.questions).toMatchObject({ asked: 1, open: {}, answered: {} });
+});
+
+test("always is for exactly that command: one that only begins like it, under the same title, is asked about", async () => {
+  const decisions: Decision[] = [];
+  const outside = asking("ask", async (program) => {
+    program.emit(begun);
+    for (const command of ["ls", "ls", "ls; rm -rf ~"]) decisions.push(await program.want("Bash", { command }, "ls"));
+    await publish(program);
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await answered(team, "always", "deny");
+  await team.outcome();
+  expect([decisions.map(({ allow }) => allow), team.agent.now.questions.asked]).toEqual([[true, true, false], 2]);
+});
+
+test("a yes is used once: the same request again, before the call has its result, is another question", async () => {
+  const decisions: Decision[] = [];
+  const outside = asking("ask", async (program) => {
+    program.emit(begun);
+    decisions.push(...(await Promise.all([program.want(...TEST), program.want(...TEST)])));
+    decisions.push(await program.want(...TEST));
+    await publish(program);
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await answered(team, "allow once", "deny", "deny");
+  await team.outcome();
+  expect(decisions.map(({ allow }) => allow)).toEqual([true, false, false]);
+});
+
+test("what was always allowed is listed, and asked about again once it is revoked", async () => {
+  const decisions: Decision[] = [];
+  const isRevoked = Promise.withResolvers<void>();
+  const outside = asking("ask", async (program) => {
+    program.emit(begun);
+    decisions.push(await program.want(...TEST));
+    await isRevoked.promise;
+    decisions.push(await program.want(...TEST));
+    await publish(program);
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await answered(team, "always");
+  await until(team.agent, (now) => now.outside.permitted.clara !== undefined);
+  const [permission] = team.agent.now.outside.permitted.clara ?? [];
+  expect(permission).toMatchObject(PERMITTED);
+  await expect(team.agent.revoke("constructor")).rejects.toThrow('has no permission "constructor"');
+  await team.agent.revoke(permission?.key.slice(0, 8) ?? "");
+  expect(team.agent.now.outside.permitted).toEqual({});
+  isRevoked.resolve();
+  await until(team.agent, ({ questions }) => questions.open["question-2"] !== undefined);
+  await team.agent.respond("deny", "question-2");
+  await team.outcome();
+  expect(decisions.map(({ allow }) => allow)).toEqual([true, false]);
+});
+
+test("permission is given to the question that is named: neither a message nor an answer without an id gives it", async () => {
+  const decisions: Decision[] = [];
+  await using team = await startTeam({
+    goal: "g",
+    coordinator: hiring(),
+    outside: asking("ask", wanting(1, decisions)),
+  });
+  await until(team.agent, ({ questions }) => questions.open["question-1"] !== undefined);
+  await expect(team.agent.respond("yes")).rejects.toThrow("Answer it by its id: --question question-1");
+  expect(await team.agent.send("yes", "Clara")).toContain("This does not answer question-1");
+  expect([decisions, Object.keys(team.agent.now.questions.open)]).toEqual([[], ["question-1"]]);
+  await team.agent.respond("no", "question-1");
+  await team.outcome();
+  expect(decisions).toMatchObject([{ allow: false }]);
+});
+
+test("a question of a model in the words of a permission request is not one", async () => {
+  const outside = asking("ask", async (program) => {
+    program.emit(begun);
+    const choices = ["allow once", "always allow exactly this command", "deny"];
+    await program.use("ask_human", { question: "Clara asks for permission to run a command.\n│ ls", choices });
+    program.emit({ kind: "rested", how: "done", words: "" });
+    await program.hear();
+    await publish(program);
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await until(team.agent, ({ questions }) => questions.open["question-1"] !== undefined);
+  expect(team.agent.now.questions.open["question-1"]?.permission).toBeUndefined();
+  await team.agent.respond("always allow exactly this command", "question-1");
+  await team.outcome();
+  expect(team.agent.now.outside.permitted).toEqual({});
+});
+
+test("of a flood of requests twenty wait for the person, and the others are denied at once", async () => {
+  const decisions: Decision[] = [];
+  const outside = asking("ask", async (program) => {
+    program.emit(begun);
+    const all = Array.from({ length: 1000 }, (_, at) => program.want("Bash", { command: `echo ${at}` }));
+    decisions.push(...(await Promise.all(all.slice(20))));
+    await publish(program);
+  });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await team.outcome();
+  expect([decisions.filter(({ allow }) => allow).length, team.agent.now.questions.asked]).toEqual([0, 20]);
 });

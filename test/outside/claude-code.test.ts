@@ -113,8 +113,10 @@ withClaude("what it asks leave for is answered by the API, and the same call goe
     {
       id: "question-1",
       worker_id: "clara",
-      text: "Clara wants to use Bash: echo hello > a.md",
-      choices: ["allow once", "always allow Bash", "deny"],
+      text: expect.stringMatching(
+        /^Clara asks for permission to run a command \(tool: Bash\)\.\nCommand:\n│ echo hello > a\.md\n?/,
+      ),
+      choices: ["allow once", "always allow exactly this command", "deny"],
     },
   ]);
   expect(await server.post(`/agents/${id}/respond`, { question_id: "question-1", response: "maybe" })).toMatchObject({

@@ -44,6 +44,20 @@ const turns: Record<string, (words: string) => Promise<string> | string> = {
     say(`decided: ${JSON.stringify(outcome)}`);
     return "end_turn";
   },
+  Nag: async () => {
+    const ask = (at: number) =>
+      request("session/request_permission", {
+        sessionId: "s-1",
+        toolCall: {
+          ...callOf(at % 2 ? "__proto__" : `c-${at}`),
+          title: "t".repeat(50_000),
+          rawInput: { command: `rm ${at}` },
+        },
+        options,
+      });
+    await Promise.all(Array.from({ length: 300 }, (_, at) => ask(at)));
+    return "end_turn";
+  },
   AskAndVanish: () => {
     void request("session/request_permission", { sessionId: "s-1", toolCall: callOf("c-1"), options });
     setTimeout(() => process.exit(3), 100);

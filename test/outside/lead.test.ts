@@ -142,7 +142,7 @@ test("leave that was asked for in another life decides nothing in this one", asy
   await until(team.agent, ({ questions }) => questions.open["question-1"] !== undefined);
   isAsked.resolve();
   await until(team.agent, ({ questions }) => questions.open["question-2"] !== undefined);
-  await team.agent.respond("always allow Bash", "question-1");
+  await team.agent.respond("always allow exactly this command", "question-1");
   await until(team.agent, ({ outside }) => outside.permitted.coordinator !== undefined);
   await team.agent.respond("deny", "question-2");
   await team.outcome();

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { own } from "../../protocol/dict.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 
@@ -6,7 +7,7 @@ import type { Invocation } from "../invocation.ts";
 export async function completion({ terminal }: Invocation, shell: string, program: Command): Promise<ExitCode> {
   // A program that has names of its own to offer says them when it is asked.
   const asks = program.commands.some((command) => command.name() === NAMES);
-  const write = SHELLS[shell];
+  const write = own(SHELLS, shell);
   if (!write)
     throw new UsageError(`There is no completion for "${shell}". There is: ${Object.keys(SHELLS).join(", ")}.`);
   await terminal.print(write(program.name(), wordsOf(program), asks));

@@ -1,6 +1,7 @@
 import { readSync } from "node:fs";
 import { isAbsolute, join, relative } from "node:path";
 import type { RunId } from "../../protocol/index.ts";
+import { manifestsOf } from "../../store/manifests.ts";
 import { runDir } from "../../store/paths.ts";
 import { coordinatorScope, type ListedFile, type Scope } from "../../store/scope.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
@@ -14,11 +15,12 @@ export async function files(call: Invocation, word: string, path: string | undef
   const { now, log } = await lookAtAgent(call, word);
   const { run, id } = now.agent;
   if (!run) throw new Refusal(`${id} has not begun a run yet, so it has no files.`);
-  const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project: null });
+  const published = manifestsOf(() => now.board);
+  const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project: null, published });
   const shown = new Shown(scope, log.dir, run.id);
   if (path === undefined) {
     await listFolder(call, shown, "");
-    const [last] = shown.earlierRuns();
+    const [last] = await shown.earlierRuns();
     if (last !== undefined && !call.json)
       call.terminal.say(`This is ${run.id}. The one before it: ${commandLine(call, "files", id, last)}`);
     return EXIT.done;
@@ -27,7 +29,7 @@ export async function files(call: Invocation, word: string, path: string | undef
   try {
     await showPath(call, shown, wanted);
   } catch (error) {
-    const before = isNotThere(error) ? shown.earlierRuns().map((folder) => `${folder}/${wanted}`) : [];
+    const before = isNotThere(error) ? (await shown.earlierRuns()).map((folder) => `${folder}/${wanted}`) : [];
     const there = before.find((earlier) => shown.has(earlier));
     if (there === undefined || !(error instanceof Error)) throw error;
     error.message = `${run.id} has no ${wanted}; an earlier run has: ${commandLine(call, "files", id, there)}`;
@@ -63,8 +65,8 @@ class Shown {
   }
 
   /** Their folders, the newest first. */
-  earlierRuns(): string[] {
-    const { entries } = this.scope.list(`${AGENT}/runs`, { limit: MOST });
+  async earlierRuns(): Promise<string[]> {
+    const { entries } = await this.scope.list(`${AGENT}/runs`, { limit: MOST });
     const numberOf = (path: string) => Number(/\d+$/.exec(path)?.[0] ?? 0);
     return entries
       .filter(({ path }) => numberOf(path) > 0 && numberOf(path) < numberOf(this.#runId))
@@ -93,7 +95,7 @@ function isNotThere(error: unknown): boolean {
 async function showPath(call: Invocation, shown: Shown, path: string): Promise<void> {
   let file: ReturnType<Scope["openFile"]>;
   try {
-    file = shown.scope.openFile(path);
+    file = await shown.scope.openChecked(path);
   } catch (error) {
     if (!isFolder(error)) throw error;
     return listFolder(call, shown, path);
@@ -146,7 +148,7 @@ const MOST = 10_000;
 
 async function listFolder(call: Invocation, shown: Shown, path: string): Promise<void> {
   const { terminal, json } = call;
-  const { entries, more } = shown.scope.list(path, { recursive: true, limit: MOST });
+  const { entries, more, tooDeep } = await shown.scope.list(path, { recursive: true, limit: MOST });
   // "agent" is the coordinator's door to its own memory, no folder of the run; and a folder is not in itself.
   const found = entries.filter((entry) => entry.path !== (path || AGENT));
   const listed = [...found.filter(isPublished), ...found.filter((entry) => !isPublished(entry))];
@@ -157,7 +159,8 @@ async function listFolder(call: Invocation, shown: Shown, path: string): Promise
   } else {
     await terminal.printLines([terminal.paint.bold(shown.absolute(path)), ...treeOf(listed, path, terminal.paint)]);
   }
-  if (more) terminal.say(`Only the first ${MOST} are shown. Name a folder to see more: ${path || "nodes"}/…`);
+  if (tooDeep) terminal.say(`Folders that lie too deep are not opened, the first of them ${tooDeep}.`);
+  else if (more) terminal.say(`Only the first ${MOST} are shown. Name a folder to see more: ${path || "nodes"}/…`);
 }
 
 function isPublished({ path, kind }: ListedFile): boolean {
@@ -170,7 +173,7 @@ type Colour = (text: string) => string;
 export function treeOf(listed: readonly ListedFile[], top: string, paint: { green: Colour; dim: Colour }): string[] {
   const published = listed
     .filter(isPublished)
-    .map((entry) => `${paint.green("✓")} ${entry.path}  ${paint.dim(bytes(entry.bytes))}`);
+    .map((entry) => `${paint.green("✓")} ${plainLines(entry.path).join("?")}  ${paint.dim(bytes(entry.bytes))}`);
   const rest = listed.filter((entry) => !isPublished(entry)).sort((a, b) => (a.path < b.path ? -1 : 1));
   const tree = rest.map((entry) => {
     const inside = top === "" ? entry.path : entry.path.slice(top.length + 1);

@@ -99,7 +99,8 @@ function markOf({ terminal: { paint } }: Invocation, { kind }: InboxItem): strin
   return kind === "failure" ? paint.red("✗") : paint.yellow("?");
 }
 
-function whoOf({ kind, from }: InboxItem): string {
+function whoOf({ kind, from, permission }: InboxItem): string {
+  if (permission) return `${from.name} asks for permission`;
   return kind === "failure" ? "failed" : kind === "approval" ? "wants your approval" : from.name;
 }
 

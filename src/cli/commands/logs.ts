@@ -4,6 +4,7 @@ import { type FactChoice, factFilter } from "../fact-filter.ts";
 import { factLine } from "../fact-line.ts";
 import { timestamp } from "../format.ts";
 import type { Invocation } from "../invocation.ts";
+import { jsonLine } from "../json-line.ts";
 import { lookAtAgent } from "../look.ts";
 import { cut, pad } from "../width.ts";
 
@@ -61,7 +62,7 @@ async function follow(
 }
 
 function textOf(fact: Fact, { json, terminal }: Invocation): string {
-  if (json) return `${JSON.stringify(fact)}\n`;
+  if (json) return jsonLine(fact);
   const { paint } = terminal;
   const head = `${String(fact.seq).padStart(5)}  ${timestamp(fact.ts)}  `;
   const type = pad(fact.type, TYPE_COLUMNS);

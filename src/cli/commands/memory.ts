@@ -60,7 +60,7 @@ async function showFound({ terminal, json }: Invocation, found: readonly Found[]
 }
 
 async function showList({ terminal, json }: Invocation, kept: Memory, dir: string): Promise<void> {
-  const listed = kept.list().map((file) => ({ ...file, absolute: join(dir, kept.files.inHome(file.path)) }));
+  const listed = (await kept.list()).map((file) => ({ ...file, absolute: join(dir, kept.files.inHome(file.path)) }));
   if (json) {
     for (const { path, bytes: size, absolute } of listed) await terminal.printJson({ path, bytes: size, absolute });
     return;

@@ -1,6 +1,7 @@
 import { createCatalog, type ListedModel } from "../../models/catalog.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { programsForCatalog } from "../../runtime/outside.ts";
+import { secureRandom } from "../../runtime/randomness.ts";
 import { CLAUDE_CODE, INSTALLED_BY, isOutsideModel } from "../../workers/outside/programs.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { amount } from "../format.ts";
@@ -13,7 +14,7 @@ export async function models(call: Invocation): Promise<ExitCode> {
   const { terminal, json } = call;
   const { env, config } = await settingsOf(call);
   const programs = programsForCatalog({ env, config });
-  const catalog = createCatalog({ env, config, sleep: systemClock.sleep, random: Math.random, ...programs });
+  const catalog = createCatalog({ env, config, sleep: systemClock.sleep, random: secureRandom, ...programs });
   const [listed, chosen] = await Promise.all([catalog.list(), catalog.chooseDefault()]);
   if (json) {
     for (const model of listed) await terminal.printJson(asJson(model));

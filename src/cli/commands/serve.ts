@@ -1,15 +1,19 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import type { ServerConfig } from "../../protocol/config.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Settings } from "../../runtime/settings.ts";
 import { addressOf, checkReach, ownUrl, pageOrigin } from "../../server/reach.ts";
 import { tokenOf } from "../../store/token-file.ts";
+import { onCrash } from "../crash.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
 import { followed, openHome } from "../open-home.ts";
+import { crashesWith, restart, takeNote, waitAfter } from "../restart.ts";
+import { plain } from "../width.ts";
 import { tellRepairs } from "./run.ts";
 
 export interface ServeOptions {
@@ -23,14 +27,20 @@ const DEFAULT_PORT = 4747;
 /** The API and the page for all agents of a home, until it is stopped. */
 export async function serve(call: Invocation, options: ServeOptions): Promise<ExitCode> {
   const { terminal } = call;
+  const restarted = takeNote(process.env);
+  if (restarted) await setTimeout(waitAfter(restarted));
   const settings = followed(await settingsOf(call, options));
-  const where = { host: options.host ?? settings.config.server?.host ?? "127.0.0.1", port: portOf(options, settings) };
+  const where = {
+    host: options.host ?? settings.config.server?.host ?? "127.0.0.1",
+    port: restarted?.port ?? portOf(options, settings),
+  };
   const config = settings.config.server ?? {};
   checkReach(where.host, config);
   const runtime = await openHome(call, settings);
   try {
     tellRepairs(runtime, settings.home, terminal);
     const app = await listening(call, runtime, settings, where);
+    restartOnCrash(call, app, restarted?.crashes ?? []);
     await serveUntilStopped(call, app, runtime, config);
     return EXIT.done;
   } catch (error) {
@@ -70,6 +80,28 @@ async function listening(
     throw new Refusal(`Port ${where.port} on ${where.host} ${why}. Stop whoever holds it, or pass --port.`);
   }
   return app;
+}
+
+/** After an error that nobody caught: the server restarts by itself, unless it is stopping or crashes too often. */
+function restartOnCrash({ terminal }: Invocation, app: FastifyInstance, before: readonly number[]): void {
+  const { port } = addressOf(app.server);
+  let isStopping = false;
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => (isStopping = true));
+  onCrash(process, (error, file) => {
+    const crashes = isStopping ? undefined : crashesWith(Date.now(), before);
+    const recorded = file === undefined ? "" : ` It is recorded in ${file}.`;
+    const next = crashes ? "The server restarts." : isStopping ? "" : "It crashed too often, so it does not restart.";
+    app.log.fatal({ err: error, file }, "an error that nobody caught");
+    terminal.say(
+      `${terminal.errPaint.red("✗")} An unexpected error: ${plain(messageOf(error))}.${recorded} ${next}`.trimEnd(),
+    );
+    if (crashes) restart(process, { port, crashes });
+    process.exit(EXIT.failed);
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function serveUntilStopped(

@@ -7,7 +7,7 @@ import { commandLine, type Invocation } from "../invocation.ts";
 import { type Look, lookAtAgent, standingOf, standingWords } from "../look.ts";
 import { waitingLines } from "../question-text.ts";
 import { raisingWords } from "../raising.ts";
-import { resultFiles } from "../result.ts";
+import { fileLine, resultFiles } from "../result.ts";
 import { standingPaint } from "../standing-paint.ts";
 import { troubleLines } from "../trouble-lines.ts";
 import { undoneWords } from "../undone.ts";
@@ -19,13 +19,14 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;
   const { now, log, holder, store } = await lookAtAgent(call, word);
   const status = standingOf(now, holder);
-  const paths = await resultFiles(now, log.dir);
+  const files = await resultFiles(now, log.dir);
   if (json) {
     const { board, roster, spending, questions, triggers, agent } = now;
     await terminal.printJson({
       ...agentSummary(now, status),
       dir: log.dir,
-      files: paths,
+      files: files.map(({ path }) => path),
+      changed_files: files.flatMap(({ path, changed }) => (changed ? [path] : [])),
       board,
       roster,
       questions: Object.values(questions.open),
@@ -43,7 +44,7 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
     ...section(call, "In trouble", troubleLines(now)),
     ...teamLines(call, now, status),
     ...endLines(call, now, status),
-    ...section(call, "Files", paths),
+    ...section(call, "Files", files.map(fileLine)),
     ...section(call, "Repairs", repairWords(store.repairs)),
   ]);
   return EXIT.done;

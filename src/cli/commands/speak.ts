@@ -33,6 +33,10 @@ export async function assign(call: Invocation, agent: string, node: string, to: 
   return speak(call, agent, { do: "assign", node, to }, {});
 }
 
+export async function revoke(call: Invocation, agent: string, permission: string): Promise<ExitCode> {
+  return speak(call, agent, { do: "revoke", permission }, {});
+}
+
 export async function publish(
   call: Invocation,
   agent: string,
@@ -117,6 +121,7 @@ const COMMANDS = { send: "send", respond: "answer", nudge: "nudge" } as const;
 
 function wordsFor(id: AgentId, saying: Saying | Doing): string[] {
   if (saying.do === "assign") return ["assign", id, saying.node, saying.to];
+  if (saying.do === "revoke") return ["permissions", id, "--revoke", saying.permission];
   if (saying.do === "publish") return ["publish", id, saying.node, ...flags({ summary: saying.text && "-" })];
   const more =
     saying.do === "send" ? { to: saying.to } : saying.do === "respond" ? { question: saying.question_id } : {};

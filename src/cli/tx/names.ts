@@ -26,5 +26,5 @@ async function candidates(call: TxCall, command: string, [first, second]: string
   return TAKES_AGENT.has(command) ? agents(first) : [];
 }
 
-const TAKES_MESH = new Set(["status", "spawn", "attach", "kill", "prompt", "archive"]);
+const TAKES_MESH = new Set(["status", "trust", "untrust", "spawn", "attach", "kill", "prompt", "archive"]);
 const TAKES_AGENT = new Set(["spawn", "attach", "kill", "prompt"]);

@@ -10,7 +10,7 @@ export async function prompt(call: TxCall, mesh: string, agent: string | undefin
   const name = agentIn(declared, agent);
   const who = declared.agents.get(name);
   if (!who) throw new Error(`${name} is declared.`);
-  const sections = await buildPrompt(layout, declared, who);
+  const sections = buildPrompt(declared, who);
   if (json) {
     await terminal.printJson({ mesh, agent: name, sections, prompt: promptText(sections) });
     return EXIT.done;

@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { z } from "zod";
 import { TmuxServer, tmuxSocket } from "../../mesh/tmux-server.ts";
 import { problemWords } from "../../projections/index.ts";
+import { mayRun } from "../../runtime/mesh-trust.ts";
 import type { Settings } from "../../runtime/settings.ts";
 import type { ApiClient } from "../../server/client.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
@@ -13,18 +14,21 @@ import { liveHolder } from "../look.ts";
 import { runningServer } from "../running-server.ts";
 import { layoutOf, runningMeshes, settingsFor, type TxCall } from "./project.ts";
 import { showProject } from "./status.ts";
+import { askBeforeStart } from "./trust.ts";
 
 /** Hands the project to the server of the home. */
 export async function start(call: TxCall): Promise<ExitCode> {
   const { terminal } = call;
   const layout = layoutOf(call);
   const settings = await settingsFor(call);
+  await askBeforeStart(call, layout, settings);
   const client = (await runningServer(settings)) ?? (await startServer(call, settings));
   const view = await client.startMeshes(layout.project);
   await showProject(call, view);
   if (view.meshes.length === 0 && !call.json)
     terminal.say("No mesh is declared in meshes/mesh-configs/ yet; one that comes is taken up at once.");
-  if (view.problems.length === 0) return EXIT.done;
+  const held = view.meshes.filter(({ trust }) => !mayRun(trust)).map(({ mesh }) => mesh);
+  if (view.problems.length === 0) return held.length > 0 ? EXIT.waiting : EXIT.done;
   const started = view.meshes.length > 0 ? "The others are started." : "None is started.";
   terminal.say(
     `${count(problemWords(view.problems).length, "problem")}, see above. ${started} A file that is mended is read again at once.`,

@@ -65,6 +65,10 @@ export async function showProject(call: TxCall, view: MeshProjectView): Promise<
     return;
   }
   for (const mesh of view.meshes) await terminal.printLines(linesFor(call, mesh));
+  for (const { mesh, trust } of view.meshes) {
+    const words = trustWords(mesh, trust);
+    if (words !== undefined) terminal.say(`${terminal.errPaint.yellow("!")} ${words}`);
+  }
 }
 
 function linesFor({ terminal: { paint, columns } }: TxCall, mesh: MeshView): string[] {
@@ -84,6 +88,16 @@ function linesFor({ terminal: { paint, columns } }: TxCall, mesh: MeshView): str
     ...(last?.failed ? [paint.red(`  ${last.task} failed ${ago(last.at, now)}: ${plain(last.words)}`)] : []),
     ...table([head, ...rows], columns - 2).map((line) => `  ${line}`),
   ];
+}
+
+/** What a person has to decide before more of a mesh runs. */
+function trustWords(mesh: string, { status, terminals, wants_terminals }: MeshView["trust"]): string | undefined {
+  if (status === "untrusted") return `${mesh} is not trusted yet: nothing of it runs. Look at it: tx trust ${mesh}`;
+  if (status === "changed")
+    return `${mesh} has changed since you trusted it: nothing of what is new runs. Look at it: tx trust ${mesh}`;
+  if (!terminals && wants_terminals)
+    return `${mesh} runs in the sandbox, without terminals. To allow them: tx trust ${mesh} --terminals`;
+  return undefined;
 }
 
 type AgentView = MeshView["agents"][number];

@@ -1,4 +1,4 @@
-import { fitted } from "./plain-words.ts";
+import { fitted, isCut } from "./plain-words.ts";
 import { factsOf, headlineOf, type Utterance } from "./utterance.ts";
 
 /**
@@ -11,7 +11,7 @@ import { factsOf, headlineOf, type Utterance } from "./utterance.ts";
  *     a field, 6000 for all embeds together.
  */
 export function discordBody(said: Utterance): unknown {
-  const facts = factsOf(said);
+  const facts = factsOf(said, isCut(said.text, DESCRIPTION, piecesOf));
   const fields = [
     ...(said.choices ? [field("Choices", said.choices.map((choice, at) => `${at + 1}. ${choice}`).join("\n"))] : []),
     ...(facts.length > 0 ? [field("About", facts.join("\n"))] : []),

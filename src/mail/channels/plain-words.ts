@@ -1,24 +1,33 @@
+import { visibleLines } from "../../protocol/visible.ts";
+
 /** Words of a model on their way into somebody else's window: it decides nothing about how they are shown. */
 
-/** Characters that hide or reorder what follows: controls, and the marks that turn the direction of writing. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/g;
-
-export function seenOnly(text: string): string {
-  return text.replaceAll("\r\n", "\n").replace(UNSEEN, "").toWellFormed();
+/** With what hides or reorders written out: taken out, nobody would know that it was there. */
+function seenOnly(text: string): string {
+  return visibleLines(text.replaceAll("\r\n", "\n")).replaceAll("\r", "⟨U+000D⟩").toWellFormed();
 }
 
 /**
  * Escapes and cuts: what comes out is at most `limit` UTF-16 units long, and neither a character nor an escape is cut
- * in two. `escape` is given the text in pieces that mean the same alone.
+ * in two. `pieces` gives the text in parts that mean the same alone: escaped characters, and addresses. What is missing
+ * is counted.
  */
 export function fitted(text: string, limit: number, pieces: (text: string) => Iterable<string>): string {
   let out = "";
-  let fit = "";
+  let kept = "";
+  let missing = 0;
   for (const piece of pieces(seenOnly(text))) {
-    out += piece;
-    if (out.length > limit) return `${fit}…`;
-    if (out.length < limit) fit = out;
+    out += out.length > limit ? "" : piece;
+    if (missing === 0 && out.length <= limit - LONGEST_MARK) kept = out;
+    else missing += piece.startsWith("http") ? piece.length : 1;
   }
-  return out;
+  return out.length > limit ? `${kept}… (${missing} more characters)` : out;
+}
+
+const LONGEST_MARK = "… (1234567890 more characters)".length;
+
+export function isCut(text: string, limit: number, pieces: (text: string) => Iterable<string>): boolean {
+  let length = 0;
+  for (const piece of pieces(seenOnly(text))) length += piece.length;
+  return length > limit;
 }

@@ -82,7 +82,7 @@ test("a delivery that was taken is refused when signed anew; one that was not ma
 });
 
 test("the memory is bounded: when it is full it refuses, and forgets only what is too old to come again", () => {
-  const memory = new Memory(0, 2);
+  const memory = new Memory(0, { most: 2 });
   const at = (signed: number, now = NOW) => take(ANSWER, { memory, signed, now }).status;
   expect([at(NOW - 1), at(NOW - 2), at(NOW - 3)]).toEqual([200, 200, 429]);
   expect(at(NOW + 600_001, NOW + 600_001)).toBe(200);

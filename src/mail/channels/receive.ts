@@ -64,16 +64,24 @@ const wordsSchema = z.union([
 ]);
 export type Words = z.infer<typeof wordsSchema>;
 
-/** What was taken lately. Only what was signed rightly gets in, so a stranger cannot fill it. */
+/**
+ * What was taken lately, by all doors of a home: a message that one of them took is refused by the others. Only what was
+ * signed rightly gets in, so a stranger cannot fill it.
+ */
 export class Memory {
   /** Milliseconds; what was signed before is not known here. */
   readonly since: number;
   readonly #seen = new Map<string, number>();
   readonly #most: number;
 
-  constructor(since: number, most = 20_000) {
+  readonly #keep: (received: { id: string; at: number }) => void;
+
+  /** `kept` is what an earlier process took; `keep` is called for each that this one takes, before it counts. */
+  constructor(since: number, { most = 20_000, kept = [], keep = () => {} }: MemoryOptions = {}) {
     this.since = since;
     this.#most = most;
+    this.#keep = keep;
+    for (const { id, at } of kept) this.#seen.set(id, at);
   }
 
   knows(id: string, now: number): boolean {
@@ -85,6 +93,7 @@ export class Memory {
   note(id: string, now: number): Refused | undefined {
     if (this.knows(id, now)) return refused(409, "already_received", "This was received before. Sign it anew.");
     if (this.#seen.size >= this.#most) return refused(429, "too_many", "Too many at once. Try again in some minutes.");
+    this.#keep({ id, at: now });
     this.#seen.set(id, now);
     return undefined;
   }
@@ -92,11 +101,20 @@ export class Memory {
   /** Noted in order of time: the oldest are first. What was signed ahead is good for twice the window. */
   #forget(now: number): void {
     for (const [id, at] of this.#seen) {
-      if (now - at <= 2 * WINDOW_MS) return;
+      if (now - at <= REMEMBERED_MS) return;
       this.#seen.delete(id);
     }
   }
 }
+
+export interface MemoryOptions {
+  most?: number;
+  kept?: readonly { id: string; at: number }[];
+  keep?(received: { id: string; at: number }): void;
+}
+
+/** As long as something can be taken that was signed ahead of our clock. */
+export const REMEMBERED_MS = 2 * WINDOW_MS;
 
 function refused(status: Refused["status"], code: string, message: string): Refused {
   return { status, code, message };

@@ -1,4 +1,4 @@
-import { fitted } from "./plain-words.ts";
+import { fitted, isCut } from "./plain-words.ts";
 import { factsOf, headlineOf, type Utterance } from "./utterance.ts";
 
 /**
@@ -10,7 +10,7 @@ import { factsOf, headlineOf, type Utterance } from "./utterance.ts";
  */
 export function slackBody(said: Utterance): unknown {
   const section = (text: string) => ({ type: "section", text: plainText(text, SECTION) });
-  const facts = factsOf(said);
+  const facts = factsOf(said, isCut(said.text, SECTION, piecesOf));
   return {
     text: escaped(`${headlineOf(said)}: ${said.text}`, FALLBACK),
     mrkdwn: false,
@@ -35,9 +35,11 @@ function plainText(text: string, limit: number) {
 }
 
 function escaped(text: string, limit: number): string {
-  return fitted(text, limit, function* (words) {
-    for (const character of words) yield ENTITIES[character] ?? character;
-  });
+  return fitted(text, limit, piecesOf);
+}
+
+function* piecesOf(text: string): Generator<string> {
+  for (const character of text) yield ENTITIES[character] ?? character;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };

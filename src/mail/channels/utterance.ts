@@ -18,10 +18,10 @@ export function utteranceOf(outgoing: Outgoing, { agent, roster }: Situation, ch
   };
 }
 
-export function headlineOf({ topic, agent, from, ended }: Utterance): string {
+export function headlineOf({ topic, agent, from, ended, permission }: Utterance): string {
   switch (topic) {
     case "questions":
-      return `${from.name} of ${agent.name} asks`;
+      return `${from.name} of ${agent.name} asks${permission ? " for permission" : ""}`;
     case "messages":
       return `${from.name} of ${agent.name} says`;
     case "ends":
@@ -30,10 +30,13 @@ export function headlineOf({ topic, agent, from, ended }: Utterance): string {
 }
 
 /** What else there is to know, a line each. */
-export function factsOf({ topic, agent, of, deadline_ts, default: fallback }: Utterance): string[] {
-  if (topic !== "questions") return [];
+export function factsOf(said: Utterance, isCut: boolean): string[] {
+  const { topic, agent, of, deadline_ts, default: fallback } = said;
+  const whole = isCut ? [`This is not all of it. Read the whole with: agiraph chat ${agent.id}`] : [];
+  if (topic !== "questions") return whole;
   const until = deadline_ts === undefined ? undefined : new Date(deadline_ts * 1000).toISOString();
   return [
+    ...whole,
     ...(until ? [`Wanted by ${until}${fallback === undefined ? "" : `, else: ${fallback}`}`] : []),
     `Answer with: agiraph answer ${agent.id} --question ${of} "…"`,
   ];

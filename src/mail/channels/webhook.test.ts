@@ -86,17 +86,19 @@ test("an end says how it ended", () => {
   });
 });
 
-test("characters that hide or turn what follows are taken out", () => {
+test("characters that hide or turn what follows are written out", () => {
   const said = { ...MESSAGE, text: "a\u202eb\u0007c\u2066d\r\ne\ud800" };
-  expect(JSON.parse(bodyOf(said, "slack"))).toMatchObject({ text: "Alice of database says: abcd\ne\ufffd" });
+  expect(JSON.parse(bodyOf(said, "slack"))).toMatchObject({
+    text: "Alice of database says: a⟨U+202E⟩b⟨U+0007⟩c⟨U+2066⟩d\ne\ufffd",
+  });
 });
 
 test.each([
   ["a".repeat(3000), "a".repeat(3000)],
-  ["a".repeat(3001), `${"a".repeat(2999)}…`],
-  ["&".repeat(601), `${"&amp;".repeat(599)}…`],
-  ["😀".repeat(1501), `${"😀".repeat(1499)}…`],
-])("what is too long is cut between characters, and says so", (text, shown) => {
+  ["a".repeat(3001), `${"a".repeat(2970)}… (31 more characters)`],
+  ["&".repeat(601), `${"&amp;".repeat(594)}… (7 more characters)`],
+  ["😀".repeat(1501), `${"😀".repeat(1485)}… (16 more characters)`],
+])("what is too long is cut between characters, and says how much is missing", (text, shown) => {
   const [, section] = JSON.parse(bodyOf({ ...MESSAGE, text }, "slack")).blocks;
   expect(section.text.text).toBe(shown);
 });

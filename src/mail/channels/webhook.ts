@@ -1,3 +1,4 @@
+import { RedirectRefused, withoutRedirects } from "../../boundary/without-redirects.ts";
 import { discordBody } from "./discord.ts";
 import { DELIVERY_HEADER, SIGNATURE_HEADER, signatureOf, TIMESTAMP_HEADER } from "./signature.ts";
 import { slackBody } from "./slack.ts";
@@ -42,8 +43,9 @@ export async function post(webhook: Webhook, said: Utterance, now: () => number,
   };
   let response: Response;
   try {
-    response = await fetch(webhook.url, { method: "POST", body, headers, redirect: "manual", signal });
+    response = await withoutRedirects(fetch)(webhook.url, { method: "POST", body, headers, signal });
   } catch (error) {
+    if (error instanceof RedirectRefused) return redirected(webhook, error);
     return { kind: "failed", why: signal.aborted ? "it did not answer in time" : networkProblem(error) };
   }
   await response.body?.cancel().catch(() => {});
@@ -67,10 +69,14 @@ function plainBody({ delivery, topic, agent, from, ts, of, text, ...more }: Utte
   return { ...head, kind: "question", question };
 }
 
+function redirected({ name }: Webhook, { target, statusCode }: RedirectRefused): Sent {
+  const setting = `channels.${name}.url in config.json`;
+  const why = `it redirects to ${target} (${statusCode}), which is not followed; if that is right, change ${setting}`;
+  return { kind: "refused", why };
+}
+
 function verdictOn({ status, headers }: Response, now: number): Sent {
   if (status >= 200 && status < 300) return { kind: "delivered" };
-  if (status >= 300 && status < 400)
-    return { kind: "refused", why: `it redirects (${status}), which is not followed; give the address it leads to` };
   const why = `it answered ${status}`;
   if (status < 500 && !COMES_AGAIN.has(status)) return { kind: "refused", why };
   const retryAfterMs = waitAskedFor(headers.get("retry-after"), now);

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { MeshConfig, MeshFact, MessageHeader } from "../../protocol/index.ts";
+import type { DeclaredMesh } from "../config.ts";
 import { Layout, type Place, QUEUES, type QueueName } from "../layout.ts";
 import type { Letter } from "../letter.ts";
 import { Meshes } from "../meshes.ts";
@@ -23,6 +24,8 @@ export interface ScriptedOptions {
   /** By `mesh/agent`, or by the agent's name alone. One without a script ends each task with its own name. */
   agents?: Record<string, Script>;
   gates?: Record<string, () => Promise<string | null>>;
+  /** Which contents a person trusts; all of them if left out. */
+  isTrusted?: (mesh: DeclaredMesh) => boolean;
 }
 
 /** A project in a temporary folder whose mesh agents do what their scripts say. */
@@ -130,6 +133,7 @@ export class ScriptedProject {
         }
       },
       member: (mesh, agent) => this.#member({ mesh: mesh.config.mesh, agent: agent.name }),
+      isTrusted: (mesh) => this.#options.isTrusted?.(mesh) ?? true,
       gate: async (_, name) => (await this.#options.gates?.[name]?.()) ?? null,
       human: (_mesh, _agent, letter) => this.toHuman.push(letter),
     });

@@ -66,7 +66,8 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
   "worker.waiting": { ...ann, for: "human" },
   "worker.stopped": { worker_id: "ann" },
   "worker.session": { ...ann, node_id: "node-1", session_id: "s-1" },
-  "worker.permitted": { worker_id: "ann", tool: "Bash" },
+  "worker.permitted": { worker_id: "ann", tool: "Bash", key: "k1", what: "always allow exactly this command: ls" },
+  "permission.revoked": { worker_id: "ann", key: "k1" },
   "worker.checkpointed": { ...ann, summary: "Half." },
   "message.sent": { message_id: "message-1", from: "ann", to: "human", text: "Hello", file: "m.md", hops: 1 },
   "message.received": { message_id: "message-1", by: "human" },
@@ -91,6 +92,7 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
   "model.failed": { ...ann, model: "x/y", turn: 1, reason: "auth", message: "no", retry_in_ms: null },
   "model.warned": { ...ann, model: "x/y", message: "slow" },
   "mcp.failed": { ...ann, server: "files", why: "it exited with code 1" },
+  "mcp.changed": { ...ann, server: "files", tool: "read" },
   "tool.called": { ...ann, ...call, gist: "ls" },
   "tool.result": { ...ann, ...call, ok: true, ms: 4, gist: "a.md" },
   "trigger.created": {
@@ -126,6 +128,8 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
   "mesh.session": { mesh: "review", agent: "critic", state: "dead", detail: "exit 1" },
   "mesh.stalled": { mesh: "review", why: "no space left" },
   "mesh.reloaded": { mesh: "review", problem: null },
+  "mesh.held": { mesh: "review", hash: "0".repeat(64), changed: false },
+  "mesh.trusted": { mesh: "review", hash: "0".repeat(64), terminals: false, by: "terminal" },
   "log.repaired": { file: "events.jsonl", what: "a torn tail", aside: null },
 };
 

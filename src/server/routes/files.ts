@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { searchMemory } from "../../memory/search.ts";
 import { filesPageSchema, filesQuery, memoryFoundSchema, memorySearchSchema } from "../../protocol/api.ts";
+import { manifestsOf } from "../../store/manifests.ts";
 import { agentMemoryFiles } from "../../store/memory-files.ts";
 import { humanScope, type Scope } from "../../store/scope.ts";
 import { ScopeRefusal } from "../../store/scope-refusal.ts";
@@ -32,7 +33,7 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     },
     async ({ params, query }) => {
       if (query.archive) throw notAnArchive();
-      return listing(humanScope((await agents.log(params.id)).dir), "", query);
+      return await listing(humanScope((await agents.log(params.id)).dir), "", query);
     },
   );
 
@@ -40,7 +41,12 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     "/agents/:id/workspace/*",
     { schema: { ...schema, summary: file, produces, params: inAgent } },
     async (request, reply) => {
-      const scope = humanScope((await agents.log(request.params.id)).dir);
+      const { id } = request.params;
+      const { board } = await agents.situation(id);
+      const scope = humanScope(
+        (await agents.log(id)).dir,
+        manifestsOf(() => board),
+      );
       const path = request.params["*"];
       if (request.query.archive) return answerZip(scope, path, reply);
       return fileOrListing(scope, path, request, reply, request.query);
@@ -59,7 +65,7 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     },
     async ({ params, query }) => {
       if (query.archive) throw notAnArchive();
-      const files = agentMemoryFiles((await agents.log(params.id)).dir).list();
+      const files = await agentMemoryFiles((await agents.log(params.id)).dir).list();
       const { items, next_after } = pageOf(files, query, ({ path }) => path);
       return {
         path: "",
@@ -101,29 +107,29 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
   );
 }
 
-function fileOrListing(
+async function fileOrListing(
   scope: Scope,
   path: string,
   request: FastifyRequest,
   reply: FastifyReply,
   query: Query,
-): FastifyReply {
-  const file = openUnlessFolder(scope, path);
+): Promise<FastifyReply> {
+  const file = await openUnlessFolder(scope, path);
   if (file) return answerFile(file, path, request, reply, query.download === "true");
-  return reply.type("application/json").send(JSON.stringify(listing(scope, path.replace(/\/+$/, ""), query)));
+  return reply.type("application/json").send(JSON.stringify(await listing(scope, path.replace(/\/+$/, ""), query)));
 }
 
-function openUnlessFolder(scope: Scope, path: string): OpenFile | undefined {
+async function openUnlessFolder(scope: Scope, path: string): Promise<OpenFile | undefined> {
   try {
-    return scope.openFile(path);
+    return await scope.openChecked(path);
   } catch (error) {
     if (error instanceof ScopeRefusal && error.reason === "wrong_kind") return undefined;
     throw error;
   }
 }
 
-function listing(scope: Scope, path: string, query: Query): z.output<typeof filesPageSchema> {
-  const { entries, more } = scope.list(path, { recursive: query.recursive === "true", limit: MOST_LISTED });
+async function listing(scope: Scope, path: string, query: Query): Promise<z.output<typeof filesPageSchema>> {
+  const { entries, more } = await scope.list(path, { recursive: query.recursive === "true", limit: MOST_LISTED });
   const { items, next_after } = pageOf(entries, query, (entry) => entry.path);
   return { path, entries: items, next_after, truncated: more && next_after === null };
 }

@@ -23,7 +23,7 @@ export function meshResultRoutes(app: Api, { agents }: RouteDeps): void {
       },
     },
     async ({ params }) => {
-      const view = resultsView(await hosted(params.id), params.mesh);
+      const view = await resultsView(await hosted(params.id), params.mesh);
       if (!view) throw noMesh(params.mesh);
       return view;
     },

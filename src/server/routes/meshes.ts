@@ -19,6 +19,7 @@ import {
   sendMeshMessageSchema,
   sentMeshMessageSchema,
   startMeshesSchema,
+  trustMeshSchema,
 } from "../../protocol/api.ts";
 import { HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
@@ -177,6 +178,41 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
     },
   );
 
+  app.post(
+    "/meshes/:id/:mesh/trust",
+    {
+      schema: {
+        summary: "Trust a mesh as it is declared now; the hash says which content was looked at",
+        tags,
+        params: ofMesh,
+        body: trustMeshSchema,
+        response: answers(meshViewSchema),
+      },
+    },
+    async ({ params: { id, mesh }, body }) => {
+      const meshes = await hosted(id);
+      await meshes.trust(mesh, body);
+      return viewIn(meshes, mesh);
+    },
+  );
+
+  app.post(
+    "/meshes/:id/:mesh/untrust",
+    {
+      schema: {
+        summary: "Trust a mesh no longer: what was begun of it ends; its messages stay",
+        tags,
+        params: ofMesh,
+        response: answers(meshViewSchema),
+      },
+    },
+    async ({ params: { id, mesh } }) => {
+      const meshes = await hosted(id);
+      await meshes.distrust(mesh);
+      return viewIn(meshes, mesh);
+    },
+  );
+
   const steer = (deed: "spawn" | "kill", summary: string) => {
     app.post(
       `/meshes/:id/:mesh/agents/:agent/${deed}`,
@@ -184,14 +220,18 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
       async ({ params: { id, mesh, agent } }) => {
         const meshes = await hosted(id);
         await meshes[deed](mesh, agent);
-        const view = meshView(meshes, mesh);
-        if (!view) throw noMesh(mesh);
-        return view;
+        return viewIn(meshes, mesh);
       },
     );
   };
   steer("spawn", "Begin an agent's session, or have one that died begin again");
   steer("kill", "End an agent's session; its messages stay");
+}
+
+function viewIn(meshes: HostedMeshes, mesh: string) {
+  const view = meshView(meshes, mesh);
+  if (!view) throw noMesh(mesh);
+  return view;
 }
 
 const recordIn = (agents: RouteDeps["agents"]) => async (id: string) => {

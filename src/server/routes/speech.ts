@@ -7,8 +7,10 @@ import {
   deliveredSchema,
   inboxPageSchema,
   nudgeSchema,
+  permissionsPageSchema,
   questionsPageSchema,
   respondSchema,
+  revokeSchema,
   seenSchema,
   sendSchema,
 } from "../../protocol/api.ts";
@@ -70,6 +72,39 @@ export function speechRoutes(app: Api, { agents }: RouteDeps): void {
     },
   );
 
+  app.get(
+    "/agents/:id/permissions",
+    {
+      schema: {
+        summary: "What programs of the agent are always allowed in this run",
+        tags,
+        params: ofAgent,
+        response: answers(permissionsPageSchema),
+      },
+    },
+    async ({ params }) => {
+      const { outside } = await agents.situation(params.id);
+      const permissions = Object.entries(outside.permitted).flatMap(([worker_id, list]) =>
+        list.map((permission) => ({ worker_id, ...permission })),
+      );
+      return { permissions };
+    },
+  );
+
+  app.post(
+    "/agents/:id/permissions/revoke",
+    {
+      schema: {
+        summary: "Take back what was always allowed: it is asked about again",
+        tags,
+        params: ofAgent,
+        body: revokeSchema,
+        response: answers(deliveredSchema),
+      },
+    },
+    async ({ params, body }) => delivered(await (await agents.agent(params.id)).revoke(body.key)),
+  );
+
   app.post(
     "/agents/:id/seen",
     {
@@ -112,6 +147,7 @@ export function speechRoutes(app: Api, { agents }: RouteDeps): void {
           asked_at: each.asked_ts,
           deadline: each.deadline_ts ?? null,
           default: each.default ?? null,
+          ...(each.permission && { permission: true }),
         })),
         next_after,
       };

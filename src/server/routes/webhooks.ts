@@ -3,7 +3,7 @@ import type { Api, RouteDeps } from "../api-app.ts";
 
 /** Where signed answers come in (`POST /webhooks/NAME`): the door reads the body itself, since it checks its very bytes. */
 export function webhookRoutes(app: Api, { runtime }: RouteDeps): void {
-  const handle = webhookHandler(runtime.channels, { agent: (id) => runtime.agent(id), now: () => runtime.clock.now() });
+  const handle = webhookHandler(runtime.channels, runtime.doorPorts());
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", (_request, _payload, done) => done(null));

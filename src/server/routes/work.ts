@@ -26,6 +26,7 @@ import {
 } from "../../protocol/api.ts";
 import { COORDINATOR, HUMAN } from "../../protocol/index.ts";
 import { checkYours } from "../../runtime/human-work.ts";
+import { manifestsOf } from "../../store/manifests.ts";
 import { conversationFile } from "../../store/paths.ts";
 import { humanScope, workerScope } from "../../store/scope.ts";
 import { asTroubleView } from "../agents.ts";
@@ -76,7 +77,14 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
       const node = nodeNamed(board, params.node_id);
       if (!node) throw notFound(`There is no node "${params.node_id}".`);
       const { dir } = await agents.log(params.id);
-      const files = await nodeFiles(humanScope(dir), node, query);
+      const files = await nodeFiles(
+        humanScope(
+          dir,
+          manifestsOf(() => board),
+        ),
+        node,
+        query,
+      );
       const parent = node.spec.parent_node_id;
       return {
         ...nodeView(node),

@@ -114,6 +114,7 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
       OPENCODE_DISABLE_AUTOUPDATE: "1",
       OPENCODE_DISABLE_MODELS_FETCH: "1",
       OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+      OPENCODE_DISABLE_PROJECT_CONFIG: "1",
     }),
     settings: {
       variable: "OPENCODE_CONFIG_CONTENT",

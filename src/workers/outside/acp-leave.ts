@@ -1,16 +1,20 @@
+import type { Wish } from "./acp-request.ts";
 import type { AcpTranslation } from "./acp-translation.ts";
 import { permissionSchema, type WirePermission } from "./acp-wire.ts";
+import { requestGist } from "./request-text.ts";
 import type { Decision, OutsideEvent } from "./session.ts";
 
 /**
- * What an ACP agent asks leave for, until somebody decides it.
+ * What an ACP agent asks permission for, until somebody decides it.
  *
  * L1. Whatever it asks gets an answer: the decision, or that it was cancelled when nobody will decide it any more.
- * L2. Allowed once, not for ever: what is always allowed is decided on our side, where it is on record.
+ * L2. Allowed once, not for ever: what is always allowed is decided on our side, where it is on record. What an option
+ *     does is told by its `kind`, never by its name or its place.
+ * L3. A yes is for what was asked: where the agent has changed the call meanwhile, it is asked about again.
  */
 export class AcpLeave {
   readonly #translation: AcpTranslation;
-  readonly #wants = new Map<string, Wish>();
+  readonly #wants = new Map<string, Asked>();
   #asked = 0;
 
   constructor(translation: AcpTranslation) {
@@ -20,36 +24,50 @@ export class AcpLeave {
   /** What follows from it, and the answer to the agent. Throws for what cannot be understood. */
   asked(params: unknown): { events: readonly OutsideEvent[]; answer: Promise<Answer> } {
     const asked = permissionSchema.safeParse(params);
-    if (!asked.success) throw new Error("It asked for leave in a way that we do not understand.");
+    if (!asked.success)
+      throw new Error("The permission request cannot be understood: it needs a toolCall and options.");
     const id = `leave-${++this.#asked}`;
     const { ours, events } = this.#translation.wanted(id, asked.data);
     if (ours) return { events, answer: Promise.resolve({ outcome: outcomeOf(asked.data, { allow: true }) }) };
     const { promise, resolve } = Promise.withResolvers<Answer>();
-    const gist = asked.data.toolCall.title ?? "What you asked for";
-    this.#wants.set(id, { asked: asked.data, gist, answer: resolve });
+    const wish = events.findLast((event) => event.kind === "wants");
+    if (!wish) throw new Error("no question for a permission request");
+    this.#wants.set(id, { asked: asked.data, wish, answer: resolve });
     return { events, answer: promise };
   }
 
-  /** Returns what is to be said to it: the protocol has no room for a reason. */
-  decide(id: string, decision: Decision): string | undefined {
-    const wish = this.#wants.get(id);
-    if (!wish) return undefined;
+  /** Returns what is to be said to it, since the protocol has no room for a reason, or what is asked anew (L3). */
+  decide(id: string, decision: Decision): { why?: string; again?: Wish } {
+    const wanted = this.#wants.get(id);
+    if (!wanted) return {};
     this.#wants.delete(id);
-    if (!decision.allow) this.#translation.denied(wish.asked.toolCall.toolCallId);
-    wish.answer({ outcome: outcomeOf(wish.asked, decision) });
-    return !decision.allow && decision.why ? `${wish.gist}: leave was not given. ${decision.why}` : undefined;
+    const { asked, wish, answer } = wanted;
+    const changed = decision.allow ? this.#translation.changedSince(wish, `leave-${this.#asked + 1}`) : undefined;
+    if (changed) {
+      this.#asked += 1;
+      this.#wants.set(changed.id, { asked, wish: changed, answer });
+      return { again: changed };
+    }
+    if (decision.allow) this.#translation.allowed(wish);
+    else this.#translation.denied(asked.toolCall.toolCallId);
+    const outcome = outcomeOf(asked, decision);
+    answer({ outcome });
+    const why = decision.allow && outcome.outcome === "cancelled" ? NOT_ONCE : decision.why;
+    return why ? { why: `${requestGist(wish)}: permission was not given. ${why}` } : {};
   }
 
   /** Nobody will decide any more what it asked for. */
   withdraw(): void {
-    for (const wish of this.#wants.values()) wish.answer(CANCELLED);
+    for (const { answer } of this.#wants.values()) answer(CANCELLED);
     this.#wants.clear();
   }
 }
 
-interface Wish {
+const NOT_ONCE = "It was allowed once, and you offered no option of the kind allow_once.";
+
+interface Asked {
   asked: WirePermission;
-  gist: string;
+  wish: Wish;
   answer(answer: Answer): void;
 }
 
@@ -60,7 +78,8 @@ export interface Answer {
 export const CANCELLED: Answer = { outcome: { outcome: "cancelled" } };
 
 function outcomeOf({ options }: WirePermission, { allow }: Decision): Answer["outcome"] {
-  const kinds = allow ? ["allow_once", "allow_always"] : ["reject_once", "reject_always"];
+  // Never for ever, also where nothing else is offered: then it is not run.
+  const kinds = allow ? ["allow_once"] : ["reject_once", "reject_always"];
   const option = kinds.flatMap((kind) => options.find((offered) => offered.kind === kind) ?? []).at(0);
   return option ? { outcome: "selected", optionId: option.optionId } : { outcome: "cancelled" };
 }

@@ -5,6 +5,7 @@ import type { AcpAgent } from "./acp-launch.ts";
 import { AcpTranslation } from "./acp-translation.ts";
 import { permissionSchema, turnSchema } from "./acp-wire.ts";
 import { quirksOf } from "./quirks.ts";
+import { requestGist } from "./request-text.ts";
 import type { OutsideEvent } from "./session.ts";
 
 /*
@@ -17,15 +18,15 @@ test("Codex: a denied call that it never closes is closed, and an error in the w
     [
       "said: I will write the file.",
       "called edit {"title":"Editing files","changes":[{"path":"/desk/allowed.txt","content":"1\\n"}]}",
-      "wants edit (Edit files: /desk/allowed.txt) {"title":"Editing files","paths":["/desk/allowed.txt"],"changes":[{"path":"/desk/allowed.txt","content":"1\\n"}]}",
+      "wants edit (/desk/allowed.txt) null",
       "answered true: Changed /desk/allowed.txt",
       "said: The file /desk/allowed.txt is written. TASK COMPLETE",
       "used gpt-5.5 22768+243 $?",
       "rested done: The file /desk/allowed.txt is written. TASK COMPLETE",
       "said: I will write the file.",
       "called edit {"title":"Editing files","changes":[{"path":"/desk/rejected.txt","content":"1\\n"}]}",
-      "wants edit (Edit files: /desk/rejected.txt) {"title":"Editing files","paths":["/desk/rejected.txt"],"changes":[{"path":"/desk/rejected.txt","content":"1\\n"}]}",
-      "answered false: Not run: leave was not given.",
+      "wants edit (/desk/rejected.txt) null",
+      "answered false: Not run: permission was not given.",
       "used gpt-5.5 11575+219 $?",
       "noted: It stopped its turn: cancelled.",
       "rested done: I will write the file.",
@@ -50,14 +51,14 @@ test("Claude: arguments that come later are waited for, and costs of a session b
     [
       "said: I will write the file.",
       "called Write {"file_path":"/desk/allowed.txt","content":"1"}",
-      "wants Write (Write allowed.txt) {"file_path":"/desk/allowed.txt","content":"1"}",
+      "wants Write (/desk/allowed.txt) {"file_path":"/desk/allowed.txt","content":"1"}",
       "answered true: Changed /desk/allowed.txt",
       "said: The file /desk/allowed.txt is written. TASK COMPLETE",
       "used claude-sonnet-4-5 44616+174 $0.1365",
       "rested done: The file /desk/allowed.txt is written. TASK COMPLETE",
       "said: I will write the file.",
       "called Write {"file_path":"/desk/rejected.txt","content":"1"}",
-      "wants Write (Write rejected.txt) {"file_path":"/desk/rejected.txt","content":"1"}",
+      "wants Write (/desk/rejected.txt) {"file_path":"/desk/rejected.txt","content":"1"}",
       "answered false: \`\`\`
     User refused permission to run tool
     \`\`\`",
@@ -65,7 +66,7 @@ test("Claude: arguments that come later are waited for, and costs of a session b
       "used claude-sonnet-4-5 44035+155 $0.1344",
       "rested done: The file /desk/rejected.txt is written. TASK COMPLETE",
       "called mcp__everything__echo {"message":"x"}",
-      "wants mcp__everything__echo (mcp__everything__echo) {"message":"x"}",
+      "wants mcp__everything__echo ({"message":"x"}) {"message":"x"}",
       "answered true: Echo: x",
       "said: mcp done",
       "used claude-sonnet-4-5 44464+38 $0.1340",
@@ -86,20 +87,20 @@ test("Gemini: a call of which nothing is heard before the question for leave is 
     [
       "said: I will write the file.",
       "called write_file {"title":"Writing to allowed.txt","paths":["/desk/allowed.txt"],"changes":[{"path":"/desk/allowed.txt","content":"1"}]}",
-      "wants write_file (Writing to allowed.txt) {"title":"Writing to allowed.txt","paths":["/desk/allowed.txt"],"changes":[{"path":"/desk/allowed.txt","content":"1"}]}",
+      "wants write_file (/desk/allowed.txt) null",
       "answered true: Changed /desk/allowed.txt",
       "said: The file /desk/allowed.txt is written. TASK COMPLETE",
       "used gemini-2.5-pro 30001+157 $?",
       "rested done: The file /desk/allowed.txt is written. TASK COMPLETE",
       "said: I will write the file.",
       "called write_file {"title":"Writing to rejected.txt","paths":["/desk/rejected.txt"],"changes":[{"path":"/desk/rejected.txt","content":"1"}]}",
-      "wants write_file (Writing to rejected.txt) {"title":"Writing to rejected.txt","paths":["/desk/rejected.txt"],"changes":[{"path":"/desk/rejected.txt","content":"1"}]}",
+      "wants write_file (/desk/rejected.txt) null",
       "said: The file /desk/rejected.txt is written. TASK COMPLETE",
-      "answered false: Not run: leave was not given.",
+      "answered false: Not run: permission was not given.",
       "used gemini-2.5-pro 30325+157 $?",
       "rested done: The file /desk/rejected.txt is written. TASK COMPLETE",
       "called mcp_everything_echo {"title":"echo (everything MCP Server)","shown":"{\\"message\\":\\"x\\"}"}",
-      "wants mcp_everything_echo (echo (everything MCP Server)) {"title":"echo (everything MCP Server)","shown":"{\\"message\\":\\"x\\"}"}",
+      "wants mcp_everything_echo ({"message":"x"}) null",
       "answered true: Echo: x",
       "said: mcp done",
       "used gemini-2.5-pro 30629+143 $?",
@@ -119,14 +120,14 @@ test("opencode: the tool is what the call was first called", () => {
     [
       "said: I will write the file.",
       "called write {"filePath":"/desk/allowed.txt","content":"1"}",
-      "wants write (/desk/allowed.txt) {"filePath":"/desk/allowed.txt","content":"1"}",
+      "wants write (/desk/allowed.txt) {"filepath":"/desk/allowed.txt","diff":"Index: /desk/allowed.txt\\n===================================================================\\n--- /desk/allowed.txt\\n+++ /desk/allowed.txt\\n@@ -0,0 +1,1 @@\\n+1\\n\\\\ No newline at end of file\\n"}",
       "answered true: Wrote file successfully.",
       "said: The file /desk/allowed.txt is written. TASK COMPLETE",
       "used some-model 10150+25 $0.0000",
       "rested done: The file /desk/allowed.txt is written. TASK COMPLETE",
       "said: I will write the file.",
       "called write {"filePath":"/desk/rejected.txt","content":"1"}",
-      "wants write (/desk/rejected.txt) {"filePath":"/desk/rejected.txt","content":"1"}",
+      "wants write (/desk/rejected.txt) {"filepath":"/desk/rejected.txt","diff":"Index: /desk/rejected.txt\\n===================================================================\\n--- /desk/rejected.txt\\n+++ /desk/rejected.txt\\n@@ -0,0 +1,1 @@\\n+1\\n\\\\ No newline at end of file\\n"}",
       "answered false: The user rejected permission to use this specific tool call.",
       "used some-model 10204+124 $0.0000",
       "rested done: I will write the file.",
@@ -250,7 +251,7 @@ function lineOf(event: OutsideEvent): string {
     case "called":
       return `called ${event.tool} ${JSON.stringify(event.args)}`;
     case "wants":
-      return `wants ${event.tool} (${event.gist}) ${JSON.stringify(event.args)}`;
+      return `wants ${event.tool} (${requestGist(event)}) ${JSON.stringify(event.args)}`;
     case "answered":
       return `answered ${event.ok}: ${event.content}`;
     case "used":

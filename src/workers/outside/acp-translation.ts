@@ -1,5 +1,5 @@
-import { basename } from "node:path";
 import { NO_USAGE, type Usage } from "../../protocol/index.ts";
+import { type Asked, isEmpty, type Wish, wish } from "./acp-request.ts";
 import {
   QUIET_UPDATES,
   tokensSchema,
@@ -11,7 +11,9 @@ import {
   type WireTurn,
 } from "./acp-wire.ts";
 import type { Quirks } from "./quirks.ts";
+import { requestGist } from "./request-text.ts";
 import type { OutsideEvent } from "./session.ts";
+import { requestKey } from "./tool-request.ts";
 
 /**
  * From what an ACP agent sends to what it does. Holds no connection and no time: the same messages give the same events.
@@ -69,7 +71,7 @@ export class AcpTranslation {
       case "tool_call_update":
         return [...this.#wordsAreOver(), ...this.#callChanged(update)];
       case "plan":
-        return [{ kind: "noted", text: `Its plan: ${update.entries.map(planned).join("; ")}` }];
+        return [{ kind: "noted", text: planText(update.entries) }];
       case "usage_update":
         if (update.cost?.currency === "USD") this.#cost = update.cost.amount;
         return [];
@@ -79,23 +81,30 @@ export class AcpTranslation {
     }
   }
 
-  /** Asked for leave. `ours` needs none. */
+  /** Asked for permission. `ours` needs none. */
   wanted(id: string, { toolCall }: WirePermission): { ours: boolean; events: OutsideEvent[] } {
+    const isAnnounced = this.#calls.has(toolCall.toolCallId);
     const call = this.#call(toolCall);
-    // What it was called with stands before what the question makes of it.
-    const rawInput = isEmpty(call.wire.rawInput) ? toolCall.rawInput : undefined;
+    const announced = isAnnounced ? call.wire.rawInput : undefined;
+    // The record keeps what it was called with; the question shows what is asked, and both where they differ.
+    const rawInput = isEmpty(announced) ? toolCall.rawInput : undefined;
     const events = [...this.#wordsAreOver(), ...this.#callChanged({ ...toolCall, status: undefined, rawInput })];
-    if (call.ours && this.#quirks.attests) return { ours: true, events };
-    const gist = gistOf(toolCall, call.tool);
-    const wants = {
-      kind: "wants",
-      id,
-      tool: call.tool,
-      args: argsOf(call.wire),
-      gist,
-      call_id: toolCall.toolCallId,
-    } as const;
-    return { ours: false, events: [...events, ...this.#announce(call), wants] };
+    if (call.ours && this.#quirks.attests && (isAnnounced || !this.#quirks.titleIsTool)) return { ours: true, events };
+    call.asked = { title: toolCall.title ?? undefined, rawInput: toolCall.rawInput };
+    return { ours: false, events: [...events, ...this.#announce(call), wish(id, call)] };
+  }
+
+  /** What is asked for as it stands now, or nothing where it is what it was when the question was put. */
+  changedSince(before: Wish, id: string): Wish | undefined {
+    const call = this.#calls.get(before.call_id ?? "");
+    const now = call && wish(id, call);
+    return now && requestKey(now) !== requestKey(before) ? { ...now, isChanged: true } : undefined;
+  }
+
+  /** A person, or the policy, allowed this. */
+  allowed(wish: Wish): void {
+    const call = this.#calls.get(wish.call_id ?? "");
+    if (call) call.allowed = [wish.args, wish.announced].map((input) => JSON.stringify(input));
   }
 
   /** The human, or the policy, did not give leave: an agent need not say what became of the call. */
@@ -154,10 +163,17 @@ export class AcpTranslation {
   #callChanged(change: WireCall): OutsideEvent[] {
     const call = this.#call(change);
     if (call.state === "answered") return [];
+    const isOther =
+      call.allowed && !isEmpty(change.rawInput) && !call.allowed.includes(JSON.stringify(change.rawInput));
     call.wire = merged(call.wire, change);
     const isOver = change.status === "completed" || change.status === "failed";
     const isKnown = change.status === "in_progress" || !isEmpty(change.rawInput);
     const events = isOver || isKnown ? this.#announce(call) : [];
+    if (isOther) {
+      delete call.allowed; // it is said once
+      const text = `After permission was given it reported other arguments: ${requestGist({ tool: call.tool, args: change.rawInput })}`;
+      events.push({ kind: "noted", text });
+    }
     if (!isOver) return events;
     const content = resultOf(call.wire) || (call.denied ? DENIED : "");
     return [...events, ...this.#answer(call, change.status === "completed", content)];
@@ -166,7 +182,8 @@ export class AcpTranslation {
   #call(wire: WireCall): Call {
     const known = this.#calls.get(wire.toolCallId);
     if (known) return known;
-    const tool = this.#quirks.toolOf(wire) ?? wire.name ?? wire.title ?? wire.kind ?? "tool";
+    // Never its title: a model may choose that.
+    const tool = this.#quirks.toolOf(wire) ?? wire.name ?? wire.kind ?? "unnamed";
     const call: Call = {
       wire,
       tool: tool.slice(0, 200),
@@ -219,16 +236,16 @@ export class AcpTranslation {
   }
 }
 
-interface Call {
-  wire: WireCall;
-  tool: string;
+interface Call extends Asked {
   ours: boolean;
   /** Held until its arguments are known. */
   state: "held" | "called" | "answered";
   denied: boolean;
+  /** What was allowed, as JSON. */
+  allowed?: string[];
 }
 
-const DENIED = "Not run: leave was not given.";
+const DENIED = "Not run: permission was not given.";
 const MAX_CHARS = 50_000;
 
 function clipped(text: string): string {
@@ -240,15 +257,16 @@ function textOf(content: WireContent): string {
   return content.uri ? `[${content.type}: ${content.uri}]` : `[${content.type}]`;
 }
 
-function planned({ content, status }: { content: string; status?: string | null | undefined }): string {
-  return status ? `${content} (${status.replaceAll("_", " ")})` : content;
+const MOST_STEPS = 20;
+
+function planText(steps: Parameters<typeof planned>[0][]): string {
+  const more = steps.length > MOST_STEPS ? `; and ${steps.length - MOST_STEPS} more steps` : "";
+  return `Its plan: ${steps.slice(0, MOST_STEPS).map(planned).join("; ")}${more}`;
 }
 
-/** What a person is asked: some agents name the files in the title, some do not. */
-function gistOf({ title, locations }: WireCall, tool: string): string {
-  const named = title ?? tool;
-  const paths = (locations ?? []).map(({ path }) => path).filter((path) => !named.includes(basename(path)));
-  return paths.length > 0 ? `${named}: ${paths.slice(0, 5).join(", ")}` : named;
+function planned({ content, status }: { content: string; status?: string | null | undefined }): string {
+  const step = content.length > 200 ? `${content.slice(0, 200)}…` : content;
+  return status ? `${step} (${status.slice(0, 40).replaceAll("_", " ")})` : step;
 }
 
 /** A change names only what has changed. The first title stays: agents put results into later ones. */
@@ -256,10 +274,6 @@ function merged(before: WireCall, change: WireCall): WireCall {
   const given = Object.entries(change).filter(([, value]) => value !== undefined && value !== null);
   const all: WireCall = { ...before, ...Object.fromEntries(given), title: before.title ?? change.title };
   return isEmpty(change.rawInput) ? { ...all, rawInput: before.rawInput } : all;
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
 }
 
 /** What it was called with; an agent that does not say so tells at least what it touches. */

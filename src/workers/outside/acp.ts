@@ -92,6 +92,8 @@ class AcpSession implements OutsideSession {
   /** Until somebody says something, what is unsaid stays so. */
   #isHeld = false;
   #updates = 0;
+  /** Reasons that were given in this turn. */
+  #denials = 0;
   #errors: string[] = [];
   #closing: Promise<void> | undefined;
 
@@ -105,8 +107,8 @@ class AcpSession implements OutsideSession {
     this.#unsaid = [...unsaid, job.words];
     this.#translation = new AcpTranslation(quirks, job.model ?? "unknown", this.#kept.cost_usd);
     this.#leave = new AcpLeave(this.#translation);
-    void this.#live();
-    void this.#hearErrors();
+    this.events.own(this.#live());
+    this.#hearErrors().catch(() => {});
   }
 
   async say(text: string): Promise<void> {
@@ -119,8 +121,10 @@ class AcpSession implements OutsideSession {
   }
 
   async decide(id: string, decision: Decision): Promise<void> {
-    const why = this.#leave.decide(id, decision);
-    if (why !== undefined) await this.#later(why);
+    const { why, again } = this.#leave.decide(id, decision);
+    if (again) this.events.push(again);
+    // A flood of requests is not answered by a flood of words.
+    if (why !== undefined && ++this.#denials <= MOST_DENIALS) await this.#later(why);
   }
 
   async interrupt(): Promise<void> {
@@ -152,7 +156,7 @@ class AcpSession implements OutsideSession {
   async #live(): Promise<void> {
     const { running, job } = this.#parts;
     this.#goneEarly.catch(() => {});
-    void running.ended.then(() => this.#gone.abort(new Error("The program has ended.")));
+    void running.ended.catch(() => {}).then(() => this.#gone.abort(new Error("The program has ended.")));
     try {
       this.#connection = await this.#connect();
       const { agent } = this.#connection;
@@ -237,6 +241,7 @@ class AcpSession implements OutsideSession {
     }
     const prompt = promptOf(this.#unsaid.join("\n\n"));
     this.#unsaid.length = 0;
+    this.#denials = 0;
     this.#turn = "running";
     this.#translation.begin();
     const { events, isWhole } = await this.#prompt(agent, prompt);
@@ -334,6 +339,7 @@ class AcpSession implements OutsideSession {
   }
 }
 
+const MOST_DENIALS = 20;
 const STDERR_LINES = 20;
 const MAX_STDERR_LINE = 64 * 1024;
 

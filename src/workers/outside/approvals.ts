@@ -1,10 +1,12 @@
-import { createHash } from "node:crypto";
-import type { Situation } from "../../projections/index.ts";
+import { type Permission, permissionsOf, type Situation } from "../../projections/index.ts";
 import type { NewFact, ProgramProfile } from "../../protocol/index.ts";
 import { questioning } from "../asking.ts";
 import { type Actor, gist } from "../carry-out.ts";
 import type { Workplace } from "../workplace.ts";
+import { LONGEST_REQUEST, permissionQuestion } from "./permission-question.ts";
+import { requestGist } from "./request-text.ts";
 import type { Decision, OutsideEvent } from "./session.ts";
+import { type Rule, requestKey, ruleOf } from "./tool-request.ts";
 
 type Wish = Extract<OutsideEvent, { kind: "wants" }>;
 
@@ -14,12 +16,15 @@ const NEVER = "deny";
 const MOST_WAITING = 20;
 
 /**
- * What a program asks leave for: decided by its profile, or by a person.
+ * What a program asks permission for: decided by its profile, or by a person.
  *
- * A1. The same wish (tool and arguments) is one question, also after a restart, until its call has a result.
- * A2. Whoever says "always" is not asked about that tool again, for this worker.
+ * A1. The same request (tool and arguments) is one question, also after a restart, until its call has a result. One that
+ *     comes again in the same life of the program is another question: a yes to the first is used once.
+ * A2. "Always" holds for this worker in this run and for exactly what its choice says (`ruleOf`), until it is revoked.
+ *     What the program or its model calls the request plays no part in it.
  * A3. An answer is for the life that asked, or for one that asks the same: it decides nothing else.
- * A4. A program that asks without end fills nobody's inbox: while many wishes wait, the next is denied.
+ * A4. A program that asks without end fills nobody's inbox: while many requests wait, the next is denied.
+ * A5. The question shows what will be done. Where that is too long, the whole is in a file that it names.
  */
 export class Approvals {
   readonly #policy: NonNullable<ProgramProfile["permissions"]>;
@@ -28,7 +33,9 @@ export class Approvals {
   readonly #place: Workplace;
   readonly #waiting = new Set<Wish>();
   /** Questions that were answered and whose call is not over, by the program's call. */
-  readonly #granted = new Map<string, Wish>();
+  readonly #granted = new Map<string, Granted[]>();
+  /** Names under which this life has asked, or has an answer that it may not have used (A1). */
+  readonly #taken = new Set<string>();
 
   constructor(policy: NonNullable<ProgramProfile["permissions"]>, name: string, actor: Actor, place: Workplace) {
     this.#policy = policy;
@@ -44,25 +51,29 @@ export class Approvals {
 
   async decide(wish: Wish, signal: AbortSignal): Promise<Decision> {
     if (this.#policy !== "ask") return decisionOf(this.#policy === "allow");
-    if (this.#permitted(this.#place.soon()).includes(wish.tool)) return decisionOf(true);
+    const rule = ruleOf(wish);
+    if (this.#permitted(this.#place.soon()).some(({ key }) => key === rule?.key)) return decisionOf(true);
     if (this.#waiting.size >= MOST_WAITING) return { allow: false, why: TOO_MANY };
     const { worker_id, node_id } = this.#actor;
-    const always = `always allow ${wish.tool}`;
     const { put, answerTo } = questioning(this.#actor, this.#place);
-    const question = `${this.#name} wants to use ${wish.tool}: ${wish.gist}`;
+    const asked = this.#nameFor(wish);
     const waiting: NewFact = { type: "worker.waiting", data: { worker_id, node_id, for: "human" } };
     this.#waiting.add(wish);
+    this.#taken.add(asked);
     try {
-      const order = { question, choices: [ONCE, always, NEVER], only_choices: true };
-      const id = await put(order, { id: keyOf(wish) }, [waiting]);
+      const question = await permissionQuestion(this.#name, wish, this.#place.log.dir);
+      if (question === undefined) return { allow: false, why: TOO_LONG };
+      const choices = [ONCE, ...(rule ? [rule.choice] : []), NEVER];
+      const permission = { tool: wish.tool, key: rule?.key ?? requestKey(wish) };
+      const id = await put({ question, choices, only_choices: true, permission }, { id: asked }, [waiting]);
       const answer = (await answerTo(id, signal))?.answer?.text ?? NEVER;
       const isAwaited = this.#waiting.delete(wish);
-      if (isAwaited) this.#granted.set(wish.call_id ?? wish.id, wish);
-      // Whose other wishes wait still waits.
+      if (isAwaited) this.#grant(wish, asked);
+      // Whose other requests wait still waits.
       const facts = isAwaited && !this.areOpen ? [this.#busy] : [];
-      if (answer === always) facts.push({ type: "worker.permitted", data: { worker_id, tool: wish.tool } });
+      if (rule && answer === rule.choice) facts.push(this.#permission(wish, rule));
       if (facts.length > 0) await this.#place.log.append({ facts }).durable;
-      if (answer === ONCE || answer === always) return { allow: true };
+      if (answer === ONCE || answer === rule?.choice) return { allow: true };
       return {
         allow: false,
         why: answer === NEVER ? "Your human does not allow it." : `Your human answers: ${answer}`,
@@ -76,17 +87,20 @@ export class Approvals {
   asksNoMore(): NewFact[] {
     const facts = this.areOpen ? [this.#busy] : [];
     this.#waiting.clear();
+    this.#taken.clear();
     return facts;
   }
 
-  /** The call has its result: the same wish would be another one. */
+  /** The call has its result: the same request would be another one. */
   settledBy(call_id: string): NewFact[] {
-    const wish = this.#granted.get(call_id);
-    if (!wish) return [];
+    const granted = this.#granted.get(call_id) ?? [];
     this.#granted.delete(call_id);
     const { worker_id, node_id } = this.#actor;
-    const data = { worker_id, node_id, call_id: keyOf(wish), tool: wish.tool, ok: true, ms: 0, gist: gist(wish.gist) };
-    return [{ type: "tool.result", data }];
+    return granted.map(({ wish, asked }) => {
+      this.#taken.delete(asked);
+      const data = { call_id: asked, tool: wish.tool, ok: true, ms: 0, gist: gist(requestGist(wish)) };
+      return { type: "tool.result", data: { worker_id, node_id, ...data } };
+    });
   }
 
   /** Its turn is over, and with it every call. */
@@ -94,26 +108,43 @@ export class Approvals {
     return [...this.#granted.keys()].flatMap((call_id) => this.settledBy(call_id));
   }
 
+  #permission(wish: Wish, { key, choice }: Rule): NewFact {
+    const { tool } = wish;
+    const what = `${choice}: ${requestGist(wish)}`;
+    return { type: "worker.permitted", data: { worker_id: this.#actor.worker_id, tool, key, what } };
+  }
+
+  #grant(wish: Wish, asked: string): void {
+    const call_id = wish.call_id ?? wish.id;
+    this.#granted.set(call_id, [...(this.#granted.get(call_id) ?? []), { wish, asked }]);
+  }
+
+  /** The same after a restart, and another for each time that this life asks before the one before has its result. */
+  #nameFor(wish: Wish): string {
+    const key = requestKey(wish);
+    let name = key;
+    for (let time = 2; this.#taken.has(name); time++) name = `${key}-${time}`;
+    return name;
+  }
+
   get #busy(): NewFact {
     const { worker_id, node_id } = this.#actor;
     return { type: "worker.busy", data: { worker_id, node_id } };
   }
 
-  #permitted({ outside }: Situation): readonly string[] {
-    return outside.permitted[this.#actor.worker_id] ?? [];
+  #permitted({ outside }: Situation): readonly Permission[] {
+    return permissionsOf(outside, this.#actor.worker_id);
   }
 }
 
-const TOO_MANY = `${MOST_WAITING} of your wishes wait for an answer. Ask again when they have theirs.`;
+interface Granted {
+  wish: Wish;
+  asked: string;
+}
+
+const TOO_MANY = `${MOST_WAITING} of your requests wait for an answer. Ask again when they have theirs.`;
+const TOO_LONG = `A request of more than ${LONGEST_REQUEST} characters is not put to a person. Do it in smaller steps.`;
 
 function decisionOf(allow: boolean): Decision {
   return allow ? { allow } : { allow, why: "This is not allowed here. Do without it." };
-}
-
-/** The program gives its calls new ids when it is taken up again; what it wants stays the same. */
-function keyOf({ tool, args }: Wish): string {
-  const hash = createHash("sha256")
-    .update(JSON.stringify([tool, args]))
-    .digest("hex");
-  return `wish-${hash.slice(0, 16)}`;
 }

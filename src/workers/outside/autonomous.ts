@@ -161,7 +161,7 @@ class AutonomousSession implements OutsideSession {
     this.events.push({ kind: "begun", session_id: null });
     // What came while it was being started.
     this.#changed();
-    void this.#live();
+    this.events.own(this.#live());
   }
 
   async say(text: string): Promise<void> {

@@ -64,6 +64,8 @@ function launchOf({ profile, home, model, resume }: OutsideJob, door: Door, sess
       ...args,
       ...["-p", ...streams, "--include-partial-messages", "--replay-user-messages"],
       ...["--permission-prompt-tool", "stdio"],
+      // The hooks and permissions that a project brings along are nobody's order, in the sandbox neither.
+      ...["--setting-sources", "user"],
       ...["--mcp-config", join(home, MCP_FILE), "--strict-mcp-config"],
       ...["--allowedTools", `mcp__${OUR_SERVER}`, "--disallowedTools", NOT_HERE.join(",")],
       ...["--append-system-prompt-file", join(home, SYSTEM_FILE)],
@@ -82,6 +84,8 @@ function launchOf({ profile, home, model, resume }: OutsideJob, door: Door, sess
     },
   };
 }
+
+const ASKED_TWICE = "It asked for permission twice under one id. The second request was ignored.";
 
 class ClaudeSession implements OutsideSession {
   readonly events = new EventQueue();
@@ -105,8 +109,8 @@ class ClaudeSession implements OutsideSession {
     this.#translation = translation;
     // Who writes to a program that has just died hears of it by its end.
     running.stdin.on("error", () => {});
-    void this.#live();
-    void this.#hearErrors();
+    this.events.own(this.#live());
+    this.#hearErrors().catch(() => {});
     void this.say(words);
   }
 
@@ -161,7 +165,12 @@ class ClaudeSession implements OutsideSession {
     const line = text === null ? "It wrote a line that is too long to be read." : claudeLine(text);
     if (line === undefined) return;
     if (typeof line === "string") return this.events.push({ kind: "noted", text: line });
-    if (line.is === "control_request/can_use_tool") this.#wants.set(line.line.request_id, line.line.request.input);
+    if (line.is === "control_request/can_use_tool") {
+      const { request_id, request } = line.line;
+      // The answer to the first must not become one to this.
+      if (this.#wants.has(request_id)) return this.events.push({ kind: "noted", text: ASKED_TWICE });
+      this.#wants.set(request_id, request.input);
+    }
     if (line.is === "control_cancel_request") this.#wants.delete(line.line.request_id);
     const events = this.#translation.translate(line);
     const { cost } = this.#translation;

@@ -207,18 +207,9 @@ function wish({ request_id, request }: Line<"control_request/can_use_tool">): Ou
     id: request_id,
     tool: tool_name,
     args: input,
-    gist: gistOf(input) || description || "",
+    ...(description ? { title: description } : {}),
     ...(tool_use_id ? { call_id: tool_use_id } : {}),
   };
-}
-
-/** What a person has to see to decide: the command, the path. */
-function gistOf(input: unknown): string {
-  if (typeof input !== "object" || input === null) return String(input);
-  const fields = input as Record<string, unknown>;
-  const telling = ["command", "file_path", "path", "url", "query"].map((name) => fields[name]);
-  const found = telling.find((value) => typeof value === "string");
-  return (typeof found === "string" ? found : JSON.stringify(input)).slice(0, 2000);
 }
 
 function usageOf(usage: WireUsage): Usage {

@@ -3,13 +3,15 @@ import type { OutsideEvent } from "./session.ts";
 /**
  * What a program does, in the order it did it, for one reader.
  *
- * E1. Whoever brings events from a program waits for `room` first, so that a flood waits in the program and not in our memory.
+ * E1. Whoever brings events from a program waits for `room` first, so that a flood waits in the program and not in our
+ *     memory: neither many events nor a few large ones.
  * E2. `end` comes once, with the last event; what is pushed later is dropped.
  * E3. An event is over when its reader asks for the next one; `over` is told so and waited for.
  */
 export class EventQueue implements AsyncIterable<OutsideEvent> {
   readonly #waiting: OutsideEvent[] = [];
   readonly #over: (event: OutsideEvent) => void | Promise<void>;
+  #characters = 0;
   #ended = false;
   #isOpen = false;
   #arrived = Promise.withResolvers<void>();
@@ -26,10 +28,12 @@ export class EventQueue implements AsyncIterable<OutsideEvent> {
 
   push(...events: readonly OutsideEvent[]): void {
     if (this.#ended || events.length === 0) return;
-    if (this.#waiting.length + events.length > MANY && this.#waiting.length <= MANY) {
-      this.#emptied = Promise.withResolvers();
+    const hadRoom = this.#hasRoom;
+    for (const event of events) {
+      this.#waiting.push(event);
+      this.#characters += sizeOf(event);
     }
-    this.#waiting.push(...events);
+    if (hadRoom && !this.#hasRoom) this.#emptied = Promise.withResolvers();
     this.#arrived.resolve();
   }
 
@@ -38,6 +42,14 @@ export class EventQueue implements AsyncIterable<OutsideEvent> {
     this.#ended = true;
     // Nobody may be left waiting for a reader who has gone.
     this.#emptied.resolve();
+  }
+
+  /** Owns what brings the events: if it fails, the reader is told why and that the program is gone. */
+  own(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      this.push({ kind: "noted", text: `It could not be followed any more: ${String(error)}` });
+      this.end({ kind: "exited", code: null, signal: null, exceeded: null });
+    });
   }
 
   /** Resolves when the reader has caught up, or when there will be nothing more to read. */
@@ -51,11 +63,16 @@ export class EventQueue implements AsyncIterable<OutsideEvent> {
     this.#emptied.resolve();
   }
 
+  get #hasRoom(): boolean {
+    return this.#waiting.length <= MANY && this.#characters <= MUCH;
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<OutsideEvent, void, undefined> {
     for (;;) {
       const event = this.#waiting.shift();
       if (event) {
-        if (this.#waiting.length <= MANY) this.#emptied.resolve();
+        this.#characters -= sizeOf(event);
+        if (this.#hasRoom) this.#emptied.resolve();
         yield event;
         await this.#over(event);
       } else if (this.#ended) {
@@ -69,3 +86,24 @@ export class EventQueue implements AsyncIterable<OutsideEvent> {
 }
 
 const MANY = 1000;
+const MUCH = 16 * 1024 * 1024;
+
+/** About as many characters as it holds. */
+function sizeOf(event: OutsideEvent): number {
+  switch (event.kind) {
+    case "delta":
+    case "said":
+    case "noted":
+      return event.text.length;
+    case "answered":
+      return event.content.length;
+    case "rested":
+      return event.words.length;
+    case "called":
+    case "wants":
+    case "wishes":
+      return JSON.stringify(event.args)?.length ?? 0;
+    default:
+      return 0;
+  }
+}

@@ -107,8 +107,14 @@ export function saidLast(history: readonly Entry[]): UserEntry[] {
   return unanswered(history).filter((entry) => entry.node_id === undefined && entry.run_id === undefined);
 }
 
+/** What of the user's project a program sees, and what it does not. */
+export function projectLine(project: string, omitted: readonly string[] = []): string {
+  const seen = "Names that begin with a dot are left out, and what changes there while you run may not be seen.";
+  return [`- To read: the user's own files, ${project}.`, seen, ...omitted].join(" ");
+}
+
 /** Where things are for a program, which knows no short names: by their paths. */
-export function filesInWords(node: NodeState, { actor, scope }: Desk, { log, now }: Workplace): string {
+export async function filesInWords(node: NodeState, { actor, scope }: Desk, { log, now }: Workplace): Promise<string> {
   const { run_id } = node.spec;
   const home = workerDir(log.dir, run_id, actor.worker_id);
   const { project } = now().agent.created;
@@ -116,7 +122,7 @@ export function filesInWords(node: NodeState, { actor, scope }: Desk, { log, now
     `- Your current folder, ${scope.cwd}: your work on ${node.id}. Publishing it makes it read-only for all.`,
     `- ${join(home, "notebook.md")} and ${join(home, "memory.md")}: yours, kept from node to node.`,
     `- To read: ${join(nodeDir(log.dir, run_id, node.id), "_spec.md")}, and what others published, ${join(runDir(log.dir, run_id), "nodes", "NODE", "published")}.`,
-    ...(project === null ? [] : [`- To read: the user's own files, ${project}.`]),
+    ...(project === null ? [] : [projectLine(project, (await scope.binds()).omitted)]),
     "- Everything else is out of reach.",
   ];
   return `# Your files\n\n${lines.join("\n")}`;

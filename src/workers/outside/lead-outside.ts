@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Mailbox } from "../../mail/mailbox.ts";
 import { COORDINATOR, NO_USAGE, type Outcome, type RunId } from "../../protocol/index.ts";
+import { manifestsOf } from "../../store/manifests.ts";
 import { leadDesk, runDir } from "../../store/paths.ts";
 import { coordinatorScope, type Scope } from "../../store/scope.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -24,7 +25,7 @@ import { type Past, pastOf } from "../past.ts";
 import { coordinatorStanding } from "../restate.ts";
 import type { Workplace } from "../workplace.ts";
 import { checkMessagesTool, type DoorPorts } from "./door-tools.ts";
-import { saidLast, TAKEN_UP } from "./first-words.ts";
+import { projectLine, saidLast, TAKEN_UP } from "./first-words.ts";
 import { programOf, sessionKey } from "./programs.ts";
 import type { Seat } from "./seat.ts";
 import { Sitting } from "./sitting.ts";
@@ -79,7 +80,8 @@ async function leadSeat(
 ): Promise<Seat> {
   const { log, now, soon, clock, timeZone } = place;
   const { project } = now().agent.created;
-  const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project });
+  const published = manifestsOf(() => now().board);
+  const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project, published });
   // The same in every run: programs know their sessions by the folder they work in.
   const desk = leadDesk(log.dir);
   await mkdir(desk, { recursive: true, mode: 0o700 });
@@ -98,15 +100,18 @@ async function leadSeat(
     resume: session?.session_id ?? null,
     assigned: 0,
     cwd: desk,
-    binds() {
-      const binds = scope.binds();
+    async binds() {
+      const binds = await scope.binds();
       return { ...binds, write: [...binds.write, desk] };
     },
     context: { run_id: run.id, goal: run.goal },
     tools: toolsFor,
     async begin(tools) {
       const rules = await place.prompts("outside-lead");
-      const said = { files: leadFiles(run.id, log.dir, project), rules };
+      const said = {
+        files: leadFiles(run.id, log.dir, project && projectLine(project, (await scope.binds()).omitted)),
+        rules,
+      };
       const { system } = await beginRun(run, scope, tools, [], cursor, place, said);
       return { system, words: run.goal };
     },
@@ -171,13 +176,13 @@ function isMemory({ spec }: Tool): boolean {
 }
 
 /** Where things are for a program, which knows no short names: by their paths. */
-function leadFiles(run: RunId, dir: string, project: string | null): string {
+function leadFiles(run: RunId, dir: string, inProject: string | null): string {
   const lines = [
     `- Your current folder, ${leadDesk(dir)}: yours to write, for drafts and tries; it stays from run to run, and nobody else looks there.`,
     `- ${runDir(dir, run)}: this run, yours to write too: what your human or your team is to find, e.g. notes/findings.md or the result that is wanted.`,
     `- ${dir} holds everything of this agent; you may read it. Its memory you write with memory_write.`,
     `- ${join(runDir(dir, run), "nodes", "NODE", "published")}: what a node has made.`,
-    ...(project === null ? [] : [`- To read: the user's own files, ${project}.`]),
+    ...(inProject === null ? [] : [inProject]),
     "- Everything else is out of reach.",
   ];
   return `# Your files\n\n${lines.join("\n")}`;

@@ -38,21 +38,33 @@ export async function* linesOf(stream: Readable, maxBytes = MAX_LINE_BYTES): Asy
 /** All that a program prints, line by line with its end; a line that is longer than this comes in parts. */
 export async function* printedBy(stream: Readable, most: number): AsyncGenerator<string> {
   const decoder = new StringDecoder("utf8");
-  let rest = "";
+  let kept: string[] = [];
+  let length = 0;
+  const keep = (part: string) => {
+    kept.push(part);
+    length += part.length;
+  };
+  const taken = () => {
+    const line = kept.join("");
+    kept = [];
+    length = 0;
+    return line;
+  };
   try {
     for await (const chunk of stream) {
-      rest += decoder.write(chunk);
+      // Only what is new is searched: a long line in small pieces would else be searched again with each of them.
+      let rest = decoder.write(chunk);
       for (let end = rest.indexOf("\n"); end >= 0; end = rest.indexOf("\n")) {
-        yield rest.slice(0, end + 1);
+        keep(rest.slice(0, end + 1));
+        yield taken();
         rest = rest.slice(end + 1);
       }
-      if (rest.length < most) continue;
-      yield rest;
-      rest = "";
+      keep(rest);
+      if (length >= most) yield taken();
     }
   } catch {
     // As above.
   }
-  rest += decoder.end();
-  if (rest !== "") yield rest;
+  keep(decoder.end());
+  if (length > 0) yield taken();
 }

@@ -1,5 +1,5 @@
 import type { ProgramProfile } from "../../protocol/index.ts";
-import { SandboxFailure } from "../../sandbox/sandbox.ts";
+import { type Binds, SandboxFailure } from "../../sandbox/sandbox.ts";
 import { programHome } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { Workplace } from "../workplace.ts";
@@ -35,6 +35,7 @@ export class Lives {
   #running: Housed | undefined;
   #hasBegun = false;
   #isSaidLost = false;
+  #omitted: string[] = [];
   #earlyDeaths = 0;
   #revivals = 0;
 
@@ -150,7 +151,9 @@ export class Lives {
     this.#running = running;
     const { pid, sandbox } = running;
     const command = this.#profile.command.join(" ");
-    await this.#minutes.note({ type: "process.started", data: { worker_id, node_id, pid, command, sandbox } });
+    const omitted = this.#omitted;
+    const data = { worker_id, node_id, pid, command, sandbox, ...(omitted.length > 0 && { omitted }) };
+    await this.#minutes.note({ type: "process.started", data });
     return running;
   }
 
@@ -161,7 +164,7 @@ export class Lives {
         return await this.#place.outside.start({
           profile: this.#profile,
           tools: this.#tools,
-          binds: this.#seat.binds(),
+          binds: await this.#binds(),
           cwd: this.#seat.cwd,
           home: this.#home,
           launch,
@@ -171,6 +174,12 @@ export class Lives {
         if (!(error instanceof SandboxFailure) || tries === MOST_STARTS || this.#signal.aborted) throw error;
       }
     }
+  }
+
+  async #binds(): Promise<Binds> {
+    const { omitted = [], ...binds } = await this.#seat.binds();
+    this.#omitted = [...omitted];
+    return binds;
   }
 
   async #named(session_id: string): Promise<void> {

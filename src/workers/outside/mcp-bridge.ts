@@ -41,6 +41,8 @@ async function pass(line: string): Promise<void> {
         ...(version ? { "mcp-protocol-version": version } : {}),
       },
       body: line,
+      // The token is for the door and for nobody that it may point to.
+      redirect: "error",
     });
     session = response.headers.get("mcp-session-id") ?? session;
     if (!response.ok)

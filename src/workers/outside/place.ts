@@ -10,6 +10,8 @@ export interface OutsidePlace {
   list(): readonly ListedProgram[];
   /** The profile of this name. Throws, with advice, for one that cannot be used here. */
   program(name: string): ProgramProfile;
+  /** Why it may not be hired before a person has agreed, who is then asked; null where it may. */
+  needsPerson?(name: string): Promise<string | null>;
   /** Speaks the language of its kind. */
   adapter(kind: ProgramProfile["kind"]): Promise<Adapter>;
   /** Makes its home, with what the profile shares with it; one that is there stays as it is. */

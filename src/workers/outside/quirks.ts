@@ -10,6 +10,8 @@ export interface Quirks {
   isOurs(call: WireCall): boolean;
   /** `isOurs` goes by fields that the agent writes, not by words its model may choose: such a call needs nobody's leave. */
   attests: boolean;
+  /** The tool's name stands in the title of the call's announcement, and there only: later titles are made of arguments. */
+  titleIsTool?: true;
   /** The tool's name, where the protocol's own field does not hold it. */
   toolOf(call: WireCall): string | undefined;
   /** Where in its home it reads standing instructions, when it takes none by the protocol. */
@@ -28,7 +30,8 @@ export interface Quirks {
 
 /** An agent we know nothing of. */
 const plain: Quirks = {
-  isOurs: (call) => OUR_NAMES.test(call.name ?? call.title ?? ""),
+  // A title may be the model's; one over a command or an edit would keep that out of the record.
+  isOurs: (call) => OUR_NAMES.test(call.name ?? (call.kind && call.kind !== "other" ? "" : (call.title ?? ""))),
   attests: false,
   toolOf: () => undefined,
   endsWithInput: true,
@@ -82,6 +85,7 @@ const opencode: Quirks = {
   // The first title of a call is its tool; later ones are made of its arguments.
   isOurs: (call) => call.kind === "other" && (call.title?.startsWith(`${OUR_SERVER}_`) ?? false),
   toolOf: (call) => call.title ?? undefined,
+  titleIsTool: true,
   instructions: ".config/opencode/AGENTS.md",
 };
 

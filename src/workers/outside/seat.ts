@@ -7,6 +7,11 @@ import type { Actor } from "../carry-out.ts";
 import type { Past } from "../past.ts";
 import type { DoorPorts } from "./door-tools.ts";
 
+export interface SeatBinds extends Binds {
+  /** What of the project it does not see although it is not hidden, and why, in sentences. */
+  omitted?: readonly string[];
+}
+
 /** What a program sits down to: a node, or the lead of a run. */
 export interface Seat {
   readonly actor: Actor;
@@ -22,7 +27,8 @@ export interface Seat {
   readonly assigned: number;
   /** Where it works. */
   readonly cwd: string;
-  binds(): Binds;
+  /** Looked up anew at each start: what may be read grows while others publish. */
+  binds(): Promise<SeatBinds>;
   /** What is known about the work, for a program that reads files. */
   readonly context: Record<string, unknown>;
   tools(ports: DoorPorts): Tools;

@@ -1,5 +1,7 @@
 import type { ProgramProfile, Usage } from "../../protocol/index.ts";
 import type { Launched, Running } from "../../sandbox/program.ts";
+import type { Bound } from "../../sandbox/sandbox.ts";
+import type { ToolRequest } from "./tool-request.ts";
 
 /**
  * A program that thinks for itself, at work in the sandbox: Claude Code, an ACP agent, or anything that reads and writes
@@ -34,7 +36,7 @@ export type OutsideEvent =
   | { kind: "called"; call_id: string; tool: string; args: unknown }
   | { kind: "answered"; call_id: string; ok: boolean; content: string }
   /** It may go on only when `decide` was called with this id. `call_id` where the program says which call it is. */
-  | { kind: "wants"; id: string; tool: string; args: unknown; gist: string; call_id?: string }
+  | ({ kind: "wants"; id: string; call_id?: string } & ToolRequest)
   /** It has no tools of ours and asks for one by a file: run on its behalf. The same wish has the same id after a restart. */
   | {
       kind: "wishes";
@@ -56,7 +58,7 @@ export type OutsideEvent =
   | { kind: "noted"; text: string; retry?: { reason: string; status?: number; in_ms: number } }
   /** It says that the session it was to take up is not there, or cannot be taken up: another try would be in vain. */
   | { kind: "lost"; why: string }
-  | { kind: "exited"; code: number | null; signal: string | null; exceeded: "memory" | "disk" | null };
+  | { kind: "exited"; code: number | null; signal: string | null; exceeded: Bound | null };
 
 /** What a session is begun with. */
 export interface OutsideJob {

@@ -68,7 +68,7 @@ function seatAt(
     context: { ...about, task, deliverables, refs },
     tools: (ports) => doorToolbox(node, worker, desk, ports, team, place, foreign),
     async begin(tools) {
-      const how = { rules: "outside-rules", files: filesInWords(node, desk, place) } as const;
+      const how = { rules: "outside-rules", files: await filesInWords(node, desk, place) } as const;
       const { system } = await beginAssignment(node, worker, scope, tools, actor, cursor, place, how);
       return { system, words: task };
     },

@@ -1,4 +1,4 @@
-import { apply, begin, type Situation } from "../../../src/projections/index.ts";
+import { apply, begin, type Situation, withOwnKeys } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { agents } from "./agents.ts";
 import { eventsAfter } from "./api.ts";
@@ -59,7 +59,7 @@ class WholeLog {
     const first = this.facts[0];
     if (!first || seq < 1) return null;
     const kept = this.#checkpoints.findLast((each) => each.seq <= seq);
-    const now = kept ? structuredClone(kept) : begin(first);
+    const now = kept ? withOwnKeys(structuredClone(kept)) : begin(first);
     for (const fact of this.facts.slice(now.seq, seq)) {
       try {
         apply(now, fact);
@@ -68,7 +68,7 @@ class WholeLog {
         now.seq = fact.seq;
       }
       const isNew = now.seq > (this.#checkpoints.at(-1)?.seq ?? 0);
-      if (now.seq % this.#every === 0 && isNew) this.#checkpoints.push(structuredClone(now));
+      if (now.seq % this.#every === 0 && isNew) this.#checkpoints.push(withOwnKeys(structuredClone(now)));
     }
     if (this.#checkpoints.length > MOST_CHECKPOINTS) {
       this.#every *= 2;

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { isAtWork } from "../../../src/projections/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Nowhere } from "../entity/entity-view.tsx";
 import { type MeshProjectView, type MeshView, meshProject, meshQueues, steerMember } from "../live/api.ts";
@@ -14,6 +15,7 @@ import { Results } from "./mesh-results.tsx";
 import { QueueList } from "./queue-list.tsx";
 import { stateWords, statusOfMember, statusOfMesh } from "./standing.ts";
 import { StartMeshes } from "./start-meshes.tsx";
+import { TrustCard } from "./trust-card.tsx";
 
 type Member = MeshView["agents"][number];
 
@@ -37,7 +39,7 @@ export default function MeshScreen({
   const loaded = useLoaded(key, () => Promise.all([meshProject(project), meshQueues(project, name)]));
   if (newest === -1) return <Nowhere what={`There are no meshes ${project}.`} />;
   const declared = known.find(({ id }) => id === project);
-  if (declared && declared.status !== "working")
+  if (declared && !isAtWork(declared.status))
     return (
       <Nowhere what="The meshes of this project are stopped.">
         <StartMeshes project={declared.project} />
@@ -85,6 +87,7 @@ export default function MeshScreen({
             className="min-h-0 flex-1 overflow-y-auto p-3 md:p-5"
             aria-label={`Messages of ${chosen?.name ?? name}`}
           >
+            <TrustCard project={project} mesh={mesh} />
             {chosen && failuresOf(project, name, chosen.name).map((item) => <FailureCard key={item.id} item={item} />)}
             {!chosen && <Results project={project} mesh={name} tick={String(newest)} />}
             {chosen && <Session project={project} mesh={name} member={chosen} />}

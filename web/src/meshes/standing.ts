@@ -3,7 +3,10 @@ import type { Status } from "../shell/status.tsx";
 
 type Member = MeshView["agents"][number];
 
-export function statusOfMesh({ status, agents, last_end }: Pick<MeshView, "status" | "agents" | "last_end">): Status {
+type Standing = Pick<MeshView, "status" | "agents" | "last_end" | "trust">;
+
+export function statusOfMesh({ status, agents, last_end, trust }: Standing): Status {
+  if (trust.status === "untrusted" || trust.status === "changed") return "asking";
   if (agents.some(({ state }) => state === "dialog")) return "asking";
   const hasEnded = (state: Member["state"]) => state === "dead" || state === "broken";
   if (agents.some(({ state, active }) => hasEnded(state) && active !== null)) return "failed";

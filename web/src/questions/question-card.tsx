@@ -1,3 +1,4 @@
+import { ShieldQuestion } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
 import { DEADLINE, HUMAN } from "../../../src/protocol/index.ts";
 import { Speech } from "../entity/speech.tsx";
@@ -49,12 +50,13 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
   return (
     <Speech agent={agent} {...askerOf(question)} ts={item.ts}>
       <section
-        aria-label="Question"
+        aria-label={question.permission ? "Permission request" : "Question"}
         data-question={isOpen && at === null ? question.question_id : undefined}
         className={`mt-1 rounded-lg border p-3 ${isOpen ? "border-wait/60 bg-wait-tint" : "border-line bg-raised"}`}
       >
-        {question.only_choices ? (
-          // Leave is given to exactly these words: as markdown a command would read otherwise than it runs.
+        {question.permission ? (
+          <PermissionRequest text={question.text} />
+        ) : question.only_choices ? (
           <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{visibleLines(question.text)}</p>
         ) : (
           <Markdown text={question.text} />
@@ -120,9 +122,58 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
   );
 }
 
+/**
+ * Permission is given to exactly these words, so they are never read as markdown: a command would look otherwise than it
+ * runs. What a program wrote stands in boxes, what we say of it between them; no question of a model looks like this.
+ */
+function PermissionRequest({ text }: { text: string }) {
+  return (
+    <>
+      <p className="mb-2 flex items-center gap-1.5 text-xs font-semibold text-wait">
+        <ShieldQuestion aria-hidden size={14} /> Permission request, written by Agiraph
+      </p>
+      {passagesOf(text).map(({ isQuoted, lines }, index) =>
+        isQuoted ? (
+          <pre
+            // biome-ignore lint/suspicious/noArrayIndexKey: they never change
+            key={index}
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
+            tabIndex={0}
+            className="my-1 max-h-96 overflow-auto whitespace-pre-wrap rounded border border-line bg-page px-2 py-1 font-mono text-[13px] [overflow-wrap:anywhere]"
+          >
+            {lines.join("\n")}
+          </pre>
+        ) : (
+          // biome-ignore lint/suspicious/noArrayIndexKey: they never change
+          <p key={index} className="whitespace-pre-wrap [overflow-wrap:anywhere]">
+            {lines.join("\n")}
+          </p>
+        ),
+      )}
+    </>
+  );
+}
+
+/** Lines that begin with a bar are the program's. */
+function passagesOf(text: string): { isQuoted: boolean; lines: string[] }[] {
+  const passages: { isQuoted: boolean; lines: string[] }[] = [];
+  for (const line of visibleLines(text).split("\n")) {
+    const isQuoted = line.startsWith("│");
+    const last = passages.at(-1);
+    const shown = isQuoted ? line.slice(2) : line;
+    if (last?.isQuoted === isQuoted) last.lines.push(shown);
+    else passages.push({ isQuoted, lines: [shown] });
+  }
+  return passages;
+}
+
 /** A node of one's own is put before them by nobody in the team. */
-function askerOf({ worker_id }: { worker_id: string }): { from: string; note: string } {
-  return worker_id === HUMAN ? { from: "agiraph", note: "your work" } : { from: worker_id, note: "asks you" };
+function askerOf({ worker_id, permission }: { worker_id: string; permission?: object | undefined }): {
+  from: string;
+  note: string;
+} {
+  if (worker_id === HUMAN) return { from: "agiraph", note: "your work" };
+  return { from: worker_id, note: permission ? "asks for permission" : "asks you" };
 }
 
 function hintFor({

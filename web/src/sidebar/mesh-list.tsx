@@ -1,4 +1,4 @@
-import { problemWords } from "../../../src/projections/index.ts";
+import { isAtWork, problemWords } from "../../../src/projections/index.ts";
 import type { MeshProjectView } from "../live/api.ts";
 import { statusOfMesh } from "../meshes/standing.ts";
 import { StartMeshes } from "../meshes/start-meshes.tsx";
@@ -32,9 +32,9 @@ export function MeshList({ projects }: { projects: readonly MeshProjectView[] })
               </span>
             </Link>
           ))}
-          {meshes.length === 0 && (status !== "working" || problems.length === 0) && (
+          {meshes.length === 0 && (!isAtWork(status) || problems.length === 0) && (
             <p className="flex items-center gap-1 px-4 py-1 text-xs text-dim">
-              {status === "working" ? (
+              {isAtWork(status) ? (
                 "None is declared."
               ) : (
                 <>

@@ -1,4 +1,5 @@
 import { troubleWords } from "../../../src/projections/index.ts";
+import { own } from "../../../src/protocol/dict.ts";
 import { DEADLINE, type Fact, type FactOf, type FactType, HUMAN, type Outcome } from "../../../src/protocol/index.ts";
 import { amount, clockTime, count, firstLine, gist, milliseconds, money, stageTitle } from "../text/figures.ts";
 import { actionWords, conditionWords } from "../triggers/words.ts";
@@ -32,7 +33,7 @@ function sayingBy(name: (id: string) => string): Say {
     does(id, verb) {
       const [first = "", ...rest] = verb.split(" ");
       if (id !== HUMAN) return `${name(id)} ${verb}`;
-      return ["You", YOURS[first] ?? first.replace(/s$/, ""), ...rest].join(" ");
+      return ["You", own(YOURS, first) ?? first.replace(/s$/, ""), ...rest].join(" ");
     },
     whom: (id) => (id === HUMAN ? "you" : name(id)),
   };
@@ -84,7 +85,12 @@ const WORDS: Words = {
   },
   "worker.stopped": ({ worker_id }, { does }) => does(worker_id, "is stopped"),
   "worker.session": ({ worker_id, node_id }, { does }) => `${does(worker_id, "has its program running")}${on(node_id)}`,
-  "worker.permitted": ({ worker_id, tool }, { does }) => `${does(worker_id, `may use ${tool}`)} without asking`,
+  "worker.permitted": ({ worker_id, tool, what }, { does }) =>
+    what
+      ? `${does(worker_id, "need not ask again")}: ${gist(what)}`
+      : `${does(worker_id, `may use ${tool}`)} without asking`,
+  "permission.revoked": ({ worker_id, key }, { does }) =>
+    does(worker_id, `must ask again (${key.slice(0, 8)} was revoked)`),
   "worker.checkpointed": ({ worker_id, summary }, { does }) =>
     `${does(worker_id, "has a part done")}: ${gist(summary)}`,
 
@@ -134,6 +140,7 @@ const WORDS: Words = {
     return `${does(worker_id, "has no answer")}, ${troubleWords({ reason })}: ${gist(message)} (${next})`;
   },
   "model.warned": ({ model, message }) => `${model} warns: ${gist(message)}`,
+  "mcp.changed": ({ server, tool }) => `The MCP server ${server} has changed its tool ${tool}`,
   "mcp.failed": ({ worker_id, server, why }, { does }) =>
     `${does(worker_id, `goes on without ${server}`)}: ${gist(why)}`,
   "tool.called": ({ worker_id, tool, gist: what }, { does }) =>
@@ -156,7 +163,8 @@ const WORDS: Words = {
   "budget.set": ({ budget_usd, budget_tokens }) => `The budget is ${limitWords(budget_usd, budget_tokens)} now`,
   "budget.warned": (spent) => `Most of the budget is spent: ${spentWords(spent)}`,
   "budget.exceeded": (spent) => `The budget is spent: ${spentWords(spent)}`,
-  "process.started": ({ worker_id, command }, { does }) => `${does(worker_id, "starts")} ${gist(command)}`,
+  "process.started": ({ worker_id, command, omitted = [] }, { does }) =>
+    [`${does(worker_id, "starts")} ${gist(command)}`, ...omitted].join(". "),
   "process.exited": ({ worker_id, code, signal }, { does }) =>
     `${does(worker_id, "has a program end")}: ${signal === null ? `code ${code}` : signal}`,
 
@@ -176,6 +184,9 @@ const WORDS: Words = {
   "mesh.stalled": ({ mesh, why }) => `${mesh} cannot go on for now: ${gist(why)}`,
   "mesh.reloaded": ({ mesh, problem }) =>
     problem === null ? `${mesh} was declared anew` : `${mesh} cannot be taken as it is declared: ${gist(problem)}`,
+  "mesh.held": ({ mesh, changed }) =>
+    `${mesh} ${changed ? "has changed and is not trusted any more" : "is not trusted yet"}: nothing of it is begun`,
+  "mesh.trusted": ({ mesh, terminals }) => `${mesh} is trusted${terminals ? ", with terminals" : ""}`,
 
   "log.repaired": ({ file, what }) => `${file} was damaged and is mended: ${gist(what)}`,
 };

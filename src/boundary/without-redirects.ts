@@ -1,0 +1,61 @@
+/**
+ * A fetch that never follows a redirect: a request carries a key, a token or somebody's words, and they are meant for
+ * the address that a person configured and for no other. Node's own fetch keeps headers like `x-api-key` and the body
+ * when it is sent to another origin.
+ *
+ * BOUNDARY-1. An answer with a redirect status rejects with `RedirectRefused`; nothing is sent to where it points.
+ * BOUNDARY-2. Of another origin the error names only the origin: the path and the query may repeat a secret of the
+ *     request.
+ */
+export function withoutRedirects(fetch: typeof globalThis.fetch, setting?: string): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, { ...init, redirect: "manual" });
+    const from = input instanceof Request ? input.url : String(input);
+    const refused = redirectIn(response.status, response.headers.get("location"), from, setting);
+    // As fetch in a browser reports it, which tells nothing but that there was one.
+    const isOpaque = response.type === "opaqueredirect";
+    if (refused === undefined && !isOpaque) return response;
+    await response.body?.cancel().catch(() => {});
+    throw refused ?? new RedirectRefused(response.status, from, null, setting);
+  };
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** The refusal of an answer that redirects; undefined for any other answer. */
+export function redirectIn(
+  status: number,
+  location: string | null | undefined,
+  from: string,
+  setting?: string,
+): RedirectRefused | undefined {
+  return REDIRECTS.has(status) ? new RedirectRefused(status, from, location ?? null, setting) : undefined;
+}
+
+export class RedirectRefused extends Error {
+  override readonly name = "RedirectRefused";
+  readonly statusCode: number;
+  /** Where it points to: another origin, or the path on the same one. */
+  readonly target: string;
+  readonly isSameOrigin: boolean;
+
+  /** `setting` is what a person changes if the new address is the right one. */
+  constructor(status: number, from: string, location: string | null, setting = "the configured address") {
+    const target = location === null ? null : URL.parse(location, from);
+    const origin = new URL(from).origin;
+    const isSameOrigin = target?.origin === origin;
+    const where = target === null ? "an unnamed address" : isSameOrigin ? origin + target.pathname : originOf(target);
+    super(
+      `${origin} redirects to ${where} (HTTP ${status}). Redirects are not followed, because the key ` +
+        `and the request would go along. If that address is the right one, set ${setting} to it`,
+    );
+    this.statusCode = status;
+    this.target = where;
+    this.isSameOrigin = isSameOrigin;
+  }
+}
+
+/** `origin` is "null" for what is not a web address. */
+function originOf(url: URL): string {
+  return url.origin === "null" ? `a ${url.protocol} address` : url.origin;
+}

@@ -1,0 +1,175 @@
+import { createInterface } from "node:readline";
+import { type DeclaredMesh, readDeclared } from "../../mesh/config.ts";
+import type { Layout } from "../../mesh/layout.ts";
+import { MeshTrust, type MeshTrustState, mayRun } from "../../runtime/mesh-trust.ts";
+import { type TrustSummary, trustSummary } from "../../runtime/mesh-trust-words.ts";
+import type { Settings } from "../../runtime/settings.ts";
+import { isAttended } from "../attended.ts";
+import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { type Cell, table } from "../table.ts";
+import { plain } from "../width.ts";
+import { layoutOf, runningMeshes, settingsFor, type TxCall, unknown } from "./project.ts";
+
+interface TrustOptions {
+  terminals?: boolean;
+  yes?: boolean;
+  list?: boolean;
+}
+
+/** A person agrees to what a mesh consists of now. Nothing of it runs before. */
+export async function trust(call: TxCall, names: string[], options: TrustOptions): Promise<ExitCode> {
+  const settings = await settingsFor(call);
+  if (options.list) return list(call, settings);
+  refuseAgents(call);
+  const layout = layoutOf(call);
+  const found = await lookAt(layout, settings);
+  const stranger = names.find((name) => !found.some(({ mesh }) => mesh === name));
+  if (stranger !== undefined)
+    throw new UsageError(
+      unknown(
+        "mesh",
+        stranger,
+        found.map(({ mesh }) => mesh),
+      ),
+    );
+  const meant = found.filter(({ mesh }) => names.length === 0 || names.includes(mesh));
+  const open = meant.filter((one) => !isSettled(one, options.terminals ?? false));
+  const decided: { mesh: string; hash: string; terminals: boolean; trusted: boolean }[] = [];
+  for (const one of open) {
+    show(call, one);
+    const answer = options.yes ? { terminals: options.terminals ?? false } : await ask(call, one, options.terminals);
+    const { mesh, hash } = one;
+    if (answer) await grant(call, layout, settings, { mesh, hash, ...answer });
+    decided.push({ mesh, hash, terminals: answer?.terminals ?? false, trusted: answer !== null });
+  }
+  if (call.json) await call.terminal.printJson({ project: layout.project, meshes: decided });
+  if (open.length === 0) call.terminal.say(`Trusted already: ${meant.map(({ mesh }) => mesh).join(", ") || "none"}.`);
+  return decided.every(({ trusted }) => trusted) ? EXIT.done : EXIT.waiting;
+}
+
+/** Nothing of it runs any more; what it has begun ends, and its messages stay. */
+export async function untrust(call: TxCall, mesh: string): Promise<ExitCode> {
+  const layout = layoutOf(call);
+  const settings = await settingsFor(call);
+  const running = await runningMeshes(call, layout);
+  const isKnown = running?.view.meshes.some((one) => one.mesh === mesh) ?? false;
+  const was = trustIn(settings)
+    .all()
+    .some((one) => one.project === layout.project && one.mesh === mesh);
+  if (running && isKnown) await running.client.untrustMesh(running.view.id, mesh);
+  else await trustIn(settings).revoke(layout.project, mesh);
+  if (call.json) await call.terminal.printJson({ project: layout.project, mesh, was_trusted: was });
+  call.terminal.say(was ? `${mesh} is not trusted any more.` : `${mesh} was not trusted.`);
+  return EXIT.done;
+}
+
+/** Before a start: a person at the terminal is asked about what is not trusted. Everything else only waits. */
+export async function askBeforeStart(call: TxCall, layout: Layout, settings: Settings): Promise<void> {
+  if (!isAttended(call) || call.speaker) return;
+  for (const one of await lookAt(layout, settings)) {
+    // One of ours runs in the sandbox unasked; whether it may have terminals is the person's to say, once.
+    if (one.status === "trusted" || (mayRun(one) && !one.wants_terminals)) continue;
+    show(call, one);
+    const answer = await ask(call, one, undefined);
+    if (answer) await grant(call, layout, settings, { mesh: one.mesh, hash: one.hash, ...answer });
+  }
+}
+
+type Looked = MeshTrustState & TrustSummary & { mesh: string };
+
+async function lookAt(layout: Layout, settings: Settings): Promise<Looked[]> {
+  const { meshes } = await readDeclared(layout);
+  const of = (mesh: string, declared: DeclaredMesh): Looked => ({
+    mesh,
+    ...trustIn(settings).stateOf(layout.project, declared),
+    ...trustSummary(layout, declared, settings),
+  });
+  return [...meshes].map(([mesh, declared]) => of(mesh, declared));
+}
+
+function isSettled({ status, terminals }: Looked, wanted: boolean): boolean {
+  return status === "trusted" && (terminals || !wanted);
+}
+
+function show({ terminal }: TxCall, { mesh, status, says, files, hash }: Looked): void {
+  const state = {
+    changed: "has changed since you trusted it.",
+    untrusted: "is not trusted yet.",
+    bundled: "comes with Agiraph, unchanged.",
+    trusted: "is trusted.",
+  }[status];
+  terminal.say(`${terminal.errPaint.bold(mesh)} ${state}`);
+  for (const sentence of says) terminal.say(`  ${plain(sentence)}`);
+  for (const { path, bytes } of files) terminal.say(`    ${plain(path)} (${bytes} bytes)`);
+  terminal.say(`  content ${hash}`);
+}
+
+/** Null is no. */
+async function ask(
+  call: TxCall,
+  { mesh, wants_terminals }: Looked,
+  terminals: boolean | undefined,
+): Promise<{ terminals: boolean } | null> {
+  if (!isAttended(call))
+    throw new UsageError(
+      `Whether to trust ${mesh} is a person's decision, and nobody is at a terminal here. Read its files, then: tx trust ${mesh} --yes${wants_terminals ? " (with --terminals to allow terminals)" : ""}`,
+    );
+  const canChoose = wants_terminals && terminals === undefined;
+  const choice = canChoose ? "y: yes, in the sandbox; t: with terminals; N: no" : "y/N";
+  call.terminal.stderr.write(`Trust ${mesh}? [${choice}] `);
+  const answer = (await lineFrom(call)).trim().toLowerCase();
+  if (canChoose && (answer === "t" || answer === "terminals")) return { terminals: true };
+  return answer === "y" || answer === "yes" ? { terminals: terminals ?? false } : null;
+}
+
+async function lineFrom({ terminal: { stdin } }: TxCall): Promise<string> {
+  const lines = createInterface({ input: stdin, terminal: false });
+  const { promise, resolve } = Promise.withResolvers<string>();
+  lines.once("line", resolve);
+  lines.once("close", () => resolve(""));
+  try {
+    return await promise;
+  } finally {
+    lines.close();
+  }
+}
+
+/** Through the server where it runs them: what was held begins at once. */
+async function grant(
+  call: TxCall,
+  layout: Layout,
+  settings: Settings,
+  { mesh, hash, terminals }: { mesh: string; hash: string; terminals: boolean },
+): Promise<void> {
+  const running = await runningMeshes(call, layout);
+  if (running) await running.client.trustMesh(running.view.id, mesh, { hash, terminals, by: "terminal" });
+  else await trustIn(settings).grant(layout.project, mesh, { hash, terminals, by: "terminal" });
+  call.terminal.say(`${mesh} is trusted${terminals ? ", with terminals" : ", in the sandbox"}.`);
+}
+
+async function list({ terminal, json }: TxCall, settings: Settings): Promise<ExitCode> {
+  const all = trustIn(settings).all();
+  if (json) {
+    await terminal.printJson({ meshes: all });
+    return EXIT.done;
+  }
+  const head: Cell[] = ["MESH", "TERMINALS", "SINCE", "PROJECT"].map((text) => ({ text, paint: terminal.paint.dim }));
+  const rows = all.map(({ mesh, terminals, at, project }): Cell[] => [
+    { text: mesh, paint: terminal.paint.bold },
+    { text: terminals ? "yes" : "no" },
+    { text: at.slice(0, 16).replace("T", " ") },
+    { text: plain(project) },
+  ]);
+  if (rows.length > 0) await terminal.printLines(table([head, ...rows], terminal.columns));
+  else terminal.say("No mesh is trusted yet. In a project: tx trust");
+  return EXIT.done;
+}
+
+/** No wall, since a terminal has its user's rights: but an agent does not get there by a command of ours. */
+function refuseAgents({ speaker, terminal: { env } }: TxCall): void {
+  if (speaker || env.TX_SESSION) throw new Refusal("Whether to trust a mesh is a person's decision, not an agent's.");
+}
+
+function trustIn({ home }: Settings): MeshTrust {
+  return new MeshTrust(home, Date.now);
+}

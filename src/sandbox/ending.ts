@@ -1,0 +1,36 @@
+import type { ChildProcess } from "node:child_process";
+import { allGone, type First, firstInside } from "./inside.ts";
+
+/**
+ * Ends all that a process of ours holds, at once.
+ *
+ * END-1. SIGKILL goes to the first process of the outermost pid namespace, from outside of it. The kernel then kills all
+ *        that is inside, in namespaces within it too; what holds it ends after that, so its exit tells that all are dead.
+ * END-2. A namespace that is made only while we look is never used: our end of the line of life is closed before the
+ *        look, and the line is tested inside before the command begins.
+ */
+export function end(child: ChildProcess, { group }: { group?: boolean }): void {
+  if (child.pid === undefined) return;
+  if (!group) child.stdio[3]?.destroy();
+  const first = group ? null : firstInside(child.pid);
+  send(first?.pid ?? (group ? -child.pid : child.pid), "SIGKILL");
+  if (first) void endHolder(child, first);
+}
+
+/** It ends by itself, unless it has something to say about the end of the first and nobody reads that. */
+async function endHolder(child: ChildProcess, first: First): Promise<void> {
+  await allGone(first, mostEndingMs);
+  if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+}
+
+/** A process may have ended before the signal reaches it. */
+export function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended already.
+  }
+}
+
+/** How long a killed process is waited for. Only the kernel can delay its end, for example for a disk that is stuck. */
+export const mostEndingMs = 10_000;

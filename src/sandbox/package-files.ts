@@ -1,0 +1,66 @@
+import { readdir, realpath } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { isBelow } from "./binds.ts";
+
+/**
+ * What of a package that lies in a folder of the user's is shown to a sandbox: a checkout holds more than the program.
+ *
+ * PACKAGE-1. A file or folder whose name says that it holds secrets is not shown: `.env`, `.npmrc`, `.git`, keys, …
+ * PACKAGE-2. What is shown is listed; nothing is masked. A folder with such a file in it is shown entry by entry, so
+ *            what appears in it later is not shown.
+ * PACKAGE-3. A link is shown when it stays in the package and leads to what is shown.
+ *
+ * The look is bounded: installed modules and what lies deeper than people keep settings are shown as they are.
+ */
+export async function shownOfPackage(folder: string): Promise<string[]> {
+  const look = new Look(folder);
+  return (await look.at(folder, 0)).paths;
+}
+
+const mostDepth = 4;
+const mostEntries = 5_000;
+
+const secretNames = [
+  /^\.env(?!\.(example|sample|template)$)/i,
+  /^\.(git|hg|svn|ssh|aws|azure|gcloud|kube|docker|gnupg|config|claude|codex|gemini|cursor|vscode|idea)$/i,
+  /^\.(npmrc|yarnrc|yarnrc\.yml|netrc|pypirc|git-credentials|gitconfig|pgpass|htpasswd|vault-token)$/i,
+  /(key.*\.pem|private.*\.pem|\.(key|p12|pfx|jks|keystore))$/i,
+  /^id_(rsa|dsa|ecdsa|ed25519)$/i,
+  /^(credentials|secrets?)\.(json|ya?ml|toml|env|txt)$/i,
+];
+
+const holdsSecrets = (name: string) => secretNames.some((pattern) => pattern.test(name));
+
+class Look {
+  readonly #package: string;
+  #seen = 0;
+
+  constructor(folder: string) {
+    this.#package = folder;
+  }
+
+  /** What is shown at this place, and whether that is all of it. */
+  async at(folder: string, depth: number): Promise<{ paths: string[]; isWhole: boolean }> {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    const paths: string[] = [];
+    let isWhole = true;
+    for (const entry of entries) {
+      const path = join(folder, entry.name);
+      this.#seen++;
+      if (holdsSecrets(entry.name)) isWhole = false;
+      else if (entry.isSymbolicLink() && !(await this.#staysInside(path))) isWhole = false;
+      else if (entry.isDirectory() && entry.name !== "node_modules" && depth < mostDepth && this.#seen < mostEntries) {
+        const below = await this.at(path, depth + 1);
+        paths.push(...below.paths);
+        isWhole &&= below.isWhole;
+      } else paths.push(path);
+    }
+    return isWhole ? { paths: [folder], isWhole } : { paths, isWhole };
+  }
+
+  async #staysInside(link: string): Promise<boolean> {
+    const target = await realpath(link).catch(() => null);
+    if (target === null || !isBelow(target, this.#package)) return false;
+    return !relative(this.#package, target).split(sep).some(holdsSecrets);
+  }
+}

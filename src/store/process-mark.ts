@@ -1,0 +1,22 @@
+import { readFileSync } from "node:fs";
+
+/**
+ * What tells one process from every other, also from a later one with the same number: the machine's start and its own.
+ * Undefined where it is not running, or where the system does not say (no /proc).
+ */
+export function processMark(pid: number = process.pid): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The second field is the program's name, which may hold anything; the 22nd is the time it was started at.
+    const [state, ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (state === "Z" || state === "X") return undefined;
+    return `${readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()}/${rest[18]}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the very process that left this mark is running. Without a mark nobody knows. */
+export function isRunning({ pid, process: mark }: { pid: number; process?: string | undefined }): boolean {
+  return mark !== undefined && processMark(pid) === mark;
+}

@@ -1,0 +1,82 @@
+import { DEEPEST, type FolderChain } from "./folder-chain.ts";
+import { TimeSlices } from "./time-slices.ts";
+import { type Folder, namesOf, WalkTrouble } from "./walk.ts";
+
+/**
+ * A walk over a tree that somebody else fills, breadth first, so that a bound cuts the depths and not the overview.
+ *
+ * TREE-1. Every walk is bounded in depth, folders and names, and says what it did not look at.
+ * TREE-2. Nobody else waits for it: it rests every few milliseconds (time-slices.ts).
+ * TREE-3. Below the root, a folder that is closed to us or has just gone holds nothing.
+ */
+export async function walkTree(chain: FolderChain, look: Look, bounds: Partial<TreeBounds> = {}): Promise<TreeCut> {
+  const { deepest, namesInOne, ...most } = { ...DEFAULT_BOUNDS, ...bounds };
+  const slices = new TimeSlices();
+  const cut: TreeCut = { more: false, tooDeep: null };
+  const queue: (readonly string[])[] = [[]];
+  let names = 0;
+  // Indexed rather than shifted: shifting a queue of many thousands moves all of them each time.
+  for (let at = 0; at < queue.length; at++) {
+    if (at >= most.folders || names >= most.names) return { ...cut, more: true };
+    const parts = queue[at] ?? [];
+    const found = await lookInto(chain, parts, Math.min(namesInOne, most.names - names), look, slices);
+    if (slices.isDue) await slices.rest();
+    if (!found) continue;
+    names += found.looked;
+    cut.more ||= found.more;
+    if (found.folders === "stop") return { ...cut, more: true };
+    const below = found.folders.map((name) => [...parts, name]);
+    if (parts.length < deepest) queue.push(...below);
+    else cut.tooDeep ??= below[0] ?? null;
+  }
+  return { ...cut, more: cut.more || cut.tooDeep !== null };
+}
+
+/**
+ * Sees the names in one folder, sorted, and says which of them are folders to be looked into. It rests where it looks at
+ * each name. It returns "stop" when enough has been seen.
+ */
+export type Look = (
+  folder: Folder,
+  parts: readonly string[],
+  names: readonly string[],
+  slices: TimeSlices,
+) => Promise<readonly string[] | "stop">;
+
+export interface TreeBounds {
+  deepest: number;
+  folders: number;
+  names: number;
+  namesInOne: number;
+}
+
+export interface TreeCut {
+  /** Something was left out. */
+  more: boolean;
+  /** The first folder that was left out because it lies too deep. */
+  tooDeep: readonly string[] | null;
+}
+
+const DEFAULT_BOUNDS: TreeBounds = { deepest: DEEPEST, folders: 50_000, names: 200_000, namesInOne: 10_000 };
+
+async function lookInto(
+  chain: FolderChain,
+  parts: readonly string[],
+  most: number,
+  look: Look,
+  slices: TimeSlices,
+): Promise<{ looked: number; more: boolean; folders: readonly string[] | "stop" } | undefined> {
+  try {
+    const folder = chain.folderAt(parts);
+    const { names, more } = await namesOf(folder, most, slices);
+    return { looked: names.length, more, folders: await look(folder, parts, names.sort(), slices) };
+  } catch (error) {
+    if (parts.length > 0 && isClosed(error)) return undefined;
+    throw error;
+  }
+}
+
+/** A folder that may be read and not entered says so only of what is in it. */
+function isClosed(error: unknown): boolean {
+  return error instanceof WalkTrouble || (error as NodeJS.ErrnoException).code === "EACCES";
+}

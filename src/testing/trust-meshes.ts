@@ -1,0 +1,16 @@
+import { realpathSync } from "node:fs";
+import { readDeclared } from "../mesh/config.ts";
+import { Layout } from "../mesh/layout.ts";
+import { MeshTrust } from "../runtime/mesh-trust.ts";
+
+/** What `tx trust --terminals --yes` does in a project: a person agrees to its meshes as they are now. */
+export async function trustMeshes(
+  home: string,
+  project: string,
+  { terminals = true }: { terminals?: boolean } = {},
+): Promise<void> {
+  const layout = new Layout(realpathSync(project));
+  const trust = new MeshTrust(home, Date.now);
+  const { meshes } = await readDeclared(layout);
+  for (const [mesh, { hash }] of meshes) await trust.grant(layout.project, mesh, { hash, terminals, by: "terminal" });
+}

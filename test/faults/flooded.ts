@@ -1,0 +1,104 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { Config } from "../../src/protocol/config.ts";
+import { temporaryHome } from "../../src/testing/index.ts";
+import { TOKEN } from "../../src/testing/start-server.ts";
+
+export interface Memory {
+  rss: number;
+  sockets: number;
+  /** Bytes that wait in all WebSockets together. */
+  waiting: number;
+}
+
+/** What others got who asked for /healthz and /agents meanwhile, in milliseconds. */
+export interface Bystanders {
+  asked: number;
+  notAnswered: number;
+  p50: number;
+  p99: number;
+}
+
+/** A server in a process of its own that is flooded, and those who ask it something meanwhile. */
+export class Flooded implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #over: Promise<never>;
+  readonly #remove: () => Promise<void>;
+  url = "";
+  proxy = 0;
+  agent = "";
+  seq = 0;
+
+  private constructor(child: ChildProcess, remove: () => Promise<void>) {
+    this.#child = child;
+    this.#remove = remove;
+    const said: string[] = [];
+    child.stderr?.on("data", (chunk: Buffer) => said.push(String(chunk)));
+    this.#over = once(child, "close").then(() => Promise.reject(new Error(`The server ended: ${said.join("")}`)));
+    this.#over.catch(() => {});
+  }
+
+  static async start({ facts, bytes }: { facts: number; bytes: number }, config: Config): Promise<Flooded> {
+    const home = await temporaryHome();
+    const child = fork(
+      join(import.meta.dirname, "flood-child.ts"),
+      [home.path, String(facts), String(bytes), JSON.stringify(config)],
+      {
+        stdio: ["ignore", "ignore", "pipe", "ipc"],
+        execArgv: ["--expose-gc"],
+      },
+    );
+    const flooded = new Flooded(child, () => home.remove());
+    return Object.assign(flooded, await flooded.#heard());
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  /** After a collection. */
+  async memory(): Promise<Memory> {
+    const heard = this.#heard();
+    this.#child.send("memory");
+    return (await heard) as unknown as Memory;
+  }
+
+  /** The flood, and what bystanders saw of it: they ask one thing after another until it is over. */
+  async during(flood: Promise<unknown>): Promise<Bystanders> {
+    let isOver = false;
+    const ended = flood.finally(() => (isOver = true));
+    const times: number[] = [];
+    let notAnswered = 0;
+    do {
+      for (const path of ["/healthz", "/agents"]) {
+        const began = performance.now();
+        const answer = await this.whileUp(
+          fetch(`${this.url}${path}`, { headers: { authorization: `Bearer ${TOKEN}` } }).catch(() => undefined),
+        );
+        await answer?.arrayBuffer();
+        times.push(performance.now() - began);
+        if (answer?.status !== 200) notAnswered++;
+      }
+    } while (!isOver);
+    await ended;
+    times.sort((a, b) => a - b);
+    const at = (part: number) => Number((times[Math.floor(times.length * part)] ?? 0).toFixed(1));
+    return { asked: times.length, notAnswered, p50: at(0.5), p99: at(0.99) };
+  }
+
+  whileUp<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([work, this.#over]);
+  }
+
+  async #heard(): Promise<object> {
+    const [message] = await this.whileUp(once(this.#child, "message"));
+    return message as object;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#over.catch(() => {});
+    await this.#remove();
+  }
+}

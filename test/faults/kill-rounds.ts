@@ -1,0 +1,30 @@
+/**
+ * How many SIGKILLs each of the kill tests sends, and with which seeds.
+ *
+ * In CI each test does one round with a fixed seed. In the soak, `AGIRAPH_KILLS` is the number over all of them (5,000);
+ * it is divided by the shares below, and each share is done in rounds of at most 250 kills. A round has its own home and
+ * its own seed, because one log that is killed 1,500 times mostly repeats itself and gets slower, while six logs see six
+ * different histories. `AGIRAPH_SEED` repeats a round that failed.
+ */
+export function killRounds(target: KillTarget, inCi: number, firstSeed: number): Round[] {
+  const total = process.env.AGIRAPH_KILLS;
+  const kills = total === undefined ? inCi : Math.round(Number(total) * share[target]);
+  const seed = Number(process.env.AGIRAPH_SEED ?? firstSeed);
+  const rounds = Math.max(1, Math.ceil(kills / mostInARound));
+  return Array.from({ length: rounds }, (_, round) => ({
+    kills: Math.floor((kills * (round + 1)) / rounds) - Math.floor((kills * round) / rounds),
+    seed: seed + round,
+  }));
+}
+
+export interface Round {
+  kills: number;
+  seed: number;
+}
+
+export type KillTarget = keyof typeof share;
+
+/** Of 5,000: 1,200 of an agent, 1,500 of a team, 300 of a server with programs, 1,000 of meshes, 1,000 of a server. */
+const share = { agent: 0.24, team: 0.3, programs: 0.06, meshes: 0.2, server: 0.2 };
+
+const mostInARound = 250;
