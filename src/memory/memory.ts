@@ -2,7 +2,7 @@ import type { MemoryFiles, StampedFile } from "../store/memory-files.ts";
 import { oneAtATime } from "../store/one-at-a-time.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import { ownPart, withListing } from "./listing.ts";
-import { keepVersion, readVersion, versionsOf } from "./versions.ts";
+import { keepVersion, readVersion, type Version, versionsOf } from "./versions.ts";
 
 export const MAX_MEMORY_FILE_BYTES = 1024 * 1024;
 const DAILY_LOG = /^\d{4}-\d{2}-\d{2}\.md$/;
@@ -67,10 +67,15 @@ export class Memory {
     });
   }
 
+  /** What is kept of what a file said before, newest first. */
+  versions(path: string): Promise<Version[]> {
+    return versionsOf(this.files, nameOf(path));
+  }
+
   /** Brings back what the file said before it was last replaced, or a version by its name; undoing again undoes that. */
   async undo(path: string, version?: string): Promise<Written & { version: string }> {
     const file = nameOf(path);
-    const versions = await versionsOf(this.files, file);
+    const versions = await this.versions(path);
     const wanted = version === undefined ? versions[0] : versions.find(({ name }) => name === version);
     if (!wanted)
       throw new ScopeRefusal(
