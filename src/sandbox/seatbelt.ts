@@ -52,6 +52,8 @@ export function seatbeltProfile(mounts: readonly Mount[], reachable: readonly nu
     `(allow file-read* ${system.map(subpath).join(" ")})`,
     `(allow file-write-data file-read-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/dtracehelper"))`,
     ...mounts.map(rule),
+    // What a command makes is ours on disk: as a set-user-ID program others could run it as us.
+    "(deny file-write-setugid)",
     ...reachable.map((port) => `(allow network-outbound (remote ip "localhost:${port}"))`),
   ].join("\n");
 }
