@@ -6,7 +6,7 @@ import type { Command, Sandbox, SandboxPorts } from "./sandbox.ts";
 
 /**
  * No confinement: the command has all our rights, because someone asked for it. Bounds, time-outs and the stripped
- * environment still hold, and its process group is ended; a process that leaves its group is not.
+ * environment still hold, and its process group is ended, also when we are killed; a process that leaves its group is not.
  */
 export function openUnsafe(ports: SandboxPorts): Sandbox {
   return {
@@ -35,7 +35,7 @@ export async function startUnconfined(
   const network = await openLoopback({ ...program, lookup: ports.lookup, mirror: true });
   try {
     const { argv, env } = program.launch(network.door);
-    const script = prologue({ limits, timeoutMs: null, linux, group: true });
+    const script = prologue({ limits, timeoutMs: null, linux });
     const all = [...wrapper(network.ports), ...bash, script, "bash", ...argv];
     const launch = grouped(all, program.cwd, { ...env, ...network.env });
     return await startProgram(launch, program, limits, network.close);
