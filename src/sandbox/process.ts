@@ -1,6 +1,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { Duplex, Readable } from "node:stream";
 import type { Cgroup } from "./cgroups.ts";
+import { overBound } from "./disk-use.ts";
 import { end, mostEndingMs } from "./ending.ts";
 import { endGroupWithUs } from "./group-watcher.ts";
 import type { InnerNetwork } from "./inner-network.ts";
@@ -48,13 +49,16 @@ export async function runProcess(launch: Launch, command: Command, ports: Sandbo
     if (!started && !why.reason)
       throw new SandboxFailure(failureText("command", launch.program, code, signal, complaint.text()));
     const byUs = why.reason !== null;
+    const { binds, signal: stop } = command;
+    const left = byUs ? null : await overBound(binds.write, ports.limits, { at: "end", signal: stop });
+    if (stop.aborted) throw stop.reason;
     return {
       code: byUs ? null : code,
       signal: byUs ? "SIGKILL" : signal,
       output: output.text(),
       truncated: output.truncated,
       timedOut: why.reason === "timeout",
-      exceeded: why.reason === "timeout" || why.reason === "abort" ? null : why.reason,
+      exceeded: why.reason === "timeout" || why.reason === "abort" ? null : (why.reason ?? left),
       ms: Math.round(ports.now() - begun),
     };
   } finally {

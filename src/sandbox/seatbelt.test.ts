@@ -36,7 +36,7 @@ test("of all networks a program reaches the listed ports of this machine, and by
 test("a folder that is laid out is shown without names that begin with a dot, whenever they come", () => {
   const source = '/p/my "project"';
   const profile = seatbeltProfile([{ at: source, source, access: "lay_out", folder: true, parts: [] }]);
-  const [write, read, hidden] = profile.split("\n").slice(-3);
+  const [write, read, hidden] = profile.split("\n").slice(-4);
   expect([write, read]).toEqual([
     '(deny file-write* (subpath "/p/my \\"project\\""))',
     '(allow file-read* (subpath "/p/my \\"project\\""))',

@@ -18,7 +18,7 @@ export async function openSeatbelt(ports: SandboxPorts): Promise<Sandbox> {
       if (command.network)
         throw new SandboxFailure("The seatbelt sandbox has no way out to a list of hosts yet. Run without network.");
       const profile = seatbeltProfile(await mountsOf(command.binds));
-      return runProcess(unconfined(command, ports, [sandboxExec, "-p", profile]), command, ports);
+      return runProcess(await unconfined(command, ports, [sandboxExec, "-p", profile]), command, ports);
     },
     async start(program: Program) {
       await isThere();
