@@ -9,6 +9,7 @@ import { channelsOf } from "../runtime/channels.ts";
 import { scrubberFor } from "../runtime/known-secrets.ts";
 import { readConfig, type Settings } from "../runtime/settings.ts";
 import { openSandbox } from "../sandbox/index.ts";
+import { homeProblems } from "../store/home-modes.ts";
 import { bytes } from "./format.ts";
 import { liveHolder } from "./look.ts";
 import { runningServer } from "./running-server.ts";
@@ -38,6 +39,12 @@ export async function checkHome(home: string): Promise<Check> {
   if (there !== home) return { name, state: "ok", detail: `${home} (will be made by the first run)` };
   const holder = liveHolder(home);
   return { name, state: "ok", detail: holder ? `${home}, in use by pid ${holder.pid}` : `${home}, nobody works in it` };
+}
+
+/** Whether other users of the machine could change what the home makes us do. */
+export function checkModes(home: string, env: Environment): Check[] {
+  const costs = "nothing runs in this home until it is fixed";
+  return homeProblems(home, env).map((detail) => ({ name: "home", state: "broken", detail, costs }));
 }
 
 const ENOUGH_DISK = 1024 ** 3;

@@ -3,6 +3,7 @@ import { type Situation, type Standing, troublesOf, troubleWords } from "../proj
 import { findAgent } from "../runtime/inspect.ts";
 import { loadSettings, type Settings } from "../runtime/settings.ts";
 import { type HomeHolder, readHolder } from "../store/home.ts";
+import { homeProblems, requireTrustedHome } from "../store/home-modes.ts";
 import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
 import { lockFile } from "../store/paths.ts";
@@ -35,13 +36,14 @@ export async function lookAtAgent(call: Invocation, word: string): Promise<Look 
 interface SettingsOptions {
   unsafeNoSandbox?: boolean;
   isOnlyLooking?: boolean;
-  /** Whether a mistake in config.json is said here. */
+  /** Whether a mistake in config.json, or in the modes of the home, is said here. */
   isTold?: boolean;
 }
 
 /**
  * What a command goes by. A mistake in config.json is the business of whoever works in the home: it keeps nobody from
- * looking at it, nor from talking to the one who works there. It is said all the same.
+ * looking at it, nor from talking to the one who works there. It is said all the same. A home that other users could change is only
+ * looked at.
  */
 export async function settingsOf(
   { home, terminal, packageRoot }: Invocation,
@@ -60,6 +62,9 @@ export async function settingsOf(
     throw new UsageError(
       `The home ${settings.home} is a file, not a folder. Name a folder with --home or AGIRAPH_HOME.`,
     );
+  const warn = (words: string) => isTold && terminal.say(`${terminal.errPaint.yellow("!")} ${words}`);
+  if (!isOnlyLooking) for (const tightened of requireTrustedHome(settings.home, settings.env)) warn(tightened);
+  else for (const problem of homeProblems(settings.home, settings.env)) warn(problem);
   return unsafeNoSandbox ? { ...settings, config: { ...settings.config, sandbox: { unsafe: true } } } : settings;
 }
 

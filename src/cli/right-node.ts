@@ -1,5 +1,6 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import type { Socket } from "node:net";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -9,8 +10,9 @@ import { dirname, join } from "node:path";
  *
  * N1. The words, streams, folder and exit code are those of the one that was called.
  * N2. A signal reaches the one that works, and what it makes of it is the end.
+ * N3. The one that works does not outlive this process, even if that is killed: it would go on unseen and spend money.
  */
-export function handOver(program: string, entry: string): void {
+export function handOver(program: string, entry: string, graceSeconds = 15): void {
   const node = ownNode(dirname(entry));
   if (node === undefined) {
     console.error(
@@ -20,6 +22,7 @@ export function handOver(program: string, entry: string): void {
     return;
   }
   const child = spawn(node, [entry, ...process.argv.slice(2)], { stdio: "inherit" });
+  const watcher = child.pid === undefined ? undefined : endWithUs(child.pid, graceSeconds);
   for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   // A terminal sends these to both.
   for (const signal of ["SIGINT", "SIGQUIT"] as const) process.on(signal, () => {});
@@ -30,9 +33,39 @@ export function handOver(program: string, entry: string): void {
     process.exitCode = 1;
   });
   child.on("exit", (code, signal) => {
+    watcher?.kill("SIGKILL");
     process.exitCode = code ?? 128 + (signal ? constants.signals[signal] : 0);
   });
 }
+
+/**
+ * A small shell waits at a pipe that the kernel closes with us. It then asks the process to end, as a person would, and
+ * kills it after a while. Not a parent-death signal, which is Linux's alone; not a descriptor of the process itself,
+ * which would be lost when a server replaces its own image.
+ */
+function endWithUs(pid: number, graceSeconds: number): ChildProcess {
+  const watcher = spawn("/bin/sh", ["-c", WATCH, "sh", String(pid), String(graceSeconds)], {
+    stdio: ["ignore", "ignore", "ignore", "pipe"],
+    env: { PATH: "/usr/bin:/bin" },
+    cwd: "/",
+    // A Ctrl-C in the terminal is not for it.
+    detached: true,
+  });
+  // Without a shell, the process ends with us only when we are told to end.
+  watcher.on("error", () => {});
+  const pipe = watcher.stdio[3] as Socket | null | undefined;
+  pipe?.on("error", () => {}).unref();
+  watcher.unref();
+  return watcher;
+}
+
+const WATCH = `read -r _ <&3
+kill -TERM "$1"
+left=$2
+while kill -0 "$1"; do
+  [ "$left" -gt 0 ] || { kill -KILL "$1"; break; }
+  left=$((left - 1)); sleep 1
+done`;
 
 function ownNode(from: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {

@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -22,6 +22,14 @@ test("what one process asks the other does, and answers; what it cannot do it sa
     { ok: false, message: "agent-b is not at work in this process." },
     { ok: false, message: expect.stringContaining("stop") },
   ]);
+});
+
+test("nobody but the owner may write to the socket, whatever the umask", async () => {
+  const path = await socketPath();
+  const before = process.umask(0);
+  onTestFinished(() => void process.umask(before));
+  await listening(path, async () => "");
+  expect(((await stat(path)).mode & 0o777).toString(8)).toBe("600");
 });
 
 test("what a person says goes through as it is checked: no stray fields, nothing empty, nothing endless", async () => {

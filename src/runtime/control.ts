@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { chmod, rm } from "node:fs/promises";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { z } from "zod";
@@ -54,6 +54,8 @@ export async function listenForControl(
   await promise;
   // Accepting a connection can fail, for example when no descriptors are left. The other terminal tries again.
   server.on("error", () => {});
+  // Who may write to it may command; its mode is what the umask left of 0777.
+  await chmod(path, 0o600);
   server.unref();
   return server;
 }

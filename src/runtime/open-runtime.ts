@@ -4,6 +4,7 @@ import type { Clock } from "../protocol/clock.ts";
 import type { Config } from "../protocol/config.ts";
 import type { AgentId } from "../protocol/index.ts";
 import { codeOf } from "../store/disk.ts";
+import { requireTrustedHome } from "../store/home-modes.ts";
 import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
@@ -22,7 +23,7 @@ import { startTelemetry, tracesUrl } from "./telemetry.ts";
 export async function openRuntime(settings: Settings, instead: Partial<RuntimePorts> = {}): Promise<Runtime> {
   channelsOf(settings); // a missing secret is said before anything is opened
   const clock = instead.clock ?? systemClock;
-  const store = instead.store ?? (await openHome(settings.home, clock, false));
+  const store = instead.store ?? (await openToWork(settings, clock));
   const random = instead.random ?? secureRandom;
   const scrubber = liveScrubber(settings);
   const catalog = instead.catalog ?? liveCatalog(settings, clock, random, scrubber);
@@ -79,6 +80,11 @@ function liveCatalog(settings: Settings, { sleep, now }: Clock, random: () => nu
     chooseDefault: () => current().chooseDefault(),
     cost: (id, usage) => current().cost(id, usage),
   };
+}
+
+async function openToWork({ home, env }: Settings, clock: Clock): Promise<Store> {
+  for (const tightened of requireTrustedHome(home, env)) process.emitWarning(tightened);
+  return openHome(home, clock, false);
 }
 
 /** Looks at a home that another process may be working in. */

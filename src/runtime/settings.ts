@@ -26,7 +26,8 @@ export async function loadSettings(
 ): Promise<Settings> {
   const beside = await envFile(join(packageRoot, ".env"));
   const home = resolve(flags.home || env.AGIRAPH_HOME || beside.AGIRAPH_HOME || join(homedir(), ".agiraph"));
-  const inHome = await envFile(join(home, ".env"));
+  // Whether the home is trusted is not for a file in it to say.
+  const { AGIRAPH_TRUST_HOME_MODES: _, ...inHome } = await envFile(join(home, ".env"));
   const config = await readConfig(join(home, "config.json")).catch((error: unknown): Config => {
     if (!onBroken || !(error instanceof SettingsError)) throw error;
     onBroken(home, error);

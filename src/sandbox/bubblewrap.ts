@@ -4,7 +4,7 @@ import { lstat, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
 import { isBelow, type Mount, mountsOf } from "./binds.ts";
 import { type Cgroup, openCgroups } from "./cgroups.ts";
-import { lacksRoom } from "./disk-use.ts";
+import { lacksRoom, limitsNow, mustNotBeFull } from "./disk-use.ts";
 import { type InnerNetwork, openInnerNetwork } from "./inner-network.ts";
 import { filterFd, type Launch, optionsFd, prologue, runProcess } from "./process.ts";
 import type { Program, Running } from "./program.ts";
@@ -70,7 +70,8 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing
         `The command has more than ${longestCommand} bytes. Write it to a file first and run that.`,
       );
     }
-    const { limits, lookup } = ports;
+    const { lookup } = ports;
+    const limits = await limitsNow(command.binds.write, ports.limits, command.signal);
     const network = command.network ? openInnerNetwork({ network: command.network, lookup, mirror: false }) : undefined;
     const script = prologue({
       limits,
@@ -92,6 +93,7 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing
   async function start(program: Program): Promise<Running> {
     const { lookup } = ports;
     const limits = { ...ports.limits, ...program.limits };
+    await mustNotBeFull(program, limits);
     const wanted = { network: program.network, door: program.door, lookup, mirror: true };
     const network = program.network || program.door ? openInnerNetwork(wanted) : undefined;
     const { argv, env } = program.launch(network?.door ?? null);

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { statfs } from "node:fs/promises";
-import type { Bound, Limits } from "./sandbox.ts";
+import { type Bound, type Limits, SandboxFailure } from "./sandbox.ts";
 
 /**
  * Looks at what a command leaves in its writable folders.
@@ -10,40 +10,122 @@ import type { Bound, Limits } from "./sandbox.ts";
  * DISK-2. Another process counts (`du`): it goes down by open folders, so a path may be of any length, and a tree of any
  *         size does not delay us. It has a time to end by.
  * DISK-3. A folder that is closed to us hides nothing: where not everything could be counted, what disappeared from the
- *         disk since the start counts.
+ *         disk since the last count is added to it.
+ * DISK-4. The last count is kept from one command to the next, so that many small ones are bounded like one. What others
+ *         free on the disk meanwhile can hide what was written, but not for longer than some commands.
  */
 export class DiskWatch {
   readonly #folders: readonly string[];
   readonly #limits: Limits;
-  readonly #start: Promise<Free>;
-  #counted: Promise<Free>;
+  readonly #before: Count | undefined;
+  readonly #start: Promise<Count>;
   /** How long others have counted for us so far. */
   countingMs = 0;
 
   constructor(folders: readonly string[], limits: Limits) {
     this.#folders = folders;
     this.#limits = limits;
-    this.#start = leastFree(folders);
-    this.#counted = this.#start;
+    this.#before = counts.get(keyOf(folders));
+    this.#start = leastFree(folders).then((free) => ({ bytes: 0, files: 0, free, commands: 0, ms: 0 }));
   }
 
-  async isOver(): Promise<Extract<Bound, "disk" | "files"> | null> {
-    const { diskBytes, files } = this.#limits;
+  async isOver(): Promise<DiskBound | null> {
     const free = await leastFree(this.#folders);
     const short = shortOf(free, this.#limits);
     if (short) return short;
-    const counted = await this.#counted;
-    const since = fallen(counted, free);
-    if (since.bytes < diskBytes / 4 && since.files < files / 4) return null;
-    this.#counted = Promise.resolve(free);
-    const begun = performance.now();
-    const held = await holds(this.#folders);
-    this.countingMs += performance.now() - begun;
-    const lost = fallen(await this.#start, free);
-    const bytes = held.isWhole ? held.bytes : Math.max(held.bytes, lost.bytes);
-    if (bytes > diskBytes) return "disk";
-    return (held.isWhole ? held.files : Math.max(held.files, lost.files)) > files ? "files" : null;
+    const last = counts.get(keyOf(this.#folders)) ?? (await this.#start);
+    if (!hasFallen(last.free, free, this.#limits)) return null;
+    const count = await countAnew(this.#folders, free, last);
+    this.countingMs += count.ms;
+    return this.#hasGrown(count) ? beyond(count, this.#limits) : null;
   }
+
+  /** What was too much before is not the fault of a command that removes some of it. */
+  #hasGrown(count: Count): boolean {
+    const before = this.#before;
+    return !before || !beyond(before, this.#limits) || count.bytes > before.bytes || count.files > before.files;
+  }
+}
+
+type DiskBound = Extract<Bound, "disk" | "files">;
+
+/** Whether folders hold more than they may, before or after a command; counted only if there is reason to. */
+export async function overBound(
+  folders: readonly string[],
+  limits: Limits,
+  { at, signal }: { at: "start" | "end"; signal: AbortSignal },
+): Promise<DiskBound | null> {
+  if (folders.length === 0) return null;
+  const free = await leastFree(folders);
+  const last = counts.get(keyOf(folders));
+  if (last && at === "start") last.commands++;
+  const isFresh =
+    last && last.commands < Math.max(8, last.ms / 500) && !beyond(last, limits) && !hasFallen(last.free, free, limits);
+  return beyond(isFresh ? last : await countAnew(folders, free, last, signal), limits);
+}
+
+/** For a command in folders that hold more than they may: it can remove files, but not write any. */
+export async function limitsNow(folders: readonly string[], limits: Limits, signal: AbortSignal): Promise<Limits> {
+  return (await overBound(folders, limits, { at: "start", signal })) ? { ...limits, fileBytes: 0 } : limits;
+}
+
+/** A program would fail in odd ways where it cannot write, so it does not start. Always counted: starts are rare. */
+export async function mustNotBeFull(
+  { binds, signal }: { binds: { write: readonly string[] }; signal: AbortSignal },
+  limits: Limits,
+): Promise<void> {
+  counts.delete(keyOf(binds.write));
+  const over = await overBound(binds.write, limits, { at: "start", signal });
+  signal.throwIfAborted();
+  if (!over) return;
+  const most = over === "disk" ? `${limits.diskBytes} bytes` : `${limits.files} files`;
+  throw new SandboxFailure(
+    `The program was not started, because the folders it writes to hold more than ${most}. Remove some: ${binds.write.join(", ")}`,
+  );
+}
+
+/** What folders held when they were last counted. */
+interface Count {
+  bytes: number;
+  files: number;
+  /** On their disk, then. */
+  free: Free;
+  /** Begun since. */
+  commands: number;
+  /** How long it took. */
+  ms: number;
+}
+
+const counts = new Map<string, Count>();
+const mostCounts = 10_000;
+const keyOf = (folders: readonly string[]) => folders.join("\0");
+
+async function countAnew(
+  folders: readonly string[],
+  free: Free,
+  last: Count | undefined,
+  signal?: AbortSignal,
+): Promise<Count> {
+  const begun = performance.now();
+  const { isWhole, ...held } = await holds(folders, signal);
+  const lost = last ? fallen(last.free, free) : { bytes: 0, files: 0 };
+  const atLeast = (what: "bytes" | "files") =>
+    isWhole ? held[what] : Math.max(held[what], (last?.[what] ?? 0) + lost[what]);
+  const count = { bytes: atLeast("bytes"), files: atLeast("files"), free, commands: 0, ms: performance.now() - begun };
+  if (signal?.aborted) return count;
+  if (counts.size >= mostCounts) counts.clear();
+  counts.set(keyOf(folders), count);
+  return count;
+}
+
+function beyond({ bytes, files }: Count, limits: Limits): DiskBound | null {
+  if (bytes > limits.diskBytes) return "disk";
+  return files > limits.files ? "files" : null;
+}
+
+function hasFallen(before: Free, now: Free, { diskBytes, files }: Limits): boolean {
+  const since = fallen(before, now);
+  return since.bytes >= diskBytes / 4 || since.files >= files / 4;
 }
 
 /** What these folders' disks lack of what a command must leave free; null when it is there. */
@@ -86,10 +168,10 @@ interface Held {
   isWhole: boolean;
 }
 
-async function holds(folders: readonly string[]): Promise<Held> {
-  const bytes = await counted(["-sk", "--", ...folders]);
+async function holds(folders: readonly string[], signal?: AbortSignal): Promise<Held> {
+  const bytes = await counted(["-sk", "--", ...folders], signal);
   // Only GNU's counts files.
-  const files = process.platform === "linux" ? await counted(["-s", "--inodes", "--", ...folders]) : null;
+  const files = process.platform === "linux" ? await counted(["-s", "--inodes", "--", ...folders], signal) : null;
   return {
     bytes: bytes.sum * 1024,
     files: files?.sum ?? 0,
@@ -99,12 +181,13 @@ async function holds(folders: readonly string[]): Promise<Held> {
 
 const mostCountingMs = 60_000;
 
-function counted(args: readonly string[]): Promise<{ sum: number; isWhole: boolean }> {
+function counted(args: readonly string[], signal?: AbortSignal): Promise<{ sum: number; isWhole: boolean }> {
   const limits = {
     timeout: mostCountingMs,
     killSignal: "SIGKILL",
     maxBuffer: 2 ** 20,
     env: { PATH, LC_ALL: "C" },
+    ...(signal ? { signal } : {}),
   } as const;
   return new Promise((resolve) => {
     // It has an end of its own, also when we are killed meanwhile.

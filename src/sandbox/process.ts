@@ -1,7 +1,9 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { Duplex, Readable } from "node:stream";
 import type { Cgroup } from "./cgroups.ts";
+import { overBound } from "./disk-use.ts";
 import { end, mostEndingMs } from "./ending.ts";
+import { endGroupWithUs } from "./group-watcher.ts";
 import type { InnerNetwork } from "./inner-network.ts";
 import { Output } from "./output.ts";
 import { watchResources } from "./resource-watch.ts";
@@ -47,13 +49,16 @@ export async function runProcess(launch: Launch, command: Command, ports: Sandbo
     if (!started && !why.reason)
       throw new SandboxFailure(failureText("command", launch.program, code, signal, complaint.text()));
     const byUs = why.reason !== null;
+    const { binds, signal: stop } = command;
+    const left = byUs ? null : await overBound(binds.write, ports.limits, { at: "end", signal: stop });
+    if (stop.aborted) throw stop.reason;
     return {
       code: byUs ? null : code,
       signal: byUs ? "SIGKILL" : signal,
       output: output.text(),
       truncated: output.truncated,
       timedOut: why.reason === "timeout",
-      exceeded: why.reason === "timeout" || why.reason === "abort" ? null : why.reason,
+      exceeded: why.reason === "timeout" || why.reason === "abort" ? null : (why.reason ?? left),
       ms: Math.round(ports.now() - begun),
     };
   } finally {
@@ -92,10 +97,21 @@ export function spawnLaunch(launch: Launch, stdin: "ignore" | "pipe"): ChildProc
     ] as StdioOptions,
     detached: true,
   });
+  if (launch.group) endGroupInTime(child);
   launch.network?.serve(child);
   give(child, optionsFd, launch.options?.map((option) => `${option}\0`).join(""));
   give(child, filterFd, launch.filter);
   return child;
+}
+
+/** Nothing else ends a group when we are dead. It is ended with its leader; then nobody watches its number any more. */
+function endGroupInTime(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  const watcher = endGroupWithUs(child.pid);
+  child.on("exit", () => {
+    end(child, { group: true });
+    watcher.stop();
+  });
 }
 
 function give(child: ChildProcess, fd: number, content: string | Buffer | null | undefined): void {
@@ -111,7 +127,7 @@ export const filterFd = 5;
 export const defaultOutputBytes = 30_000;
 
 /** What bash does before the command: see P3, bounds, and last in line for processor and memory. */
-export function prologue({ limits, timeoutMs, linux, held = false, group = false, before = "" }: Prologue): string {
+export function prologue({ limits, timeoutMs, linux, held = false, before = "" }: Prologue): string {
   const bounds = [
     "ulimit -c 0",
     `ulimit -f ${bound(limits.fileBytes / 1024)}`,
@@ -131,10 +147,6 @@ export function prologue({ limits, timeoutMs, linux, held = false, group = false
     timeoutMs === null ? 'command -v -- "$1" >/dev/null || { echo "$1 is not there inside" >&2; exit 127; }' : "",
     // A bound of the machine that is tighter than ours stays as it is.
     ...bounds.map((bound) => `{ ${bound}; } 2>/dev/null`),
-    // Nobody else ends a group when we are dead: its watcher finds the line of life closed.
-    group && timeoutMs === null
-      ? "(trap '' TERM INT HUP; read -r -u 3; kill -KILL -$$) </dev/null >/dev/null 2>&1 &"
-      : "",
     ...(linux && !held ? [untilHeld] : []),
     "read -t 0 -u 3 && exit 125",
     "echo >&3; exec 3>&-",
@@ -162,7 +174,6 @@ interface Prologue {
   linux: boolean;
   /** Whether a namespace around it ends it with us. */
   held?: boolean;
-  group?: boolean;
   before?: string;
 }
 
@@ -180,7 +191,6 @@ function whenOver(
   child.on("close", over);
   if (!launch.group) return;
   child.on("exit", (code, signal) => {
-    end(child, launch);
     setTimeout(() => {
       child.stdout?.destroy();
       child.stderr?.destroy();

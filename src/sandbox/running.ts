@@ -130,7 +130,6 @@ class BegunProgram {
       this.#killed.promise.then(() => stuckAfter(mostEndingMs)),
     ]);
     this.#exited = true;
-    if (this.#launch.group) end(this.#child, this.#launch);
     if (this.#first) await allGone(this.#first, mostEndingMs);
     // Outside of a pid namespace somebody who left may hold the output for ever; and whom we killed nobody may read.
     const patience = this.#launch.group ? after(leftoverMs) : this.#killed.promise.then(() => after(leftoverMs));

@@ -9,11 +9,12 @@ test("a profile denies all, then allows its mounts in their order, the deeper la
   ]);
   const lines = profile.split("\n");
   expect(lines.slice(0, 2)).toEqual(["(version 1)", "(deny default)"]);
-  expect(lines.slice(-4)).toEqual([
+  expect(lines.slice(-5)).toEqual([
     '(deny file-write* (subpath "/p"))',
     '(allow file-read* (subpath "/p"))',
     '(deny file-read* file-write* (literal "/p/.env"))',
     '(allow file-read* file-write* (subpath "/private/p/scratch"))',
+    "(deny file-write-setugid)",
   ]);
   expect(profile).not.toMatch(/network|mach-lookup/);
 });
@@ -21,7 +22,7 @@ test("a profile denies all, then allows its mounts in their order, the deeper la
 test("a folder's name cannot become a rule", () => {
   const source = '/p/"))(allow default)("\\';
   const profile = seatbeltProfile([{ at: source, source, access: "read", folder: true }]);
-  expect(profile.split("\n").at(-1)).toBe('(allow file-read* (subpath "/p/\\"))(allow default)(\\"\\\\"))');
+  expect(profile.split("\n").at(-2)).toBe('(allow file-read* (subpath "/p/\\"))(allow default)(\\"\\\\"))');
 });
 
 test("of all networks a program reaches the listed ports of this machine, and by them our proxy and our door", () => {
@@ -35,7 +36,7 @@ test("of all networks a program reaches the listed ports of this machine, and by
 test("a folder that is laid out is shown without names that begin with a dot, whenever they come", () => {
   const source = '/p/my "project"';
   const profile = seatbeltProfile([{ at: source, source, access: "lay_out", folder: true, parts: [] }]);
-  const [write, read, hidden] = profile.split("\n").slice(-3);
+  const [write, read, hidden] = profile.split("\n").slice(-4);
   expect([write, read]).toEqual([
     '(deny file-write* (subpath "/p/my \\"project\\""))',
     '(allow file-read* (subpath "/p/my \\"project\\""))',

@@ -18,7 +18,7 @@ export async function openSeatbelt(ports: SandboxPorts): Promise<Sandbox> {
       if (command.network)
         throw new SandboxFailure("The seatbelt sandbox has no way out to a list of hosts yet. Run without network.");
       const profile = seatbeltProfile(await mountsOf(command.binds));
-      return runProcess(unconfined(command, ports, [sandboxExec, "-p", profile]), command, ports);
+      return runProcess(await unconfined(command, ports, [sandboxExec, "-p", profile]), command, ports);
     },
     async start(program: Program) {
       await isThere();
@@ -52,6 +52,8 @@ export function seatbeltProfile(mounts: readonly Mount[], reachable: readonly nu
     `(allow file-read* ${system.map(subpath).join(" ")})`,
     `(allow file-write-data file-read-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/dtracehelper"))`,
     ...mounts.map(rule),
+    // What a command makes is ours on disk: as a set-user-ID program others could run it as us.
+    "(deny file-write-setugid)",
     ...reachable.map((port) => `(allow network-outbound (remote ip "localhost:${port}"))`),
   ].join("\n");
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { inSandbox, skipped } from "../../test/try-sandbox.ts";
 import { systemCallFilter } from "./seccomp.ts";
-import { checkedCalls, missingCalls, refusedCalls } from "./system-calls.ts";
+import { checkedCalls, missingCalls, modeCalls, refusedCalls } from "./system-calls.ts";
 
 const column = process.arch === "arm64" ? 1 : 0;
 const [EPERM, ENOSYS, EPROTONOSUPPORT, EAFNOSUPPORT] = [1, 38, 93, 97];
@@ -167,6 +167,37 @@ describe("the filter", () => {
       ]);
     },
   );
+
+  test.each([
+    { name: "x64", audit: 0xc000003e, column: 0, ways: 11 },
+    { name: "arm64", audit: 0xc00000b7, column: 1, ways: 6 },
+  ] as const)("on $name: lets no call set a set-user-ID or set-group-ID bit", ({ name, audit, column, ways }) => {
+    const program = systemCallFilter(name, { cgroup: true, outer: true }) as Buffer;
+    const [allowed, denied, makes] = [
+      "7fff0000",
+      (0x50000 + EPERM).toString(16),
+      { O_CREAT: 0o101n, O_TMPFILE: 0o20200001n },
+    ];
+    const calls = Object.values(modeCalls).filter(({ numbers }) => numbers[column] !== null);
+    expect(calls).toHaveLength(ways);
+    for (const { numbers, mode, flags } of calls) {
+      const answer = (bits: bigint, how: bigint) => {
+        const args = [0n, 0n, 0n, 0n];
+        args[mode] = bits | (1n << 40n);
+        if (flags !== undefined) args[flags] = how;
+        return answerOf(program, { number: numbers[column] as number, arch: audit, args });
+      };
+      for (const how of Object.values(makes))
+        expect([0o4755n, 0o2755n, 0o106000n, 0o1777n].map((bits) => answer(bits, how))).toEqual([
+          denied,
+          denied,
+          denied,
+          allowed,
+        ]);
+      // Where no file is made, the argument is whatever was in the register.
+      expect(answer(0o6000n, 0n)).toBe(flags === undefined ? denied : allowed);
+    }
+  });
 
   test("is a program for the kernel on both architectures, and none where the numbers are unknown", () => {
     const needs = { cgroup: false, outer: false };

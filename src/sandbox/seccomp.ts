@@ -1,4 +1,4 @@
-import { checkedCalls, missingCalls, refusedCalls } from "./system-calls.ts";
+import { checkedCalls, missingCalls, modeCalls, refusedCalls } from "./system-calls.ts";
 
 /**
  * A filter of system calls (seccomp) as a program for the kernel's BPF, in the form bubblewrap reads it.
@@ -7,6 +7,8 @@ import { checkedCalls, missingCalls, refusedCalls } from "./system-calls.ts";
  *            for x32 the call is missing.
  * SECCOMP-2. Arguments are compared in the width in which the kernel reads them, so that high bits do not disguise them.
  * SECCOMP-3. What the bounds cannot see is refused: without a cgroup, memory that belongs to no process.
+ * SECCOMP-4. No file gets a set-user-ID or set-group-ID bit: what a command makes is ours on disk, root's if we are root,
+ *            and whoever else can reach the folder could run it as us.
  *
  * Null on an architecture whose numbers we do not have.
  */
@@ -31,6 +33,7 @@ export function systemCallFilter(arch: string, { cgroup, outer }: FilterNeeds): 
     ...when(checkedCalls.ioctl, refusedValues(1, TERMINAL_REQUESTS, EPERM)),
     ...when(checkedCalls.socket, families),
     ...when(checkedCalls.socketpair, families),
+    ...Object.values(modeCalls).flatMap(({ numbers, mode, flags }) => when(numbers, withoutSetId(mode, flags))),
     ...when(checkedCalls.personality, allowedValues(0, PERSONALITIES, EPERM)),
     ...(cgroup ? [] : when(checkedCalls.memfd_create, [refuse(ENOSYS)])),
     ...(cgroup ? [] : when(checkedCalls.shmget, smallSegments)),
@@ -85,6 +88,10 @@ const TERMINAL_REQUESTS = [0x5412, 0x541c, 0x5423];
 // PER_LINUX, PER_LINUX32, both with UNAME26, without address randomisation (sanitizers), and the question which it is.
 const PERSONALITIES = [0, 8, 0x20000, 0x20008, 0x40000, 0xffffffff];
 const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, NETLINK_ROUTE] = [1, 2, 10, 16, 0];
+// S_ISUID, S_ISGID
+const SET_ID = 0o6000;
+// O_CREAT and the bit of O_TMPFILE alone: without one of them the kernel ignores the mode, which may be anything.
+const MAKES_FILE = 0o20000100;
 const PR_SET_PDEATHSIG = 1;
 const SIGKILL = 9;
 /** There are at most 4,096 segments in a namespace: 256 MiB that no process shows. */
@@ -100,6 +107,11 @@ const refusedBits = (index: number, bits: number, errno: number) => [
   jump(ANY_BIT, bits, 0, 1),
   refuse(errno),
   answer(ALLOW),
+];
+
+const withoutSetId = (mode: number, flags?: number) => [
+  ...(flags === undefined ? [] : [load(argument(flags)), jump(ANY_BIT, MAKES_FILE, 1, 0), answer(ALLOW)]),
+  ...refusedBits(mode, SET_ID, EPERM),
 ];
 
 const refusedValues = (index: number, values: readonly number[], errno: number) => [

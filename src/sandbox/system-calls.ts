@@ -68,6 +68,8 @@ export const missingCalls: Readonly<Record<string, Numbers>> = {
   memfd_secret: [447, 447],
   // Its flags lie in memory, where no filter can look at them. The C library then uses clone.
   clone3: [435, 435],
+  // Its mode too. Programs then use openat.
+  openat2: [437, 437],
 };
 
 /** Refused or not by their arguments. */
@@ -82,5 +84,20 @@ export const checkedCalls = {
   shmget: [29, 194],
   memfd_create: [319, 279],
 } as const satisfies Record<string, Numbers>;
+
+/** Those that give a file its mode, and which argument it is; of those that open, which one says whether a file is made. */
+export const modeCalls: Readonly<Record<string, { numbers: Numbers; mode: number; flags?: number }>> = {
+  chmod: { numbers: [90, null], mode: 1 },
+  fchmod: { numbers: [91, 52], mode: 1 },
+  fchmodat: { numbers: [268, 53], mode: 2 },
+  fchmodat2: { numbers: [452, 452], mode: 2 },
+  creat: { numbers: [85, null], mode: 1 },
+  open: { numbers: [2, null], mode: 2, flags: 1 },
+  openat: { numbers: [257, 56], mode: 3, flags: 2 },
+  mkdir: { numbers: [83, null], mode: 1 },
+  mkdirat: { numbers: [258, 34], mode: 2 },
+  mknod: { numbers: [133, null], mode: 1 },
+  mknodat: { numbers: [259, 33], mode: 2 },
+};
 
 type Numbers = readonly [x64: number, arm64: number | null];

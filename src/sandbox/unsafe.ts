@@ -1,3 +1,4 @@
+import { limitsNow, mustNotBeFull } from "./disk-use.ts";
 import { openLoopback } from "./inner-network.ts";
 import { type Launch, prologue, runProcess } from "./process.ts";
 import type { Program, Running } from "./program.ts";
@@ -6,13 +7,13 @@ import type { Command, Sandbox, SandboxPorts } from "./sandbox.ts";
 
 /**
  * No confinement: the command has all our rights, because someone asked for it. Bounds, time-outs and the stripped
- * environment still hold, and its process group is ended; a process that leaves its group is not.
+ * environment still hold, and its process group is ended, also when we are killed; a process that leaves its group is not.
  */
 export function openUnsafe(ports: SandboxPorts): Sandbox {
   return {
     kind: "unsafe",
     about: "no sandbox: commands run with all rights of this process",
-    run: (command) => runProcess(unconfined(command, ports, []), command, ports),
+    run: async (command) => runProcess(await unconfined(command, ports, []), command, ports),
     // Unconfined in its network too.
     start: ({ network: _, ...program }) => startUnconfined(program, ports, () => []),
     selfTest: async () => ({ ok: false, reason: "Commands run unconfined, as was asked for by --unsafe-no-sandbox." }),
@@ -20,8 +21,9 @@ export function openUnsafe(ports: SandboxPorts): Sandbox {
 }
 
 /** A launch whose processes are held together by their group alone, under the confining program given, if any. */
-export function unconfined(command: Command, ports: SandboxPorts, wrapper: readonly string[]): Launch {
-  const script = prologue({ limits: ports.limits, timeoutMs: command.timeoutMs, linux });
+export async function unconfined(command: Command, ports: SandboxPorts, wrapper: readonly string[]): Promise<Launch> {
+  const limits = await limitsNow(command.binds.write, ports.limits, command.signal);
+  const script = prologue({ limits, timeoutMs: command.timeoutMs, linux });
   return grouped([...wrapper, ...bash, script, "bash", command.command], command.cwd, command.env);
 }
 
@@ -32,10 +34,11 @@ export async function startUnconfined(
   wrapper: (ports: readonly number[]) => readonly string[],
 ): Promise<Running> {
   const limits = { ...ports.limits, ...program.limits };
+  await mustNotBeFull(program, limits);
   const network = await openLoopback({ ...program, lookup: ports.lookup, mirror: true });
   try {
     const { argv, env } = program.launch(network.door);
-    const script = prologue({ limits, timeoutMs: null, linux, group: true });
+    const script = prologue({ limits, timeoutMs: null, linux });
     const all = [...wrapper(network.ports), ...bash, script, "bash", ...argv];
     const launch = grouped(all, program.cwd, { ...env, ...network.env });
     return await startProgram(launch, program, limits, network.close);

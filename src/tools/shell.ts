@@ -116,7 +116,7 @@ function described(result: CommandResult, seconds: number, { kind }: Sandbox): s
     result.timedOut
       ? `Time-out: it was ended after ${seconds} s, with all it had started. Give a longer timeout, or do less at once.`
       : "",
-    result.exceeded ? exceededNotes[result.exceeded] : "",
+    result.exceeded ? (result.code === null ? exceededNotes[result.exceeded] : fullNote) : "",
     kind === "unsafe" ? "Ran without a sandbox (--unsafe-no-sandbox)." : "",
   ];
   const said = result.output.trimEnd();
@@ -128,6 +128,9 @@ const exceededNotes = {
   disk: "It was ended, because it filled more of the disk than a command may. Remove what you do not need.",
   files: "It was ended, because its folders hold more files than a command may make. Remove what you do not need.",
 };
+
+const fullNote =
+  "The folders you may write to hold more than they may. Remove what you do not need: until then, commands cannot write files.";
 
 const signals: Readonly<Record<number, string>> = {
   6: "it aborted",

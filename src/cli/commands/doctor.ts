@@ -8,6 +8,7 @@ import {
   checkHome,
   checkKeys,
   checkMcpServers,
+  checkModes,
   checkOllama,
   checkSandbox,
   checkTmux,
@@ -40,7 +41,10 @@ async function examine(call: Invocation): Promise<Check[]> {
       node,
       { name: "settings", state: "broken", detail: read.error.message, costs: "nothing runs until it is mended" },
     ];
-  return [node, ...(await examineWith(read.settings))];
+  const { home, env } = read.settings;
+  const untrusted = checkModes(home, env);
+  // What config.json names is started to be examined: not where another user may have named it.
+  return [node, ...(untrusted.length > 0 ? untrusted : await examineWith(read.settings))];
 }
 
 async function examineWith(settings: Settings): Promise<Check[]> {

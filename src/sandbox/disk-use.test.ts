@@ -1,0 +1,41 @@
+import { execFileSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { inSandbox, skipped, whole } from "../../test/try-sandbox.ts";
+
+const MB = 2 ** 20;
+const heldMB = (folder: string) => Number(execFileSync("du", ["-sm", folder], { encoding: "utf8" }).split("\t")[0]);
+
+describe.each([
+  { kind: "confined", unsafe: false },
+  { kind: "unconfined", unsafe: true },
+])("many short $kind commands", ({ unsafe }) => {
+  test.skipIf(!unsafe && skipped)(
+    `together stay within the bound; over it they can remove but not write, and are told so ${unsafe ? "" : skipped}`,
+    async () => {
+      const { run, file } = await inSandbox({ unsafe, limits: { diskBytes: 4 * MB } });
+      const ends: { code: number | null; exceeded: string | null }[] = [];
+      for (let i = 0; i < 12; i++) ends.push(await run(`head -c ${MB} /dev/zero > f${i}`));
+      // What others free on the disk may hide what was written, but not for longer than eight commands.
+      expect(heldMB(file(""))).toBeLessThanOrEqual(4 + 8 + 1);
+      expect(ends.at(-1)).toMatchObject({ code: 153, exceeded: "disk" });
+      expect(await run("echo fine; rm f*")).toMatchObject({ code: 0, output: "fine\n", exceeded: null });
+      expect(await run("echo again > f; cat f")).toMatchObject({ code: 0, output: "again\n", exceeded: null });
+    },
+  );
+
+  test.skipIf((!unsafe && skipped) || process.platform !== "linux")("are bounded in files too", async () => {
+    const { run } = await inSandbox({ unsafe, limits: { files: 50 } });
+    const ends: (string | null)[] = [];
+    for (let i = 0; i < 12; i++) ends.push((await run(`for n in 1 2 3 4 5 6 7 8; do : > ${i}-$n; done`)).exceeded);
+    expect(ends.at(-1)).toBe("files");
+    expect((await run("rm -- *")).exceeded).toBe(null);
+  });
+});
+
+test.skipIf(skipped)(`a program does not start in folders that hold more than they may ${skipped}`, async () => {
+  const { run, start } = await inSandbox({ limits: { diskBytes: 4 * MB } });
+  await run(`head -c ${6 * MB} /dev/zero > big`);
+  await expect(start("echo hello")).rejects.toThrow("hold more than");
+  await run("rm big");
+  expect((await whole(await start("echo hello"))).out).toBe("hello\n");
+});
