@@ -34,7 +34,7 @@ export interface Survey {
 }
 
 /** What is in `scratch/`. Looks only; what a crashed write left behind is not counted. */
-export function survey(dir: string): Survey {
+export function survey(dir: string, most = MAX_PUBLISHED_FILES): Survey {
   const found: Survey = {
     folders: [],
     found: 0,
@@ -45,7 +45,7 @@ export function survey(dir: string): Survey {
     protocol: protocolIn(dir),
   };
   const queue: string[][] = [[]];
-  for (let parts = queue.shift(); parts && !isTooMuch(found); parts = queue.shift()) {
+  for (let parts = queue.shift(); parts && !isTooMuch(found, most); parts = queue.shift()) {
     try {
       const open = openFolder(dir, ["scratch", ...parts]);
       try {
@@ -62,8 +62,8 @@ export function survey(dir: string): Survey {
 }
 
 /** Folders and problems are bounded like files: a tree of a million of them must not hold everybody up. */
-function isTooMuch({ count, found, problems }: Survey): boolean {
-  return Math.max(count, found, problems.length) > MAX_PUBLISHED_FILES;
+function isTooMuch({ count, found, problems }: Survey, most = MAX_PUBLISHED_FILES): boolean {
+  return Math.max(count, found, problems.length) > most;
 }
 
 /** Adds what is in one folder; returns the folders in it. */
