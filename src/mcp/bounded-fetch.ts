@@ -15,7 +15,10 @@ export async function boundedFetch(url: string | URL, init?: RequestInit): Promi
   const response = await fetch(url, { ...init, redirect: "manual" });
   const refused = redirectIn(response.status, response.headers.get("location"), String(url), SETTING);
   // Within the origin (/mcp to /mcp/) the SDK goes on by itself.
-  if (refused && !refused.isSameOrigin) throw refused;
+  if (refused && !refused.isSameOrigin) {
+    await response.body?.cancel().catch(() => {});
+    throw refused;
+  }
   if (!response.body) return response;
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
   const body = response.body.pipeThrough(bounded(isStream));

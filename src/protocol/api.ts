@@ -181,7 +181,7 @@ export const questionSchema = z.object({
   asked_at: z.number(),
   deadline: z.number().nullable(),
   default: z.string().nullable(),
-  /** It asks for permission to use a tool: the text is the server's and shows what would be done. */
+  /** It asks for permission to use a tool, or to run a mesh: the text is the server's and shows what would be done. */
   permission: z.boolean().optional(),
 });
 export const questionsPageSchema = z.object({
@@ -391,7 +391,7 @@ export const inboxItemSchema = z.object({
   choices: z.array(z.string()),
   deadline_ts: z.number().nullable(),
   default: z.string().nullable(),
-  /** Of a question: it asks for permission to use a tool; the text is the server's and shows what would be done. */
+  /** Of a question: it asks for permission to use a tool, or to run a mesh; the text is the server's and shows it. */
   permission: z.boolean().optional(),
   /** Of a failure: the task of a mesh that it is about, by its message. It waits until it is seen, or done after all. */
   mesh_task: z

@@ -388,7 +388,10 @@ export class Runtime {
           maxTurns: settings.config.max_turns ?? MAX_TURNS,
           tx: txWords(),
           trust,
-          config: settings.config,
+          // Looked up each time: config.json may have changed.
+          get config() {
+            return settings.config;
+          },
         }),
       trust,
       hostMeshes: (project) => this.#hostMeshes(project),

@@ -84,8 +84,8 @@ export function lockHome(disk: Disk, root: string, now: number): HomeLock {
     get holder() {
       return holder;
     },
-    // Who is about to be refused has the new file's lock for a moment: the holder's name is still ours then.
-    renew: () => lock.renew() || readHolder(disk, root)?.process === mark,
+    // A process that is about to be refused has the new file's lock for a moment; home.lock.json still names us then.
+    renew: () => lock.renew() || isSameHolder(readHolder(disk, root), self),
     announce(address) {
       holder = { ...holder, ...address };
       save();
@@ -100,6 +100,11 @@ export function lockHome(disk: Disk, root: string, now: number): HomeLock {
       release();
     },
   };
+}
+
+/** By the epoch as well: on some systems nothing tells two processes with the same number apart. */
+function isSameHolder(now: HomeHolder | undefined, self: HomeHolder): boolean {
+  return now?.pid === self.pid && now.epoch === self.epoch && now.started_ts === self.started_ts;
 }
 
 function lockOf(disk: Disk, root: string): FileLock | undefined {

@@ -4,10 +4,12 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
+import { replaceFile } from "../../src/store/atomic-file.ts";
 import { HomeLockedError } from "../../src/store/errors.ts";
-import { readHolder } from "../../src/store/home.ts";
+import { lockHome, readHolder } from "../../src/store/home.ts";
 import { nodeDisk } from "../../src/store/node-disk.ts";
 import { openStore } from "../../src/store/open-store.ts";
+import { holderFile } from "../../src/store/paths.ts";
 import { processMark } from "../../src/store/process-mark.ts";
 import { temporaryHome } from "../../src/testing/temporary-home.ts";
 
@@ -53,6 +55,23 @@ test("deleting home.lock while it is held lets no second process in, and the fir
   expect(await said(home.path, 1)).toEqual([expect.stringContaining("is in use by another process")]);
   await store.close();
   expect(await said(home.path, 1)).toEqual(["open", "acked 1", "done"]);
+});
+
+test("a holder that home.lock.json no longer names has lost the home, also where processes have no mark", async () => {
+  await using home = await temporaryHome();
+  // The lock of the new file belongs to somebody else.
+  const disk = { ...nodeDisk, lock: () => ({ release() {}, renew: () => false }) };
+  const lock = lockHome(disk, home.path, clock.now());
+  expect(lock.renew()).toBe(true);
+  const { process: mark, ...unmarked } = lock.holder;
+  for (const next of [
+    { ...unmarked, epoch: 2 },
+    { ...unmarked, pid: 1 },
+    { ...unmarked, process: mark, epoch: 2 },
+  ]) {
+    replaceFile(holderFile(home.path), JSON.stringify(next), nodeDisk);
+    expect(lock.renew()).toBe(false);
+  }
 });
 
 test("whose lock was deleted and taken by another process writes nothing more", async () => {
