@@ -190,6 +190,7 @@ export class OpenAgents {
     const log = await this.#ready(id);
     const current = await currentSummary(log);
     if (current) return this.#known(id) ?? this.#remember(current);
+    if (this.#isClosed) throw new Error(`The home was closed before ${id} had been read.`);
     const now = await situationOf(log);
     // Opened meanwhile: it is newer, and keeps its own snapshots.
     const newer = this.#known(id);
