@@ -2,7 +2,7 @@ import type { AgentSummaryData, Standing } from "../../projections/index.ts";
 import { type Listed, lookAtAll } from "../../runtime/first-look.ts";
 import { agentSummary, listedSummary } from "../agent-summary.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { age, costOf, count } from "../format.ts";
+import { age, costOf, count, money } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { listedWords, lookAt, noHomeYet, settingsOf, standingOf, standingWords } from "../look.ts";
 import { paintOf } from "../standing-paint.ts";
@@ -38,7 +38,7 @@ export async function ls(call: Invocation, { all = false }: { all?: boolean } = 
     { text: summary.id },
     { text: words, paint: paintOf(status, summary.trouble !== null, paint) },
     { text: age(at - summary.created_ts) },
-    { text: summary.loading ? "?" : costOf(summary) },
+    { text: summary.loading ? costSoFar(summary) : costOf(summary) },
     { text: headline(summary.goal) },
   ]);
   await terminal.printLines(table([head, ...cells], terminal.lineColumns));
@@ -64,11 +64,16 @@ async function rowOf({ summary, situation }: Listed, status: Standing, at: numbe
   return { summary, fields: agentSummary(now, status), words: standingWords(status, now, at) };
 }
 
+/** As far as it is known without reading the log. */
+function costSoFar({ cost_usd }: AgentSummaryData): string {
+  return cost_usd > 0 ? `~${money(cost_usd)}` : "?";
+}
+
 function tellUnread(call: Invocation, unread: number): void {
   if (unread === 0) return;
   const { terminal } = call;
   terminal.say(
-    `${terminal.errPaint.yellow("!")} The long records of ${count(unread, "agent")} were not read for this list, so the status may be out of date and the cost is unknown. ` +
+    `${terminal.errPaint.yellow("!")} The long records of ${count(unread, "agent")} were not read for this list, so their status and cost may be out of date. ` +
       `Read one: ${commandLine(call, "show")} NAME · read all and keep the result: ${commandLine(call, "serve")}`,
   );
 }
