@@ -68,6 +68,26 @@ test("many who ask at once have a long log folded once", async () => {
   expect(parsed()).toBe(603);
 });
 
+test("a long log that cannot be folded is not listed as loading for ever, and is tried again after a minute", async () => {
+  const { store, disk } = await longLog();
+  let now = 0;
+  const agents = new OpenAgents({ store, now: () => now });
+  const loaded = () => new Promise<void>((resolve) => agents.onLoaded(resolve));
+  const listed = async () => (await agents.listed()).map(({ loading }) => loading ?? false);
+  disk.answersFolds = false;
+  const first = loaded();
+  expect(await listed()).toEqual([true]);
+  await first;
+  expect(await listed()).toEqual([]);
+  await expect(agents.summary(LONG)).rejects.toThrow("the disk does not answer");
+  disk.answersFolds = true;
+  now = 60_000;
+  const second = loaded();
+  expect(await listed()).toEqual([true]);
+  await second;
+  expect(await listed()).toEqual([false]);
+});
+
 test("an agent is found by its name without folding the others", async () => {
   const { store, parsed } = await longLog();
   const short = await store.create("agent-aaaa");
@@ -97,11 +117,13 @@ async function longLog() {
   });
   const log = await store.open(LONG);
   const read = log.read.bind(log);
+  const disk = { answersFolds: true };
   let parsed = 0;
   vi.spyOn(log, "read").mockImplementation(async (range) => {
+    if (range.limit >= 500 && !disk.answersFolds) throw new Error("the disk does not answer");
     const facts = await read(range);
     parsed += facts.length;
     return facts;
   });
-  return { store, log, parsed: () => parsed };
+  return { store, log, disk, parsed: () => parsed };
 }

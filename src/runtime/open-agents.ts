@@ -31,6 +31,8 @@ const GRACE_MS = 60_000;
 const LONG_BYTES = 1024 * 1024;
 /** How often those who show a list hear that more of it has been loaded. */
 const TELL_MS = 1000;
+/** When a long log that could not be folded is tried again. */
+const RETRY_MS = 60_000;
 
 /**
  * The agents of a home that are open in this process. The others are a summary in memory and files on disk.
@@ -49,8 +51,8 @@ export class OpenAgents {
   readonly #listeners = new Set<(fact: Fact) => void>();
   readonly #folding = new Map<AgentId, Promise<AgentSummaryData>>();
   readonly #toLoad = new Set<AgentId>();
-  /** Long logs that could not be folded, and why: they are not tried again for every list. */
-  readonly #unreadable = new Map<AgentId, unknown>();
+  /** Long logs that could not be folded, why, and when: they are not tried again for every list. */
+  readonly #failures = new Map<AgentId, { error: unknown; ms: number }>();
   readonly #loadedListeners = new Set<() => void>();
   #isClosed = false;
 
@@ -107,10 +109,10 @@ export class OpenAgents {
     const all: AgentSummaryData[] = [];
     let left = this.#ports.listBytes ?? LIST_BYTES;
     for (const id of await this.#ports.store.agents()) {
-      if (this.#unreadable.has(id)) continue;
       const look = async () => {
         const known = this.#known(id);
         if (known) return known;
+        this.#throwFailure(id);
         const log = await this.#ports.store.open(id);
         const current = await currentSummary(log);
         if (current) return this.#remember(current);
@@ -135,7 +137,7 @@ export class OpenAgents {
   async summary(id: AgentId): Promise<AgentSummaryData> {
     const known = this.#known(id);
     if (known) return known;
-    if (this.#unreadable.has(id)) throw this.#unreadable.get(id);
+    this.#throwFailure(id);
     const folding = this.#folding.get(id) ?? this.#fold(id).finally(() => this.#folding.delete(id));
     this.#folding.set(id, folding);
     return folding;
@@ -176,6 +178,12 @@ export class OpenAgents {
     const known = this.#summaries.get(id);
     if (known && (agent === undefined || known.seq === agent.now.seq)) return known;
     return agent && this.#remember(summarise(agent.now));
+  }
+
+  #throwFailure(id: AgentId): void {
+    const failure = this.#failures.get(id);
+    if (failure && this.#ports.now() - failure.ms < RETRY_MS) throw failure.error;
+    this.#failures.delete(id);
   }
 
   #remember(summary: AgentSummaryData): AgentSummaryData {
@@ -219,7 +227,7 @@ export class OpenAgents {
     let told = this.#ports.now();
     for (const id of this.#toLoad) {
       if (this.#isClosed) return;
-      await this.summary(id).catch((error: unknown) => this.#unreadable.set(id, error));
+      await this.summary(id).catch((error: unknown) => this.#failures.set(id, { error, ms: this.#ports.now() }));
       this.#toLoad.delete(id);
       if (this.#toLoad.size > 0 && this.#ports.now() - told < TELL_MS) continue;
       told = this.#ports.now();
