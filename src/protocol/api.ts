@@ -125,6 +125,11 @@ export const agentSummarySchema = z.object({
   seq: z.int(),
   /** The project whose meshes it is the record of; null for an agent that thinks. */
   meshes_of: z.string().nullable(),
+  /**
+   * Its long record is still being read, for example after an upgrade: name, model and dates are right; the status is that of the latest
+   * facts; counts, money and what waits may be out of date. `WS /events` sends the summaries again when it has been read.
+   */
+  loading: z.literal(true).optional(),
 });
 export type AgentSummary = z.infer<typeof agentSummarySchema>;
 
