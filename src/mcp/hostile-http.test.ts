@@ -89,12 +89,16 @@ test("a server that ends its stream at once, and names no delay or an endless on
   }
 });
 
-const raw = (text: string) => (asked: Asked) => void asked.response.socket?.end(text);
+const raw = (text: string) => (asked: Asked) => {
+  asked.response.socket?.end(text);
+};
 
 test.for([
   [
     "redirects in a circle",
-    ({ response }: Asked) => void response.writeHead(307, { location: "/mcp" }).end(),
+    ({ response }: Asked) => {
+      response.writeHead(307, { location: "/mcp" }).end();
+    },
     "not followed",
   ],
   [

@@ -5,8 +5,8 @@ import { isBelow, type Mount, mountsOf } from "./binds.ts";
 import { type Cgroup, openCgroups } from "./cgroups.ts";
 import { lacksRoom, limitsNow, mustNotBeFull } from "./disk-use.ts";
 import { type InnerNetwork, openInnerNetwork } from "./inner-network.ts";
-import { sourcesOf } from "./mount-script.ts";
-import { canMountOutside, isManyParts, outerNamespace, outerNamespaceWith } from "./outer-namespace.ts";
+import { mountPlan } from "./mount-script.ts";
+import { canMountOutside, isManyParts, outerNamespace, outerNamespaceWithMounts } from "./outer-namespace.ts";
 import { filterFd, type Launch, optionsFd, prologue, runProcess } from "./process.ts";
 import type { Program, Running } from "./program.ts";
 import { steppedDown } from "./root-launch.ts";
@@ -172,24 +172,16 @@ interface Way {
 }
 
 function launch(way: Way, ports: SandboxPorts): Launch {
-  let options: string[] = [];
   const root = ports.uid === 0;
   const enter = way.cgroup?.enter ?? [];
-  const whole = (sourceOf: (mount: Mount) => string, held: readonly string[]) => {
-    options = way.options(sourceOf);
-    const shell = ["bash", ...pipedOutput(way.streams), ...(root ? [] : enter), "--", ...held];
-    return [...shell, way.bwrap, "--args", String(optionsFd), "--", ...way.inside];
-  };
-  const held = way.outer ? outerNamespace : [];
-  const byUser = () => {
-    if (!way.mountsOutside || !isManyParts(way.mounts)) return whole(({ source }) => source, held);
-    const { sources, sourceOf } = sourcesOf(way.mounts);
-    return whole(sourceOf, outerNamespaceWith(sources));
-  };
-  const [program = "bash", ...args] = root
-    ? steppedDown(way.mounts, enter, (sourceOf) => whole(sourceOf, held))
-    : [...(way.outer ? diesWithUs : []), ...byUser()];
-  return { program, args, cwd: "/", env: { PATH: safePath }, options, cgroup: way.cgroup };
+  // Who mounts before bubblewrap starts is told what by its environment.
+  const plan = root || (way.mountsOutside && isManyParts(way.mounts)) ? mountPlan(way.mounts) : null;
+  const options = way.options(plan?.sourceOf ?? (({ source }) => source));
+  const around = plan && !root ? outerNamespaceWithMounts : outerNamespace;
+  const shell = ["bash", ...pipedOutput(way.streams), ...(root ? [] : enter), "--", ...(way.outer ? around : [])];
+  const whole = [...shell, way.bwrap, "--args", String(optionsFd), "--", ...way.inside];
+  const [program = "bash", ...args] = root ? steppedDown(enter, whole) : [...(way.outer ? diesWithUs : []), ...whole];
+  return { program, args, cwd: "/", env: { PATH: safePath, ...plan?.env }, options, cgroup: way.cgroup };
 }
 
 const diesWithUs = ["setpriv", "--pdeathsig", "KILL", "--"];

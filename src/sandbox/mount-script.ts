@@ -11,22 +11,30 @@ import { isBelow, type Mount } from "./binds.ts";
  * R6. A folder that is laid out is put together here, so that bubblewrap binds it in one go: bubblewrap reads the table
  *     of all mounts again after each one it makes.
  *
- * The result is to be followed by what runs then. `uid` is null for an ordinary user: nothing is shifted.
+ * The result is to be followed by what runs then. `uid` is null for an ordinary user: nothing is shifted. What is to be
+ * mounted is told by the environment: other users of the machine can read a command line, and in it names of files.
  */
-export function mountScript(uid: number | null, sources: readonly string[]): string[] {
+export function mountScript(uid: number | null, cgroup: readonly string[]): string[] {
   const calls = process.arch === "arm64" ? ["97", "219"] : ["272", "250"];
-  return ["perl", "-e", script, String(uid ?? 0), ...calls, ...sources, "--"];
+  return ["perl", "-e", script, String(uid ?? 0), ...calls, ...cgroup, "--"];
 }
 
-/** What the script is told of these mounts, and where each is found afterwards. */
-export function sourcesOf(mounts: readonly Mount[]): { sources: string[]; sourceOf: (mount: Mount) => string } {
+export interface MountPlan {
+  /** What the script is told. */
+  env: Record<string, string>;
+  /** Where each mount is found afterwards. */
+  sourceOf: (mount: Mount) => string;
+}
+
+export function mountPlan(mounts: readonly Mount[]): MountPlan {
   const bound = mounts.filter(({ access }) => access !== "hide");
   const places = new Map(bound.map((mount, index) => [mount, `/tmp/${index}`]));
   const sources = bound.flatMap((mount, index) => {
     if (mount.access === "lay_out") return ["ld", ...partsOf(mount, index, mounts)];
     return [`${mount.access === "write" ? "w" : "r"}${mount.folder ? "d" : "f"}${mount.source}`];
   });
-  return { sources, sourceOf: (mount) => places.get(mount) ?? mount.source };
+  const env = Object.fromEntries(sources.map((source, index) => [`MOUNT_${index}`, source]));
+  return { env, sourceOf: (mount) => places.get(mount) ?? mount.source };
 }
 
 /** The places of what bubblewrap mounts inside come first: it cannot make them in a folder that is read-only by then. */
@@ -55,10 +63,10 @@ const script = String.raw`
 use strict;
 my ($uid, $unshare, $keyctl) = splice @ARGV, 0, 3;
 my @sources;
-while (defined(my $arg = shift @ARGV)) {
-  last if $arg eq "--";
-  if ($arg !~ s/^c-//) { push @sources, $arg; next }
-  open(my $procs, ">", $arg) or die "cgroup: $!\n";
+for (my $i = 0; defined(my $source = delete $ENV{"MOUNT_$i"}); $i++) { push @sources, $source }
+while (defined(my $file = shift @ARGV)) {
+  last if $file eq "--";
+  open(my $procs, ">", $file) or die "cgroup: $!\n";
   defined syswrite($procs, $$) or die "cgroup: $!\n";
 }
 # KEYCTL_JOIN_SESSION_KEYRING; where the kernel has no keyrings, there is none to leave.

@@ -31,7 +31,7 @@ test.skipIf(skipped)(
       "no .env",
       "0000000000000000",
       "laid out outside",
-      "code 0",
+      "code 0, names on the command line: false",
     ]);
   },
 );
@@ -43,14 +43,18 @@ cat .env 2>/dev/null || echo no .env
 sed -n 's/^CapEff:\\t//p' /proc/self/status
 grep -q " /1 $PWD " /proc/self/mountinfo && echo laid out outside`;
 
-const script = (root: string) => `import { openSandbox } from ${JSON.stringify(room)};
+const script = (
+  root: string,
+) => `import { readFileSync } from "node:fs"; import { openSandbox } from ${JSON.stringify(room)};
   const [desk, project] = [${JSON.stringify(join(root, "desk"))}, ${JSON.stringify(join(root, "project"))}];
   const parts = Array.from({ length: 40 }, (_, i) => ({ path: "f" + i, kind: "file", target: null }));
   parts.push({ path: "link", kind: "link", target: "f7" }, { path: "folder", kind: "empty", target: null });
+  let commandLine = "";
   const sandbox = await openSandbox();
   const binds = { write: [desk], read: [], hide: [], laidOut: [{ at: project, parts }] };
   const { output, code } = await sandbox.run({ command: ${JSON.stringify(command)}, cwd: project, binds, env: {},
-    timeoutMs: 60_000, signal: new AbortController().signal });
-  console.log(output.trimEnd() + "\\ncode " + code);`;
+    timeoutMs: 60_000, signal: new AbortController().signal,
+    onStart: (pid) => (commandLine = readFileSync("/proc/" + pid + "/cmdline", "utf8")) });
+  console.log(output.trimEnd() + "\\ncode " + code + ", names on the command line: " + commandLine.includes("/f7"));`;
 
 const room = fileURLToPath(new URL("./index.ts", import.meta.url));

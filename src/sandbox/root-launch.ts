@@ -1,5 +1,4 @@
-import type { Mount } from "./binds.ts";
-import { mountScript, sourcesOf } from "./mount-script.ts";
+import { mountScript } from "./mount-script.ts";
 
 /**
  * As root, bubblewrap would not protect: whoever is uid 0 outside stays uid 0 for the kernel. So the command becomes
@@ -10,18 +9,13 @@ import { mountScript, sourcesOf } from "./mount-script.ts";
  *     wish when the uid changes, so it is told last.
  * R5. Before, it enters the cgroup that bounds its memory, and a keyring of its own: none of our keys is in reach.
  */
-export function steppedDown(
-  mounts: readonly Mount[],
-  cgroup: readonly string[],
-  then: (sourceOf: (mount: Mount) => string) => string[],
-): string[] {
-  const { sources, sourceOf } = sourcesOf(mounts);
+export function steppedDown(cgroup: readonly string[], then: readonly string[]): string[] {
   return [
     ...["unshare", "--mount", "--propagation", "private", "--"],
-    ...mountScript(unprivilegedUid, [...cgroup.map((file) => `c-${file}`), ...sources]),
+    ...mountScript(unprivilegedUid, cgroup),
     ...["setpriv", `--reuid=${unprivilegedUid}`, `--regid=${unprivilegedUid}`, "--clear-groups"],
     ...["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"],
-    ...then(sourceOf),
+    ...then,
   ];
 }
 
