@@ -141,7 +141,7 @@ describe.skipIf(skipped)(`what a command leaves on the disk ${skipped}`, () => {
     const script = `import { DiskWatch } from ${JSON.stringify(diskUse)}; import { mkdirSync, chmodSync, writeFileSync } from "node:fs";
       const folder = ${JSON.stringify(`${root}/theirs`)}; mkdirSync(folder + "/closed", { recursive: true });
       const limits = { diskBytes: ${8 * MB}, files: 1e9, freeDiskBytes: 0, freeFiles: 0 };
-      const watch = new DiskWatch([folder], limits);
+      const watch = new DiskWatch({ write: [folder] }, limits);
       const before = await watch.isOver();
       writeFileSync(folder + "/closed/big", Buffer.alloc(${40 * MB}, "a"), { flush: true });
       chmodSync(folder + "/closed", 0);

@@ -78,7 +78,7 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing
       );
     }
     const { lookup } = ports;
-    const limits = await limitsNow(command.binds.write, ports.limits, command.signal);
+    const limits = await limitsNow(command.binds, ports.limits, command.signal);
     const network = command.network ? openInnerNetwork({ network: command.network, lookup, mirror: false }) : undefined;
     const script = prologue({
       limits,

@@ -50,7 +50,7 @@ export async function runProcess(launch: Launch, command: Command, ports: Sandbo
       throw new SandboxFailure(failureText("command", launch.program, code, signal, complaint.text()));
     const byUs = why.reason !== null;
     const { binds, signal: stop } = command;
-    const left = byUs ? null : await overBound(binds.write, ports.limits, { at: "end", signal: stop });
+    const left = byUs ? null : await overBound(binds, ports.limits, { at: "end", signal: stop });
     if (stop.aborted) throw stop.reason;
     return {
       code: byUs ? null : code,
@@ -213,7 +213,7 @@ function endWhenDue(child: ChildProcess, launch: Launch, command: Command, ports
   const timer = setTimeout(because("timeout"), command.timeoutMs);
   const watched = {
     pid: child.pid ?? -1,
-    folders: command.binds.write,
+    binds: command.binds,
     limits: ports.limits,
     cgroup: launch.cgroup ?? null,
   };
