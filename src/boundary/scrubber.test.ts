@@ -74,6 +74,7 @@ test("secrets are found by the names of variables, in addresses, and where confi
   const found = secretsIn({
     env: {
       PATH: "/usr/bin",
+      GOOGLE_APPLICATION_CREDENTIALS: "/home/me/google key.json",
       ANTHROPIC_API_KEY: " sk-1 ",
       GITHUB_TOKEN: "gh-1",
       DB_PASSWORD_2: "db-1",

@@ -6,7 +6,7 @@ type Sources = { env: Environment; config?: Pick<Config, "providers" | "channels
 
 /** Every secret that the environment and config.json hold, by the name under which a person finds it there. */
 export function secretsIn({ env, config = {} }: Sources): Secret[] {
-  const named = Object.entries(env).filter(([name]) => isSecretByName(name));
+  const named = Object.entries(env).filter(([name, value]) => isSecretByName(name) && !isFile(value ?? ""));
   const found = [...named, ...namedIn(config).map((name) => [name, env[name]] as const)];
   return [
     ...found.flatMap(([name, value]) => (value ? withoutScheme(name, value) : [])),
@@ -19,6 +19,11 @@ export function secretsIn({ env, config = {} }: Sources): Secret[] {
 
 function isSecretByName(name: string): boolean {
   return /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:_?\d+)?$/i.test(name);
+}
+
+/** `/home/me/key.json`, as in GOOGLE_APPLICATION_CREDENTIALS: where a secret lies is not one. */
+function isFile(value: string): boolean {
+  return /^(?:~|\.{1,2})?\/[\w@%+./ -]+\.\w{2,5}$/.test(value.trim());
 }
 
 /** The variables that config.json says hold a secret, whatever they are called. */

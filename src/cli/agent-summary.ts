@@ -1,4 +1,4 @@
-import { goalOf, type Situation, type Standing, troublesOf } from "../projections/index.ts";
+import { type AgentSummaryData, goalOf, type Situation, type Standing, troublesOf } from "../projections/index.ts";
 
 /** An agent in a few fields, as `--json` gives it to programs. */
 export function agentSummary({ agent, board, spending, questions, troubles }: Situation, status: Standing) {
@@ -24,4 +24,18 @@ export function agentSummary({ agent, board, spending, questions, troubles }: Si
     summary: agent.summary,
     error: agent.error,
   };
+}
+
+/** The same by what a list knows, which holds one trouble of a team at most. */
+export function listedSummary(listed: AgentSummaryData, status: Standing): ReturnType<typeof agentSummary> {
+  const { id, name, goal, mode, model, worker_model, created_ts, updated_ts, run_id, nodes, open_questions } = listed;
+  const { trouble, cost_usd, unpriced_calls, budget_usd, summary, error } = listed;
+  const troubles = [];
+  if (trouble) {
+    const { worker_name: _, workers: __, ...same } = trouble;
+    troubles.push(same);
+  }
+  const who = { id, name, status, goal, mode, model, worker_model, created_ts, updated_ts };
+  const money = { cost_usd, unpriced_calls, budget_usd };
+  return { ...who, run_id, nodes, open_questions, troubles, ...money, summary, error };
 }

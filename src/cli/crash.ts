@@ -28,6 +28,11 @@ export function recordCrashesIn(root: string, scrubbed: (text: string) => string
   scrub = scrubbed;
 }
 
+/** What a person is told of a crash: its message without secrets. */
+export function crashMessage(error: unknown): string {
+  return scrub(error instanceof Error ? error.message : String(error));
+}
+
 /** The error, its stack, and what caused it. */
 export function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

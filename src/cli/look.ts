@@ -1,6 +1,12 @@
 import { stat } from "node:fs/promises";
-import { type Situation, type Standing, troublesOf, troubleWords } from "../projections/index.ts";
-import { findAgent } from "../runtime/inspect.ts";
+import {
+  type AgentSummaryData,
+  type Situation,
+  type Standing,
+  troublesOf,
+  troubleWords,
+} from "../projections/index.ts";
+import { findAgent } from "../runtime/find-agent.ts";
 import { loadSettings, type Settings } from "../runtime/settings.ts";
 import { type HomeHolder, readHolder } from "../store/home.ts";
 import { homeProblems, requireTrustedHome } from "../store/home-modes.ts";
@@ -69,7 +75,10 @@ export async function settingsOf(
 }
 
 /** An agent that counts as working while nobody works on it was interrupted: its process was killed, or the machine stopped. */
-export function standingOf({ agent }: Situation, holder: HomeHolder | undefined): Standing {
+export function standingOf(
+  { agent }: { agent: Pick<Situation["agent"], "status" | "updated_ts"> },
+  holder: HomeHolder | undefined,
+): Standing {
   if (agent.status !== "working") return agent.status;
   // Only the holder writes; an agent without a fact since the holder came is none of those it works on.
   const isHeld = holder !== undefined && agent.updated_ts >= holder.started_ts;
@@ -80,9 +89,17 @@ export function standingOf({ agent }: Situation, holder: HomeHolder | undefined)
 export function standingWords(status: Standing, now: Situation, at: number): string {
   const [trouble] = troublesOf(now.troubles);
   if (status === "working") return trouble ? troubleWords(trouble) : (asleepWords(now, at) ?? status);
-  if (status !== "waiting_for_human") return status;
-  const open = Object.keys(now.questions.open).length;
-  return open > 1 ? `needs you (${open} questions)` : "needs you";
+  return status === "waiting_for_human" ? needsYou(Object.keys(now.questions.open).length) : status;
+}
+
+/** The same by what a list knows, of an agent that is not asleep. */
+export function listedWords(status: Standing, { trouble, open_questions }: AgentSummaryData): string {
+  if (status === "working") return trouble ? troubleWords(trouble) : status;
+  return status === "waiting_for_human" ? needsYou(open_questions) : status;
+}
+
+function needsYou(questions: number): string {
+  return questions > 1 ? `needs you (${questions} questions)` : "needs you";
 }
 
 /** What stands beside the lock is who took it last; whether it still holds it, only the lock itself knows. */

@@ -1,6 +1,6 @@
 import { isAtWork } from "../projections/index.ts";
 import { embedderOf } from "../runtime/equipment.ts";
-import { allSituations } from "../runtime/inspect.ts";
+import { lookAtAll } from "../runtime/first-look.ts";
 import { scrubberFor } from "../runtime/known-secrets.ts";
 import { type LiveSettings, liveSettings } from "../runtime/live-config.ts";
 import { openRuntime } from "../runtime/open-runtime.ts";
@@ -31,7 +31,6 @@ export function followed(settings: Settings): LiveSettings {
 
 async function whoIsThere(call: Invocation): Promise<string | undefined> {
   const { store, holder, settings } = await lookAt(call);
-  const { situations } = await allSituations(store);
   if (!holder) return undefined;
   if (holder.url !== undefined)
     return (
@@ -40,16 +39,17 @@ async function whoIsThere(call: Invocation): Promise<string | undefined> {
       `Stop it (kill ${holder.pid}, or Ctrl-C in its terminal) to serve the home anew, or give this one a home of its own with --home DIR.`
     );
   // Also one that waits for its human; of those that are done, the record does not tell whose time is kept.
-  const working = situations.find(({ agent }) => isAtWork(agent.status) && agent.updated_ts >= holder.started_ts);
+  const { agents } = await lookAtAll(store);
+  const working = agents.find(({ summary }) => isAtWork(summary.status) && summary.updated_ts >= holder.started_ts);
   if (!working)
     return (
       `The home ${settings.home} is in use by pid ${holder.pid}, which works on no agent now: ` +
       "it keeps time for one that is done, or is about to end. Ctrl-C in its terminal ends it; " +
       "or give this one a home of its own with --home DIR."
     );
-  const { id, created } = working.agent;
+  const { id, name } = working.summary;
   return (
-    `The home ${settings.home} is in use by pid ${holder.pid}, which works on ${created.name} (${id}). ` +
+    `The home ${settings.home} is in use by pid ${holder.pid}, which works on ${name} (${id}). ` +
     `Watch it: ${commandLine(call, "logs", id, "-f")} · stop it: ${commandLine(call, "stop", id)} · ` +
     "or give this one a home of its own with --home DIR."
   );

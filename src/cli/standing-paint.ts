@@ -7,7 +7,11 @@ export function standingPaint(
   { troubles }: Pick<Situation, "troubles">,
   paint: Paint,
 ): (text: string) => string {
-  if (status === "working" && troublesOf(troubles).length > 0) return paint.red;
+  return paintOf(status, troublesOf(troubles).length > 0, paint);
+}
+
+export function paintOf(status: Standing, isInTrouble: boolean, paint: Paint): (text: string) => string {
+  if (status === "working" && isInTrouble) return paint.red;
   switch (status) {
     case "completed":
       return paint.green;

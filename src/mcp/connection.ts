@@ -13,7 +13,8 @@ import {
 import type { McpServerConfig } from "../protocol/config.ts";
 import { refusal, type ToolOutput } from "../tools/tool.ts";
 import { withoutControls } from "../tools/web-foreign.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
+import { ANSWER_TIMES, boundedFetchWith } from "./bounded-fetch.ts";
+import { calmReconnection } from "./reconnection.ts";
 import { resultText, said } from "./result-text.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
@@ -142,8 +143,12 @@ export class Connection {
       timeout,
       onprogress: () => {},
       resetTimeoutOnProgress: true,
-      maxTotalTimeout: Math.max(timeout, LONGEST_CALL_MS),
+      maxTotalTimeout: this.#longestCallMs(),
     };
+  }
+
+  #longestCallMs(): number {
+    return Math.max(this.#callMs(), LONGEST_CALL_MS);
   }
 
   #callMs(): number {
@@ -283,7 +288,9 @@ export class Connection {
       return [header, value];
     });
     const requestInit = { headers: Object.fromEntries(headers) };
-    return new StreamableHTTPClientTransport(new URL(this.config.url), { fetch: boundedFetch, requestInit });
+    const fetch = boundedFetchWith({ ...ANSWER_TIMES, callMs: this.#longestCallMs() });
+    const reconnectionScheduler = calmReconnection();
+    return new StreamableHTTPClientTransport(new URL(this.config.url), { fetch, requestInit, reconnectionScheduler });
   }
 
   /** It has gone, or is of no use any more. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from "@modelcontextprotocol/client";
-import { endGroupWithUs, type GroupWatcher } from "../sandbox/group-watcher.ts";
+import { type GroupWatcher, startGroupWatcher } from "../sandbox/group-watcher.ts";
 import { Output } from "../sandbox/output.ts";
 
 export interface StdioServer {
@@ -66,9 +66,12 @@ export class StdioTransport implements Transport {
   async start(): Promise<void> {
     const [program = "", ...args] = this.#server.command;
     const { env, cwd } = this.#server;
+    const watcher = startGroupWatcher();
+    this.#watcher = watcher;
     const child = spawn(program, args, { env: { ...env }, cwd, stdio: "pipe", detached: true });
     this.#child = child;
-    if (child.pid !== undefined) this.#watcher = endGroupWithUs(child.pid);
+    if (child.pid === undefined) watcher.stop();
+    else watcher.watch(child.pid);
     child.stdin.on("error", (error) => this.onerror?.(error));
     child.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));

@@ -47,6 +47,8 @@ export interface AgentSummaryData {
   keeps_time: boolean;
   /** The project whose meshes it is the record of, if it is one. */
   meshes_of: string | null;
+  /** Its log has not been folded yet: counts, money and what waits may be out of date (`preliminarySummary`). */
+  loading?: true;
 }
 
 /** Raise it when the shape or the meaning changes: what was kept before is then made again. */

@@ -12,6 +12,7 @@ export * from "./mesh-problems.ts";
 export * from "./node-standing.ts";
 export * from "./outbox.ts";
 export * from "./outside.ts";
+export * from "./preliminary-summary.ts";
 export * from "./questions.ts";
 export * from "./roster.ts";
 export * from "./shares.ts";

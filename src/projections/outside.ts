@@ -49,7 +49,7 @@ export function applyToOutside(outside: Outside, fact: Fact): void {
     }
     // Who leads has the same name in every run, and permission for this one only.
     case "run.started":
-      outside.permitted = {};
+      outside.permitted = dict();
       return;
     // Names are used again in the next run, by others.
     case "worker.spawned":

@@ -125,6 +125,11 @@ export const agentSummarySchema = z.object({
   seq: z.int(),
   /** The project whose meshes it is the record of; null for an agent that thinks. */
   meshes_of: z.string().nullable(),
+  /**
+   * Its long record is still being read, for example after an upgrade: name, model and dates are right; the status is that of the latest
+   * facts; counts, money and what waits may be out of date. `WS /events` sends the summaries again when it has been read.
+   */
+  loading: z.literal(true).optional(),
 });
 export type AgentSummary = z.infer<typeof agentSummarySchema>;
 
@@ -181,7 +186,7 @@ export const questionSchema = z.object({
   asked_at: z.number(),
   deadline: z.number().nullable(),
   default: z.string().nullable(),
-  /** It asks for permission to use a tool: the text is the server's and shows what would be done. */
+  /** It asks for permission to use a tool, or to run a mesh: the text is the server's and shows what would be done. */
   permission: z.boolean().optional(),
 });
 export const questionsPageSchema = z.object({
@@ -393,7 +398,7 @@ export const inboxItemSchema = z.object({
   choices: z.array(z.string()),
   deadline_ts: z.number().nullable(),
   default: z.string().nullable(),
-  /** Of a question: it asks for permission to use a tool; the text is the server's and shows what would be done. */
+  /** Of a question: it asks for permission to use a tool, or to run a mesh; the text is the server's and shows it. */
   permission: z.boolean().optional(),
   /** Of a failure: the task of a mesh that it is about, by its message. It waits until it is seen, or done after all. */
   mesh_task: z

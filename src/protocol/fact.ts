@@ -217,7 +217,7 @@ export const factData = {
     choices: z.array(z.string()).optional(),
     /** Other words than the choices are no answer: what they mean would be guessed. */
     only_choices: z.boolean().optional(),
-    /** It asks for permission to use a tool; the text is ours and shows what would be done. */
+    /** It asks for permission to use a tool, or to run a mesh; the text is ours and shows what would be done. */
     permission: z.object({ tool: z.string(), key: z.string() }).optional(),
     /** The channel it was meant for; it can be answered by any. */
     channel: z.string().optional(),

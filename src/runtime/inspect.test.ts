@@ -5,7 +5,8 @@ import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 import { manualClock, temporaryHome } from "../testing/index.ts";
-import { allSituations, findAgent, situationOf } from "./inspect.ts";
+import { findAgent } from "./find-agent.ts";
+import { allSituations, situationOf } from "./inspect.ts";
 
 test("the situation is the newest snapshot and the facts since, however many, the same as without a snapshot", async () => {
   const { store } = await newStore();

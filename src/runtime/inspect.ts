@@ -28,17 +28,13 @@ export async function situationOf(log: AgentLog): Promise<Situation> {
   return now;
 }
 
-const PAGE = 5000;
+/** They are applied in one go, in which nobody else has a turn. */
+const PAGE = 500;
 
 /** For the next time it is opened or listed. Disposable: failing to write it loses nothing. */
 export async function saveSituation(log: Pick<AgentLog, "saveSnapshot">, now: Situation): Promise<void> {
   await log.saveSnapshot("situation", SITUATION_VERSION, now.seq, now);
   await log.saveSnapshot("summary", AGENT_SUMMARY_VERSION, now.seq, summarise(now));
-}
-
-/** A person's word for an agent: its id, its name, or the beginning of either. */
-export class NoSuchAgent extends Error {
-  override readonly name = "NoSuchAgent";
 }
 
 /** Every agent of the home that can be read, newest first; the others with the reason. */
@@ -56,24 +52,4 @@ export async function allSituations(
   }
   situations.sort((a, b) => b.agent.created_ts - a.agent.created_ts);
   return { situations, unreadable };
-}
-
-export async function findAgent(store: Store, word: string): Promise<Situation> {
-  const { situations } = await allSituations(store);
-  const exact = situations.filter(({ agent }) => agent.id === word || agent.created.name === word);
-  const alike = situations.filter(({ agent }) =>
-    [agent.id, agent.id.slice("agent-".length), agent.created.name].some((name) => name.startsWith(word)),
-  );
-  const found = exact.length > 0 ? exact : alike;
-  if (found.length === 1 && found[0]) return found[0];
-  const names = (list: Situation[]) =>
-    list
-      .slice(0, 8)
-      .map(({ agent }) => `${agent.id} (${agent.created.name})`)
-      .join(", ");
-  if (found.length > 1)
-    throw new NoSuchAgent(`"${word}" could be several agents: ${names(found)}. Give more of the name, or the id.`);
-  if (situations.length === 0)
-    throw new NoSuchAgent(`There is no agent "${word}": this home has none yet. Begin with: agiraph run "your goal"`);
-  throw new NoSuchAgent(`There is no agent "${word}". There are: ${names(situations)}.`);
 }

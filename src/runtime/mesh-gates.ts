@@ -31,7 +31,7 @@ export async function runGate(
   } = await confined.run({
     command: script,
     cwd: output,
-    binds: { write: [output], ...(await projectBinds(layout.project, home)) },
+    binds: { write: [output], read: [], ...(await projectBinds(layout.project, home)) },
     env: { TX_MESH: mesh, TX_PROJECT: layout.project, TX_OUTPUT: output },
     timeoutMs: MOST_MS,
     signal,

@@ -7,7 +7,7 @@ import { Toolbox } from "../tools/toolbox.ts";
 import type { OutsidePlace } from "../workers/outside/place.ts";
 import { OUR_SERVER } from "../workers/outside/quirks.ts";
 import type { OutsideEvent, OutsideSession } from "../workers/outside/session.ts";
-import type { ToolRequest } from "../workers/outside/tool-request.ts";
+import { commandOf, pathsOf, type ToolRequest } from "../workers/outside/tool-request.ts";
 
 export interface HeadlessPorts {
   outside: OutsidePlace;
@@ -157,16 +157,24 @@ export class HeadlessMember implements Member {
 
   async #decide(session: OutsideSession, wish: Extract<OutsideEvent, { kind: "wants" }>): Promise<void> {
     const { permissions = "ask" } = this.#ports.profile;
-    const isOurs = OUR_TOOLS.test(wish.tool);
-    const allow = isOurs || permissions === "allow" || (permissions === "ask" && (await this.#ports.mayIt(wish)));
+    const allow =
+      isForOurTool(wish) || permissions === "allow" || (permissions === "ask" && (await this.#ports.mayIt(wish)));
     await session.decide(wish.id, allow ? { allow } : { allow, why: "It is not allowed here." });
   }
 }
 
 const MOST_REMINDERS = 3;
 /** A tool of another server whose name ends like ours is not ours. */
-const OUR_TOOLS = new RegExp(`^(mcp[._]+${OUR_SERVER}[._]+)?tx_(done|send|ask)$`);
+const OUR_NAMES = new RegExp(`^(mcp[._]+${OUR_SERVER}[._]+)?tx_(done|send|ask)$`);
 const AWAITED = new Set(["tx_ask", "tx_send"]);
+
+/**
+ * Whether it asks for one of the tools at its door, which need nobody's permission. A name alone does not tell: some
+ * programs make it of words that their model chose. None of our tools is called with a command or works on a file.
+ */
+export function isForOurTool(request: ToolRequest): boolean {
+  return OUR_NAMES.test(request.tool) && commandOf(request) === undefined && pathsOf(request).length === 0;
+}
 
 function noticing(tools: readonly Tool[], onAsked: () => void): Tool[] {
   return tools.map((tool) => ({

@@ -106,7 +106,8 @@ export class MeshRecord {
     if (before || this.#asked.has(call_id)) return;
     this.#asked.add(call_id);
     const question_id = `question-${this.#nextQuestion()}`;
-    const asked = { question_id, worker_id, node_id: null, call_id, text, choices, only_choices: true };
+    const permission = { tool: `mesh/${mesh}`, key: hash };
+    const asked = { question_id, worker_id, node_id: null, call_id, text, choices, only_choices: true, permission };
     this.record({ type: "human.question", data: asked });
   }
 

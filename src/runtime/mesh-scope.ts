@@ -37,7 +37,7 @@ export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent
       "# Your files\n\n- You write: output/… (what the mesh makes, shared with all), shared/…, workspace/… (your own).\n- You read: all of that, your messages in agents/…, and the user's project as project/….",
     async binds() {
       const inProject = await projectBinds(layout.project, home);
-      const read = [...inProject.read, layout.agent(mesh, agent)];
+      const read = [layout.agent(mesh, agent)];
       return { ...inProject, write: [shared, workspace], read, cwd: output };
     },
   });

@@ -1,7 +1,8 @@
-import { AGENT_SUMMARY_VERSION, type AgentSummaryData, summarise } from "../projections/index.ts";
+import { type AgentSummaryData, type Situation, summarise } from "../projections/index.ts";
 import type { AgentId, Fact } from "../protocol/index.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 import type { Agent } from "./agent.ts";
+import { bytesToFold, currentSummary, LIST_BYTES, preliminaryOf } from "./first-look.ts";
 import { saveSituation, situationOf } from "./inspect.ts";
 
 export interface OpenAgentsPorts {
@@ -9,6 +10,10 @@ export interface OpenAgentsPorts {
   now(): number;
   /** How many may be held open although they rest. */
   keptOpen?: number;
+  /** Folds long logs elsewhere; without it they are folded here. */
+  catchUp?: { run(id: AgentId): Promise<void>; close(): Promise<void> };
+  /** How many bytes a list may fold before it answers. */
+  listBytes?: number;
 }
 
 interface Held {
@@ -22,6 +27,12 @@ interface Held {
 const KEPT_OPEN = 64;
 /** Whoever asked for an agent this short a time ago may still be about to use it. */
 const GRACE_MS = 60_000;
+/** More than this is folded in a thread, and no list waits for it: less takes a few hundredths of a second. */
+const LONG_BYTES = 1024 * 1024;
+/** How often those who show a list hear that more of it has been loaded. */
+const TELL_MS = 1000;
+/** When a long log that could not be folded is tried again. */
+const RETRY_MS = 60_000;
 
 /**
  * The agents of a home that are open in this process. The others are a summary in memory and files on disk.
@@ -29,6 +40,8 @@ const GRACE_MS = 60_000;
  * O1. An agent is open once: whoever asks for one that is being put away gets it when it is open again.
  * O2. Only those that rest are put away, longest unused first, and only when more are open than need be.
  * O3. A summary is as new as the log: it is taken from the open agent, from what was kept at the log's end, or by folding.
+ * O4. A list waits for no long log: `listed` marks what it does not know yet as loading and has it loaded.
+ * O5. A log is folded once for all who ask for it at the same time.
  */
 export class OpenAgents {
   readonly #ports: OpenAgentsPorts;
@@ -36,6 +49,12 @@ export class OpenAgents {
   readonly #leaving = new Map<AgentId, Promise<void>>();
   readonly #summaries = new Map<AgentId, AgentSummaryData>();
   readonly #listeners = new Set<(fact: Fact) => void>();
+  readonly #folding = new Map<AgentId, Promise<AgentSummaryData>>();
+  readonly #toLoad = new Set<AgentId>();
+  /** Long logs that could not be folded, why, and when: they are not tried again for every list. */
+  readonly #failures = new Map<AgentId, { error: unknown; ms: number }>();
+  readonly #loadedListeners = new Set<() => void>();
+  #isClosed = false;
 
   constructor(ports: OpenAgentsPorts) {
     this.#ports = ports;
@@ -57,12 +76,7 @@ export class OpenAgents {
       known.used = this.#ports.now();
       return known.opening;
     }
-    const left = this.#leaving.get(id) ?? Promise.resolve();
-    return this.#hold(
-      id,
-      left.then(() => this.#ports.store.open(id)),
-      open,
-    );
+    return this.#hold(id, this.#ready(id), open);
   }
 
   /** An agent that was just made; its first fact is not on disk yet. */
@@ -87,16 +101,56 @@ export class OpenAgents {
     return all.sort((a, b) => b.created_ts - a.created_ts);
   }
 
+  /**
+   * The same without waiting for long logs: those that have not been folded are marked `loading` and are loaded one after
+   * the other. `onLoaded` tells when.
+   */
+  async listed(): Promise<AgentSummaryData[]> {
+    const all: AgentSummaryData[] = [];
+    let left = this.#ports.listBytes ?? LIST_BYTES;
+    for (const id of await this.#ports.store.agents()) {
+      const look = async () => {
+        const known = this.#known(id);
+        if (known) return known;
+        this.#throwFailure(id);
+        const log = await this.#ports.store.open(id);
+        const current = await currentSummary(log);
+        if (current) return this.#remember(current);
+        const bytes = bytesToFold(log);
+        if (bytes > Math.min(left, LONG_BYTES)) return preliminaryOf(log);
+        left -= bytes;
+        return this.summary(id);
+      };
+      const summary = await look().catch(() => undefined);
+      if (summary) all.push(summary);
+    }
+    this.#load(all.flatMap(({ id, loading }) => (loading ? [id] : [])));
+    return all.sort((a, b) => b.created_ts - a.created_ts);
+  }
+
+  /** Called when agents that were listed as loading have been loaded, not for each of many. Returns the unsubscribe. */
+  onLoaded(listener: () => void): () => void {
+    this.#loadedListeners.add(listener);
+    return () => this.#loadedListeners.delete(listener);
+  }
+
   async summary(id: AgentId): Promise<AgentSummaryData> {
-    const agent = this.#held.get(id)?.agent;
-    const known = this.#summaries.get(id);
-    if (known && (agent === undefined || known.seq === agent.now.seq)) return known;
-    const summary = agent ? summarise(agent.now) : await summaryIn(await this.#ports.store.open(id));
-    this.#summaries.set(id, summary);
-    return summary;
+    const known = this.#known(id);
+    if (known) return known;
+    this.#throwFailure(id);
+    const folding = this.#folding.get(id) ?? this.#fold(id).finally(() => this.#folding.delete(id));
+    this.#folding.set(id, folding);
+    return folding;
+  }
+
+  /** Of an agent that need not be open. */
+  async situation(id: AgentId): Promise<Situation> {
+    return this.opened(id)?.now ?? situationOf(await this.#ready(id));
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#ports.catchUp?.close();
     await Promise.all(this.#leaving.values());
     const agents = await Promise.allSettled([...this.#held.values()].map(({ opening }) => opening));
     await Promise.all(agents.map((opened) => (opened.status === "fulfilled" ? opened.value.close() : undefined)));
@@ -117,6 +171,68 @@ export class OpenAgents {
       () => this.#held.delete(id),
     );
     return opened;
+  }
+
+  #known(id: AgentId): AgentSummaryData | undefined {
+    const agent = this.#held.get(id)?.agent;
+    const known = this.#summaries.get(id);
+    if (known && (agent === undefined || known.seq === agent.now.seq)) return known;
+    return agent && this.#remember(summarise(agent.now));
+  }
+
+  #throwFailure(id: AgentId): void {
+    const failure = this.#failures.get(id);
+    if (failure && this.#ports.now() - failure.ms < RETRY_MS) throw failure.error;
+    this.#failures.delete(id);
+  }
+
+  #remember(summary: AgentSummaryData): AgentSummaryData {
+    this.#summaries.set(summary.id, summary);
+    return summary;
+  }
+
+  /** As it was kept, if nothing has happened since; otherwise folded, and kept for the next time. */
+  async #fold(id: AgentId): Promise<AgentSummaryData> {
+    const kept = await currentSummary(await this.#ports.store.open(id));
+    if (kept) return this.#known(id) ?? this.#remember(kept);
+    const log = await this.#ready(id);
+    const current = await currentSummary(log);
+    if (current) return this.#known(id) ?? this.#remember(current);
+    if (this.#isClosed) throw new Error(`The home was closed before ${id} had been read.`);
+    const now = await situationOf(log);
+    // Opened meanwhile: it is newer, and keeps its own snapshots.
+    const newer = this.#known(id);
+    if (newer) return newer;
+    await saveSituation(log, now).catch(() => {});
+    return this.#known(id) ?? this.#remember(summarise(now));
+  }
+
+  /** The log, once it is not being put away any more and little of it has to be read. */
+  async #ready(id: AgentId): Promise<AgentLog> {
+    await this.#leaving.get(id);
+    const log = await this.#ports.store.open(id);
+    const { catchUp } = this.#ports;
+    // An agent that is open keeps its own snapshots.
+    if (catchUp && !this.opened(id) && bytesToFold(log) > LONG_BYTES) await catchUp.run(id);
+    return log;
+  }
+
+  #load(ids: readonly AgentId[]): void {
+    const isIdle = this.#toLoad.size === 0;
+    for (const id of ids) this.#toLoad.add(id);
+    if (isIdle && ids.length > 0) void this.#loadAll();
+  }
+
+  async #loadAll(): Promise<void> {
+    let told = this.#ports.now();
+    for (const id of this.#toLoad) {
+      if (this.#isClosed) return;
+      await this.summary(id).catch((error: unknown) => this.#failures.set(id, { error, ms: this.#ports.now() }));
+      this.#toLoad.delete(id);
+      if (this.#toLoad.size > 0 && this.#ports.now() - told < TELL_MS) continue;
+      told = this.#ports.now();
+      for (const listener of this.#loadedListeners) listener();
+    }
   }
 
   readonly #tell = (fact: Fact): void => {
@@ -141,13 +257,4 @@ export class OpenAgents {
       .finally(() => this.#leaving.delete(id));
     this.#leaving.set(id, leaving);
   }
-}
-
-/** As it was kept, if nothing has happened since; otherwise folded, and kept for the next time. */
-async function summaryIn(log: AgentLog): Promise<AgentSummaryData> {
-  const kept = await log.snapshot<AgentSummaryData>("summary", AGENT_SUMMARY_VERSION);
-  if (kept?.seq === log.seq) return kept.state;
-  const now = await situationOf(log);
-  await saveSituation(log, now).catch(() => {});
-  return summarise(now);
 }

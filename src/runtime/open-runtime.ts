@@ -8,6 +8,7 @@ import { requireTrustedHome } from "../store/home-modes.ts";
 import { nodeDisk } from "../store/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
+import { CatchUp } from "./catch-up.ts";
 import { channelsOf } from "./channels.ts";
 import { systemClock } from "./clock.ts";
 import { equip } from "./equipment.ts";
@@ -40,6 +41,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     outside: outsidePlace(settings, { sandbox, clock, scrubber, price: (model, usage) => catalog.cost(model, usage) }),
     pid: process.pid,
     callbacks: {},
+    ...(!instead.store && { catchUp: new CatchUp(store.root) }),
     ...instead,
   });
   runtime.attach({ hear: () => {}, close });

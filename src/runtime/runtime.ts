@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import type { Server } from "node:net";
 import { basename } from "node:path";
 import type { Catalog } from "../models/catalog.ts";
-import type { AgentSummaryData } from "../projections/index.ts";
+import type { AgentSummaryData, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import { type AgentId, type Fact, type FactOf, NO_USAGE } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
@@ -14,6 +14,7 @@ import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
 import { promptsOf } from "../workers/prompt.ts";
 import { Agent } from "./agent.ts";
 import { Caretaker, ENOUGH_ROOM } from "./caretaker.ts";
+import type { CatchUp } from "./catch-up.ts";
 import { channelsOf, type OpenChannel } from "./channels.ts";
 import { type ControlRequest, listenForControl, NotHere } from "./control.ts";
 import { controlPath } from "./control-path.ts";
@@ -57,6 +58,8 @@ export interface RuntimePorts {
   pid: number;
   /** What triggers may have called, by name. */
   callbacks: Callbacks;
+  /** Folds long logs in a thread. Left out where the home is not on the real disk. */
+  catchUp?: CatchUp;
 }
 
 /** The person's to mend: a price in config.json, or no budget. */
@@ -89,7 +92,8 @@ export class Runtime {
     this.#channels = channelsOf(settings);
     this.#settings = settings;
     this.#ports = ports;
-    this.#agents = new OpenAgents({ store: ports.store, now: ports.clock.now });
+    const { store, clock, catchUp } = ports;
+    this.#agents = new OpenAgents({ store, now: clock.now, ...(catchUp && { catchUp }) });
     this.#caretaker = new Caretaker({
       room: () => ports.store.room(),
       sleep: ports.clock.sleep,
@@ -178,7 +182,7 @@ export class Runtime {
   /** Its own, or one that reminds of its goal and that nobody else has, held until the agent is on disk. */
   async #nameFor({ name, goal }: NewAgent): Promise<Disposable & { words: string }> {
     if (name !== undefined) return { words: name, [Symbol.dispose]() {} };
-    const others = new Set((await this.summaries()).map((other) => other.name));
+    const others = new Set((await this.listed()).map((other) => other.name));
     const words = nameBeside(nameFrom(goal), (taken) => others.has(taken) || this.#namesInUse.has(taken));
     this.#namesInUse.add(words);
     return { words, [Symbol.dispose]: () => void this.#namesInUse.delete(words) };
@@ -212,8 +216,8 @@ export class Runtime {
   }
 
   async #meshRecord(project: string): Promise<Agent> {
-    const known = (await this.summaries()).find(({ meshes_of, archived }) => meshes_of === project && !archived);
-    if (known) return this.agent(known.id);
+    for (const { id } of (await this.listed()).filter(({ meshes_of }) => meshes_of === project))
+      if (!(await this.summary(id)).archived) return this.agent(id);
     const log = await this.#ports.store.create(newAgentId(this.#ports.random));
     const created: FactOf<"agent.created">["data"] = {
       name: `mesh: ${basename(project)}`,
@@ -268,8 +272,23 @@ export class Runtime {
     return this.#agents.summaries();
   }
 
+  /** The same at once, for a list: agents whose long logs have not been folded yet are marked `loading`. */
+  listed(): Promise<AgentSummaryData[]> {
+    return this.#agents.listed();
+  }
+
+  /** Called when agents that were listed as loading have been loaded. Returns the unsubscribe. */
+  onLoaded(listener: () => void): () => void {
+    return this.#agents.onLoaded(listener);
+  }
+
   summary(id: AgentId): Promise<AgentSummaryData> {
     return this.#agents.summary(id);
+  }
+
+  /** Of an agent that need not be open. */
+  situation(id: AgentId): Promise<Situation> {
+    return this.#agents.situation(id);
   }
 
   /** Called with every fact of every agent at work here, once it is on disk. Returns the unsubscribe. */
@@ -388,7 +407,10 @@ export class Runtime {
           maxTurns: settings.config.max_turns ?? MAX_TURNS,
           tx: txWords(),
           trust,
-          config: settings.config,
+          // Looked up each time: config.json may have changed.
+          get config() {
+            return settings.config;
+          },
         }),
       trust,
       hostMeshes: (project) => this.#hostMeshes(project),

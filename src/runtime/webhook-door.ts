@@ -26,7 +26,12 @@ export function webhookHandler(
       return refusal(415, "not_json", "Only application/json is taken here.");
     const body = await bodyOf(request);
     if (!body) return refusal(413, "too_large", `The body is larger than ${LARGEST_BODY} bytes.`);
-    const received = receive(body, request.headers, { secret: channel.secret, now: now(), memory });
+    const received = receive(body, request.headers, {
+      channel: channel.name,
+      secret: channel.secret,
+      now: now(),
+      memory,
+    });
     if (received.status !== 200) return refusal(received.status, received.code, received.message);
     const message = await hand(received.words, `webhook:${channel.name}`);
     received.taken();

@@ -61,6 +61,18 @@ describe.skipIf(skipped || !cgroups)(`memory of no process, bounded by a cgroup 
     await run("");
     expect(await cgroupsOf(left)).toEqual([]);
   });
+
+  test("those that it had before a restart in place are removed too, although its pid is the same", async () => {
+    const script = `import { openCgroups } from ${JSON.stringify(cgroupFile)};
+      await openCgroups();
+      if (process.env.AGAIN) { console.log(process.pid); process.kill(process.pid, "SIGKILL"); }
+      process.execve(process.execPath, [process.execPath, ...process.execArgv], { ...process.env, AGAIN: "1" });`;
+    const words = ["--no-warnings", "--input-type=module", "-e", script];
+    const killed = await promisify(execFile)(process.execPath, words).catch((error: { stdout: string }) => error);
+    const names = await cgroupsOf(Number.parseInt(killed.stdout, 10));
+    // One of v1 has a folder for each controller, by the same name.
+    expect(new Set(names).size).toBe(1);
+  });
 });
 
 async function cgroupsOf(pid: number): Promise<string[]> {
@@ -129,7 +141,7 @@ describe.skipIf(skipped)(`what a command leaves on the disk ${skipped}`, () => {
     const script = `import { DiskWatch } from ${JSON.stringify(diskUse)}; import { mkdirSync, chmodSync, writeFileSync } from "node:fs";
       const folder = ${JSON.stringify(`${root}/theirs`)}; mkdirSync(folder + "/closed", { recursive: true });
       const limits = { diskBytes: ${8 * MB}, files: 1e9, freeDiskBytes: 0, freeFiles: 0 };
-      const watch = new DiskWatch([folder], limits);
+      const watch = new DiskWatch({ write: [folder] }, limits);
       const before = await watch.isOver();
       writeFileSync(folder + "/closed/big", Buffer.alloc(${40 * MB}, "a"), { flush: true });
       chmodSync(folder + "/closed", 0);
@@ -141,6 +153,7 @@ describe.skipIf(skipped)(`what a command leaves on the disk ${skipped}`, () => {
 });
 
 const room = fileURLToPath(new URL("./sandbox.ts", import.meta.url));
+const cgroupFile = fileURLToPath(new URL("./cgroups.ts", import.meta.url));
 const diskUse = fileURLToPath(new URL("./disk-use.ts", import.meta.url));
 
 test("cgroups are found where the kernel says they are", () => {

@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { lstat, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
 import { isBelow, type Mount, mountsOf } from "./binds.ts";
 import { type Cgroup, openCgroups } from "./cgroups.ts";
 import { lacksRoom, limitsNow, mustNotBeFull } from "./disk-use.ts";
 import { type InnerNetwork, openInnerNetwork } from "./inner-network.ts";
+import { mountPlan } from "./mount-script.ts";
+import { canMountOutside, isManyParts, outerNamespace, outerNamespaceWithMounts } from "./outer-namespace.ts";
 import { filterFd, type Launch, optionsFd, prologue, runProcess } from "./process.ts";
 import type { Program, Running } from "./program.ts";
 import { steppedDown } from "./root-launch.ts";
@@ -22,6 +23,7 @@ import {
 } from "./sandbox.ts";
 import { systemCallFilter } from "./seccomp.ts";
 import { proveSandbox } from "./self-test.ts";
+import { systemMounts } from "./system-mounts.ts";
 
 /**
  * Linux: its own user, mount, pid, network, ipc and host name namespaces, no capabilities, no way to gain any, and only
@@ -36,6 +38,7 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing
   const [system, features] = [await systemMounts(), await featuresOf(bwrap)];
   const cgroups = missing.cgroups ? null : await openCgroups();
   const outer = !missing.outerNamespace;
+  const mountsOutside = outer && ports.uid !== 0 && (await canMountOutside({ PATH: safePath }));
   const filters = [false, true].map((cgroup) => systemCallFilter(process.arch, { cgroup, outer }));
 
   /** The way into the sandbox, with bash inside that runs this script with these arguments. */
@@ -61,7 +64,11 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing
       ...environment({ ...env, ...network?.env }),
     ];
     const inside = ["bash", "--noprofile", "--norc", "-c", script, "bash", ...args];
-    return { ...launch({ bwrap, mounts: all, options, inside, streams, cgroup, outer }, ports), network, filter };
+    return {
+      ...launch({ bwrap, mounts: all, options, inside, streams, cgroup, outer, mountsOutside }, ports),
+      network,
+      filter,
+    };
   }
 
   async function run(command: Command): Promise<CommandResult> {
@@ -71,7 +78,7 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing
       );
     }
     const { lookup } = ports;
-    const limits = await limitsNow(command.binds.write, ports.limits, command.signal);
+    const limits = await limitsNow(command.binds, ports.limits, command.signal);
     const network = command.network ? openInnerNetwork({ network: command.network, lookup, mirror: false }) : undefined;
     const script = prologue({
       limits,
@@ -160,31 +167,24 @@ interface Way {
   cgroup: Cgroup | null;
   /** Whether a pid namespace is put around bubblewrap. */
   outer: boolean;
+  /** Whether an ordinary user can make mounts in it. */
+  mountsOutside: boolean;
 }
 
 function launch(way: Way, ports: SandboxPorts): Launch {
-  let options: string[] = [];
   const root = ports.uid === 0;
   const enter = way.cgroup?.enter ?? [];
-  const whole = (sourceOf: (mount: Mount) => string) => {
-    options = way.options(sourceOf);
-    const held = way.outer ? outerNamespace : [];
-    const shell = ["bash", ...pipedOutput(way.streams), ...(root ? [] : enter), "--", ...held];
-    return [...shell, way.bwrap, "--args", String(optionsFd), "--", ...way.inside];
-  };
-  const [program = "bash", ...args] = root
-    ? steppedDown(way.mounts, enter, whole)
-    : [...(way.outer ? diesWithUs : []), ...whole(({ source }) => source)];
-  return { program, args, cwd: "/", env: { PATH: safePath }, options, cgroup: way.cgroup };
+  // Who mounts before bubblewrap starts is told what by its environment.
+  const plan = root || (way.mountsOutside && isManyParts(way.mounts)) ? mountPlan(way.mounts) : null;
+  const options = way.options(plan?.sourceOf ?? (({ source }) => source));
+  const around = plan && !root ? outerNamespaceWithMounts : outerNamespace;
+  const shell = ["bash", ...pipedOutput(way.streams), ...(root ? [] : enter), "--", ...(way.outer ? around : [])];
+  const whole = [...shell, way.bwrap, "--args", String(optionsFd), "--", ...way.inside];
+  const [program = "bash", ...args] = root ? steppedDown(enter, whole) : [...(way.outer ? diesWithUs : []), ...whole];
+  return { program, args, cwd: "/", env: { PATH: safePath, ...plan?.env }, options, cgroup: way.cgroup };
 }
 
 const diesWithUs = ["setpriv", "--pdeathsig", "KILL", "--"];
-
-/**
- * Its first process is bubblewrap, which the inside cannot see. It dies with `unshare`, which dies with us. Without
- * rights over the machine, a pid namespace takes a user namespace, in which everybody is who they were.
- */
-const outerNamespace = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--kill-child", "--"];
 
 /**
  * Node hands out sockets, which nobody can open again as /dev/stdout. `cat` passes on what comes as it comes, and
@@ -242,10 +242,7 @@ function mountArgs(mount: Mount, source: string): string[] {
   return folder ? ["--tmpfs", at] : ["--ro-bind", "/dev/null", at];
 }
 
-/**
- * An empty folder in memory, and in it what is to be shown. As root it has been laid out already, outside of bubblewrap,
- * which reads the table of all mounts again after each one it makes. What has just gone is left out.
- */
+/** An empty folder in memory, and in it what is to be shown, unless it was laid out before bubblewrap started (R6). */
 function layoutArgs({ at, source: real, parts = [] }: Mount, source: string): string[] {
   if (source !== real) return ["--ro-bind", source, at];
   const args = parts.map(({ path, kind, target }) => {
@@ -285,35 +282,3 @@ async function featuresOf(bwrap: string): Promise<Features> {
   const { stdout } = await promisify(execFile)(bwrap, ["--help"], { env: {} }).catch(() => ({ stdout: "" }));
   return { disableUserns: stdout.includes("--disable-userns"), size: stdout.includes("--size") };
 }
-
-/** Programs and what they need to start; of /etc only what is the same on any machine or public anyway. */
-async function systemMounts(): Promise<string[]> {
-  const args = ["--ro-bind", "/usr", "/usr"];
-  for (const path of ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"]) {
-    const stat = await lstat(path).catch(() => undefined);
-    if (stat?.isSymbolicLink()) args.push("--symlink", await readlink(path), path);
-    else if (stat) args.push("--ro-bind", path, path);
-  }
-  for (const path of ["/nix/store", "/run/current-system/sw", ...etc.map((name) => `/etc/${name}`)]) {
-    args.push("--ro-bind-try", path, path);
-  }
-  return args;
-}
-
-const etc = [
-  ...["alternatives", "bash.bashrc", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version"],
-  ...["fonts", "group", "hosts", "inputrc", "java", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "magic"],
-  ...[
-    "mime.types",
-    "nsswitch.conf",
-    "os-release",
-    "passwd",
-    "perl",
-    "pki",
-    "profile",
-    "protocols",
-    "python3",
-    "services",
-  ],
-  ...["shells", "ssl", "static", "terminfo", "timezone"],
-];

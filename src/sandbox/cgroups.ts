@@ -20,8 +20,8 @@ import { thisProcess } from "./inside.ts";
  *
  * CGROUP-1. A process enters before it becomes the sandbox; nothing inside can leave.
  * CGROUP-2. The server's own cgroup is never changed: those of sandboxes lie in it (v1) or beside it (v2).
- * CGROUP-3. Those that a server left behind, because it was killed or something in them was just ending, are removed by
- *           the next one.
+ * CGROUP-3. Those that a server left behind, because it was killed, restarted in place or something in them was just
+ *           ending, are removed by the next one.
  */
 export interface Cgroups {
   /** One for a sandbox that is about to start; null when none can be made. */
@@ -220,11 +220,12 @@ function bound(folder: string, version: 1 | 2, controller: "memory" | "pids", bo
   }
 }
 
-/** Of servers that are dead: their sandboxes died with them. */
+/** Of servers that are dead: their sandboxes died with them. Of ourselves too: a restart in place keeps the pid. */
 function removeAbandoned(base: string): void {
   for (const name of list(base)) {
     const [, pid, since] = /^agiraph-(\d+)-(\d+)-[0-9a-f]+$/.exec(name) ?? [];
-    if (pid && thisProcess(Number(pid))?.since !== since) removeFolder(join(base, name));
+    const isOurs = Number(pid) === process.pid;
+    if (pid && (isOurs || thisProcess(Number(pid))?.since !== since)) removeFolder(join(base, name));
   }
 }
 

@@ -1,6 +1,11 @@
 import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { inSandbox, skipped, whole } from "../../test/try-sandbox.ts";
+import { temporaryHome } from "../testing/temporary-home.ts";
+import { overBound } from "./disk-use.ts";
+import { defaultLimits } from "./sandbox.ts";
 
 const MB = 2 ** 20;
 const heldMB = (folder: string) => Number(execFileSync("du", ["-sm", folder], { encoding: "utf8" }).split("\t")[0]);
@@ -38,4 +43,17 @@ test.skipIf(skipped)(`a program does not start in folders that hold more than th
   await expect(start("echo hello")).rejects.toThrow("hold more than");
   await run("rm big");
   expect((await whole(await start("echo hello"))).out).toBe("hello\n");
+});
+
+test("nobody is charged with what others keep in a folder inside that it may not write", async () => {
+  await using home = await temporaryHome();
+  const [run, others] = [join(home.path, "a run [1]"), join(home.path, "a run [1]", "nodes")];
+  mkdirSync(others, { recursive: true });
+  writeFileSync(join(others, "large"), Buffer.alloc(6 * MB));
+  const limits = { ...defaultLimits, diskBytes: 4 * MB };
+  const look = { at: "start", signal: new AbortController().signal } as const;
+  expect(await overBound({ write: [run], read: [others] }, limits, look)).toBe(
+    process.platform === "linux" ? null : "disk",
+  );
+  expect(await overBound({ write: [others] }, limits, look)).toBe("disk");
 });

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { statfs } from "node:fs/promises";
-import { type Bound, type Limits, SandboxFailure } from "./sandbox.ts";
+import { isBelow } from "./binds.ts";
+import { type Binds, type Bound, type Limits, SandboxFailure } from "./sandbox.ts";
 
 /**
  * Looks at what a command leaves in its writable folders.
@@ -13,29 +14,31 @@ import { type Bound, type Limits, SandboxFailure } from "./sandbox.ts";
  *         disk since the last count is added to it.
  * DISK-4. The last count is kept from one command to the next, so that many small ones are bounded like one. What others
  *         free on the disk meanwhile can hide what was written, but not for longer than some commands.
+ * DISK-5. Nobody is charged with what others keep in a folder inside that it may only read, or not see: a coordinator
+ *         writes the folder of its run, in which its workers' folders lie.
  */
 export class DiskWatch {
-  readonly #folders: readonly string[];
+  readonly #binds: Counted;
   readonly #limits: Limits;
   readonly #before: Count | undefined;
   readonly #start: Promise<Count>;
   /** How long others have counted for us so far. */
   countingMs = 0;
 
-  constructor(folders: readonly string[], limits: Limits) {
-    this.#folders = folders;
+  constructor(binds: Counted, limits: Limits) {
+    this.#binds = binds;
     this.#limits = limits;
-    this.#before = counts.get(keyOf(folders));
-    this.#start = leastFree(folders).then((free) => ({ bytes: 0, files: 0, free, commands: 0, ms: 0 }));
+    this.#before = counts.get(keyOf(binds));
+    this.#start = leastFree(binds.write).then((free) => ({ bytes: 0, files: 0, free, commands: 0, ms: 0 }));
   }
 
   async isOver(): Promise<DiskBound | null> {
-    const free = await leastFree(this.#folders);
+    const free = await leastFree(this.#binds.write);
     const short = shortOf(free, this.#limits);
     if (short) return short;
-    const last = counts.get(keyOf(this.#folders)) ?? (await this.#start);
+    const last = counts.get(keyOf(this.#binds)) ?? (await this.#start);
     if (!hasFallen(last.free, free, this.#limits)) return null;
-    const count = await countAnew(this.#folders, free, last);
+    const count = await countAnew(this.#binds, free, last);
     this.countingMs += count.ms;
     return this.#hasGrown(count) ? beyond(count, this.#limits) : null;
   }
@@ -47,35 +50,38 @@ export class DiskWatch {
   }
 }
 
+/** What a command may write; what it may not, inside of that, is not counted. */
+type Counted = Pick<Binds, "write"> & Partial<Pick<Binds, "read" | "hide">>;
+
 type DiskBound = Extract<Bound, "disk" | "files">;
 
 /** Whether folders hold more than they may, before or after a command; counted only if there is reason to. */
 export async function overBound(
-  folders: readonly string[],
+  binds: Counted,
   limits: Limits,
   { at, signal }: { at: "start" | "end"; signal: AbortSignal },
 ): Promise<DiskBound | null> {
-  if (folders.length === 0) return null;
-  const free = await leastFree(folders);
-  const last = counts.get(keyOf(folders));
+  if (binds.write.length === 0) return null;
+  const free = await leastFree(binds.write);
+  const last = counts.get(keyOf(binds));
   if (last && at === "start") last.commands++;
   const isFresh =
     last && last.commands < Math.max(8, last.ms / 500) && !beyond(last, limits) && !hasFallen(last.free, free, limits);
-  return beyond(isFresh ? last : await countAnew(folders, free, last, signal), limits);
+  return beyond(isFresh ? last : await countAnew(binds, free, last, signal), limits);
 }
 
 /** For a command in folders that hold more than they may: it can remove files, but not write any. */
-export async function limitsNow(folders: readonly string[], limits: Limits, signal: AbortSignal): Promise<Limits> {
-  return (await overBound(folders, limits, { at: "start", signal })) ? { ...limits, fileBytes: 0 } : limits;
+export async function limitsNow(binds: Counted, limits: Limits, signal: AbortSignal): Promise<Limits> {
+  return (await overBound(binds, limits, { at: "start", signal })) ? { ...limits, fileBytes: 0 } : limits;
 }
 
 /** A program would fail in odd ways where it cannot write, so it does not start. Always counted: starts are rare. */
 export async function mustNotBeFull(
-  { binds, signal }: { binds: { write: readonly string[] }; signal: AbortSignal },
+  { binds, signal }: { binds: Counted; signal: AbortSignal },
   limits: Limits,
 ): Promise<void> {
-  counts.delete(keyOf(binds.write));
-  const over = await overBound(binds.write, limits, { at: "start", signal });
+  counts.delete(keyOf(binds));
+  const over = await overBound(binds, limits, { at: "start", signal });
   signal.throwIfAborted();
   if (!over) return;
   const most = over === "disk" ? `${limits.diskBytes} bytes` : `${limits.files} files`;
@@ -98,23 +104,18 @@ interface Count {
 
 const counts = new Map<string, Count>();
 const mostCounts = 10_000;
-const keyOf = (folders: readonly string[]) => folders.join("\0");
+const keyOf = ({ write }: Counted) => write.join("\0");
 
-async function countAnew(
-  folders: readonly string[],
-  free: Free,
-  last: Count | undefined,
-  signal?: AbortSignal,
-): Promise<Count> {
+async function countAnew(binds: Counted, free: Free, last: Count | undefined, signal?: AbortSignal): Promise<Count> {
   const begun = performance.now();
-  const { isWhole, ...held } = await holds(folders, signal);
+  const { isWhole, ...held } = await holds(binds, signal);
   const lost = last ? fallen(last.free, free) : { bytes: 0, files: 0 };
   const atLeast = (what: "bytes" | "files") =>
     isWhole ? held[what] : Math.max(held[what], (last?.[what] ?? 0) + lost[what]);
   const count = { bytes: atLeast("bytes"), files: atLeast("files"), free, commands: 0, ms: performance.now() - begun };
   if (signal?.aborted) return count;
   if (counts.size >= mostCounts) counts.clear();
-  counts.set(keyOf(folders), count);
+  counts.set(keyOf(binds), count);
   return count;
 }
 
@@ -168,10 +169,13 @@ interface Held {
   isWhole: boolean;
 }
 
-async function holds(folders: readonly string[], signal?: AbortSignal): Promise<Held> {
-  const bytes = await counted(["-sk", "--", ...folders], signal);
-  // Only GNU's counts files.
-  const files = process.platform === "linux" ? await counted(["-s", "--inodes", "--", ...folders], signal) : null;
+async function holds({ write, read = [], hide = [] }: Counted, signal?: AbortSignal): Promise<Held> {
+  const isLinux = process.platform === "linux";
+  const ofOthers = [...read, ...hide].filter((path) => write.some((folder) => isBelow(path, folder)));
+  // Only GNU's leaves folders out by their paths, and counts files.
+  const without = isLinux ? ofOthers.map((path) => `--exclude=${path.replace(/[[\]*?\\]/g, "\\$&")}`) : [];
+  const bytes = await counted(["-sk", ...without, "--", ...write], signal);
+  const files = isLinux ? await counted(["-s", "--inodes", ...without, "--", ...write], signal) : null;
   return {
     bytes: bytes.sum * 1024,
     files: files?.sum ?? 0,

@@ -3,10 +3,12 @@ import type { Socket } from "node:net";
 
 /**
  * Ends a process group when we are dead, however we died: a small shell waits at the far end of a pipe, which the kernel
- * closes with us. For processes of ours that no namespace holds together.
+ * closes with us. For processes of ours that no namespace holds together. It is started before the group, since between
+ * the two starts nobody would end what is there already.
  */
-export function endGroupWithUs(leader: number): GroupWatcher {
-  const watcher = spawn("/bin/sh", ["-c", 'read -r _ <&3; kill -KILL "-$1"', "sh", String(leader)], {
+export function startGroupWatcher(): GroupWatcher {
+  const script = 'read -r leader <&3 || exit; read -r _ <&3; kill -KILL "-$leader"';
+  const watcher = spawn("/bin/sh", ["-c", script], {
     stdio: ["ignore", "ignore", "ignore", "pipe"],
     env: {},
     cwd: "/",
@@ -17,10 +19,15 @@ export function endGroupWithUs(leader: number): GroupWatcher {
   const life = watcher.stdio[3] as Socket | null | undefined;
   life?.on("error", () => {}).unref();
   watcher.unref();
-  return { stop: () => void watcher.kill("SIGKILL") };
+  return {
+    watch: (leader) => void life?.write(`${leader}\n`),
+    stop: () => void watcher.kill("SIGKILL"),
+  };
 }
 
 export interface GroupWatcher {
+  /** Right after the leader was started. */
+  watch(leader: number): void;
   /** The group is gone: its number may soon be somebody else's. */
   stop(): void;
 }

@@ -3,7 +3,7 @@ import type { Duplex, Readable } from "node:stream";
 import type { Cgroup } from "./cgroups.ts";
 import { overBound } from "./disk-use.ts";
 import { end, mostEndingMs } from "./ending.ts";
-import { endGroupWithUs } from "./group-watcher.ts";
+import { type GroupWatcher, startGroupWatcher } from "./group-watcher.ts";
 import type { InnerNetwork } from "./inner-network.ts";
 import { Output } from "./output.ts";
 import { watchResources } from "./resource-watch.ts";
@@ -50,7 +50,7 @@ export async function runProcess(launch: Launch, command: Command, ports: Sandbo
       throw new SandboxFailure(failureText("command", launch.program, code, signal, complaint.text()));
     const byUs = why.reason !== null;
     const { binds, signal: stop } = command;
-    const left = byUs ? null : await overBound(binds.write, ports.limits, { at: "end", signal: stop });
+    const left = byUs ? null : await overBound(binds, ports.limits, { at: "end", signal: stop });
     if (stop.aborted) throw stop.reason;
     return {
       code: byUs ? null : code,
@@ -86,6 +86,7 @@ export interface Launch {
 
 /** Descriptors: 3 is the line of life, 4 the options, 5 the filter, 6 the channel for the ports of its network. */
 export function spawnLaunch(launch: Launch, stdin: "ignore" | "pipe"): ChildProcess {
+  const watcher = launch.group ? startGroupWatcher() : undefined;
   const child = spawn(launch.program, launch.args, {
     cwd: launch.cwd,
     env: launch.env,
@@ -97,7 +98,7 @@ export function spawnLaunch(launch: Launch, stdin: "ignore" | "pipe"): ChildProc
     ] as StdioOptions,
     detached: true,
   });
-  if (launch.group) endGroupInTime(child);
+  if (watcher) endGroupInTime(child, watcher);
   launch.network?.serve(child);
   give(child, optionsFd, launch.options?.map((option) => `${option}\0`).join(""));
   give(child, filterFd, launch.filter);
@@ -105,9 +106,9 @@ export function spawnLaunch(launch: Launch, stdin: "ignore" | "pipe"): ChildProc
 }
 
 /** Nothing else ends a group when we are dead. It is ended with its leader; then nobody watches its number any more. */
-function endGroupInTime(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  const watcher = endGroupWithUs(child.pid);
+function endGroupInTime(child: ChildProcess, watcher: GroupWatcher): void {
+  if (child.pid === undefined) return void watcher.stop();
+  watcher.watch(child.pid);
   child.on("exit", () => {
     end(child, { group: true });
     watcher.stop();
@@ -212,7 +213,7 @@ function endWhenDue(child: ChildProcess, launch: Launch, command: Command, ports
   const timer = setTimeout(because("timeout"), command.timeoutMs);
   const watched = {
     pid: child.pid ?? -1,
-    folders: command.binds.write,
+    binds: command.binds,
     limits: ports.limits,
     cgroup: launch.cgroup ?? null,
   };

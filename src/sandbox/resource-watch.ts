@@ -1,7 +1,7 @@
 import type { Cgroup } from "./cgroups.ts";
 import { DiskWatch } from "./disk-use.ts";
 import { isOverMemory } from "./memory-use.ts";
-import type { Bound, Limits } from "./sandbox.ts";
+import type { Binds, Bound, Limits } from "./sandbox.ts";
 
 /**
  * Looks, while a command runs, at what no limit of one process can bound: the memory of all of them together, and the
@@ -10,11 +10,11 @@ import type { Bound, Limits } from "./sandbox.ts";
  * Where there is a cgroup, the kernel bounds memory, and we only look whether it had to kill.
  */
 export function watchResources(
-  { pid, folders, limits, cgroup }: Watched,
+  { pid, binds, limits, cgroup }: Watched,
   exceeded: (what: Bound) => void,
   pace: Pace = { timesItsCost: 20, atMostMs: Number.POSITIVE_INFINITY },
 ): Watch {
-  const disk = new DiskWatch(folders, limits);
+  const disk = new DiskWatch(binds, limits);
   let timer: NodeJS.Timeout | undefined;
   let over = false;
 
@@ -42,8 +42,8 @@ export function watchResources(
 interface Watched {
   /** The process of ours that holds the sandbox. */
   pid: number;
-  /** Those it may write. */
-  folders: readonly string[];
+  /** What it may write, read and not see. */
+  binds: Binds;
   limits: Limits;
   cgroup: Cgroup | null;
 }

@@ -32,7 +32,7 @@ export async function startProgram(
   const begun = new BegunProgram(child, launch);
   const kill = () => begun.kill();
   program.signal.addEventListener("abort", kill);
-  const watched = { pid: child.pid ?? -1, folders: program.binds.write, limits, cgroup: launch.cgroup ?? null };
+  const watched = { pid: child.pid ?? -1, binds: program.binds, limits, cgroup: launch.cgroup ?? null };
   const watch = watchResources(watched, (what) => begun.kill(what), calmPace);
   const ended = begun.ended.finally(() => {
     program.signal.removeEventListener("abort", kill);

@@ -22,7 +22,7 @@ export function openUnsafe(ports: SandboxPorts): Sandbox {
 
 /** A launch whose processes are held together by their group alone, under the confining program given, if any. */
 export async function unconfined(command: Command, ports: SandboxPorts, wrapper: readonly string[]): Promise<Launch> {
-  const limits = await limitsNow(command.binds.write, ports.limits, command.signal);
+  const limits = await limitsNow(command.binds, ports.limits, command.signal);
   const script = prologue({ limits, timeoutMs: command.timeoutMs, linux });
   return grouped([...wrapper, ...bash, script, "bash", command.command], command.cwd, command.env);
 }

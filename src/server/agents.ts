@@ -3,7 +3,6 @@ import type { AgentSummary } from "../protocol/api.ts";
 import type { AgentId } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { type InboxItem, inboxOf } from "../runtime/inbox.ts";
-import { situationOf } from "../runtime/inspect.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { NotFoundError } from "../store/errors.ts";
 import { isAgentId } from "../store/paths.ts";
@@ -51,7 +50,7 @@ export class Agents {
     const open = this.#runtime.opened(log.id);
     if (open) return open.now;
     const kept = this.#kept.get(log.id);
-    const now = kept?.seq === log.seq ? kept : await situationOf(log);
+    const now = kept?.seq === log.seq ? kept : await this.#runtime.situation(log.id);
     this.#kept.delete(log.id);
     this.#kept.set(log.id, now);
     for (const oldest of this.#kept.keys()) if (this.#kept.size > MOST_KEPT) this.#kept.delete(oldest);
@@ -62,9 +61,9 @@ export class Agents {
     return asSummary(await this.#runtime.summary((await this.log(id)).id));
   }
 
-  /** Newest first, and those that cannot be read. */
+  /** Newest first, and those that cannot be read. Those whose long logs have not been read yet are marked `loading`. */
   async summaries(): Promise<{ agents: AgentSummary[]; unreadable: { id: string; why: string }[] }> {
-    const summaries = await this.#runtime.summaries();
+    const summaries = await this.#runtime.listed();
     const readable = new Set(summaries.map(({ id }) => id));
     const unreadable: { id: string; why: string }[] = [];
     for (const id of await this.#runtime.store.agents()) {
@@ -99,8 +98,12 @@ export class Agents {
 
   /** After a start: who was interrupted goes on, who waits for a time keeps it. Tells of each that could not. */
   async takeUp(failed: (id: string, error: unknown) => void): Promise<void> {
-    for (const { id, status, archived, keeps_time } of await this.#runtime.summaries()) {
+    const listed = await this.#runtime.listed();
+    // Nobody waits for the long logs of others.
+    const inOrder = [...listed.filter(({ loading }) => !loading), ...listed.filter(({ loading }) => loading)];
+    for (const { id } of inOrder) {
       try {
+        const { status, archived, keeps_time } = await this.#runtime.summary(id);
         if (archived || !(keeps_time || isAtWork(status))) continue;
         const agent = await this.#runtime.agent(id);
         if (!isAtWork(status)) agent.keepTime();

@@ -29,7 +29,7 @@ export const EVENT_LIMITS: EventLimits = {
 export const CLOSED = { badRequest: 4400, unknownAgent: 4404, tooMany: 4429 } as const;
 
 export interface EventDeps {
-  runtime: Pick<Runtime, "agent" | "summaries" | "subscribe">;
+  runtime: Pick<Runtime, "agent" | "listed" | "onLoaded" | "subscribe">;
 }
 
 /** What of the sockets can be counted. */

@@ -6,7 +6,7 @@ import type { Fact } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 export interface MetricsDeps {
-  runtime: Pick<Runtime, "summaries" | "subscribe">;
+  runtime: Pick<Runtime, "listed" | "subscribe">;
   /** Milliseconds, of the clock that dates the facts. */
   now?(): number;
 }
@@ -27,7 +27,7 @@ export function registerMetrics(app: FastifyInstance, { runtime, now = Date.now 
     labelNames: ["status"],
     registers: [register],
     async collect() {
-      const agents = await runtime.summaries();
+      const agents = await runtime.listed();
       for (const status of STATUSES) this.set({ status }, agents.filter((agent) => agent.status === status).length);
     },
   });

@@ -7,16 +7,18 @@ import type { FeedLimits } from "./event-feed.ts";
 /**
  * All agents at a glance, for a list of them: first a summary of each, with the fact it was made at, then the facts that
  * change one, or that change how a mesh stands. A client that is too slow is not sent more; once it has taken what it was
- * sent, it gets the summaries anew.
+ * sent, it gets the summaries anew; so does every client when agents that were marked `loading` have been loaded.
  */
 export function followAll(
   socket: WebSocket,
-  runtime: Pick<Runtime, "summaries" | "subscribe">,
+  runtime: Pick<Runtime, "listed" | "onLoaded" | "subscribe">,
   { mostWaiting }: Pick<FeedLimits, "mostWaiting">,
 ): { alive: boolean } {
   const client = { alive: true };
   let mode: "summing" | "live" | "behind" = "summing";
   let meanwhile: Fact[] = [];
+  /** Agents were loaded while the summaries were being made. */
+  let isOutdated = false;
   /** Agents with somebody whose model did not answer: that it answers again is told of these alone. */
   const troubled = new Set<AgentId>();
   /** Agents that work for ever: that the coordinator waits, or goes on, is told of these alone. They may fall asleep by it. */
@@ -31,8 +33,9 @@ export function followAll(
 
   const sumUp = () => {
     mode = "summing";
+    isOutdated = false;
     runtime
-      .summaries()
+      .listed()
       .then((agents) => {
         if (socket.readyState !== socket.OPEN) return;
         const known = new Map(agents.map(({ id, seq }) => [id, seq]));
@@ -42,6 +45,7 @@ export function followAll(
         }
         send({ type: "summaries", agents: agents.map(asSummary) });
         mode = "live";
+        if (isOutdated) return sumUp();
         for (const fact of meanwhile.splice(0)) if (fact.seq > (known.get(fact.agent_id) ?? 0)) tell(fact);
       })
       .catch(() => socket.close(1011, "The agents could not be read. Connect again."));
@@ -61,8 +65,13 @@ export function followAll(
     const isTold = changesASummary(fact) || (troubled.has(fact.agent_id) && mayEndTrouble(fact));
     if (isTold || (isEndless && maySleepOrWake(fact))) tell(fact);
   });
+  const unload = runtime.onLoaded(() => {
+    if (mode === "live") sumUp();
+    else if (mode === "summing") isOutdated = true;
+  });
   socket.once("close", () => {
     unhear();
+    unload();
     meanwhile = [];
   });
   sumUp();

@@ -9,7 +9,7 @@ import { entryHead, factHead } from "./line.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { agentDir, EVENTS_FILE, streamPath } from "./paths.ts";
 import { type OnRecord, type Range, scanRecords } from "./record-scan.ts";
-import { loadSnapshot, markFact, saveSnapshot } from "./snapshot.ts";
+import { bytesToRead, loadSnapshot, markFact, saveSnapshot } from "./snapshot.ts";
 import type { AgentLog, Appended, Batch, Repair } from "./store.ts";
 import { inspectTail, Stream, seekSeq } from "./stream.ts";
 
@@ -21,6 +21,8 @@ export interface Shared {
   readonly files: OpenFiles;
   readonly damage: Damage;
   readonly journal: Journal | undefined;
+  /** Snapshots may be written although there is no journal. */
+  readonly savesSnapshots: boolean;
 }
 
 /** One agent's facts and conversations. Facts are on disk, not in memory: an idle log costs a few hundred bytes. */
@@ -142,10 +144,16 @@ export class FileAgentLog implements AgentLog {
     return fits ? { seq: mark.seq, state: state as T } : undefined;
   }
 
+  bytesToRead(name: string, version: number): number {
+    return bytesToRead(this.#shared.disk, this.dir, name, version, this.#end().size);
+  }
+
   async saveSnapshot(name: string, version: number, seq: number, state: unknown): Promise<void> {
-    // A snapshot of facts that a crash could still take away would outlive them.
-    if (seq > this.#events.durableSeq) await this.#writable().settled();
-    this.#writable();
+    if (!this.#shared.savesSnapshots) {
+      // A snapshot of facts that a crash could still take away would outlive them.
+      if (seq > this.#events.durableSeq) await this.#writable().settled();
+      this.#writable();
+    }
     const mark = seq === 0 ? { seq, offset: 0, crc: "" } : this.#mark(seq);
     if (mark === undefined)
       throw new StoreUsageError(`${this.id} has no fact ${seq} on disk, so no snapshot can stand at it.`);

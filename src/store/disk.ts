@@ -34,10 +34,10 @@ export interface Disk {
 export interface FileLock {
   release(): void;
   /**
-   * False when somebody else has the lock now. A lock is on a file, not on its name: where the file was removed or
-   * replaced, the one that has the name now is made if need be, and locked too.
+   * A lock is on a file, not on its name. "replaced": the file was removed or replaced; the one that has the name now is
+   * made if need be, and locked too. "lost": somebody else has the lock of that one.
    */
-  renew(): boolean;
+  renew(): "held" | "replaced" | "lost";
 }
 
 export interface DiskFile {

@@ -84,8 +84,15 @@ export function lockHome(disk: Disk, root: string, now: number): HomeLock {
     get holder() {
       return holder;
     },
-    // Who is about to be refused has the new file's lock for a moment: the holder's name is still ours then.
-    renew: () => lock.renew() || readHolder(disk, root)?.process === mark,
+    renew() {
+      const state = lock.renew();
+      if (state === "held") return true;
+      const current = readHolder(disk, root);
+      if (current === undefined && state === "replaced") save();
+      // Another process that had the home since may have closed it again: what we know of its files is out of date.
+      // One that is about to be refused has the new file's lock for a moment; home.lock.json names us then.
+      return current === undefined ? state === "replaced" : isSameHolder(current, self);
+    },
     announce(address) {
       holder = { ...holder, ...address };
       save();
@@ -93,13 +100,18 @@ export function lockHome(disk: Disk, root: string, now: number): HomeLock {
     release(when) {
       holder = { ...self, ended_ts: when / 1000 };
       try {
-        save();
+        if (isSameHolder(readHolder(disk, root), self)) save();
       } catch {
         // It is a courtesy to the next process; the lock is what counts.
       }
       release();
     },
   };
+}
+
+/** By the epoch as well: on some systems nothing tells two processes with the same number apart. */
+function isSameHolder(now: HomeHolder | undefined, self: HomeHolder): boolean {
+  return now?.pid === self.pid && now.epoch === self.epoch && now.started_ts === self.started_ts;
 }
 
 function lockOf(disk: Disk, root: string): FileLock | undefined {

@@ -166,10 +166,10 @@ function lockBySqlite(path: string): FileLock | undefined {
     },
     renew() {
       const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-      if (stats && held.some(({ dev, ino }) => dev === stats.dev && ino === stats.ino)) return true;
+      if (stats && held.some(({ dev, ino }) => dev === stats.dev && ino === stats.ino)) return "held";
       const next = lockFile(path);
       if (next) held.push(next);
-      return next !== undefined;
+      return next ? "replaced" : "lost";
     },
   };
 }

@@ -21,18 +21,30 @@ export interface StoreOptions {
    * It shows what the plain files hold; after a crash the last moments appear once a writer has opened the home.
    */
   readOnly?: boolean;
+  /**
+   * Together with `readOnly`: snapshots are written all the same. Only for another thread of the process that holds the
+   * lock, and only for agents that are not open in it: a snapshot has one writer.
+   */
+  savesSnapshots?: boolean;
   /** A journal larger than this is replaced and its files are synced. */
   journalLimit?: number;
 }
 
 /** Opens a home: takes its lock, finishes what a crash interrupted, and is then ready for appends. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { root, clock, disk = nodeDisk, readOnly = false, journalLimit = 8 * 1024 * 1024 } = options;
+  const {
+    root,
+    clock,
+    disk = nodeDisk,
+    readOnly = false,
+    savesSnapshots = false,
+    journalLimit = 8 * 1024 * 1024,
+  } = options;
   const files = new OpenFiles(disk, root);
   const damage = new Damage(disk, root, !readOnly);
   if (readOnly) {
     requireHome(disk, root);
-    return new FileStore({ disk, root, clock, files, damage, journal: undefined }, undefined);
+    return new FileStore({ disk, root, clock, files, damage, journal: undefined, savesSnapshots }, undefined);
   }
   const lock = lockHome(disk, root, clock.now());
   try {
@@ -43,7 +55,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       limit: journalLimit,
       isOurs: () => lock.renew(),
     });
-    return new FileStore({ disk, root, clock, files, damage, journal }, lock);
+    return new FileStore({ disk, root, clock, files, damage, journal, savesSnapshots: false }, lock);
   } catch (error) {
     files.closeAll();
     lock.release(clock.now());

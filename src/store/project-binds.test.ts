@@ -72,10 +72,17 @@ test("folders that do not fit are left out with the reason, and the top folder s
   expect(crowded.omitted.at(-1)).toMatch(/^At least 102 files of project\/ are left out/);
 });
 
-test("a project without hidden names and too many names to lay it out is bound whole", async () => {
-  await using place = await project({});
-  for (let number = 0; number < 200; number++) place.put(`${number}.csv`);
-  expect(await place.binds()).toEqual({ read: [place.root], hide: [], laidOut: [], omitted: [] });
+test("the top folder is laid out also with many names and none of them hidden: folders and manifests come first", async () => {
+  await using place = await project({ "src/x.ts": "", "package.json": "", "README.md": "", "link/x": "" });
+  for (let number = 0; number < 700; number++) place.put(`${1000 + number}.csv`);
+  const { laidOut, omitted } = await place.binds();
+  const paths = laidOut.flatMap(({ parts }) => parts.map(({ path }) => path));
+  expect([laidOut.map(({ at }) => at), paths.length, paths.slice(0, 6)]).toEqual([
+    [place.root],
+    600,
+    ["link", "src", "README.md", "package.json", "1000.csv", "1001.csv"],
+  ]);
+  expect(omitted).toEqual([expect.stringMatching(/^At least 104 files of project\/ are left out: the names/)]);
 });
 
 test("a folder that cannot be looked through is left out", async () => {

@@ -5,7 +5,6 @@ import { ProjectSurvey } from "./project-survey.ts";
 
 /** The user's folder without its dot names and without our home, for the sandbox. */
 export interface ProjectBinds {
-  read: string[];
   hide: string[];
   laidOut: LaidOutFolder[];
   omitted: string[];
@@ -20,15 +19,13 @@ export interface LaidOutFolder {
 
 /** What must not be seen is never bound (project-layout.ts). A project inside our home is not shown at all. */
 export async function projectBinds(project: string | null, home: string): Promise<ProjectBinds> {
-  const nothing = { read: [], hide: [], laidOut: [], omitted: [] };
+  const nothing = { hide: [], laidOut: [], omitted: [] };
   if (project === null || !statSync(project, { throwIfNoEntry: false })?.isDirectory()) return nothing;
   const [root, ours] = [realpathSync(project), realpathSync(home)];
   if (`${root}${sep}`.startsWith(`${ours}${sep}`)) return nothing;
   const hide = ours.startsWith(`${root}${sep}`) ? [ours] : [];
   const { parts, omitted } = await viewOf(root, ours).look();
-  return parts === null
-    ? { read: [root], hide, laidOut: [], omitted }
-    : { read: [], hide, laidOut: [{ at: root, parts }], omitted };
+  return { hide, laidOut: [{ at: root, parts }], omitted };
 }
 
 /** What is known of a project is shared by everybody who works on it. */

@@ -1,20 +1,19 @@
 import { type Dirent, opendirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { DEPENDENCIES, isHiddenName, type SurveyedFolder } from "./project-survey.ts";
+import { DEPENDENCIES, isHiddenName, isManifest, type SurveyedFolder } from "./project-survey.ts";
 
 /**
  * What of the user's project a command sees: what is visible is bound, not what is hidden covered.
  *
  * LAYOUT-1. A folder that holds a hidden name is laid out: an empty read-only folder with its visible names bound one by
  *           one. Whatever a name that begins with a dot becomes during a command, it is not there.
- * LAYOUT-2. So are the top folder, those that hold a package and the shallow ones, as long as mounts are left: there a
- *           hidden file may be made that was not there before.
+ * LAYOUT-2. So is the top folder, always: there a hidden file may be made that was not there before. So are, as long as
+ *           mounts are left, folders that hold a package and shallow ones.
  * LAYOUT-3. A folder is bound whole only when everything in it was looked at and nothing hidden was found.
  * LAYOUT-4. What fits neither way is left out, and named in `omitted`. A command sees less then, never more.
  */
 export interface ProjectLayout {
-  /** Null where the whole project is bound as it is. */
-  parts: LaidOutPart[] | null;
+  parts: LaidOutPart[];
   /** What is not shown, and why, in sentences. */
   omitted: string[];
 }
@@ -36,7 +35,6 @@ const SHALLOW = 2;
 const MOST_NAMED = 5;
 
 export function layOut(root: string, top: SurveyedFolder): ProjectLayout {
-  if (top.isClear && top.names > MOST_PRECAUTIONARY) return { parts: null, omitted: [] };
   const plan = new Plan(top);
   plan.addBelow(MOST_NEEDED, ({ folder, name }) => !folder.isClear && name !== DEPENDENCIES);
   const mayBeWhole = ({ folder, name }: Planned) => folder.isClear && name !== DEPENDENCIES;
@@ -102,8 +100,7 @@ function foldersOf({ path, depth, folder }: Planned): Planned[] {
 /** Adds what is in a folder now; how many names had no room. */
 function namesIn(root: string, laid: Planned, plan: Plan, most: number, parts: LaidOutPart[]): number {
   let unseen = 0;
-  // Folders first: where there is not room for all, they show more.
-  for (const child of childrenOf(join(root, laid.path)).sort((a, b) => rank(a) - rank(b))) {
+  for (const child of childrenOf(join(root, laid.path)).sort(byWorth)) {
     const below = laid.folder.folders.get(child.name);
     const path = laid.path === "" ? child.name : `${laid.path}/${child.name}`;
     const part = partOf(join(root, path), path, child, below?.isClear === true && !plan.has(path));
@@ -125,7 +122,15 @@ function partOf(at: string, path: string, child: Dirent, isWhole: boolean): Laid
   }
 }
 
-const rank = (child: Dirent) => (child.isDirectory() ? 0 : 1);
+/** Where there is not room for all: folders show most, then what describes a program; the rest is in the order of names. */
+function byWorth(a: Dirent, b: Dirent): number {
+  return rank(a) - rank(b) || (a.name < b.name ? -1 : 1);
+}
+
+function rank(child: Dirent): number {
+  if (child.isDirectory()) return 0;
+  return isManifest(child.name) || child.name.startsWith("README") ? 1 : 2;
+}
 
 /** At most ten times as many as can be shown: what is beyond is not even counted. */
 function childrenOf(path: string): Dirent[] {
@@ -165,6 +170,6 @@ function unseenWords(unseen: number): string[] {
   return unseen === 0
     ? []
     : [
-        `At least ${unseen} files of project/ are left out: they lie in a folder with hidden names, and are too many to show one by one. In a folder of their own they would be shown.`,
+        `At least ${unseen} files of project/ are left out: the names of their folder are shown one by one, and there are too many. In a folder of their own below the top, without hidden names in it, they would be shown.`,
       ];
 }

@@ -98,7 +98,7 @@ export class ProjectSurvey {
           continue;
         }
         names++;
-        isPackage ||= MANIFESTS.has(child.name);
+        isPackage ||= isManifest(child.name);
         if (child.isDirectory()) folders.set(child.name, folder.folders.get(child.name) ?? newFolder());
       }
     } finally {
@@ -144,6 +144,11 @@ function concluded(folder: Folder): void {
 
 function isSettled({ mtimeMs, ctimeMs }: BigIntStats, began: number): boolean {
   return began - Number(mtimeMs > ctimeMs ? mtimeMs : ctimeMs) > COARSEST_MS;
+}
+
+/** What the files of a program are listed in. */
+export function isManifest(name: string): boolean {
+  return MANIFESTS.has(name);
 }
 
 /** Beside these lie the settings of a program, with its keys. */

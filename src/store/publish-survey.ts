@@ -23,6 +23,8 @@ const MOST_PROBLEMS = 5;
 export interface Survey {
   /** Parents before their children. */
   folders: { parts: string[]; files: string[] }[];
+  /** Folders that were found, also those that were not looked into any more. */
+  found: number;
   count: number;
   bytes: number;
   largest: { path: string; bytes: number } | undefined;
@@ -32,9 +34,10 @@ export interface Survey {
 }
 
 /** What is in `scratch/`. Looks only; what a crashed write left behind is not counted. */
-export function survey(dir: string): Survey {
+export function survey(dir: string, most = MAX_PUBLISHED_FILES): Survey {
   const found: Survey = {
     folders: [],
+    found: 0,
     count: 0,
     bytes: 0,
     largest: undefined,
@@ -42,7 +45,7 @@ export function survey(dir: string): Survey {
     protocol: protocolIn(dir),
   };
   const queue: string[][] = [[]];
-  for (let parts = queue.shift(); parts && !isTooMuch(found); parts = queue.shift()) {
+  for (let parts = queue.shift(); parts && !isTooMuch(found, most); parts = queue.shift()) {
     try {
       const open = openFolder(dir, ["scratch", ...parts]);
       try {
@@ -59,8 +62,8 @@ export function survey(dir: string): Survey {
 }
 
 /** Folders and problems are bounded like files: a tree of a million of them must not hold everybody up. */
-function isTooMuch({ count, folders, problems }: Survey): boolean {
-  return Math.max(count, folders.length, problems.length) > MAX_PUBLISHED_FILES;
+function isTooMuch({ count, found, problems }: Survey, most = MAX_PUBLISHED_FILES): boolean {
+  return Math.max(count, found, problems.length) > most;
 }
 
 /** Adds what is in one folder; returns the folders in it. */
@@ -86,6 +89,7 @@ function surveyFolder(open: Folder, parts: readonly string[], found: Survey): st
     }
   }
   found.count += files.length;
+  found.found += below.length;
   found.folders.push({ parts: [...parts], files });
   return below;
 }

@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import { createNodeFolder, finishPublish, preparePublish, recoverPublish, undoPublish } from "./node-folder.ts";
-import { MAX_PUBLISHED_BYTES } from "./publish-survey.ts";
+import { MAX_PUBLISHED_BYTES, survey } from "./publish-survey.ts";
 
 test("a process that still has scratch/ and a file of it open cannot change what was published", async () => {
   await using home = await temporaryHome();
@@ -40,6 +40,25 @@ test("a process that still has scratch/ and a file of it open cannot change what
   expect(wrote).toBe("ENOENT");
   closeSync(file);
   closeSync(folder);
+});
+
+test("of too many folders only the one that holds them is looked into", async () => {
+  await using home = await temporaryHome();
+  const dir = await nodeWith(home.path, { "report.md": "A: 80" });
+  for (let at = 0; at < 20; at++) mkdirSync(join(dir, `scratch/${at}`));
+  expect(survey(dir, 19).folders.map(({ parts }) => parts)).toEqual([[]]);
+  expect(survey(dir, 20).folders).toHaveLength(21);
+});
+
+test("what was just published is known and is not hashed again", async () => {
+  await using home = await temporaryHome();
+  const dir = await nodeWith(home.path, { "report.md": "A: 80" });
+  const [file] = filesOf(await preparePublish(dir, []));
+  const before = statSync(join(dir, ".agiraph-unfinished-published/report.md"), { bigint: true });
+  await finishPublish(dir, file ? [file] : []);
+  const after = statSync(join(dir, "published/report.md"), { bigint: true });
+  // The stamp by which its content is known.
+  expect([after.ino, after.mtimeNs, after.ctimeNs]).toEqual([before.ino, before.mtimeNs, before.ctimeNs]);
 });
 
 test("a file changed between the fact and the end of the publish is published as it was recorded", async () => {

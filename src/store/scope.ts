@@ -106,7 +106,7 @@ export function coordinatorScope({
       const inRun = runBinds(agentDir, runDir);
       const programs = [programsDir(agentDir)].filter((folder) => existsSync(folder));
       const hide = [...inProject.hide, ...programs];
-      return { ...inProject, write: inRun.write, read: [...inRun.read, ...inProject.read], hide, cwd: runDir };
+      return { ...inProject, write: inRun.write, read: inRun.read, hide, cwd: runDir };
     },
   });
 }
@@ -141,7 +141,7 @@ export function workerScope(who: WorkerPlace): Scope {
       return {
         ...inProject,
         write: [scratch, ...own.write],
-        read: [...own.read, ...shared, ...inProject.read],
+        read: [...own.read, ...shared],
         cwd: scratch,
       };
     },

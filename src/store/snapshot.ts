@@ -46,6 +46,28 @@ export function loadSnapshot(
   return { mark: { seq: line.seq, offset: data.offset, crc: data.mark }, state: data.state };
 }
 
+/**
+ * How many bytes a fold has to read to reach the end of a log of this size: the snapshot and what comes after it, or the
+ * whole log. An estimate from the snapshot's first bytes; whether it is intact and fits the log is not checked.
+ */
+export function bytesToRead(disk: Disk, agentFolder: string, name: string, version: number, logSize: number): number {
+  const path = snapshotPath(agentFolder, name);
+  const snapshotSize = disk.size(path);
+  if (snapshotSize === undefined) return logSize;
+  const file = disk.open(path, "read");
+  try {
+    const head = Buffer.alloc(HEAD_BYTES);
+    const [, of, offset] = HEAD.exec(head.toString("latin1", 0, file.readNow(head, 0))) ?? [];
+    if (of === undefined || Number(of) !== version || Number(offset) > logSize) return logSize;
+    return snapshotSize + logSize - Number(offset);
+  } finally {
+    file.close();
+  }
+}
+
+const HEAD_BYTES = 128;
+const HEAD = /^\{"seq":\d{1,16},"version":(\d{1,9}),"offset":(\d{1,16}),/;
+
 /** The mark of a fact in its log, or undefined when it is not there. `offset` spares the search when it is known. */
 export function markFact(file: DiskFile, size: number, seq: number, offset?: number): FactMark | undefined {
   let found: FactMark | undefined;

@@ -56,6 +56,8 @@ export interface AgentLog {
   entriesBefore(file: string, limit: number, before?: number): Promise<{ from: number; entries: StoredEntry[] }>;
   /** The disposable snapshot of a fold, if there is one of this version. */
   snapshot<T>(name: string, version: number): Promise<{ seq: number; state: T } | undefined>;
+  /** How many bytes have to be read to bring the snapshot up to date, or to fold everything where there is none. */
+  bytesToRead(name: string, version: number): number;
   saveSnapshot(name: string, version: number, seq: number, state: unknown): Promise<void>;
   /** Lets go of an idle agent, once everything appended is on disk. Opening it again is cheap. */
   close(): Promise<void>;

@@ -52,3 +52,14 @@ test("TRUST-1: a file that cannot be understood trusts nothing, says so, and is 
   expect(() => file.grantOf("/p", "m")).toThrow();
   chmodSync(path, 0o600);
 });
+
+test("one yes too many drops the oldest: the file stays one that can be understood", async () => {
+  await using home = await temporaryHome();
+  mkdirSync(home.path, { recursive: true });
+  const meshes = Array.from({ length: 10_000 }, (_, at) => grant("m", { project: `/p/${at}` }));
+  writeFileSync(trustFile(home.path), JSON.stringify({ version: 1, meshes }));
+  const file = new TrustFile(home.path);
+  await file.grant(grant("m", { project: "/new" }));
+  expect(file.grantOf("/new", "m")).toBeDefined();
+  expect([file.all().length, file.grantOf("/p/0", "m")]).toEqual([10_000, undefined]);
+});

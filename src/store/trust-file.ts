@@ -23,7 +23,9 @@ const grantSchema = z.strictObject({
 });
 export type TrustGrant = z.infer<typeof grantSchema>;
 
-const fileSchema = z.strictObject({ version: z.literal(1), meshes: z.array(grantSchema).max(10_000) });
+/** The oldest are dropped: a file with more of them would not be understood any more. */
+const MOST_GRANTS = 10_000;
+const fileSchema = z.strictObject({ version: z.literal(1), meshes: z.array(grantSchema).max(MOST_GRANTS) });
 
 export const trustFile = (home: string): string => join(home, "trust.json");
 
@@ -61,7 +63,9 @@ export class TrustFile {
 
   /** There is one for each mesh of a project: the newest. */
   async grant(grant: TrustGrant): Promise<void> {
-    await this.#change((all) => [...all.filter((one) => !isSame(one, grant)), grantSchema.parse(grant)]);
+    await this.#change((all) =>
+      [...all.filter((one) => !isSame(one, grant)), grantSchema.parse(grant)].slice(-MOST_GRANTS),
+    );
   }
 
   /** False where there was none. */

@@ -74,7 +74,7 @@ export class ProcessDisk implements Disk {
     const { locks } = this.#disk;
     if (locks.has(path)) return undefined;
     locks.add(path);
-    return { release: () => void locks.delete(path), renew: () => true };
+    return { release: () => void locks.delete(path), renew: () => "held" as const };
   }
 
   room(): number {

@@ -4,10 +4,12 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
+import { replaceFile } from "../../src/store/atomic-file.ts";
 import { HomeLockedError } from "../../src/store/errors.ts";
-import { readHolder } from "../../src/store/home.ts";
+import { lockHome, readHolder } from "../../src/store/home.ts";
 import { nodeDisk } from "../../src/store/node-disk.ts";
 import { openStore } from "../../src/store/open-store.ts";
+import { holderFile } from "../../src/store/paths.ts";
 import { processMark } from "../../src/store/process-mark.ts";
 import { temporaryHome } from "../../src/testing/temporary-home.ts";
 
@@ -55,6 +57,23 @@ test("deleting home.lock while it is held lets no second process in, and the fir
   expect(await said(home.path, 1)).toEqual(["open", "acked 1", "done"]);
 });
 
+test("a holder that home.lock.json no longer names has lost the home, also where processes have no mark", async () => {
+  await using home = await temporaryHome();
+  // The lock of the new file belongs to somebody else.
+  const disk = { ...nodeDisk, lock: () => ({ release() {}, renew: () => "lost" as const }) };
+  const lock = lockHome(disk, home.path, clock.now());
+  expect(lock.renew()).toBe(true);
+  const { process: mark, ...unmarked } = lock.holder;
+  for (const next of [
+    { ...unmarked, epoch: 2 },
+    { ...unmarked, pid: 1 },
+    { ...unmarked, process: mark, epoch: 2 },
+  ]) {
+    replaceFile(holderFile(home.path), JSON.stringify(next), nodeDisk);
+    expect(lock.renew()).toBe(false);
+  }
+});
+
 test("whose lock was deleted and taken by another process writes nothing more", async () => {
   await using home = await temporaryHome();
   const store = await openStore({ root: home.path, clock });
@@ -70,6 +89,23 @@ test("whose lock was deleted and taken by another process writes nothing more", 
   await store.close();
   child.kill("SIGKILL");
   await once(child, "exit");
+  const again = await openStore({ root: home.path, clock });
+  expect((await again.open("agent-first")).seq).toBe(1);
+  await again.close();
+});
+
+test("whose lock was deleted and taken writes nothing more, also when the other process is gone again", async () => {
+  await using home = await temporaryHome();
+  const store = await openStore({ root: home.path, clock });
+  const log = await store.create("agent-first");
+  await log.append({ facts: [{ type: "agent.paused", data: {} }] }).durable;
+  rmSync(join(home.path, "home.lock"));
+  rmSync(join(home.path, "home.lock.json"));
+  expect(await said(home.path, 3)).toContain("done");
+
+  const late = log.append({ facts: [{ type: "agent.paused", data: {} }] }).durable;
+  await expect(late).rejects.toThrow("another process has taken the home");
+  await store.close();
   const again = await openStore({ root: home.path, clock });
   expect((await again.open("agent-first")).seq).toBe(1);
   await again.close();

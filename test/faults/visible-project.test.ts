@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { openSandbox } from "../../src/sandbox/sandbox.ts";
@@ -21,6 +21,18 @@ confined("a hidden file that is saved, replaced or made during a command is neve
   });
 
   expect(output.split("\n").filter(Boolean).sort()).toEqual(["CANARY project/README.md", "CANARY project/src/main.ts"]);
+});
+
+confined("nor is one in the top folder of a project with many names, none of which was hidden before", async () => {
+  await using team = await scopeTeam();
+  for (const path of [".env", ".git", "src/.secret"]) rmSync(join(team.project, path), { recursive: true });
+  for (let at = 0; at < 200; at++) put(team.project, `file-${at}`, "visible");
+
+  const { output } = await during(team, readAll(team, [".env", "file-7"]), () => {
+    savedByRename(team.project, ".env", "SECRET");
+  });
+
+  expect(output).toBe("visible\n");
 });
 
 confined("the same holds for a program that lives on", async () => {

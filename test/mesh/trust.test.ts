@@ -71,6 +71,10 @@ withTmux(
     expect(question?.text).toMatch(/Content: [0-9a-f]{64}$/);
     expect(record.meshes?.stateOf("evil", "one").state).toBeNull();
 
+    // Neither a number for another question nor a message is a yes to this one.
+    await expect(record.respond("1")).rejects.toThrow("asks for permission. Answer it by its id");
+    expect(existsSync(join(home.path, "trust.json"))).toBe(false);
+
     // Their yes is recorded in the home, for this content alone, and the mesh begins with the next task.
     await record.respond("trust with terminals", question?.id);
     await until(record, ({ questions }) => Object.keys(questions.open).length === 0);

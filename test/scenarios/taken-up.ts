@@ -112,6 +112,7 @@ export function changed(log: AgentLog, change: Partial<AgentLog>): AgentLog {
     conversation: (file) => log.conversation(file),
     entriesBefore: (file, limit, before) => log.entriesBefore(file, limit, before),
     snapshot: (name, version) => log.snapshot(name, version),
+    bytesToRead: (name, version) => log.bytesToRead(name, version),
     saveSnapshot: (name, version, seq, state) => log.saveSnapshot(name, version, seq, state),
     close: () => log.close(),
     ...change,

@@ -2,9 +2,10 @@ import type { Situation } from "../../projections/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { askControl } from "../../runtime/control.ts";
 import { controlPath } from "../../runtime/control-path.ts";
+import { lookAtAll } from "../../runtime/first-look.ts";
 import { type InboxItem, inboxOf, needsPerson } from "../../runtime/inbox.ts";
-import { allSituations } from "../../runtime/inspect.ts";
 import type { Settings } from "../../runtime/settings.ts";
+import type { Store } from "../../store/store.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
 import { age, count } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
@@ -23,8 +24,7 @@ export interface InboxOptions {
 export async function inbox(call: Invocation, options: InboxOptions = {}): Promise<ExitCode> {
   const { terminal, json } = call;
   const look = await lookAt(call).catch(noHomeYet);
-  const { situations } = look ? await allSituations(look.store) : { situations: [] };
-  const items = inboxOf(situations.filter(isInSight));
+  const items = inboxOf(look ? await thoseThatWait(look.store) : []);
   if (options.markRead) return markRead(call, look?.settings, items);
   if (json) {
     for (const item of items) await terminal.printJson({ ...item, command: commandFor(call, item) });
@@ -38,8 +38,18 @@ export async function inbox(call: Invocation, options: InboxOptions = {}): Promi
   return EXIT.done;
 }
 
-function isInSight({ agent }: Situation): boolean {
-  return agent.archived_ts === null;
+/** Only agents whose summary says that something waits, or does not know it, are folded. */
+async function thoseThatWait(store: Store): Promise<Situation[]> {
+  const { agents } = await lookAtAll(store);
+  const waiting: Situation[] = [];
+  for (const { summary, situation } of agents) {
+    const { loading, archived, open_questions, unread, needs_decision } = summary;
+    if (!loading && (archived || (open_questions + unread === 0 && !needs_decision))) continue;
+    // One that cannot be read is told of by `ls`.
+    const now = await situation().catch(() => undefined);
+    if (now?.agent.archived_ts === null) waiting.push(now);
+  }
+  return waiting;
 }
 
 function unreadWords(call: Invocation, unread: number, options: InboxOptions): string {

@@ -1,11 +1,11 @@
-import { goalOf } from "../../projections/index.ts";
-import { allSituations } from "../../runtime/inspect.ts";
-import { agentSummary } from "../agent-summary.ts";
+import type { AgentSummaryData, Standing } from "../../projections/index.ts";
+import { type Listed, lookAtAll } from "../../runtime/first-look.ts";
+import { agentSummary, listedSummary } from "../agent-summary.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { age, costOf } from "../format.ts";
+import { age, costOf, count, money } from "../format.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { lookAt, noHomeYet, settingsOf, standingOf, standingWords } from "../look.ts";
-import { standingPaint } from "../standing-paint.ts";
+import { listedWords, lookAt, noHomeYet, settingsOf, standingOf, standingWords } from "../look.ts";
+import { paintOf } from "../standing-paint.ts";
 import { type Cell, table } from "../table.ts";
 import { headline, plain } from "../width.ts";
 
@@ -17,29 +17,65 @@ export async function ls(call: Invocation, { all = false }: { all?: boolean } = 
       call,
       `there is no home at ${(await settingsOf(call, { isOnlyLooking: true, isTold: false })).home}`,
     );
-  const { situations: every, unreadable } = await allSituations(look.store);
-  const situations = every.filter(({ agent }) => all || agent.archived_ts === null);
+  const { agents, unreadable } = await lookAtAll(look.store, LS_BYTES);
   for (const { id, why } of unreadable)
     terminal.say(`${terminal.errPaint.yellow("!")} ${id} cannot be read: ${plain(why)}`);
-  const standings = situations.map((now) => ({ now, status: standingOf(now, look.holder) }));
+  const listed = agents.filter(({ summary }) => all || !summary.archived);
+  const at = Date.now() / 1000;
+  const rows = await Promise.all(
+    listed.map((each) => rowOf(each, standingOf({ agent: each.summary }, look.holder), at)),
+  );
   if (json) {
-    for (const { now, status } of standings) await terminal.printJson(agentSummary(now, status));
+    for (const { summary, fields } of rows)
+      await terminal.printJson({ ...fields, ...(summary.loading && { loading: true }) });
     return EXIT.done;
   }
-  if (standings.length === 0) return nothingYet(call, `nobody lives in ${look.settings.home}`);
+  if (rows.length === 0) return nothingYet(call, `nobody lives in ${look.settings.home}`);
   const { paint } = terminal;
   const head = ["NAME", "ID", "STATUS", "AGE", "COST", "GOAL"].map((text) => ({ text, paint: paint.dim }));
-  const at = Date.now() / 1000;
-  const rows = standings.map(({ now, now: { agent }, status }): Cell[] => [
-    { text: agent.created.name, paint: paint.bold },
-    { text: agent.id },
-    { text: standingWords(status, now, at), paint: standingPaint(status, now, paint) },
-    { text: age(at - agent.created_ts) },
-    { text: costOf(now.spending.total) },
-    { text: headline(goalOf(agent)) },
+  const cells = rows.map(({ summary, fields: { status }, words }): Cell[] => [
+    { text: summary.name, paint: paint.bold },
+    { text: summary.id },
+    { text: words, paint: paintOf(status, summary.trouble !== null, paint) },
+    { text: age(at - summary.created_ts) },
+    { text: summary.loading ? costSoFar(summary) : costOf(summary) },
+    { text: headline(summary.goal) },
   ]);
-  await terminal.printLines(table([head, ...rows], terminal.lineColumns));
+  await terminal.printLines(table([head, ...cells], terminal.lineColumns));
+  tellUnread(call, rows.filter(({ summary }) => summary.loading).length);
   return EXIT.done;
+}
+
+/** What a list reads of logs that no summary was kept of: half a second of an idle machine. */
+const LS_BYTES = 16 * 1024 * 1024;
+
+interface Row {
+  summary: AgentSummaryData;
+  fields: ReturnType<typeof agentSummary>;
+  words: string;
+}
+
+/** Until when it sleeps, and all troubles of a team that has several, only the situation tells. */
+async function rowOf({ summary, situation }: Listed, status: Standing, at: number): Promise<Row> {
+  const isShort = summary.asleep || (summary.trouble?.workers ?? 0) > 1;
+  if (!isShort || summary.loading)
+    return { summary, fields: listedSummary(summary, status), words: listedWords(status, summary) };
+  const now = await situation();
+  return { summary, fields: agentSummary(now, status), words: standingWords(status, now, at) };
+}
+
+/** As far as it is known without reading the log. */
+function costSoFar({ cost_usd }: AgentSummaryData): string {
+  return cost_usd > 0 ? `~${money(cost_usd)}` : "?";
+}
+
+function tellUnread(call: Invocation, unread: number): void {
+  if (unread === 0) return;
+  const { terminal } = call;
+  terminal.say(
+    `${terminal.errPaint.yellow("!")} The long records of ${count(unread, "agent")} were not read for this list, so their status and cost may be out of date. ` +
+      `Read one: ${commandLine(call, "show")} NAME · read all and keep the result: ${commandLine(call, "serve")}`,
+  );
 }
 
 /** Says where it looked: who mistyped a home should not believe that their agents are gone. */

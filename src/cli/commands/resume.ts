@@ -1,5 +1,5 @@
 import { type AgentStatus, isAtWork } from "../../projections/index.ts";
-import { findAgent } from "../../runtime/inspect.ts";
+import { findAgent } from "../../runtime/find-agent.ts";
 import { requireHome } from "../../store/home.ts";
 import { nodeDisk } from "../../store/node-disk.ts";
 import { detach, flags, isDetached, tellParent } from "../detached.ts";

@@ -7,7 +7,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { Settings } from "../../runtime/settings.ts";
 import { addressOf, checkReach, ownUrl, pageOrigin } from "../../server/reach.ts";
 import { tokenOf } from "../../store/token-file.ts";
-import { onCrash } from "../crash.ts";
+import { crashMessage, onCrash } from "../crash.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
@@ -93,15 +93,11 @@ function restartOnCrash({ terminal }: Invocation, app: FastifyInstance, before: 
     const next = crashes ? "The server restarts." : isStopping ? "" : "It crashed too often, so it does not restart.";
     app.log.fatal({ err: error, file }, "an error that nobody caught");
     terminal.say(
-      `${terminal.errPaint.red("✗")} An unexpected error: ${plain(messageOf(error))}.${recorded} ${next}`.trimEnd(),
+      `${terminal.errPaint.red("✗")} An unexpected error: ${plain(crashMessage(error))}.${recorded} ${next}`.trimEnd(),
     );
     if (crashes) restart(process, { port, crashes });
     process.exit(EXIT.failed);
   });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 async function serveUntilStopped(

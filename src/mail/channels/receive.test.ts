@@ -41,7 +41,7 @@ test("a body that was changed on the way is refused", () => {
     fc.property(fc.nat(JSON.stringify(ANSWER).length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
       const body = Buffer.from(JSON.stringify(ANSWER));
       body[at] = (body[at] ?? 0) ^ flip;
-      const received = receive(body, signed, { secret: SECRET, now: NOW, memory: new Memory(0) });
+      const received = receive(body, signed, { channel: "pager", secret: SECRET, now: NOW, memory: new Memory(0) });
       expect(received).toMatchObject({ status: 401, code: "bad_signature" });
     }),
   );
@@ -97,6 +97,7 @@ test.each([
   ["too many words", JSON.stringify({ ...ANSWER, response: "x".repeat(32_001) }), "response"],
 ])("%s is refused with what is wrong and what was expected", (_, body, word) => {
   const received = receive(Buffer.from(body), headersFor(body, NOW), {
+    channel: "pager",
     secret: SECRET,
     now: NOW,
     memory: new Memory(0),
@@ -106,16 +107,27 @@ test.each([
   expect("message" in received && received.message).toContain("{agent_id, question_id, response}");
 });
 
+test("two senders may give their deliveries the same ids: each channel has its own", () => {
+  const memory = new Memory(0);
+  const headers = { [DELIVERY_HEADER]: "1" };
+  const first = take(ANSWER, { memory, headers, channel: "pager", signed: NOW - 2 });
+  if (first.status === 200) first.taken();
+  expect(take(ANSWER, { memory, headers, channel: "phone", signed: NOW - 1 }).status).toBe(200);
+  expect(take(ANSWER, { memory, headers, channel: "pager", signed: NOW }).status).toBe(409);
+});
+
 interface Taking {
+  channel?: string;
   memory?: Memory;
   headers?: Record<string, string | undefined>;
   signed?: number;
   now?: number;
 }
 
-function take(words: unknown, { memory = new Memory(0), headers = {}, signed = NOW, now = NOW }: Taking) {
+function take(words: unknown, { memory = new Memory(0), headers = {}, signed = NOW, now = NOW, ...more }: Taking) {
   const body = JSON.stringify(words);
-  return receive(Buffer.from(body), { ...headersFor(body, signed), ...headers }, { secret: SECRET, now, memory });
+  const ports = { channel: "pager", secret: SECRET, now, memory, ...more };
+  return receive(Buffer.from(body), { ...headersFor(body, signed), ...headers }, ports);
 }
 
 function headersFor(body: string, at: number): Record<string, string> {

@@ -8,12 +8,12 @@ import { DELIVERY_HEADER, isSignedWith, SIGNATURE_HEADER, TIMESTAMP_HEADER } fro
  * R1. Nothing is read of a body before its signature is found right, in constant time.
  * R2. What was signed more than five minutes ago, or ahead, is refused; so is what was signed before the memory began:
  *     it might be a replay of what an earlier process took.
- * R3. The same signature is taken once. So is a delivery id that was taken: `settle` says whether it was.
+ * R3. The same signature is taken once. So is a delivery id of one channel: two senders may count alike.
  */
 export function receive(
   body: Buffer,
   headers: Readonly<Record<string, string | string[] | undefined>>,
-  { secret, now, memory }: { secret: string; now: number; memory: Memory },
+  { channel, secret, now, memory }: { channel: string; secret: string; now: number; memory: Memory },
 ): Received | Refused {
   const timestamp = one(headers[TIMESTAMP_HEADER]);
   const signature = one(headers[SIGNATURE_HEADER]);
@@ -24,7 +24,8 @@ export function receive(
     return refused(401, "too_old", "It was signed too long ago, or this clock and yours differ. Sign it anew.");
   const problem = memory.note(signature, now);
   if (problem) return problem;
-  const delivery = one(headers[DELIVERY_HEADER]).slice(0, 200);
+  const given = one(headers[DELIVERY_HEADER]).slice(0, 200);
+  const delivery = given && `${channel}/${given}`;
   if (delivery && memory.knows(delivery, now))
     return refused(409, "already_received", "This delivery was taken before.");
   const parsed = wordsSchema.safeParse(parsedJson(body));

@@ -18,6 +18,7 @@ const LARGE = "x".repeat(9 * 1024 * 1024);
 test.for([
   ["a few large ones", Array.from({ length: 3 }, (): OutsideEvent => ({ kind: "delta", of: "text", text: LARGE }))],
   ["large arguments", Array.from({ length: 3 }, (_, at): OutsideEvent => called(`c-${at}`, { content: LARGE }))],
+  ["large changes in requests without arguments", Array.from({ length: 3 }, (_, at) => wants(`w-${at}`, LARGE))],
   ["many small ones", Array.from({ length: 2000 }, (_, at): OutsideEvent => called(`c-${at}`, {}))],
 ] as const)("whoever brings events waits while %s wait for their reader", async ([, events]) => {
   const queue = new EventQueue();
@@ -36,4 +37,8 @@ test.for([
 
 function called(call_id: string, args: unknown): OutsideEvent {
   return { kind: "called", call_id, tool: "t", args };
+}
+
+function wants(id: string, after: string): OutsideEvent {
+  return { kind: "wants", id, tool: "edit", args: null, changes: [{ path: "a.md", before: null, after }] };
 }

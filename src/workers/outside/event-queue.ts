@@ -102,7 +102,8 @@ function sizeOf(event: OutsideEvent): number {
     case "called":
     case "wants":
     case "wishes":
-      return JSON.stringify(event.args)?.length ?? 0;
+      // The changes that a request shows are as long as it likes, whatever its arguments are.
+      return JSON.stringify(event).length;
     default:
       return 0;
   }

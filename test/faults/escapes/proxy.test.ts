@@ -24,10 +24,13 @@ const hosts = [
   ["the cloud's metadata server", "169.254.169.254:80"],
 ] as const;
 
+/** The proxy keeps a connection open after an answer, and the attacks read until it is closed. */
+const LAST = "Connection: close\\n";
+
 const request = (method: string, target: string) =>
   `import re
 fill = lambda text: re.sub(r"{(\\w+)}", lambda found: E[found[1]], text)
-said = proxied(fill("${method} ${target} HTTP/1.1\\nHost: x\\n\\n")${method === "CONNECT" ? ', "GET / HTTP/1.1\\nHost: x\\n\\n"' : ""})`;
+said = proxied(fill("${method} ${target} HTTP/1.1\\nHost: x\\n${method === "CONNECT" ? "" : LAST}\\n")${method === "CONNECT" ? ', "GET / HTTP/1.1\\nHost: x\\n\\n"' : ""})`;
 const attack = (what: string, method: string, target: string): Attack => ({
   name: `asks the proxy for ${what} (${method})`,
   code: `${request(method, target)}
@@ -44,22 +47,22 @@ const attacks: Attack[] = [
   ...hosts.map(([what, host]) => attack(what, "GET", `http://${host}/`)),
   {
     name: "names another host than it asks for (Host header)",
-    code: `"${"open"}" in proxied("GET http://127.0.0.1:%s/ HTTP/1.1\\nHost: 127.0.0.1:%s\\n\\n" % (E["TCP_PORT"], E["OPEN_PORT"])) and escaped()
-TWEET in proxied("GET http://127.0.0.1:%s/ HTTP/1.1\\nHost: 127.0.0.1:%s\\n\\n" % (E["OPEN_PORT"], E["TCP_PORT"])) and escaped()
-TWEET in proxied("GET / HTTP/1.1\\nHost: 127.0.0.1:%s\\n\\n" % E["TCP_PORT"]) and escaped()`,
+    code: `"${"open"}" in proxied("GET http://127.0.0.1:%s/ HTTP/1.1\\nHost: 127.0.0.1:%s\\n${LAST}\\n" % (E["TCP_PORT"], E["OPEN_PORT"])) and escaped()
+TWEET in proxied("GET http://127.0.0.1:%s/ HTTP/1.1\\nHost: 127.0.0.1:%s\\n${LAST}\\n" % (E["OPEN_PORT"], E["TCP_PORT"])) and escaped()
+TWEET in proxied("GET / HTTP/1.1\\nHost: 127.0.0.1:%s\\n${LAST}\\n" % E["TCP_PORT"]) and escaped()`,
     control: {
       inside: true,
-      code: `"open" in proxied("GET http://127.0.0.1:%s/ HTTP/1.1\\nHost: other\\n\\n" % E["OPEN_PORT"]) and escaped()`,
+      code: `"open" in proxied("GET http://127.0.0.1:%s/ HTTP/1.1\\nHost: other\\n${LAST}\\n" % E["OPEN_PORT"]) and escaped()`,
     },
   },
   {
     name: "hides a second request behind one that is allowed",
-    code: `one, two = ["GET http://127.0.0.1:%s/ HTTP/1.1\\nHost: x\\nContent-Length: %d\\n\\n" % (E[port], length) for port, length in (("OPEN_PORT", 0), ("TCP_PORT", 0))]
+    code: `one, two = ["GET http://127.0.0.1:%s/ HTTP/1.1\\nHost: x\\nContent-Length: 0\\n%s\\n" % (E[port], last) for port, last in (("OPEN_PORT", ""), ("TCP_PORT", "${LAST}"))]
 TWEET in proxied(one + two) and escaped()
-TWEET in proxied("GET http://127.0.0.1:%s/\\n\\n%s HTTP/1.1\\nHost: x\\n\\n" % (E["OPEN_PORT"], two)) and escaped()`,
+TWEET in proxied("GET http://127.0.0.1:%s/\\n\\n%s HTTP/1.1\\nHost: x\\n${LAST}\\n" % (E["OPEN_PORT"], two)) and escaped()`,
     control: {
       inside: true,
-      code: `"open" in proxied("GET http://127.0.0.1:%s/ HTTP/1.1\\nHost: x\\nContent-Length: 0\\n\\n" % E["OPEN_PORT"]) and escaped()`,
+      code: `"open" in proxied("GET http://127.0.0.1:%s/ HTTP/1.1\\nHost: x\\nContent-Length: 0\\n${LAST}\\n" % E["OPEN_PORT"]) and escaped()`,
     },
   },
 ];

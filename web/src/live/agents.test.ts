@@ -13,7 +13,7 @@ beforeEach(() => {
   vi.stubGlobal("location", { href: "http://127.0.0.1:4747/ui/" });
   vi.stubGlobal("requestAnimationFrame", (run: () => void) => setTimeout(run, 16));
   vi.stubGlobal("fetch", async (path: string) => {
-    const answer = answers[path.split("?")[0] ?? ""];
+    const answer = await answers[path.split("?")[0] ?? ""];
     return answer === undefined ? Response.json({}, { status: 500 }) : Response.json(answer);
   });
   vi.stubGlobal(
@@ -74,6 +74,17 @@ test("a project whose meshes cannot be read costs only itself, and its record is
   hear(JSON.stringify({ type: "mesh.closed", agent_id: "attic" }));
   await vi.advanceTimersByTimeAsync(1000);
   expect([agents.isOld, agents.meshes.length]).toEqual([false, 2]);
+});
+
+test("the list is shown while what waits for the person is still being found out", async () => {
+  const { "/inbox": inbox, ...others } = home("working");
+  const found = Promise.withResolvers<unknown>();
+  answers = { ...others, "/inbox": found.promise };
+  const agents = await opened();
+  expect([agents.state, agents.list.map(({ id }) => id), agents.meshes]).toEqual(["ready", ["alone"], []]);
+  found.resolve(inbox);
+  await vi.advanceTimersByTimeAsync(0);
+  expect([agents.isOld, agents.meshes.map(({ id }) => id)]).toEqual([false, ["shop", "attic"]]);
 });
 
 test("where it cannot be read which meshes there are, their records are taken for no agents all the same", async () => {

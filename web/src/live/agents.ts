@@ -109,20 +109,11 @@ class Agents {
           continue;
         }
         this.#isStale = false;
-        const [all, inbox, meshes] = await Promise.all([
-          listAgents(),
-          listInbox(),
-          listMeshes().catch(() => this.meshes),
-        ]);
-        this.meshes = meshes;
-        // By what it is itself: which meshes there are may be what could not be read.
-        this.list = all.agents.filter(({ archived, meshes_of }) => !archived && !meshes_of);
-        this.away = all.agents.filter(({ archived }) => archived);
-        this.unreadable = all.unreadable;
-        this.isCut = all.next_after !== null;
-        this.inbox = inbox;
-        this.state = "ready";
-        this.hasCome = true;
+        const waiting = Promise.all([listInbox(), listMeshes().catch(() => this.meshes)]);
+        waiting.catch(() => {}); // where the list does not come either, that is told
+        this.#show(await listAgents());
+        // What waits for the person is only known once every log has been read; the list need not wait for that.
+        [this.inbox, this.meshes] = await waiting;
         this.isOld = false;
         this.#patience = SHORTEST_MS;
       }
@@ -140,6 +131,17 @@ class Agents {
       this.#isRefreshing = false;
       this.changed();
     }
+  }
+
+  #show(all: Awaited<ReturnType<typeof listAgents>>): void {
+    // By what it is itself: which meshes there are may be what could not be read.
+    this.list = all.agents.filter(({ archived, meshes_of }) => !archived && !meshes_of);
+    this.away = all.agents.filter(({ archived }) => archived);
+    this.unreadable = all.unreadable;
+    this.isCut = all.next_after !== null;
+    this.state = "ready";
+    this.hasCome = true;
+    this.changed();
   }
 
   async #refreshMeshes(id: string): Promise<void> {

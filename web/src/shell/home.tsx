@@ -111,12 +111,14 @@ function PutAway({ away }: { away: readonly AgentSummary[] }) {
 function AgentCard({ summary }: { summary: AgentSummary }) {
   const status = statusOfSummary(summary);
   const problem = problemOf(summary);
-  const facts = [
+  const figures = [
     summary.current_stage,
     summary.node_count > 0 ? `${summary.nodes_completed} of ${count(summary.node_count, "node")} done` : null,
     money(summary.cost_usd),
-    `${age(Date.now() / 1000 - summary.updated_at)} ago`,
   ];
+  // Until its long record has been read, nobody knows them.
+  const known = summary.loading ? ["loading …"] : figures;
+  const facts = [...known, `${age(Date.now() / 1000 - summary.updated_at)} ago`];
   return (
     <Link
       to={{ screen: "entity", agent: summary.id, worker: "coordinator" }}

@@ -1,0 +1,29 @@
+import type { AgentSummaryData, Situation } from "../projections/index.ts";
+import type { Store } from "../store/store.ts";
+import { lookAtAll } from "./first-look.ts";
+
+/** A person's word for an agent: its id, its name, or the beginning of either. */
+export class NoSuchAgent extends Error {
+  override readonly name = "NoSuchAgent";
+}
+
+/** By its name in the list, for which no log is folded; then only that one is. */
+export async function findAgent(store: Store, word: string): Promise<Situation> {
+  const { agents } = await lookAtAll(store, 0);
+  const exact = agents.filter(({ summary }) => summary.id === word || summary.name === word);
+  const alike = agents.filter(({ summary: { id, name } }) =>
+    [id, id.slice("agent-".length), name].some((known) => known.startsWith(word)),
+  );
+  const found = exact.length > 0 ? exact : alike;
+  if (found.length === 1 && found[0]) return found[0].situation();
+  const names = (list: { summary: AgentSummaryData }[]) =>
+    list
+      .slice(0, 8)
+      .map(({ summary }) => `${summary.id} (${summary.name})`)
+      .join(", ");
+  if (found.length > 1)
+    throw new NoSuchAgent(`"${word}" could be several agents: ${names(found)}. Give more of the name, or the id.`);
+  if (agents.length === 0)
+    throw new NoSuchAgent(`There is no agent "${word}": this home has none yet. Begin with: agiraph run "your goal"`);
+  throw new NoSuchAgent(`There is no agent "${word}". There are: ${names(agents)}.`);
+}

@@ -1,0 +1,39 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Mount } from "./binds.ts";
+import { mountPlan, mountScript } from "./mount-script.ts";
+
+/**
+ * The pid namespace around bubblewrap, which the inside cannot see. It dies with `unshare`, which dies with us. Without
+ * rights over the machine, a pid namespace takes a user namespace, in which everybody is who they were.
+ */
+export const outerNamespace = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--kill-child", "--"];
+
+/**
+ * The same with a mount namespace, in which the mounts are made before bubblewrap starts (R1, R6). The capabilities that
+ * takes are those of the new user namespace, over nothing outside of it, and are given up before bubblewrap starts.
+ */
+export const outerNamespaceWithMounts = [
+  ...["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "--propagation", "private"],
+  ...["--pid", "--fork", "--kill-child", "--"],
+  ...mountScript(null, []),
+  ...["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--pdeathsig", "KILL", "--"],
+];
+
+/** With fewer parts to lay out, bubblewrap is as fast by itself. */
+const FEWEST_PARTS = 24;
+
+export const isManyParts = (mounts: readonly Mount[]): boolean =>
+  mounts.reduce((sum, { parts = [] }) => sum + parts.length, 0) >= FEWEST_PARTS;
+
+/** Whether this machine has Perl and lets an ordinary user mount in a namespace; some allow that to bubblewrap alone. */
+export async function canMountOutside(env: NodeJS.ProcessEnv): Promise<boolean> {
+  const parts = [{ path: "bin", kind: "folder", target: null }] as const;
+  const plan = mountPlan([{ at: "/usr", source: "/usr", access: "lay_out", folder: true, parts }]);
+  const [program = "", ...args] = [...outerNamespaceWithMounts, "test", "-e", "/tmp/0/bin/env"];
+  const options = { env: { ...env, ...plan.env }, cwd: "/", timeout: 10_000, killSignal: "SIGKILL" } as const;
+  return promisify(execFile)(program, args, options).then(
+    () => true,
+    () => false,
+  );
+}
