@@ -54,6 +54,21 @@ describe("what is no longer true", () => {
   });
 
   test.each([
+    ["- Prefers short answers in British English.", "in British English", "- Prefers short answers."],
+    [
+      "- Likes short answers, in British English, and no emoji.",
+      ", in British English",
+      "- Likes short answers, and no emoji.",
+    ],
+    ["- One.\n- Two.\n- Three.", "Two.", "- One.\n- Three."],
+    ["- One.\n- Two.\n- Three.", "- Two.", "- One.\n\n- Three."],
+  ])("of %j without %j stays %j", async (before, what, after) => {
+    await memory.write("knowledge/a.md", before, "replace");
+    await memory.forget("knowledge/a.md", what);
+    expect(text("memory/knowledge/a.md")).toBe(`${after}\n`);
+  });
+
+  test.each([
     ["Likes coffee.", "does not say that"],
     ["", "does not say that"],
     ["e", "more than once"],
@@ -62,6 +77,13 @@ describe("what is no longer true", () => {
     expect(await refused(memory.forget("preferences/tea.md", words))).toContain(why);
     expect(await refused(memory.supersede("preferences/tea.md", words, "x"))).toContain(why);
     expect(text("memory/preferences/tea.md")).toBe(before);
+  });
+
+  test("a file that is not there is named, and a place is taken as a search names it", async () => {
+    expect(await refused(memory.forget("preferences/nobody.md", "x"))).toContain(
+      "There is nothing in preferences/nobody.md",
+    );
+    expect(await memory.read("preferences/tea.md:3")).toContain("Likes oolong.");
   });
 
   test("a daily log is neither rewritten nor shortened", async () => {

@@ -61,8 +61,7 @@ export class Memory {
     const file = nameOf(path);
     mustNotBeLog(file);
     return this.#change(file, (before) => {
-      const [from, to] = extentOf(what.trim(), before, file);
-      const rest = `${before.slice(0, from).trimEnd()}\n\n${before.slice(to).trimStart()}`.trim();
+      const rest = without(what.trim(), before, file).trim();
       return rest === "" ? "" : `${rest}\n`;
     });
   }
@@ -235,6 +234,8 @@ function mustNotBeLog(file: string): void {
 }
 
 function onlyPlaceOf(words: string, text: string, file: string): number {
+  if (text === "")
+    throw new ScopeRefusal("invalid", `There is nothing in ${file}. memory_read lists the files there are.`);
   const at = words === "" ? -1 : text.indexOf(words);
   if (at < 0)
     throw new ScopeRefusal(
@@ -249,19 +250,39 @@ function onlyPlaceOf(words: string, text: string, file: string): number {
   return at;
 }
 
-/** A heading stands for its whole section, anything else for itself. */
-function extentOf(what: string, text: string, file: string): [from: number, to: number] {
+/** A heading stands for its whole section, a whole line for the line, anything else for itself. */
+function without(what: string, text: string, file: string): string {
   const at = onlyPlaceOf(what, text, file);
+  const end = at + what.length;
+  const isWholeLine = /(^|\n)[ \t]*$/.test(text.slice(0, at)) && /^[ \t]*(\n|$)/.test(text.slice(end));
+  if (!isWholeLine) return withoutWords(text, at, end);
   const level = /^(#{1,6})\s[^\n]*$/.exec(what)?.[1]?.length;
-  const isLine = (at === 0 || text[at - 1] === "\n") && /^[ \t]*(\n|$)/.test(text.slice(at + what.length));
-  if (level === undefined || !isLine) return [at, at + what.length];
-  const next = new RegExp(`^#{1,${level}}\\s`, "m").exec(text.slice(at + what.length));
-  return [at, next ? at + what.length + next.index : text.length];
+  const next = level === undefined ? null : new RegExp(`^#{1,${level}}\\s`, "m").exec(text.slice(end));
+  const to = level === undefined ? end : next ? end + next.index : text.length;
+  return `${text.slice(0, at).trimEnd()}\n\n${text.slice(to).trimStart()}`;
+}
+
+/** Part of a line: the rest of it stays one line, and goes too where only its mark is left. */
+function withoutWords(text: string, from: number, to: number): string {
+  const lineStart = text.lastIndexOf("\n", from - 1) + 1;
+  const lineEnd = text.indexOf("\n", to) < 0 ? text.length : text.indexOf("\n", to);
+  const rest = `${text.slice(lineStart, from).trimEnd()} ${text.slice(to, lineEnd).trimStart()}`.replace(
+    / (?=[.,;:!?])/g,
+    "",
+  );
+  const isOnlyMark = /^\s*(?:[-*+]|\d+[.)]|#{1,6}|>)?\s*[.,;:!?]?\s*$/.test(rest);
+  return isOnlyMark
+    ? text.slice(0, lineStart) + text.slice(Math.min(text.length, lineEnd + 1))
+    : text.slice(0, lineStart) + rest.trimEnd() + text.slice(lineEnd);
 }
 
 /** As models write it: with or without the folder's own name before it. */
 function nameOf(path: string): string {
-  const plain = path.trim().replace(/^(?:\.\/)*(?:agent\/)?(?:memory\/)?/, "");
+  // Also as a search names a place: chips.md:12.
+  const plain = path
+    .trim()
+    .replace(/^(?:\.\/)*(?:agent\/)?(?:memory\/)?/, "")
+    .replace(/\.md:\d+$/, ".md");
   if (plain.split("/").some((name) => name.startsWith(".")))
     throw new ScopeRefusal(
       "invalid",

@@ -52,7 +52,9 @@ const agentWrites = z.object({
   supersedes: z
     .string()
     .optional()
-    .describe("Words of that file which are no longer true, exactly as they stand there: content takes their place."),
+    .describe(
+      "Words of that file which are no longer true, exactly as they stand there: content takes their place, as it is.",
+    ),
 });
 const workerWrites = agentWrites
   .omit({ supersedes: true })
@@ -97,7 +99,12 @@ export function agentMemoryTools(port: InsightsPort): Tool[] {
       repeatable: false,
       parameters: toForget,
       run: ({ path, what }) =>
-        recorded(port, port.memory.forget(path, what), ({ path: file }) => `Taken out of ${file}.`),
+        recorded(
+          port,
+          port.memory.forget(path, what),
+          ({ path: file, bytes }) =>
+            `Taken out of ${file} (${bytes} bytes now). Daily logs that say it stay as they are: note there that it is no longer true.`,
+        ),
     }),
     ...readingTools(port, "your long-term memory: what you wrote in this and in earlier runs"),
     defineTool({
@@ -186,7 +193,11 @@ function write(port: MemoryPort, path: string, words: string, mode: "append" | "
 
 async function supersede(port: MemoryPort, path: string | undefined, old: string, words: string): Promise<ToolOutput> {
   if (path === undefined) return refusal("Name the file whose words are superseded.");
-  return recorded(port, port.memory.supersede(path, old, words), remembered);
+  return recorded(
+    port,
+    port.memory.supersede(path, old, words),
+    (written) => `${remembered(written)} It stands in the place of the old words.`,
+  );
 }
 
 function recorded(port: MemoryPort, done: Promise<Written>, words: (written: Written) => string): Promise<ToolOutput> {
