@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+import { Memory } from "../memory/memory.ts";
+import { agentMemoryFiles } from "../store/memory-files.ts";
 import { call, script, startTeam, type TemporaryHome, temporaryHome } from "../testing/index.ts";
 import { agiraph } from "./testing/cli-process.ts";
 
@@ -56,6 +58,7 @@ test("words find sections, best first, and nothing is written to look", async ()
       from_line: 3,
       to_line: 5,
       text: "## Heat\n\nThey throttle at 88\u001b[2J.",
+      day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
       score: expect.any(Number),
     },
   ]);
@@ -87,4 +90,20 @@ test("a file is shown by its path; what is not there, or not memory, is refused 
     stdout: "",
     stderr: "Nothing it remembers has any of these words. Try others.\n",
   });
+});
+
+test("what was replaced is listed, and brought back and away again", async () => {
+  expect((await memory("--history", "knowledge/chips.md")).stderr).toContain("No earlier version");
+  const kept = new Memory(agentMemoryFiles(dir), Date.now);
+  await kept.supersede("knowledge/chips.md", "They throttle at 88\u001b[2J.", "They throttle at 90.");
+  const [version] = lines((await memory("--history", "knowledge/chips.md", "--json")).stdout).map((line) =>
+    JSON.parse(line),
+  );
+  expect(version).toEqual({ name: expect.any(String), replacedAt: expect.any(String), bytes: 43 });
+  const undone = JSON.parse((await memory("--undo", "knowledge/chips.md", "--json")).stdout);
+  expect(undone).toEqual({ path: "memory/knowledge/chips.md", bytes: 43, version: version.name });
+  expect((await memory("--path", "knowledge/chips.md")).stdout).toContain("88");
+  await memory("--undo", "knowledge/chips.md");
+  expect((await memory("--path", "knowledge/chips.md")).stdout).toContain("90");
+  expect((await memory("--undo", "a.md", "--path", "b.md")).code).toBe(2);
 });

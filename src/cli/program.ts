@@ -251,6 +251,8 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .argument("<agent>", AGENT)
     .argument("[query...]", "words to look for; they are matched by their stems, best first")
     .option("--path <file>", "show this file, as `memory` lists it")
+    .option("--history <file>", "the earlier versions of this file that are kept")
+    .option("--undo <file>", "bring back what this file said before it was last replaced (again: undo that)")
     .option("--limit <n>", "so many sections, at most 100; about three pages of them if left out")
     .action(
       does(async (call, agent: string, query: string[], options: object) =>

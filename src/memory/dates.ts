@@ -26,6 +26,15 @@ export function dateWords(text: string): string[] {
   return [...words];
 }
 
+/** The last whole date (year, month and day) that a text names, in milliseconds; undefined where there is none. */
+export function dayNamedIn(text: string): number | undefined {
+  const days = dateWords(text).filter((word) => /^\d{8}$/.test(word));
+  const last = days.at(-1);
+  if (last === undefined) return undefined;
+  const day = Date.parse(`${last.slice(0, 4)}-${last.slice(4, 6)}-${last.slice(6)}T00:00:00Z`);
+  return Number.isNaN(day) ? undefined : day;
+}
+
 /** Of a question: a day does not stand for its whole month. */
 export function datesToFind(query: string): string[] {
   const words = dateWords(query);

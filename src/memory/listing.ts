@@ -21,9 +21,21 @@ export async function withListing(memory: MemoryFiles, index: string): Promise<s
   return `${own ? `${own}\n\n` : ""}${LINE}\n\n${lines.join("\n") || "Nothing yet."}\n`;
 }
 
-async function lineOf(memory: MemoryFiles, { path, bytes }: StampedFile): Promise<string> {
-  const about = await firstWords(memory, path);
+async function lineOf(memory: MemoryFiles, { path, bytes, stamp }: StampedFile): Promise<string> {
+  const beginnings = knownOf(memory);
+  const before = beginnings.get(path);
+  const about = before?.stamp === stamp ? before.about : await firstWords(memory, path);
+  beginnings.set(path, { stamp, about });
   return `- ${path} (${bytes} bytes)${about ? `: ${about}` : ""}`;
+}
+
+/** What files begin with, as long as they are not changed: reading all of them again made each write slower. */
+const known = new WeakMap<MemoryFiles, Map<string, { stamp: string; about: string }>>();
+
+function knownOf(memory: MemoryFiles): Map<string, { stamp: string; about: string }> {
+  const files = known.get(memory) ?? new Map<string, { stamp: string; about: string }>();
+  known.set(memory, files);
+  return files;
 }
 
 /** A file's first heading or line. */

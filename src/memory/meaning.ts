@@ -45,14 +45,17 @@ async function vectorsOf(
 ): Promise<{ id: number; vector: Float32Array }[]> {
   const known: { id: number; vector: Float32Array }[] = [];
   const missing: { id: number; hash: string; text: string }[] = [];
+  const inUse = new Set<string>();
   for (const id of index.ids()) {
     const text = await textAt(id);
     if (!text) continue;
     const hash = createHash("sha256").update(text).digest("hex");
+    inUse.add(hash);
     const vector = index.vector(embedder.id, hash);
     if (vector) known.push({ id, vector });
     else if (missing.length < NEW_AT_ONCE) missing.push({ id, hash, text });
   }
+  index.forgetVectorsBut(embedder.id, inUse);
   for (let at = 0; at < missing.length; at += BATCH) {
     const batch = missing.slice(at, at + BATCH);
     const vectors = await embedder.embed(

@@ -5,6 +5,7 @@ import { agentMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import { Memory } from "./memory.ts";
 import { recall } from "./recall.ts";
+import { upkeepOf } from "./upkeep.ts";
 
 let dir: string;
 let memory: Memory;
@@ -28,6 +29,77 @@ const refused = (work: Promise<unknown>) =>
     (error: Error) => error.message,
   );
 
+describe("what is no longer true", () => {
+  beforeEach(() =>
+    memory.write("preferences/tea.md", "# Tea\n\n## Sort\n\nLikes oolong.\n\n## Time\n\nAt four.", "append"),
+  );
+
+  test("new words take the place of old ones, and the version before can be brought back and away again", async () => {
+    await memory.supersede("preferences/tea.md", "Likes oolong.", "Likes sencha.");
+    expect(text("memory/preferences/tea.md")).toContain("## Sort\n\nLikes sencha.\n\n## Time");
+    now += 1000;
+    const undone = await memory.undo("preferences/tea.md");
+    expect(text("memory/preferences/tea.md")).toContain("Likes oolong.");
+    expect(undone.version).toMatch(/^2026-02-11T14-05-00-000Z-[0-9a-f]{8}\.md$/);
+    now += 1000;
+    await memory.undo("preferences/tea.md");
+    expect(text("memory/preferences/tea.md")).toContain("Likes sencha.");
+  });
+
+  test("a section is forgotten by its heading, any words by themselves", async () => {
+    await memory.forget("preferences/tea.md", "## Sort");
+    expect(text("memory/preferences/tea.md")).toBe("# Tea\n\n## Time\n\nAt four.\n");
+    await memory.forget("preferences/tea.md", "At four.");
+    expect(text("memory/preferences/tea.md")).toBe("# Tea\n\n## Time\n");
+  });
+
+  test.each([
+    ["- Prefers short answers in British English.", "in British English", "- Prefers short answers."],
+    [
+      "- Likes short answers, in British English, and no emoji.",
+      ", in British English",
+      "- Likes short answers, and no emoji.",
+    ],
+    ["- One.\n- Two.\n- Three.", "Two.", "- One.\n- Three."],
+    ["- One.\n- Two.\n- Three.", "- Two.", "- One.\n\n- Three."],
+  ])("of %j without %j stays %j", async (before, what, after) => {
+    await memory.write("knowledge/a.md", before, "replace");
+    await memory.forget("knowledge/a.md", what);
+    expect(text("memory/knowledge/a.md")).toBe(`${after}\n`);
+  });
+
+  test.each([
+    ["Likes coffee.", "does not say that"],
+    ["", "does not say that"],
+    ["e", "more than once"],
+  ])("%j is refused, and nothing changes", async (words, why) => {
+    const before = text("memory/preferences/tea.md");
+    expect(await refused(memory.forget("preferences/tea.md", words))).toContain(why);
+    expect(await refused(memory.supersede("preferences/tea.md", words, "x"))).toContain(why);
+    expect(text("memory/preferences/tea.md")).toBe(before);
+  });
+
+  test("a file that is not there is named, and a place is taken as a search names it", async () => {
+    expect(await refused(memory.forget("preferences/nobody.md", "x"))).toContain(
+      "There is nothing in preferences/nobody.md",
+    );
+    expect(await memory.read("preferences/tea.md:3")).toContain("Likes oolong.");
+  });
+
+  test("a daily log is neither rewritten nor shortened", async () => {
+    await memory.write(memory.today, "Began.", "append");
+    expect(await refused(memory.forget(memory.today, "Began."))).toContain("only grows");
+    expect(await refused(memory.supersede(memory.today, "Began.", "Ended."))).toContain("only grows");
+  });
+
+  test("versions are neither listed nor searched, and adding keeps none", async () => {
+    await memory.write("preferences/tea.md", "Strong.", "append");
+    expect(await refused(memory.undo("preferences/tea.md"))).toContain("no earlier version");
+    await memory.write("preferences/tea.md", "Likes water.", "replace");
+    expect((await memory.list()).map(({ path }) => path)).toEqual(["MEMORY.md", "index.md", "preferences/tea.md"]);
+  });
+});
+
 describe("writing", () => {
   test("appends or replaces, and says where the file is", async () => {
     const first = await memory.write("knowledge/chips.md", "# Chips\n\nHot.", "append");
@@ -44,6 +116,47 @@ describe("writing", () => {
       await memory.write(path, "Hot.", "append");
       expect(text(`memory/${path}`).match(/Hot/g)).toEqual(["Hot"]);
     }
+  });
+
+  test("an entry that ends like the one before is kept, and so is a last line said again in full", async () => {
+    await memory.write("knowledge/chips.md", "Chips run hot.", "append");
+    await memory.write("knowledge/chips.md", "hot.", "append");
+    expect(text("memory/knowledge/chips.md")).toBe("Chips run hot.\n\nhot.\n");
+  });
+
+  test("writes side by side, by different tools of the same agent, are all there", async () => {
+    const others = [memory, new Memory(agentMemoryFiles(dir), () => now)];
+    const words = Array.from({ length: 20 }, (_, at) => `Note ${at}.`);
+    await Promise.all(words.map((note, at) => others[at % 2]?.write("knowledge/notes.md", note, "append")));
+    expect(text("memory/knowledge/notes.md").trim().split("\n\n").toSorted()).toEqual(words.toSorted());
+  });
+
+  test("what somebody saved after it was read is not replaced, but told", async () => {
+    await memory.write("knowledge/chips.md", "Hot.", "append");
+    await memory.read("knowledge/chips.md");
+    writeFileSync(join(dir, "memory/knowledge/chips.md"), "Hot, says Ann.\n");
+    expect(await refused(memory.write("knowledge/chips.md", "Cold.", "replace"))).toContain(
+      "somebody changed it since you read it",
+    );
+    expect(text("memory/knowledge/chips.md")).toBe("Hot, says Ann.\n");
+    await memory.read("knowledge/chips.md");
+    await memory.write("knowledge/chips.md", "Cold, says Ann.", "replace");
+    expect(text("memory/knowledge/chips.md")).toBe("Cold, says Ann.\n");
+  });
+
+  test("what somebody saves while an entry is being added stays", async () => {
+    await memory.write("knowledge/chips.md", "Hot.", "append");
+    const { scope } = memory.files;
+    const readFile = scope.readFile.bind(scope);
+    let saves = 1;
+    scope.readFile = async (path, options) => {
+      const content = await readFile(path, options);
+      if (path === "knowledge/chips.md" && saves-- > 0)
+        writeFileSync(join(dir, "memory/knowledge/chips.md"), "Hot.\n\nDear.\n");
+      return content;
+    };
+    await memory.write("knowledge/chips.md", "Rare.", "append");
+    expect(text("memory/knowledge/chips.md")).toBe("Hot.\n\nDear.\n\nRare.\n");
   });
 
   test("a daily log tells the time, and only grows", async () => {
@@ -147,13 +260,32 @@ describe("recall", () => {
     expect([words.includes("MEMORY.md has a second name elsewhere"), words.includes("Began.")]).toEqual([true, true]);
   });
 
-  test("keeps to its budget and names what it left out: the end of a list, the beginning of a log", async () => {
+  test("after a year of entries what the human prefers and the newest of MEMORY.md are still shown", async () => {
+    await memory.write("preferences/writing.md", "Short sentences, no emoji.", "append");
+    const days = Array.from({ length: 365 }, (_, day) => day);
+    for (const day of days) writeFileSync(join(dir, "memory", `topic-${day}.md`), `# Topic ${day}\n\nFacts.\n`);
+    writeFileSync(join(dir, "MEMORY.md"), days.map((day) => `- Day ${day}: ${"it rained ".repeat(9)}`).join("\n\n"));
+    const words = await recall(memory, 8000);
+    const newest = Array.from({ length: 20 }, (_, at) => `- Day ${345 + at}: `);
+    expect(newest.filter((line) => !words.includes(line))).toEqual([]);
+    expect([words.includes("no emoji"), Buffer.byteLength(words) < 33_000]).toEqual([true, true]);
+  });
+
+  test("a write past what is shown is answered with a warning", async () => {
+    expect(await memory.write("MEMORY.md", "- Tea.", "append")).toEqual({ path: "MEMORY.md", bytes: 7 });
+    const long = await memory.write("MEMORY.md", "- Tea.\n".repeat(2000), "replace");
+    expect(long.warning).toContain("MEMORY.md has 14000 bytes now, and only 12000 of them are shown");
+    expect(await upkeepOf(memory, now)).toContain("MEMORY.md is longer than what is shown");
+  });
+
+  test("keeps to its budget and names what it left out: the middle of MEMORY.md, the beginning of a log", async () => {
     const lines = (word: string) => Array.from({ length: 400 }, (_, i) => `- ${word} ${i}`).join("\n");
     writeFileSync(join(dir, "MEMORY.md"), lines("insight"));
     writeFileSync(join(dir, "memory", "2026-02-11.md"), lines("event"));
     const words = await recall(memory, 500);
     expect(Buffer.byteLength(words)).toBeLessThan(500 * 4 + 1000);
-    expect([words.includes("- insight 0\n"), words.includes("- insight 399")]).toEqual([true, false]);
+    const shown = ["- insight 0\n", "- insight 200\n", "- insight 399"].map((line) => words.includes(line));
+    expect(shown).toEqual([true, false, true]);
     expect([words.includes("- event 1\n"), words.endsWith("- event 399")]).toEqual([false, true]);
     expect(words.match(/of (MEMORY|2026-02-11)\.md are left out here/g)).toHaveLength(2);
   });

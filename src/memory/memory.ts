@@ -1,6 +1,8 @@
 import type { MemoryFiles, StampedFile } from "../store/memory-files.ts";
+import { oneAtATime } from "../store/one-at-a-time.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import { ownPart, withListing } from "./listing.ts";
+import { keepVersion, readVersion, type Version, versionsOf } from "./versions.ts";
 
 export const MAX_MEMORY_FILE_BYTES = 1024 * 1024;
 const DAILY_LOG = /^\d{4}-\d{2}-\d{2}\.md$/;
@@ -9,13 +11,18 @@ const INDEX = "index.md";
 /**
  * What an agent, or a worker, keeps for later.
  *
- * K1. Adding the same words twice in a row adds them once: a call that a crash interrupted may be repeated.
+ * K1. Adding the same entry twice in a row adds it once: a call that a crash interrupted may be repeated.
  * K2. A daily log only grows.
  * K3. `index.md` lists what is stored, beneath whatever its owner wrote there; it follows every write.
+ * K4. One writer at a time per memory, and what somebody saved by hand meanwhile is not overwritten: the file is read
+ *     again right before it is written.
+ * K5. What is replaced or forgotten in an agent's memory is kept as a version, and can be brought back.
  */
 export class Memory {
   readonly files: MemoryFiles;
   readonly #now: () => number;
+  /** What its reader last saw of a file. */
+  readonly #seen = new Map<string, string>();
 
   constructor(files: MemoryFiles, now: () => number) {
     this.files = files;
@@ -27,25 +34,63 @@ export class Memory {
     return `${this.#stamp().slice(0, 10)}.md`;
   }
 
-  /** Resolves with the file as seen from the agent's home. Rejects with ScopeRefusal, in words for whoever wrote. */
-  async write(path: string, content: string, mode: "append" | "replace"): Promise<{ path: string; bytes: number }> {
+  /** Resolves with the file as seen from the agent's home. Rejects with ScopeRefusal, in words for who wrote. */
+  async write(path: string, content: string, mode: "append" | "replace"): Promise<Written> {
     const file = nameOf(path);
     if (content.trim() === "") throw new ScopeRefusal("invalid", "There is nothing to remember in empty content.");
-    if (mode === "replace" && DAILY_LOG.test(file))
+    if (mode === "append") return this.#change(file, (before) => this.#appended(file, before, content.trim()));
+    mustNotBeLog(file);
+    return this.#change(file, (before) => {
+      this.#mustBeAsSeen(file, before);
+      return `${content.trim()}\n`;
+    });
+  }
+
+  /** Puts new words in the place of old ones, which must stand there exactly once. */
+  async supersede(path: string, old: string, content: string): Promise<Written> {
+    const file = nameOf(path);
+    mustNotBeLog(file);
+    return this.#change(file, (before) => {
+      const at = onlyPlaceOf(old.trim(), before, file);
+      return `${before.slice(0, at)}${content.trim()}${before.slice(at + old.trim().length)}`;
+    });
+  }
+
+  /** Takes words out of a file: a section by its heading line, or any text that stands there exactly once. */
+  async forget(path: string, what: string): Promise<Written> {
+    const file = nameOf(path);
+    mustNotBeLog(file);
+    return this.#change(file, (before) => {
+      const rest = without(what.trim(), before, file).trim();
+      return rest === "" ? "" : `${rest}\n`;
+    });
+  }
+
+  /** What is kept of what a file said before, newest first. */
+  versions(path: string): Promise<Version[]> {
+    return versionsOf(this.files, nameOf(path));
+  }
+
+  /** Brings back what the file said before it was last replaced, or a version by its name; undoing again undoes that. */
+  async undo(path: string, version?: string): Promise<Written & { version: string }> {
+    const file = nameOf(path);
+    const versions = await this.versions(path);
+    const wanted = version === undefined ? versions[0] : versions.find(({ name }) => name === version);
+    if (!wanted)
       throw new ScopeRefusal(
-        "read_only",
-        `${file} is a daily log and only grows. Append to it, or correct it in a new line.`,
+        "invalid",
+        `There is no earlier version of ${file}${version ? ` called ${version}` : ""}.`,
       );
-    const before = await this.#textBefore(file);
-    const text = mode === "replace" ? `${content.trim()}\n` : this.#appended(file, before, content.trim());
-    await this.#put(file, file === INDEX ? await withListing(this.files, text) : text);
-    if (file !== INDEX) await this.refreshIndex();
-    return { path: this.files.inHome(file), bytes: Buffer.byteLength(text) };
+    const text = await readVersion(this.files, file, wanted.name);
+    return { ...(await this.#change(file, () => text)), version: wanted.name };
   }
 
   async read(path: string): Promise<string> {
-    const { bytes, truncated } = await this.files.scope.readFile(nameOf(path), { maxBytes: MAX_MEMORY_FILE_BYTES });
-    return `${bytes.toString("utf8")}${truncated ? `\n(${path} goes on; this is its beginning.)` : ""}`;
+    const file = nameOf(path);
+    const { bytes, truncated } = await this.files.scope.readFile(file, { maxBytes: MAX_MEMORY_FILE_BYTES });
+    const text = bytes.toString("utf8");
+    this.#seen.set(file, text);
+    return `${text}${truncated ? `\n(${path} goes on; this is its beginning.)` : ""}`;
   }
 
   /** Empty where there is no such file. */
@@ -68,23 +113,71 @@ export class Memory {
   }
 
   /** People add and remove files by hand: the listing is made from what is there. Only an agent's memory has one. */
-  async refreshIndex(): Promise<void> {
+  refreshIndex(): Promise<void> {
+    return oneAtATime(this.files.root, () => this.#listAnew());
+  }
+
+  async #listAnew(): Promise<void> {
     if (this.files.indexFile === null) return;
-    const before = await this.readIfThere(INDEX);
+    const before = await this.#textOf(INDEX);
     if (before === "" && (await this.list()).every(({ bytes }) => bytes === 0)) return;
     const after = await withListing(this.files, before);
     if (after !== before) await this.#put(INDEX, after);
   }
 
+  /** Reads, decides, and writes if nobody saved anything in between. */
+  #change(file: string, after: (before: string) => string): Promise<Written> {
+    return oneAtATime(this.files.root, async () => {
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        const before = await this.#textBefore(file);
+        const text = after(before);
+        const whole = file === INDEX ? await withListing(this.files, text) : text;
+        if (isLost(file === INDEX ? ownPart(before) : before, text)) await this.#keep(file, before);
+        if ((await this.#textOf(file)) !== before) continue;
+        await this.#put(file, whole);
+        if (file !== INDEX) await this.#listAnew();
+        const bytes = Buffer.byteLength(text);
+        const warning = file === ALWAYS_SHOWN && bytes > SHOWN_BYTES ? tooLongToShow(bytes) : undefined;
+        return { path: this.files.inHome(file), bytes, ...(warning ? { warning } : {}) };
+      }
+      throw new ScopeRefusal("invalid", `${file} is being written by somebody else right now. Try again in a moment.`);
+    });
+  }
+
+  /** A worker's memory ends with its run and has two fixed files: nothing is kept beside them. */
+  async #keep(file: string, text: string): Promise<void> {
+    if (this.files.indexFile !== null) await keepVersion(this.files, file, text, this.#now());
+  }
+
+  #mustBeAsSeen(file: string, before: string): void {
+    const seen = this.#seen.get(file);
+    if (seen === undefined || seen === before) return;
+    throw new ScopeRefusal(
+      "invalid",
+      `${file} was not replaced: somebody changed it since you read it. Read it again (memory_read), then replace it with what should stand there now.`,
+    );
+  }
+
   #appended(file: string, before: string, content: string): string {
     const own = file === INDEX ? ownPart(before) : before.trimEnd();
-    if (own.endsWith(content)) return `${own}\n`;
+    if (own === content || own.endsWith(`\n\n${content}`)) return `${own}\n`;
     const entry = DAILY_LOG.test(file) ? `## ${this.#stamp().slice(11, 16)}\n\n${content}` : content;
     return own === "" ? `${entry}\n` : `${own}\n\n${entry}\n`;
   }
 
+  /** Empty where there is no such file. */
+  async #textOf(file: string): Promise<string> {
+    try {
+      const { bytes } = await this.files.scope.readFile(file, { maxBytes: MAX_MEMORY_FILE_BYTES });
+      return bytes.toString("utf8");
+    } catch (error) {
+      if (error instanceof FileNotFound) return "";
+      throw error;
+    }
+  }
+
   async #textBefore(file: string): Promise<string> {
-    const before = await this.readIfThere(file);
+    const before = await this.#textOf(file);
     if (Buffer.byteLength(before) >= MAX_MEMORY_FILE_BYTES)
       throw new ScopeRefusal(
         "too_large",
@@ -100,6 +193,7 @@ export class Memory {
         `${file} was not written: a memory file holds at most ${MAX_MEMORY_FILE_BYTES} bytes. Split it by topic.`,
       );
     await this.files.scope.writeFile(file, text);
+    this.#seen.set(file, text);
   }
 
   #stamp(): string {
@@ -107,9 +201,88 @@ export class Memory {
   }
 }
 
+export interface Written {
+  /** As seen from the agent's home. */
+  path: string;
+  bytes: number;
+  /** What its writer should know: it is written, but it will not be seen as they expect. */
+  warning?: string;
+}
+
+/** A person who saves in the same instant, again and again, is a program. */
+const MOST_TRIES = 5;
+
+/** The file that every run begins with, and how much of it has room there. */
+export const ALWAYS_SHOWN = "MEMORY.md";
+export const SHOWN_BYTES = 12_000;
+
+function tooLongToShow(bytes: number): string {
+  return `${ALWAYS_SHOWN} has ${bytes} bytes now, and only ${SHOWN_BYTES} of them are shown at the start of a run: the beginning and the newest lines. Move what is not needed every time to knowledge/ or experiences/, and replace it by something shorter.`;
+}
+
+/** Whether something that the file said is no longer in it. */
+function isLost(before: string, after: string): boolean {
+  return before.trim() !== "" && !after.startsWith(before.trimEnd());
+}
+
+function mustNotBeLog(file: string): void {
+  if (!DAILY_LOG.test(file)) return;
+  throw new ScopeRefusal(
+    "read_only",
+    `${file} is a daily log and only grows. Append to it, or correct it in a new line.`,
+  );
+}
+
+function onlyPlaceOf(words: string, text: string, file: string): number {
+  if (text === "")
+    throw new ScopeRefusal("invalid", `There is nothing in ${file}. memory_read lists the files there are.`);
+  const at = words === "" ? -1 : text.indexOf(words);
+  if (at < 0)
+    throw new ScopeRefusal(
+      "invalid",
+      `${file} does not say that. Give the words exactly as they stand there (memory_read).`,
+    );
+  if (text.indexOf(words, at + 1) >= 0)
+    throw new ScopeRefusal(
+      "invalid",
+      `These words stand in ${file} more than once. Give more of them, so that one place is meant.`,
+    );
+  return at;
+}
+
+/** A heading stands for its whole section, a whole line for the line, anything else for itself. */
+function without(what: string, text: string, file: string): string {
+  const at = onlyPlaceOf(what, text, file);
+  const end = at + what.length;
+  const isWholeLine = /(^|\n)[ \t]*$/.test(text.slice(0, at)) && /^[ \t]*(\n|$)/.test(text.slice(end));
+  if (!isWholeLine) return withoutWords(text, at, end);
+  const level = /^(#{1,6})\s[^\n]*$/.exec(what)?.[1]?.length;
+  const next = level === undefined ? null : new RegExp(`^#{1,${level}}\\s`, "m").exec(text.slice(end));
+  const to = level === undefined ? end : next ? end + next.index : text.length;
+  return `${text.slice(0, at).trimEnd()}\n\n${text.slice(to).trimStart()}`;
+}
+
+/** Part of a line: the rest of it stays one line, and goes too where only its mark is left. */
+function withoutWords(text: string, from: number, to: number): string {
+  const lineStart = text.lastIndexOf("\n", from - 1) + 1;
+  const lineEnd = text.indexOf("\n", to) < 0 ? text.length : text.indexOf("\n", to);
+  const rest = `${text.slice(lineStart, from).trimEnd()} ${text.slice(to, lineEnd).trimStart()}`.replace(
+    / (?=[.,;:!?])/g,
+    "",
+  );
+  const isOnlyMark = /^\s*(?:[-*+]|\d+[.)]|#{1,6}|>)?\s*[.,;:!?]?\s*$/.test(rest);
+  return isOnlyMark
+    ? text.slice(0, lineStart) + text.slice(Math.min(text.length, lineEnd + 1))
+    : text.slice(0, lineStart) + rest.trimEnd() + text.slice(lineEnd);
+}
+
 /** As models write it: with or without the folder's own name before it. */
 function nameOf(path: string): string {
-  const plain = path.trim().replace(/^(?:\.\/)*(?:agent\/)?(?:memory\/)?/, "");
+  // Also as a search names a place: chips.md:12.
+  const plain = path
+    .trim()
+    .replace(/^(?:\.\/)*(?:agent\/)?(?:memory\/)?/, "")
+    .replace(/\.md:\d+$/, ".md");
   if (plain.split("/").some((name) => name.startsWith(".")))
     throw new ScopeRefusal(
       "invalid",

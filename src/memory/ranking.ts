@@ -5,6 +5,7 @@
  * R1. A rare word says more than a common one, but a word that is in most sections still says something.
  * R2. A word that a section lacks counts in part when a section beside it has it: in a dialogue the answer often stands
  *     beside the words of the question. A word that it has itself hardly gains by being said again beside it.
+ * R3. Of two sections that fit about equally well, the newer comes first: what is true changes.
  */
 export interface Hit {
   id: number;
@@ -53,6 +54,39 @@ export function rarity(sections: number, having: number): { theirs: number; ours
   return { theirs: Math.max(Math.log(odds), 1e-6), ours: Math.log(1 + odds) };
 }
 
+/** What the newest section gains over the oldest, as a part of its score; and where both have the same words. */
+const NEWER = 0.1;
+const NEWER_OF_THE_SAME = 1;
+/** So much of the words that are anywhere has a section that may well be the answer. */
+const MOST_WORDS = 0.75;
+
+/**
+ * The same hits with newer ones ahead of older ones that fit as well (R3). Sections that have most of the words, and the
+ * same ones, say something about the same thing: among them age decides, and they keep the places that they had among
+ * the others. `ageOf` is 0 for the newest section, 1 for the oldest.
+ */
+export function newerFirst(hits: readonly Hit[], words: readonly Weights[], ageOf: (id: number) => number): Hit[] {
+  const newer = hits.map(({ id, score }) => ({ id, score: score * (1 + NEWER * (1 - ageOf(id))) })).sort(byScore);
+  const known = words.filter((weights) => weights.size > 0);
+  const alike = Map.groupBy(newer.keys(), (at) => known.map((weights) => weights.has(newer[at]?.id ?? -1)).join());
+  for (const [which, places] of alike) {
+    if (which.split(",").filter((has) => has === "true").length < MOST_WORDS * known.length) continue;
+    const weighed = places
+      .flatMap((at) => newer[at] ?? [])
+      .map((hit) => ({
+        hit,
+        score: hit.score * (1 + NEWER_OF_THE_SAME * (1 - ageOf(hit.id))),
+      }));
+    weighed.sort((a, b) => b.score - a.score || a.hit.id - b.hit.id);
+    for (const [at, { hit }] of weighed.entries()) newer[places[at] ?? 0] = hit;
+  }
+  return newer;
+}
+
 function hitsOf(scores: ReadonlyMap<number, number>): Hit[] {
-  return [...scores].map(([id, score]) => ({ id, score })).sort((a, b) => b.score - a.score || a.id - b.id);
+  return [...scores].map(([id, score]) => ({ id, score })).sort(byScore);
+}
+
+function byScore(a: Hit, b: Hit): number {
+  return b.score - a.score || a.id - b.id;
 }

@@ -1,35 +1,48 @@
 import { ScopeRefusal } from "../store/scope-refusal.ts";
-import type { Memory } from "./memory.ts";
+import { ALWAYS_SHOWN, type Memory, SHOWN_BYTES } from "./memory.ts";
 
 const BYTES_PER_TOKEN = 4;
 /** So many daily logs, the newest. */
 export const SHOWN_AT_START = 2;
 /** What of the budget each part may take; what one leaves over is the next one's. */
+const OF_PREFERENCES = 0.2;
 const OF_MEMORY = 0.5;
 const OF_INDEX = 0.5;
 
 /**
- * What an agent knows when a run begins (seed 002 §7.2): MEMORY.md, index.md and its last two daily logs, within a budget.
- * What had no room is named, so that it can be looked up.
+ * What an agent knows when a run begins (seed 002 §7.2): what its human prefers, MEMORY.md, index.md and its last two
+ * daily logs, within a budget. What had no room is named, so that it can be looked up.
  */
 export async function recall(memory: Memory, tokens: number): Promise<string> {
   await memory.refreshIndex().catch(refusalAsText);
   const [newest, before] = (await memory.dailyLogs()).slice(0, SHOWN_AT_START);
   let room = tokens * BYTES_PER_TOKEN;
   const parts: string[] = [];
-  const add = async (path: string | undefined, share: number, keep: "beginning" | "end") => {
+  const add = async (path: string | undefined, bytes: () => number, keep: Kept) => {
     const text = path === undefined ? "" : (await memory.readIfThere(path).catch(refusalAsText)).trim();
-    if (path === undefined || text === "") return;
-    const part = cut(text, path, Math.floor(room * share), keep);
+    if (path === undefined || text === "") return 0;
+    const part = cut(text, path, Math.floor(Math.min(room, bytes())), keep);
     room -= Buffer.byteLength(part);
     parts.push(`## ${path}\n\n${part}`);
+    return Buffer.byteLength(part);
   };
-  await add("MEMORY.md", OF_MEMORY, "beginning");
+  let forPreferences = room * OF_PREFERENCES;
+  for (const path of await preferenceFiles(memory))
+    forPreferences -= await add(path, () => forPreferences, "both ends");
+  await add(ALWAYS_SHOWN, () => Math.min(SHOWN_BYTES, room * OF_MEMORY), "both ends");
   const isEmpty = (await memory.list()).every(({ path, bytes }) => path === "index.md" || bytes === 0);
-  if (!isEmpty) await add("index.md", OF_INDEX, "beginning");
-  await add(newest, before ? 0.6 : 1, "end");
-  await add(before, 1, "end");
+  if (!isEmpty) await add("index.md", () => room * OF_INDEX, "beginning");
+  await add(newest, () => room * (before ? 0.6 : 1), "end");
+  await add(before, () => room, "end");
   return parts.join("\n\n");
+}
+
+type Kept = "beginning" | "end" | "both ends";
+
+/** The last changed first: where there is room for some only, those are it. */
+async function preferenceFiles(memory: Memory): Promise<string[]> {
+  const files = (await memory.list()).filter(({ path, bytes }) => path.startsWith("preferences/") && bytes > 0);
+  return files.sort((a, b) => b.changedAt - a.changedAt).map(({ path }) => path);
 }
 
 /** A link in the place of a file, a backup by hard links: the run begins all the same, and says so. */
@@ -38,14 +51,21 @@ function refusalAsText(error: unknown): string {
   throw error;
 }
 
-/** At the nearest line; of a log the end is the newer part. */
-function cut(text: string, path: string, bytes: number, keep: "beginning" | "end"): string {
+/** At the nearest line; the end of a file is its newer part. */
+function cut(text: string, path: string, bytes: number, keep: Kept): string {
   const whole = Buffer.from(text);
   if (whole.length <= bytes) return text;
-  const size = Math.max(0, bytes);
-  const kept = (keep === "beginning" ? whole.subarray(0, size) : whole.subarray(whole.length - size)).toString("utf8");
-  const seam = keep === "beginning" ? kept.lastIndexOf("\n") : kept.indexOf("\n");
-  const part = seam < 0 ? "" : keep === "beginning" ? kept.slice(0, seam).trimEnd() : kept.slice(seam + 1).trimStart();
-  const note = `(${whole.length - Buffer.byteLength(part)} of ${whole.length} bytes of ${path} are left out here. Read them with memory_read, or look with memory_search.)`;
-  return keep === "beginning" ? `${part}\n\n${note}`.trim() : `${note}\n\n${part}`.trim();
+  const size = Math.max(0, keep === "both ends" ? bytes / 2 : bytes);
+  const beginning = keep === "end" ? "" : linesWithin(whole.subarray(0, size).toString("utf8"), "beginning");
+  const end = keep === "beginning" ? "" : linesWithin(whole.subarray(whole.length - size).toString("utf8"), "end");
+  const left = whole.length - Buffer.byteLength(beginning) - Buffer.byteLength(end);
+  const note = `(${left} of ${whole.length} bytes of ${path} are left out here. Read them with memory_read, or look with memory_search.)`;
+  return [beginning, note, end].filter(Boolean).join("\n\n");
+}
+
+/** Whole lines only: the one that was cut is left out. */
+function linesWithin(text: string, keep: "beginning" | "end"): string {
+  const seam = keep === "beginning" ? text.lastIndexOf("\n") : text.indexOf("\n");
+  if (seam < 0) return "";
+  return keep === "beginning" ? text.slice(0, seam).trimEnd() : text.slice(seam + 1).trimStart();
 }

@@ -47,6 +47,7 @@ test("the best section comes first, whatever form its words have", async () => {
     from_line: 3,
     to_line: 5,
     text: "## Heat\n\nThe H100 throttles at 88 degrees.",
+    day: new Date().toISOString().slice(0, 10),
     score: expect.any(Number),
   });
   expect(await first("bounding coroutine concurrency")).toEqual(["knowledge/asyncio.md", "Python asyncio"]);
@@ -54,6 +55,32 @@ test("the best section comes first, whatever form its words have", async () => {
 
 test("a file's name and the headings above a section are words of it too", async () => {
   expect(await first("price of chips")).toEqual(["knowledge/chips.md", "AI chips", "Price"]);
+});
+
+test.each([
+  ["camelCase by its parts", "The limit is maxHops, twelve.", "what is the limit of max hops"],
+  ["snake_case by a camelCase name", "The limit is max_hops, twelve.", "maxHops"],
+  ["an umlaut written as two letters", "Sie wohnt in München.", "Muenchen"],
+  ["two letters asked for as an umlaut", "Sie wohnt in Muenchen.", "München"],
+  ["ß written as ss", "Die Straße ist gesperrt.", "Strasse"],
+  ["a Korean word without its particle", "우리는 학교에서 만났다.", "학교"],
+  ["a slip of the keyboard", "The telephone rang twice.", "telehpone"],
+  ["the last part of a compound", "Die Datenbankverbindung bricht ab.", "Verbindung"],
+])("finds %s", async (_, text, query) => {
+  put("knowledge/note.md", `# Note\n\n${text}\n`);
+  expect(await first(query)).toEqual(["knowledge/note.md", "Note"]);
+});
+
+test("of two notes that say the same of a thing the newer comes first, and each hit tells its day", async () => {
+  put("2026-01-05.md", "## 09:00\n\nThe door code is 1111.\n");
+  put("2026-06-30.md", "## 09:00\n\nThe door code is 2222, and nobody likes it much.\n");
+  put("2025-11-12.md", "## 09:00\n\nThe door code is 3333.\n");
+  const found = await searchMemory(memory, "What is the door code?", { tokens: 4000 });
+  expect(found.map(({ path, day }) => [path, day])).toEqual([
+    ["2026-06-30.md", "2026-06-30"],
+    ["2026-01-05.md", "2026-01-05"],
+    ["2025-11-12.md", "2025-11-12"],
+  ]);
 });
 
 test("a word is found by its other forms, and a day by any way to write it", async () => {

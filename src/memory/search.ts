@@ -1,10 +1,10 @@
 import { withDerivedDatabase } from "../store/derived-database.ts";
-import type { MemoryFiles } from "../store/memory-files.ts";
+import { type MemoryFiles, MOST_MEMORY_FILES, type StampedFile } from "../store/memory-files.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import { type Embedder, fused, ranksByMeaning } from "./meaning.ts";
 import type { Hit } from "./ranking.ts";
 import { SCHEMA, SectionIndex } from "./section-index.ts";
-import { wordsToFind } from "./words.ts";
+import { termsToFind } from "./words.ts";
 
 /**
  * Looks through a memory by words.
@@ -20,6 +20,8 @@ export interface Found {
   from_line: number;
   to_line: number;
   text: string;
+  /** Of when it is: the day that its heading or its file names, else when the file was last changed. */
+  day: string;
   score: number;
 }
 
@@ -43,8 +45,8 @@ export async function searchMemory(
   query: string,
   { tokens, least = 1, look = false, embedder, signal }: SearchOptions,
 ): Promise<Found[]> {
-  const words = wordsToFind(query);
-  if (words.length === 0) return [];
+  const terms = termsToFind(query);
+  if (terms.length === 0) return [];
   const files = (await memory.list()).filter(({ path }) => path !== "index.md");
   const texts = new Map<string, string | undefined>();
   const read = async (path: string) => {
@@ -53,7 +55,7 @@ export async function searchMemory(
     return text;
   };
   const find = async (index: SectionIndex) => {
-    const byWords = index.search(words);
+    const byWords = index.search(terms);
     const sectionAt = async (id: number) => {
       const place = index.place(id);
       const whole = place && (await read(place.path));
@@ -61,7 +63,8 @@ export async function searchMemory(
       if (!place || !whole || !text) return undefined;
       const from_line = lineAt(whole, whole.indexOf(text, place.from));
       const to_line = from_line + lineAt(text, text.length) - 1;
-      return { path: place.path, headings: place.headings, from_line, to_line, text };
+      const day = new Date(place.at).toISOString().slice(0, 10);
+      return { path: place.path, headings: place.headings, from_line, to_line, text, day };
     };
     const textAt = async (id: number) => (await sectionAt(id))?.text;
     const byMeaning = embedder ? await ranksByMeaning(index, query, embedder, textAt, signal) : [];
@@ -81,6 +84,18 @@ export async function searchMemory(
     await index.refresh(files, (path) => textOf(memory, path));
     return find(index);
   });
+}
+
+/** What of a memory is too much to be searched, in words; empty where everything is. */
+export function unsearched(files: readonly StampedFile[]): string[] {
+  const long = files.filter(({ bytes }) => bytes > MAX_READ_BYTES);
+  const megabytes = MAX_READ_BYTES / 1024 ** 2;
+  return [
+    ...long.map(({ path }) => `Of ${path} only the first ${megabytes} MB are searched. Split it by topic.`),
+    ...(files.length >= MOST_MEMORY_FILES
+      ? [`Only ${MOST_MEMORY_FILES} files are searched, and there are more. Put what belongs together into one file.`]
+      : []),
+  ];
 }
 
 async function withinBudget(

@@ -6,7 +6,7 @@ import { SCHEMA, SectionIndex } from "./section-index.ts";
 test("in a very large memory the rarest words decide, and those that are everywhere are left out", async () => {
   const database = new DatabaseSync(":memory:");
   database.exec(SCHEMA);
-  const index = new SectionIndex(database);
+  const index = new SectionIndex(database, { weighed: 8_000 });
   const marks: Record<number, string> = { 100: "oolong sencha", 200: "oolong", 300: "sencha", 400: "sencha" };
   const texts = Object.fromEntries(
     Array.from({ length: 90 }, (_, file) => [
@@ -14,15 +14,15 @@ test("in a very large memory the rarest words decide, and those that are everywh
       Array.from({ length: 100 }, (_, at) => `# S\n\nTea ${marks[file * 100 + at] ?? ""}`).join("\n"),
     ]),
   );
-  const files = Object.keys(texts).map((path) => ({ path, bytes: 1, stamp: "1" }));
+  const files = Object.keys(texts).map((path) => ({ path, bytes: 1, stamp: "1", changedAt: 0 }));
   await index.refresh(files, async (path) => texts[path]);
-  const found = index.search(["tea", "oolong", "sencha"]).map(({ id }) => index.place(id)?.path);
+  const found = index.search([["tea"], ["oolong"], ["sencha"]]).map(({ id }) => index.place(id)?.path);
   // What follows them are the sections beside.
   expect([found.slice(0, 4), new Set(found)]).toEqual([
     ["1.md", "2.md", "3.md", "4.md"],
     new Set(["1.md", "2.md", "3.md", "4.md"]),
   ]);
-  expect(index.search(["tea"]).length).toBeGreaterThanOrEqual(100);
+  expect(index.search([["tea"]]).length).toBeGreaterThanOrEqual(100);
 });
 
 test("words count four times as much as meaning", () => {

@@ -1,4 +1,4 @@
-import type { Memory } from "./memory.ts";
+import { ALWAYS_SHOWN, type Memory, SHOWN_BYTES } from "./memory.ts";
 import { SHOWN_AT_START } from "./recall.ts";
 
 const DAY_MS = 86_400_000;
@@ -24,12 +24,24 @@ export async function undistilled(memory: Memory, now: number): Promise<string[]
   return left;
 }
 
-/** For a run that begins anyway: what of its memory an agent should see to by the way; empty where it is not worth it. */
-export async function upkeepByTheWay(memory: Memory, now: number): Promise<string> {
+/** What is to be done for a memory, in words; null where there is nothing. */
+export async function upkeepOf(memory: Memory, now: number, leastLogs = 1): Promise<string | null> {
   const logs = await undistilled(memory, now);
-  return logs.length < WORTH_A_RUN ? "" : `## Before you finish\n\n${upkeepTask(logs)}`;
+  const tasks = [
+    ...(logs.length >= leastLogs ? [distill(logs)] : []),
+    ...((await memory.list()).some(({ path, bytes }) => path === ALWAYS_SHOWN && bytes > SHOWN_BYTES) ? [SHORTEN] : []),
+  ];
+  return tasks.length === 0 ? null : `Upkeep of your memory. ${tasks.join(" ")}`;
 }
 
-export function upkeepTask(logs: readonly string[]): string {
-  return `Upkeep of your memory. Read these daily logs: ${logs.join(", ")} (memory_read). Write what still matters to MEMORY.md, knowledge/, experiences/ or preferences/; correct or remove there what is no longer true, and keep it short. Sort what is in experiences/learned.md, if there is such a file, into the files it belongs to. Then append a line "Distilled." to each of the logs (memory_write), so that you are not asked again.`;
+/** For a run that begins anyway: what of its memory an agent should see to by the way; empty where it is not worth it. */
+export async function upkeepByTheWay(memory: Memory, now: number): Promise<string> {
+  const task = await upkeepOf(memory, now, WORTH_A_RUN);
+  return task === null ? "" : `## Before you finish\n\n${task}`;
 }
+
+function distill(logs: readonly string[]): string {
+  return `Read these daily logs: ${logs.join(", ")} (memory_read). Write what still matters to MEMORY.md, knowledge/, experiences/ or preferences/; correct or remove there what is no longer true (memory_write with supersedes, memory_forget), and keep it short. Sort what is in experiences/learned.md, if there is such a file, into the files it belongs to. Then append a line "Distilled." to each of the logs (memory_write), so that you are not asked again.`;
+}
+
+const SHORTEN = `${ALWAYS_SHOWN} is longer than what is shown at the start of a run (${SHOWN_BYTES} bytes): read it, move what is not needed every time to knowledge/, experiences/ or preferences/, and replace it by something shorter.`;

@@ -1,10 +1,10 @@
 /**
  * English words whose forms no stemmer brings together: who asks where somebody went looks for "go". Forms that are as
- * often another word ("bit", "lives", "wound") are left out. Both what is stored and what is looked for pass through
+ * often another word ("bit", "lives", "wound") are left out. "ß" is "ss". Both what is stored and what is looked for pass through
  * this, so that in another language nothing is lost.
  */
 export function plainForms(text: string): string {
-  return text.replace(ASCII_WORD, (word) => PLAIN.get(word.toLowerCase()) ?? word);
+  return text.replaceAll("ß", "ss").replace(ASCII_WORD, (word) => PLAIN.get(word.toLowerCase()) ?? word);
 }
 
 const ASCII_WORD = /[A-Za-z]{3,}/g;

@@ -1,19 +1,42 @@
 import { datesToFind, dateWords } from "./dates.ts";
 import { plainForms } from "./word-forms.ts";
 
+/** One word of a question: the ways it may be written, any of which counts as that word. */
+export type Term = readonly [string, ...string[]];
+
 /**
  * What is looked for. Every word is quoted, so that nothing a person or a model writes is taken for an operator; words
  * are joined with "or", and the ranking puts first what has the most and the rarest of them.
  */
-export function wordsToFind(query: string): string[] {
+export function termsToFind(query: string): Term[] {
+  const spellings = new Map([...query.matchAll(WORD)].map(([word]) => [plainForms(word).toLowerCase(), word]));
   const words = [...new Set(wordsOf(plainForms(query)))];
   const telling = words.filter((word) => !STOPWORDS.has(word));
   const dates = datesToFind(query);
-  return [...new Set([...dates, ...(telling.length > 0 ? telling : words)])].slice(0, MOST_WORDS);
+  const found = [...new Set([...dates, ...(telling.length > 0 ? telling : words)])].slice(0, MOST_WORDS);
+  return found.map((word) => [word, ...otherSpellings(spellings.get(word) ?? word)]);
 }
 
-export function matchOf(words: readonly string[]): string {
-  return words.map((word) => `"${word}"`).join(" OR ");
+export function matchOf(term: Term): string {
+  return term.map((word) => `"${word}"`).join(" OR ");
+}
+
+/** How else a word may stand in a text: `maxHops` as "max hops", "München" as "Muenchen". */
+function otherSpellings(word: string): string[] {
+  const parts = camelParts(word);
+  return [...(parts.length > 1 ? [parts.join(" ")] : []), ...(UMLAUT.test(word) ? [withoutUmlauts(word)] : [])];
+}
+
+/** The parts of a camelCase name, in lower case; of any other word only itself. */
+function camelParts(word: string): string[] {
+  return word.split(CAMEL_SEAM).map((part) => part.toLowerCase());
+}
+
+const CAMEL_SEAM = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
+const UMLAUT = /[äöü]/i;
+
+function withoutUmlauts(word: string): string {
+  return word.toLowerCase().replaceAll("ä", "ae").replaceAll("ö", "oe").replaceAll("ü", "ue");
 }
 
 /** More than anyone asks; a pasted page would make a search of everything for everything. */
@@ -30,8 +53,21 @@ export function wordsOf(text: string): string[] {
 
 /** What the index takes in of a text. */
 export function wordsToKeep(text: string): string {
-  return `${spaced(plainForms(text))}\n${dateWords(text).join(" ")}`;
+  return `${spaced(plainForms(text))}\n${dateWords(text).join(" ")}\n${spelledOut(text)}`;
 }
+
+/** What is in a text under another spelling: the parts of camelCase names, umlauts as two letters. */
+function spelledOut(text: string): string {
+  const words = new Set<string>();
+  for (const [word] of text.normalize("NFC").matchAll(CAMEL_OR_UMLAUT)) {
+    const parts = camelParts(word);
+    if (parts.length > 1) words.add(plainForms(parts.join(" ")));
+    if (UMLAUT.test(word)) words.add(withoutUmlauts(word));
+  }
+  return [...words].join(" ");
+}
+
+const CAMEL_OR_UMLAUT = /[\p{L}\p{N}]*(?:[\p{Ll}\p{N}]\p{Lu}|\p{Lu}{2}\p{Ll}|[äöüÄÖÜ])[\p{L}\p{N}]*/gu;
 
 /** Each character of a script without spaces becomes a word of its own, so that any part of a text can be found. */
 function spaced(text: string): string {
@@ -39,7 +75,9 @@ function spaced(text: string): string {
 }
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
-const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Khmer}\p{sc=Lao}\p{sc=Myanmar}]/u;
+/** Korean is written with spaces, but particles are attached to the words before them: 학교에서 is found by 학교. */
+const UNSPACED =
+  /[\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Khmer}\p{sc=Lao}\p{sc=Myanmar}]/u;
 const EACH_UNSPACED = new RegExp(UNSPACED, "gu");
 
 /** Words that are in every text and tell nothing, and those a question is made of. */

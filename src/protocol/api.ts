@@ -348,6 +348,8 @@ export const memoryFoundSchema = z.object({
       from_line: z.int(),
       to_line: z.int(),
       text: z.string(),
+      /** Of when it is: the day that its heading or its file names, else when the file was last changed. */
+      day: z.string(),
       score: z.number(),
     }),
   ),

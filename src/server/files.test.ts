@@ -53,6 +53,7 @@ test("the files of an agent are listed page by page and sent as they are", async
         from_line: 1,
         to_line: 3,
         text: expect.stringContaining("faster"),
+        day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
         score: expect.any(Number),
       },
     ],

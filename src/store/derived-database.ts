@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { isDiskFull } from "./disk.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 
 /**
  * A database that can be made again from other files: it may be deleted, damaged or out of date at any time.
@@ -26,6 +27,7 @@ export async function withDerivedDatabase<T>(
     }
   };
   if (path === null) return inMemory();
+  // Another process that is at work on the same file is met as "busy".
   return oneAtATime(path, async () => {
     // Twice on disk: damage that shows only in use is mended by beginning anew.
     for (let tries = 0; tries < (look ? 1 : 2); tries++) {
@@ -38,19 +40,6 @@ export async function withDerivedDatabase<T>(
     }
     return inMemory();
   });
-}
-
-const waiting = new Map<string, Promise<unknown>>();
-
-/** Of this process; another one that is at work on the same file is met as "busy". */
-async function oneAtATime<T>(path: string, work: () => Promise<T>): Promise<T> {
-  const turn = (waiting.get(path) ?? Promise.resolve()).then(work, work);
-  waiting.set(path, turn);
-  try {
-    return await turn;
-  } finally {
-    if (waiting.get(path) === turn) waiting.delete(path);
-  }
 }
 
 async function onDisk<T>(

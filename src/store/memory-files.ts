@@ -11,6 +11,8 @@ import { closeFolder, glance, openFolder, WalkTrouble } from "./walk.ts";
 
 /** The files of one memory: the agent's or a worker's. Nothing else can be reached through it. */
 export interface MemoryFiles {
+  /** The folder it lies in; the same for everyone who has this memory open. */
+  readonly root: string;
   readonly scope: Scope;
   /** Where the search index may be kept; null where the memory is too small to need one on disk. */
   readonly indexFile: string | null;
@@ -24,6 +26,8 @@ export interface StampedFile {
   path: string;
   bytes: number;
   stamp: string;
+  /** When it was last changed, in milliseconds. */
+  changedAt: number;
 }
 
 /** `MEMORY.md` and everything in `memory/`, which plain paths begin at. */
@@ -32,6 +36,7 @@ export function agentMemoryFiles(agentDir: string): MemoryFiles {
   const rows: AccessRow[] = ["MEMORY.md", "memory/**"].map((at) => ({ at, access: "write", why: "" }));
   const aliases = new Map([["MEMORY.md", ["MEMORY.md"]]]);
   return {
+    root: join(agentDir, "memory"),
     scope: scopeOf(agentDir, ["memory"], rows, aliases, hint),
     indexFile: agentMemoryIndex(agentDir),
     list: async () => [...stampedIn(agentDir, [], ["MEMORY.md"]), ...(await stampedBelow(agentDir, ["memory"]))],
@@ -45,6 +50,7 @@ export function workerMemoryFiles(agentDir: string, run: RunId, worker: WorkerId
   const top = ["runs", run, "workers", worker];
   const rows: AccessRow[] = names.map((name) => ({ at: [...top, name].join("/"), access: "write", why: "" }));
   return {
+    root: join(agentDir, ...top),
     scope: scopeOf(agentDir, top, rows, new Map(), `Yours are ${names.join(" and ")}.`),
     indexFile: null,
     list: async () => stampedIn(agentDir, top, names),
@@ -73,7 +79,7 @@ function scopeOf(
   });
 }
 
-const MOST_FILES = 50_000;
+export const MOST_MEMORY_FILES = 50_000;
 const MOST_FOLDERS = 5_000;
 const DEEPEST = 8;
 
@@ -95,7 +101,12 @@ function stampedIn(root: string, parts: readonly string[], names: readonly strin
 /** Every markdown file of a folder and below it, following no link. Names that begin with a dot are passed over. */
 async function stampedBelow(root: string, parts: readonly string[]): Promise<StampedFile[]> {
   const found: StampedFile[] = [];
-  const bounds = { deepest: DEEPEST, folders: MOST_FOLDERS, names: 2 * MOST_FILES, namesInOne: MOST_FILES };
+  const bounds = {
+    deepest: DEEPEST,
+    folders: MOST_FOLDERS,
+    names: 2 * MOST_MEMORY_FILES,
+    namesInOne: MOST_MEMORY_FILES,
+  };
   try {
     using chain = new FolderChain(root, parts);
     await walkTree(
@@ -107,7 +118,7 @@ async function stampedBelow(root: string, parts: readonly string[]): Promise<Sta
           if (slices.isDue) await slices.rest();
           const stats = glance(folder, name);
           const file = stampOf(stats, [...below, name].join("/"));
-          if (file && found.push(file) >= MOST_FILES) return "stop";
+          if (file && found.push(file) >= MOST_MEMORY_FILES) return "stop";
           if (stats?.isDirectory()) folders.push(name);
         }
         return folders;
@@ -123,5 +134,5 @@ async function stampedBelow(root: string, parts: readonly string[]): Promise<Sta
 function stampOf(stats: BigIntStats | undefined, path: string): StampedFile | undefined {
   if (!stats?.isFile() || !path.endsWith(".md")) return undefined;
   const stamp = [stats.size, stats.mtimeNs, stats.ctimeNs, stats.ino].join("-");
-  return { path, bytes: Number(stats.size), stamp };
+  return { path, bytes: Number(stats.size), stamp, changedAt: Number(stats.mtimeMs) };
 }

@@ -192,6 +192,7 @@ function coordinatorRows(run: string): AccessRow[] {
     { at: `${run}/*.jsonl*`, access: "read", why: RECORD },
     { at: `${run}/**`, access: "write", why: "" },
     { at: "runs/**", access: "read", why: "Other runs are over and stay as they were." },
+    { at: "memory/.versions/**", access: "read", why: "What your memory said before is kept as it was." },
     { at: ".index/**", access: "none", why: "It is made from your memory's files; search those with memory_search." },
     { at: ".programs/**", access: "none", why: "The home of a program is its own." },
     ...["*.jsonl*", "triggers.json", "snapshots/**", ".*/**"].map((at) => ({

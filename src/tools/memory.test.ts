@@ -67,7 +67,9 @@ test("a large memory answers with sections, each under its file and headings, an
   await use("memory_write", { path: "knowledge/chips.md", content: "# Chips\n\n## Heat\n\nThey throttle at 88." });
   expect(await use("memory_search", { query: "Do they throttle?" })).toEqual([
     true,
-    "**knowledge/chips.md › Chips**\n\n## Heat\n\nThey throttle at 88.",
+    expect.stringMatching(
+      /^\*\*knowledge\/chips\.md:3 · \d{4}-\d\d-\d\d › Chips\*\*\n\n## Heat\n\nThey throttle at 88\.$/,
+    ),
   ]);
   expect(await use("memory_search", { query: "xylophone" })).toEqual([
     true,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Embedder } from "../memory/meaning.ts";
-import type { Memory } from "../memory/memory.ts";
-import { type Found, searchMemory, textOf } from "../memory/search.ts";
+import type { Memory, Written } from "../memory/memory.ts";
+import { type Found, searchMemory, textOf, unsearched } from "../memory/search.ts";
 import type { Insight } from "../projections/index.ts";
 import type { NewFact } from "../protocol/index.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
@@ -28,7 +28,18 @@ const SMALL_BYTES = 20 * 1024;
 
 const content = z.string().min(1);
 const toSearch = z.object({ query: z.string().min(1).max(2000).describe("Words that the note would have in it.") });
-const toRead = z.object({ path: z.string().optional().describe("A file of your memory; leave it out for the list.") });
+const toRead = z.object({
+  path: z.string().optional().describe("A file of your memory; leave it out for the list."),
+  from_line: z.int().min(1).optional().describe("The first line to read, as memory_search names it; 1 if left out."),
+  to_line: z.int().min(1).optional().describe("The last line to read."),
+});
+const toForget = z.object({
+  path: z.string(),
+  what: z
+    .string()
+    .min(1)
+    .describe("The words exactly as they stand there; a heading line stands for its whole section."),
+});
 const agentWrites = z.object({
   path: z
     .string()
@@ -38,8 +49,16 @@ const agentWrites = z.object({
     ),
   content: content.describe("Markdown, with a short ## heading for each thing."),
   mode: z.enum(["append", "replace"]).default("append"),
+  supersedes: z
+    .string()
+    .optional()
+    .describe(
+      "Words of that file which are no longer true, exactly as they stand there: content takes their place, as it is.",
+    ),
 });
-const workerWrites = agentWrites.extend({ path: z.enum(["memory.md", "notebook.md"]).default("memory.md") });
+const workerWrites = agentWrites
+  .omit({ supersedes: true })
+  .extend({ path: z.enum(["memory.md", "notebook.md"]).default("memory.md") });
 const offer = z.object({
   title: z.string().min(1).max(120),
   content: z.string().min(1).max(4000).describe("What is true or works, and how you know."),
@@ -64,10 +83,28 @@ export function agentMemoryTools(port: InsightsPort): Tool[] {
 - knowledge/TOPIC.md: facts. experiences/TOPIC.md: what worked and what did not. preferences/TOPIC.md: what your human likes.
 - Without a path: today's log, which only grows.
 - Give each thing a short ## heading with the words you would look for. mode replace rewrites a whole file: use it to tidy up.
+- What is no longer true is not left standing: supersedes puts the new in the place of the old, memory_forget takes it out. The version before is kept.
 - index.md lists what is stored by itself; write there only what the list does not tell.`,
       repeatable: true,
       parameters: agentWrites,
-      run: ({ path, content: words, mode }) => write(port, path ?? port.memory.today, words, mode),
+      run: ({ path, content: words, mode, supersedes }) =>
+        supersedes === undefined
+          ? write(port, path ?? port.memory.today, words, mode)
+          : supersede(port, path, supersedes, words),
+    }),
+    defineTool({
+      name: "memory_forget",
+      description: "Take something out of your long-term memory that is wrong or no longer matters.",
+      guidance: "For what nothing takes the place of. The version before is kept; your human can bring it back.",
+      repeatable: false,
+      parameters: toForget,
+      run: ({ path, what }) =>
+        recorded(
+          port,
+          port.memory.forget(path, what),
+          ({ path: file, bytes }) =>
+            `Taken out of ${file} (${bytes} bytes now). Daily logs that say it stay as they are: note there that it is no longer true.`,
+        ),
     }),
     ...readingTools(port, "your long-term memory: what you wrote in this and in earlier runs"),
     defineTool({
@@ -132,8 +169,10 @@ function readingTools(port: MemoryPort, what: string): Tool[] {
       guidance: "Without a path: the files there are, with their sizes.",
       repeatable: true,
       parameters: toRead,
-      run: ({ path }) =>
-        refusalsAsResults(async () => (path === undefined ? await listing(port.memory) : await port.memory.read(path))),
+      run: ({ path, from_line, to_line }) =>
+        refusalsAsResults(async () =>
+          path === undefined ? await listing(port.memory) : lines(await port.memory.read(path), from_line, to_line),
+        ),
     }),
     defineTool({
       name: "memory_search",
@@ -149,11 +188,28 @@ function readingTools(port: MemoryPort, what: string): Tool[] {
 }
 
 function write(port: MemoryPort, path: string, words: string, mode: "append" | "replace"): Promise<ToolOutput> {
+  return recorded(port, port.memory.write(path, words, mode), remembered);
+}
+
+async function supersede(port: MemoryPort, path: string | undefined, old: string, words: string): Promise<ToolOutput> {
+  if (path === undefined) return refusal("Name the file whose words are superseded.");
+  return recorded(
+    port,
+    port.memory.supersede(path, old, words),
+    (written) => `${remembered(written)} It stands in the place of the old words.`,
+  );
+}
+
+function recorded(port: MemoryPort, done: Promise<Written>, words: (written: Written) => string): Promise<ToolOutput> {
   return refusalsAsResults(async () => {
-    const written = await port.memory.write(path, words, mode);
-    await port.record({ type: "memory.written", data: { ...written, by: port.by } });
-    return `Remembered in ${written.path} (${written.bytes} bytes).`;
+    const written = await done;
+    await port.record({ type: "memory.written", data: { path: written.path, bytes: written.bytes, by: port.by } });
+    return words(written);
   });
+}
+
+function remembered({ path, bytes, warning }: Written): string {
+  return `Remembered in ${path} (${bytes} bytes).${warning ? ` ${warning}` : ""}`;
 }
 
 async function acceptInsight(port: InsightsPort, id: string, path: string): Promise<ToolOutput> {
@@ -164,7 +220,7 @@ async function acceptInsight(port: InsightsPort, id: string, path: string): Prom
     const written = await port.memory.write(path, words, "append");
     // One append: what is in the file and what is decided are never parted.
     await port.record(
-      { type: "memory.written", data: { ...written, by: port.by } },
+      { type: "memory.written", data: { path: written.path, bytes: written.bytes, by: port.by } },
       { type: "insight.accepted", data: { insight_id: id, path: written.path } },
     );
     return `Remembered in ${written.path}.`;
@@ -190,13 +246,22 @@ async function search({ memory, embedder }: MemoryPort, query: string, signal: A
     return `Your memory is small; this is all of it.\n\n${texts.join("\n\n---\n\n")}`;
   }
   const found = await searchMemory(memory.files, query, { tokens: ANSWER_TOKENS, embedder, signal });
-  if (found.length === 0) return `No note has any of these words. Try others, or see the list with memory_read.`;
-  return found.map(shown).join("\n\n---\n\n");
+  const notSearched = unsearched(files).map((each) => `(${each})`);
+  if (found.length === 0)
+    return ["No note has any of these words. Try others, or see the list with memory_read.", ...notSearched].join("\n");
+  return [...found.map(shown), ...notSearched].join("\n\n---\n\n");
 }
 
-function shown({ path, headings, text }: Found): string {
+function shown({ path, from_line, day, headings, text }: Found): string {
   const above = text.startsWith("#") ? headings.slice(0, -1) : headings;
-  return `**${[path, ...above].join(" › ")}**\n\n${text}`;
+  return `**${[`${path}:${from_line} · ${day}`, ...above].join(" › ")}**\n\n${text}`;
+}
+
+function lines(text: string, from = 1, to = Number.POSITIVE_INFINITY): ToolOutput {
+  if (from === 1 && to === Number.POSITIVE_INFINITY) return text;
+  const all = text.split("\n");
+  if (from > all.length || to < from) return refusal(`It has ${all.length} lines. Ask for some of those.`);
+  return all.slice(from - 1, to).join("\n");
 }
 
 async function listing(memory: Memory): Promise<string> {

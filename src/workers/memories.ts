@@ -1,7 +1,7 @@
 import type { Embedder } from "../memory/meaning.ts";
 import { Memory } from "../memory/memory.ts";
 import { recall } from "../memory/recall.ts";
-import { undistilled, upkeepByTheWay, upkeepTask } from "../memory/upkeep.ts";
+import { upkeepByTheWay, upkeepOf as upkeepOfMemory } from "../memory/upkeep.ts";
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
 import { agentMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
@@ -78,9 +78,8 @@ export async function noteRun(
 }
 
 /** What is to be done for its memory, in words; null where there is nothing. */
-export async function upkeepOf(place: Pick<Recorder, "log" | "clock">): Promise<string | null> {
-  const logs = await undistilled(agentMemory(place), place.clock.now());
-  return logs.length > 0 ? upkeepTask(logs) : null;
+export function upkeepOf(place: Pick<Recorder, "log" | "clock">): Promise<string | null> {
+  return upkeepOfMemory(agentMemory(place), place.clock.now());
 }
 
 function agentMemory({ log, clock }: Pick<Recorder, "log" | "clock">): Memory {

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { searchMemory } from "../../src/memory/search.ts";
 import { SCHEMA, SectionIndex } from "../../src/memory/section-index.ts";
-import { wordsToFind } from "../../src/memory/words.ts";
+import { termsToFind } from "../../src/memory/words.ts";
 import { agentMemoryFiles } from "../../src/store/memory-files.ts";
 import { temporaryHome } from "../../src/testing/index.ts";
 import { dialogues } from "./dialogues.ts";
@@ -103,10 +103,10 @@ async function ours(files: Readonly<Record<string, string>>): Promise<Search> {
   const database = new DatabaseSync(":memory:");
   database.exec(SCHEMA);
   const index = new SectionIndex(database);
-  const listed = Object.keys(files).map((path) => ({ path, bytes: 1, stamp: "1" }));
+  const listed = Object.keys(files).map((path) => ({ path, bytes: 1, stamp: "1", changedAt: 0 }));
   await index.refresh(listed, async (path) => files[path]);
   return (question) =>
-    index.search(wordsToFind(question)).flatMap(({ id }) => {
+    index.search(termsToFind(question)).flatMap(({ id }) => {
       const place = index.place(id);
       return place ? { path: place.path, text: files[place.path]?.slice(place.from, place.to) ?? "" } : [];
     });

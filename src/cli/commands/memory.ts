@@ -15,16 +15,16 @@ const ANSWER_TOKENS = 4000;
 const LEAST_FOUND = 10;
 const limitSchema = z.coerce.number().int().min(1).max(100);
 
-/** What an agent remembers: its files, one of them, or what is found in them. Looking changes nothing. */
+/** What an agent remembers: its files, one of them, or what is found in them. Looking changes nothing; `undo` does. */
 export async function memory(
   call: Invocation,
   word: string,
   words: readonly string[],
-  { path, limit: wanted }: { path?: string; limit?: string },
+  { path, history, undo, limit: wanted }: { path?: string; history?: string; undo?: string; limit?: string },
 ): Promise<ExitCode> {
   const query = words.join(" ");
-  if (path !== undefined && query !== "")
-    throw new UsageError("Give either words to look for or --path with a file to show, not both.");
+  if ([path, history, undo, query === "" ? undefined : query].filter((each) => each !== undefined).length > 1)
+    throw new UsageError("Give one of these: words to look for, --path, --history or --undo with a file.");
   const limit = wanted === undefined ? undefined : limitSchema.safeParse(wanted).data;
   if (wanted !== undefined && (limit === undefined || query === ""))
     throw new UsageError("--limit takes a number from 1 to 100, and goes with words to look for.");
@@ -32,6 +32,8 @@ export async function memory(
   const files = agentMemoryFiles(log.dir);
   const kept = new Memory(files, Date.now);
   if (path !== undefined) await showFile(call, kept, path);
+  else if (history !== undefined) await showHistory(call, kept, history);
+  else if (undo !== undefined) await bringBack(call, kept, undo);
   else if (query !== "") {
     const found = await searchMemory(files, query, { tokens: ANSWER_TOKENS, least: limit ?? LEAST_FOUND, look: true });
     await showFound(call, found.slice(0, limit));
@@ -43,6 +45,28 @@ async function showFile({ terminal, json }: Invocation, kept: Memory, path: stri
   const content = await kept.read(path);
   if (json) return terminal.printJson({ path, content });
   await terminal.printLines(plainLines(content.replace(/\n$/, "")));
+}
+
+async function showHistory({ terminal, json }: Invocation, kept: Memory, path: string): Promise<void> {
+  const versions = await kept.versions(path);
+  if (json) {
+    for (const version of versions) await terminal.printJson(version);
+    return;
+  }
+  if (versions.length === 0) return terminal.say(`No earlier version of ${path} is kept: nothing in it was replaced.`);
+  const rows = versions.map(({ replacedAt, bytes: size, name }) => [
+    { text: `replaced ${replacedAt}` },
+    { text: bytes(size), paint: terminal.paint.dim },
+    { text: name, paint: terminal.paint.dim },
+  ]);
+  await terminal.printLines(table(rows, terminal.columns));
+}
+
+/** People may edit a memory at any time, also while its agent works; this is such an edit. */
+async function bringBack({ terminal, json }: Invocation, kept: Memory, path: string): Promise<void> {
+  const { path: file, bytes: size, version } = await kept.undo(path);
+  if (json) return terminal.printJson({ path: file, bytes: size, version });
+  terminal.say(`${file} says again what it said before (${bytes(size)}). The same command undoes this.`);
 }
 
 async function showFound({ terminal, json }: Invocation, found: readonly Found[]): Promise<void> {

@@ -1,0 +1,12 @@
+const waiting = new Map<string, Promise<unknown>>();
+
+/** Runs work under a key after all earlier work under the same key, in this process. */
+export async function oneAtATime<T>(key: string, work: () => Promise<T>): Promise<T> {
+  const turn = (waiting.get(key) ?? Promise.resolve()).then(work, work);
+  waiting.set(key, turn);
+  try {
+    return await turn;
+  } finally {
+    if (waiting.get(key) === turn) waiting.delete(key);
+  }
+}

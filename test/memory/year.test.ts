@@ -1,0 +1,36 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { SCHEMA, SectionIndex } from "../../src/memory/section-index.ts";
+import { termsToFind } from "../../src/memory/words.ts";
+import { yearOf } from "./year.ts";
+
+test("of a fact that changed over a year, the newest comes first for at least 45 of 60", async () => {
+  const figures = [];
+  for (const seed of [1, 2, 3]) {
+    const { files, facts } = yearOf(seed);
+    const database = new DatabaseSync(":memory:");
+    database.exec(SCHEMA);
+    const index = new SectionIndex(database);
+    await index.refresh(
+      Object.keys(files).map((path) => ({ path, bytes: 1, stamp: "1", changedAt: 0 })),
+      async (path) => files[path],
+    );
+    let [newest, oldest, found] = [0, 0, 0];
+    for (const { question, said } of facts) {
+      const texts = index.search(termsToFind(question)).map(({ id }) => {
+        const place = index.place(id);
+        return files[place?.path ?? ""]?.slice(place?.from, place?.to) ?? "";
+      });
+      const ranks = said
+        .map((words) => texts.findIndex((text) => text.includes(words)))
+        .map((at) => (at < 0 ? 999 : at));
+      const best = Math.min(...ranks);
+      if (ranks.at(-1) === best) newest += 1;
+      else if (ranks[0] === best) oldest += 1;
+      if ((ranks.at(-1) ?? 999) < 10) found += 1;
+    }
+    figures.push({ seed, newest, oldest, found, of: facts.length });
+  }
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
+  for (const { newest } of figures) expect(newest).toBeGreaterThanOrEqual(45);
+});
