@@ -64,27 +64,15 @@ export class Flooded implements AsyncDisposable {
     return (await heard) as unknown as Memory;
   }
 
-  /** The flood, and what bystanders saw of it: they ask one thing after another until it is over. */
-  async during(flood: Promise<unknown>): Promise<Bystanders> {
-    let isOver = false;
-    const ended = flood.finally(() => (isOver = true));
-    const times: number[] = [];
-    let notAnswered = 0;
-    do {
-      for (const path of ["/healthz", "/agents"]) {
-        const began = performance.now();
-        const answer = await this.whileUp(
-          fetch(`${this.url}${path}`, { headers: { authorization: `Bearer ${TOKEN}` } }).catch(() => undefined),
-        );
-        await answer?.arrayBuffer();
-        times.push(performance.now() - began);
-        if (answer?.status !== 200) notAnswered++;
-      }
-    } while (!isOver);
-    await ended;
-    times.sort((a, b) => a - b);
-    const at = (part: number) => Number((times[Math.floor(times.length * part)] ?? 0).toFixed(1));
-    return { asked: times.length, notAnswered, p50: at(0.5), p99: at(0.99) };
+  /** The flood, and what a bystander in a process of its own saw of it. */
+  async during(flood: () => Promise<unknown>): Promise<Bystanders> {
+    const bystander = fork(join(import.meta.dirname, "flood-bystander.ts"), [this.url, TOKEN]);
+    const heard = async () => (await this.whileUp(once(bystander, "message")))[0] as unknown;
+    await heard();
+    await flood();
+    const seen = heard();
+    bystander.send("stop");
+    return (await seen) as Bystanders;
   }
 
   whileUp<T>(work: Promise<T>): Promise<T> {

@@ -46,8 +46,11 @@ afterAll(async () => {
 
 test(`${READERS} readers that stall on ${FACTS} facts cost a bounded amount each, and nobody waits for them`, async () => {
   const before = await house.memory();
-  const readers = await Promise.all(Array.from({ length: READERS }, () => stalledReader()));
-  const others = await house.during(settled(readers.length));
+  let readers: Socket[] = [];
+  const others = await house.during(async () => {
+    readers = await Promise.all(Array.from({ length: READERS }, () => stalledReader()));
+    await settled(readers.length);
+  });
   const during = await house.memory();
   for (const reader of readers) reader.destroy();
   await expect.poll(async () => (await house.memory()).sockets).toBe(0);
@@ -120,7 +123,7 @@ test("clients that send a byte at a time, webhooks nobody signed, and bodies tha
 
 async function floodWith(name: string, flood: () => Promise<unknown>): Promise<void> {
   const before = await house.memory();
-  const others = await house.during(house.whileUp(flood()));
+  const others = await house.during(() => house.whileUp(flood()));
   report(name, others, before, await house.memory());
   expect(others.notAnswered).toBe(0);
 }
