@@ -111,6 +111,8 @@ function targetOf(url: string): Target {
   return target;
 }
 
+const MOST_BEFORE_A_REST = 32 * 1024;
+
 function answerOf(message: IncomingMessage, signal: AbortSignal): Answer {
   const headers: Record<string, string> = {};
   for (const name in message.headers) {
@@ -126,9 +128,18 @@ function answerOf(message: IncomingMessage, signal: AbortSignal): Answer {
       const broken = (error: unknown) => reject(signal.aborted ? signal.reason : error);
       // Stopped or cut before anybody read: no event will come any more.
       if (signal.aborted || message.destroyed) broken(message.errored ?? new Error("The answer was cut off."));
+      let unrested = 0;
       message.on("data", (bytes: Buffer) => {
         try {
-          if (onChunk(bytes)) return;
+          if (onChunk(bytes)) {
+            unrested += bytes.length;
+            if (unrested < MOST_BEFORE_A_REST) return;
+            unrested = 0;
+            // A socket that floods is read again and again within one turn of the event loop: others get one in between.
+            message.pause();
+            setImmediate(() => message.resume());
+            return;
+          }
           resolve();
         } catch (error) {
           // Thrown from here it would end the process.
