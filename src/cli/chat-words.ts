@@ -8,7 +8,7 @@ import {
 } from "../projections/index.ts";
 import { COORDINATOR, type Fact, HUMAN } from "../protocol/index.ts";
 import { nameOf } from "./names.ts";
-import { questionText } from "./question-text.ts";
+import { askerName, questionText } from "./question-text.ts";
 import type { StoryLine } from "./story.ts";
 import { plainLines } from "./width.ts";
 
@@ -40,7 +40,11 @@ type ChatState = Pick<Situation, "roster" | "questions">;
 /** Who asks, what, by which name it is answered, and what there is to choose from. */
 function questionLines(question: Question, roster: Roster): StoryLine[] {
   const text = `${question.text.trimEnd()} (${question.id})`;
-  return spread(nameOf(roster, question.worker_id), "asks", questionText({ ...question, text }));
+  return spread(
+    askerName((id) => nameOf(roster, id), question),
+    "asks",
+    questionText({ ...question, text }),
+  );
 }
 
 function spread(who: string, mark: StoryLine["mark"], lines: string[]): StoryLine[] {

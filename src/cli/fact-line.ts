@@ -142,9 +142,9 @@ function peopleWordsOf(fact: Fact): string | undefined {
       return `${of} by ${channel}: ${why} (gave up after ${attempts === 1 ? "one try" : `${attempts} tries`})`;
     }
     case "human.question": {
-      const { question_id, worker_id, text, choices = [] } = fact.data;
+      const { question_id, worker_id, text, choices = [], mesh_trust } = fact.data;
       const offered = choices.length > 0 ? ` (${choices.join(" | ")})` : "";
-      return `${question_id} ${worker_id}: ${headline(text)}${offered}`;
+      return `${question_id} ${mesh_trust ? "agiraph" : worker_id}: ${headline(text)}${offered}`;
     }
     case "human.response":
       return `${fact.data.question_id} ${fact.data.worker_id} by ${fact.data.channel}: ${headline(fact.data.text)}`;

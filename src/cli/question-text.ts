@@ -12,6 +12,11 @@ export function asksFor({ permission }: Pick<Question, "permission">): string {
   return permission ? "asks for permission" : "asks";
 }
 
+/** Who asks: of whether a mesh is trusted it is us, about the mesh, and none of its agents. */
+export function askerName(name: (id: string) => string, question: Pick<Question, "worker_id" | "mesh_trust">): string {
+  return question.mesh_trust ? "Agiraph" : name(question.worker_id);
+}
+
 /** A question as people read it: what is asked, what there is to choose from, until when. */
 export function questionText({ text, choices = [], ...asked }: Asked): string[] {
   return [

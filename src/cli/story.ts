@@ -4,7 +4,7 @@ import { waitingWords } from "./activity.ts";
 import { outcomeWords } from "./fact-line.ts";
 import { milliseconds, money, spentOf } from "./format.ts";
 import { nameOf } from "./names.ts";
-import { questionText } from "./question-text.ts";
+import { askerName, questionText } from "./question-text.ts";
 import { Speech } from "./speech.ts";
 import { isTold, POLICY } from "./stage-words.ts";
 import { laterLines } from "./story-later.ts";
@@ -202,7 +202,7 @@ function humanLines(fact: Fact, named: Named): StoryLine[] | undefined {
       // The first goal is the one that was just given.
       return fact.data.run_id === "run-1" ? [] : [line(fact.data.run_id, "begins", headline(fact.data.goal))];
     case "human.question":
-      return spread(named(fact.data.worker_id), "asks", questionText(fact.data));
+      return spread(askerName(named, fact.data), "asks", questionText(fact.data));
     case "human.response": {
       const { worker_id, text, channel } = fact.data;
       if (channel !== DEADLINE) return [line("you", "tells", `${named(worker_id)}: ${text}`)];

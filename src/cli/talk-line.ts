@@ -3,7 +3,7 @@ import { failureOf } from "./failure.ts";
 import { type Key, LineEditor } from "./line-editor.ts";
 import { nameOf } from "./names.ts";
 import type { Paint } from "./paint.ts";
-import { asksFor, openQuestions, questionText } from "./question-text.ts";
+import { askerName, asksFor, openQuestions, questionText } from "./question-text.ts";
 import type { Saying } from "./speaker.ts";
 import { commonStart, completionsOf, HELP, meaningOf } from "./typed-line.ts";
 import { cut, plain, plainLines, widthOf } from "./width.ts";
@@ -95,7 +95,9 @@ export class TalkLine {
   draw(columns: number): string[] {
     const { paint, now } = this.#ports;
     const question = this.#bound === undefined ? this.#current() : this.#bound;
-    const whom = question ? cut(`answer ${nameOf(now().roster, question.worker_id)}`, columns / 2 - 3) : "";
+    const whom = question
+      ? cut(`answer ${askerName((id) => nameOf(now().roster, id), question)}`, columns / 2 - 3)
+      : "";
     const prompt = whom === "" ? "› " : `${whom} › `;
     const asked = this.#asked(question, columns);
     const left = columns - widthOf(prompt) - 1;
@@ -123,7 +125,7 @@ export class TalkLine {
     const words = question.permission
       ? `${first} (${rest.length} more lines above; Enter shows them again)`
       : [first, ...rest.map((line) => plain(line))].join(" · ");
-    return [paint.yellow(cut(`? ${nameOf(now().roster, question.worker_id)}${more}: ${words}`, columns))];
+    return [paint.yellow(cut(`? ${askerName((id) => nameOf(now().roster, id), question)}${more}: ${words}`, columns))];
   }
 
   #bind(): void {
@@ -152,7 +154,7 @@ export class TalkLine {
     const { paint, now, note } = this.#ports;
     const [first = "", ...rest] = questionText(question);
     note(
-      `${paint.yellow("?")} ${paint.bold(`${nameOf(now().roster, question.worker_id)} ${asksFor(question)}: ${first}`)}`,
+      `${paint.yellow("?")} ${paint.bold(`${askerName((id) => nameOf(now().roster, id), question)} ${asksFor(question)}: ${first}`)}`,
       ...rest.map((line) => `  ${line}`),
     );
   }

@@ -1,10 +1,11 @@
 import { statSync } from "node:fs";
 import type { MeshFact, MeshState } from "../protocol/index.ts";
+import { completedTasks } from "./completed-tasks.ts";
 import type { DeclaredMesh } from "./config.ts";
 import { Desk, isEnd } from "./desk.ts";
 import type { Layout, QueueName } from "./layout.ts";
 import type { Letter } from "./letter.ts";
-import { gist, isTakenByHouse, Office, wordsOfError } from "./office.ts";
+import { gist, Office, wordsOfError } from "./office.ts";
 import { type Look, Queues } from "./queue.ts";
 import { QUIET_MS } from "./queue-files.ts";
 import type { Directory } from "./route.ts";
@@ -84,7 +85,7 @@ export class Mesh {
   /** Sees what is there. Nothing moves before `begin`: others may have to be there first. */
   open(): void {
     const young = this.queues.open().young;
-    this.#tasks.completed = this.queues.count("complete", isTask) + this.queues.count("archive", isTask);
+    this.#tasks.completed = completedTasks(this.queues);
     if (this.#furnish() || young) this.#lookSoon();
     const written = statSync(this.#layout.state(this.name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
     this.#owesSince = written - 60_000;
@@ -290,11 +291,6 @@ export class Mesh {
       now: this.#office.ports.now(),
     };
   }
-}
-
-/** What the mesh said to the house lies beside its tasks once it was taken. */
-function isTask(name: string): boolean {
-  return !isTakenByHouse(name);
 }
 
 const FIRST_RETRY_MS = 250;

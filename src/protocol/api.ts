@@ -404,6 +404,8 @@ export const inboxItemSchema = z.object({
   mesh_task: z
     .object({ project: z.string(), mesh: z.string(), agent: z.string().nullable(), name: z.string() })
     .optional(),
+  /** Of a question: Agiraph asks whether this mesh is trusted. */
+  mesh_trust: z.object({ project: z.string(), mesh: z.string(), hash: z.string() }).optional(),
 });
 export const inboxPageSchema = z.object({ items: z.array(inboxItemSchema), next_after: z.string().nullable() });
 
@@ -491,7 +493,20 @@ export const meshTrustSchema = z.object({
   wants_terminals: z.boolean(),
   /** What would run, in sentences; empty where there is nothing left to agree to. */
   says: z.array(z.string()),
-  files: z.array(z.object({ path: z.string(), bytes: z.int() })),
+  files: z.array(
+    z.object({
+      path: z.string(),
+      bytes: z.int(),
+      /** As it was read: what would be used. Null where there is too much text for one answer. */
+      text: z.string().nullable(),
+      /** The text is longer than this; the rest is in the project. */
+      is_cut: z.boolean(),
+    }),
+  ),
+  /** Which files differ from the content that the person trusted; null where none do, or it is not known. */
+  changes: z
+    .object({ changed: z.array(z.string()), added: z.array(z.string()), removed: z.array(z.string()) })
+    .nullable(),
 });
 
 export const meshViewSchema = z.object({

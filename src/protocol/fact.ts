@@ -219,6 +219,8 @@ export const factData = {
     only_choices: z.boolean().optional(),
     /** It asks for permission to use a tool, or to run a mesh; the text is ours and shows what would be done. */
     permission: z.object({ tool: z.string(), key: z.string() }).optional(),
+    /** Agiraph asks, not the worker: whether the person trusts this content of a mesh. */
+    mesh_trust: z.object({ mesh: z.string(), hash: z.string() }).optional(),
     /** The channel it was meant for; it can be answered by any. */
     channel: z.string().optional(),
     deadline_ts: z.number().optional(),

@@ -22,6 +22,8 @@ export interface InboxItem {
   permission?: boolean;
   /** Of a failure: the task of a mesh that it is about. */
   mesh_task?: FailedTask & { project: string };
+  /** Of a question: Agiraph asks whether this mesh is trusted. */
+  mesh_trust?: { project: string; mesh: string; hash: string };
 }
 
 /** Whether something goes on only when a person has done their part. */
@@ -53,17 +55,18 @@ function itemsOf({ agent, roster, questions, letters }: Situation): InboxItem[] 
       ]
     : [];
   const asked = Object.values(questions.open).map(
-    ({ id, worker_id, text, asked_ts, permission, ...more }): InboxItem => ({
+    ({ id, worker_id, text, asked_ts, permission, mesh_trust, ...more }): InboxItem => ({
       kind: "question",
       id,
       agent: whose,
-      from: named(worker_id),
+      from: mesh_trust ? { id: worker_id, name: "Agiraph" } : named(worker_id),
       text,
       since_ts: asked_ts,
       choices: more.choices ?? [],
       deadline_ts: more.deadline_ts ?? null,
       default: more.default ?? null,
       ...(permission && { permission: true }),
+      ...(mesh_trust && { mesh_trust: { project: agent.created.project ?? "", ...mesh_trust } }),
     }),
   );
   const unread = Object.values(letters.queued)

@@ -48,7 +48,7 @@ export class MeshConsent {
     if (declared.hash !== hash)
       throw new HumanRefusal("conflict", `${mesh} has changed since you looked at it. Look again, then decide.`);
     const before = trust.stateOf(project, declared);
-    await trust.grant(project, mesh, { hash, terminals, by });
+    await trust.grant(project, declared, { terminals, by });
     this.#record.record({ type: "mesh.trusted", data: { mesh, hash, terminals, by } });
     this.#record.settleTrust(mesh, () => true);
     await this.#meshes.reloadSoon();

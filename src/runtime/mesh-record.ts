@@ -105,9 +105,10 @@ export class MeshRecord {
     const before = questionOf(questions, worker_id, call_id) ?? settledQuestion(questions, worker_id, call_id);
     if (before || this.#asked.has(call_id)) return;
     this.#asked.add(call_id);
-    const question_id = `question-${this.#nextQuestion()}`;
     const permission = { tool: `mesh/${mesh}`, key: hash };
-    const asked = { question_id, worker_id, node_id: null, call_id, text, choices, only_choices: true, permission };
+    const about = { choices, only_choices: true, permission, mesh_trust: { mesh, hash } };
+    const question_id = `question-${this.#nextQuestion()}`;
+    const asked = { question_id, worker_id, node_id: null, call_id, text, ...about };
     this.record({ type: "human.question", data: asked });
   }
 

@@ -4,16 +4,24 @@ import type { Layout } from "../mesh/layout.ts";
 import type { Config } from "../protocol/index.ts";
 import { programsOf } from "../workers/outside/programs.ts";
 import { describedRun, programName, runsOf } from "./mesh-runs.ts";
-import type { MeshTrustState } from "./mesh-trust.ts";
+import type { FileChanges, MeshTrustState } from "./mesh-trust.ts";
 import type { Environment } from "./settings.ts";
 
 /** What a person sees before they agree. */
 export interface TrustSummary {
   /** What would run, in sentences. */
   says: string[];
-  files: { path: string; bytes: number }[];
+  files: ShownFile[];
   /** Some of its agents are declared to run in terminals. */
   wants_terminals: boolean;
+}
+
+/** A file as it was read. Null: the answer would be too large with it. */
+interface ShownFile {
+  path: string;
+  bytes: number;
+  text: string | null;
+  is_cut: boolean;
 }
 
 /** The same words at the terminal, in the inbox and on the page. */
@@ -26,7 +34,7 @@ export function trustSummary(
   const inTerminals = agents.filter((agent) => runsOf(agent) === "tmux");
   const gates = (mesh.config.validation_gates ?? []).filter((gate) => mesh.sources.has(`meshes/gates/${gate}.sh`));
   const waiting = waitingIn(layout, mesh);
-  const files = [...mesh.sources].map(([path, { bytes }]) => ({ path, bytes }));
+  const files = shownFiles(mesh);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const programs = programsOf(config);
   const given = inTerminals.flatMap((agent) => {
@@ -60,13 +68,43 @@ export function trustQuestion(project: string, mesh: string, state: MeshTrustSta
   const more = summary.files.length - files.length;
   return [
     head,
+    ...(state.status === "changed" ? [changeWords(state.changes)] : []),
     ...summary.says,
     [...files, ...(more > 0 ? [`- and ${more} more`] : [])].join("\n"),
     `Content: ${state.hash}`,
   ].join("\n\n");
 }
 
+/** Which files are not as the person trusted them. */
+export function changeWords(changes: FileChanges | null): string {
+  if (!changes) return "Which files changed is not known: it was not kept when you trusted it.";
+  const parts = [
+    ["changed", changes.changed],
+    ["new", changes.added],
+    ["gone", changes.removed],
+  ] as const;
+  return parts.flatMap(([word, paths]) => (paths.length > 0 ? [`${word}: ${listed(paths)}`] : [])).join("; ");
+}
+
+function listed(paths: readonly string[]): string {
+  const more = paths.length - MOST_FILES;
+  const names = paths.slice(0, MOST_FILES).map(shown).join(", ");
+  return more > 0 ? `${names} and ${more} more` : names;
+}
+
+function shownFiles({ sources }: DeclaredMesh): ShownFile[] {
+  let left = MOST_TEXT_IN_ALL;
+  return [...sources].map(([path, { bytes, text: whole }]) => {
+    const text = whole.slice(0, MOST_TEXT);
+    const isShown = text.length <= left;
+    if (isShown) left -= text.length;
+    return { path, bytes, text: isShown ? text : null, is_cut: text.length < whole.length };
+  });
+}
+
 const MOST_FILES = 40;
+const MOST_TEXT = 64 * 1024;
+const MOST_TEXT_IN_ALL = 256 * 1024;
 
 /** A name from the project, so that it cannot look like anything else. */
 function shown(name: string): string {

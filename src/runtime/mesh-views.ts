@@ -1,5 +1,6 @@
 import { lstatSync } from "node:fs";
-import { type Place, QUEUES, type QueueName } from "../mesh/layout.ts";
+import { completedTasks } from "../mesh/completed-tasks.ts";
+import { type Layout, type Place, QUEUES, type QueueName } from "../mesh/layout.ts";
 import { type Letter, readLetter } from "../mesh/letter.ts";
 import { derivedName } from "../mesh/letter-names.ts";
 import { format, titleOf } from "../mesh/message-file.ts";
@@ -13,8 +14,10 @@ export function meshView(hosted: HostedMeshes, name: string) {
   const declared = hosted.meshes.declared().get(name);
   if (!declared) return undefined;
   const { config, lifetime, topology, plan, agents } = declared;
-  // One that sleeps between two tasks has put its folder away.
-  const { status, current_agent, tasks_completed } = mesh?.state ?? AT_REST;
+  const queuesFor = (agent: string | null) =>
+    (agent === null ? mesh?.queues : mesh?.agents.get(agent)) ?? lookInto(hosted.layout, { mesh: name, agent });
+  const own = queuesFor(null);
+  const { status, current_agent, tasks_completed } = mesh?.state ?? atRest(own);
   return {
     mesh: name,
     description: config.description ?? null,
@@ -26,30 +29,43 @@ export function meshView(hosted: HostedMeshes, name: string) {
     tasks_completed,
     last_end: hosted.lastEnd(name),
     trust: hosted.trustOf(name),
-    ...standing(mesh?.queues),
-    agents: [...agents.values()].map((agent) => ({
-      name: agent.name,
-      description: agent.config.description ?? null,
-      ...hosted.stateOf(name, agent.name),
-      ...standing(mesh?.agents.get(agent.name)),
-      active_since: sinceWhen(mesh?.agents.get(agent.name)),
-      attach: hosted.attachWords(name, agent.name),
-    })),
+    ...standing(own),
+    agents: [...agents.values()].map((agent) => {
+      const queues = queuesFor(agent.name);
+      return {
+        name: agent.name,
+        description: agent.config.description ?? null,
+        ...hosted.stateOf(name, agent.name),
+        ...standing(queues),
+        active_since: sinceWhen(queues),
+        attach: hosted.attachWords(name, agent.name),
+      };
+    }),
   };
 }
 
-const AT_REST = { status: "idle", current_agent: null, tasks_completed: 0 } as const;
+/** Messages are files: they are there also for a mesh that is not at work. One that sleeps has put its folder away. */
+function lookInto(layout: Layout, place: Place): Queues {
+  const queues = new Queues(layout, place);
+  queues.look();
+  return queues;
+}
 
-function standing(queues: Queues | undefined) {
-  const counts = QUEUES.map((queue) => [queue, queues?.count(queue) ?? 0] as const);
-  const active = queues?.first("active") ?? null;
+/** Of a mesh that is not at work: not trusted, or between two tasks. */
+function atRest(queues: Queues) {
+  return { status: "idle", current_agent: null, tasks_completed: completedTasks(queues) } as const;
+}
+
+function standing(queues: Queues) {
+  const counts = QUEUES.map((queue) => [queue, queues.count(queue)] as const);
+  const active = queues.first("active") ?? null;
   return { queues: Object.fromEntries(counts) as Record<QueueName, number>, active };
 }
 
 /** A rename changes a file's change time: since when it is where it is. */
-function sinceWhen(queues: Queues | undefined): number | null {
-  const active = queues?.first("active");
-  if (!queues || active === undefined) return null;
+function sinceWhen(queues: Queues): number | null {
+  const active = queues.first("active");
+  if (active === undefined) return null;
   const stat = lstatSync(queues.path("active", active), { throwIfNoEntry: false });
   return stat ? stat.ctimeMs / 1000 : null;
 }

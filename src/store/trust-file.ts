@@ -9,6 +9,13 @@ import { codeOf } from "./disk.ts";
 import { StoreUsageError } from "./errors.ts";
 import { nodeDisk } from "./node-disk.ts";
 
+const grantedFileSchema = z.strictObject({
+  path: z.string().min(1).max(4096),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  executable: z.boolean(),
+});
+export type GrantedFile = z.infer<typeof grantedFileSchema>;
+
 const grantSchema = z.strictObject({
   /** The project's folder, without links. */
   project: z.string().min(1).max(4096),
@@ -20,6 +27,8 @@ const grantSchema = z.strictObject({
   at: z.iso.datetime(),
   /** Where the person agreed. */
   by: z.enum(["terminal", "page", "inbox", "api"]),
+  /** The files of that content, to say later which of them changed. Grants from before have none. */
+  files: z.array(grantedFileSchema).optional(),
 });
 export type TrustGrant = z.infer<typeof grantSchema>;
 

@@ -12,5 +12,5 @@ export async function trustMeshes(
   const layout = new Layout(realpathSync(project));
   const trust = new MeshTrust(home, Date.now);
   const { meshes } = await readDeclared(layout);
-  for (const [mesh, { hash }] of meshes) await trust.grant(layout.project, mesh, { hash, terminals, by: "terminal" });
+  for (const mesh of meshes.values()) await trust.grant(layout.project, mesh, { terminals, by: "terminal" });
 }

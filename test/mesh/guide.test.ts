@@ -29,5 +29,5 @@ withTmux("the guide's agent for a terminal does its task", { timeout: 90_000 }, 
 });
 
 test("the guide's agent without a terminal does its task", { timeout: 90_000 }, async () => {
-  expect(await wordsOf(SCRIPTS[1] ?? "", "headless")).toMatch(/^It has \d+ words\.$/);
+  expect(await wordsOf(SCRIPTS[1] ?? "", "headless")).toBe("It has 5 words.");
 });

@@ -226,7 +226,20 @@ test("tx trust: without a person at the terminal it needs --yes; start runs noth
   expect(await project.json("status")).toMatchObject({
     meshes: [{ agents: [{ runs: "headless" }, { runs: "headless" }] }],
   });
+  const prompt = join(project.project, "meshes/agents/x/first/prompt.md");
+  writeFileSync(prompt, "Another.\n");
+  const inStatus = async () => (await project.tx(["status"])).stderr;
+  await vi.waitFor(async () => expect(await inStatus()).toContain("changed: meshes/agents/x/first/prompt.md"));
+  const looked = (await project.tx(["trust", "relay"])).stderr;
+  expect(looked).toContain("relay has changed since you trusted it. changed: meshes/agents/x/first/prompt.md\n");
+  expect(looked).toContain(`${prompt} (9 bytes, changed)`);
+  const inbox = (await project.tx(["inbox"], { program: AGIRAPH })).stdout;
+  expect(inbox).toContain("Agiraph asks whether you trust the mesh relay");
+  expect(inbox).toContain("\n  tx trust relay\n");
+
   expect((await project.tx(["untrust", "relay"])).stderr).toBe("relay is not trusted any more.\n");
+  const unknown = await project.tx(["untrust", "realy"]);
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("Did you mean relay?")]);
   expect(await project.json("trust", "--list")).toEqual({ meshes: [] });
 });
 

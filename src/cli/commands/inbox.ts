@@ -100,6 +100,7 @@ function linesFor(call: Invocation, item: InboxItem): string[] {
     `${markOf(call, item)} ${paint.bold(plain(item.agent.name))} · ${plain(whoOf(item))} ${paint.dim(`· ${item.id} · ${since} ago`)}`,
     ...wordsOf(item).map((line) => `  ${line}`),
     paint.dim(`  ${commandFor(call, item)}`),
+    ...(item.mesh_trust ? [paint.dim(`  in ${plain(item.mesh_trust.project)}`)] : []),
     ...(item.mesh_task ? [paint.dim(`  in ${plain(item.mesh_task.project)}; seen: ${markCommand(call)}`)] : []),
   ];
 }
@@ -109,7 +110,8 @@ function markOf({ terminal: { paint } }: Invocation, { kind }: InboxItem): strin
   return kind === "failure" ? paint.red("✗") : paint.yellow("?");
 }
 
-function whoOf({ kind, from, permission }: InboxItem): string {
+function whoOf({ kind, from, permission, mesh_trust }: InboxItem): string {
+  if (mesh_trust) return `${from.name} asks whether you trust the mesh ${mesh_trust.mesh}`;
   if (permission) return `${from.name} asks for permission`;
   return kind === "failure" ? "failed" : kind === "approval" ? "wants your approval" : from.name;
 }
@@ -128,7 +130,8 @@ function markCommand(call: Invocation): string {
   return commandLine(call, "inbox", "--mark-read");
 }
 
-function commandFor(call: Invocation, { kind, id, agent, from, mesh_task: task }: InboxItem): string {
+function commandFor(call: Invocation, { kind, id, agent, from, mesh_task: task, mesh_trust }: InboxItem): string {
+  if (mesh_trust) return `tx trust ${mesh_trust.mesh}`;
   if (task) return `tx send ${task.agent === null ? task.mesh : `${task.mesh}/${task.agent}`} "the task, again"`;
   switch (kind) {
     case "question":

@@ -3,6 +3,7 @@ import { type Layout, nameOf, QUEUES } from "../../mesh/layout.ts";
 import { Queues } from "../../mesh/queue.ts";
 import { type MeshProblem, problemWords } from "../../projections/index.ts";
 import type { MeshProjectView, MeshView } from "../../protocol/api.ts";
+import { changeWords } from "../../runtime/mesh-trust-words.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { type Cell, table } from "../table.ts";
 import { plain } from "../width.ts";
@@ -91,10 +92,13 @@ function linesFor({ terminal: { paint, columns } }: TxCall, mesh: MeshView): str
 }
 
 /** What a person has to decide before more of a mesh runs. */
-function trustWords(mesh: string, { status, terminals, wants_terminals }: MeshView["trust"]): string | undefined {
+function trustWords(
+  mesh: string,
+  { status, terminals, wants_terminals, changes }: MeshView["trust"],
+): string | undefined {
   if (status === "untrusted") return `${mesh} is not trusted yet: nothing of it runs. Look at it: tx trust ${mesh}`;
   if (status === "changed")
-    return `${mesh} has changed since you trusted it: nothing of what is new runs. Look at it: tx trust ${mesh}`;
+    return `${mesh} has changed since you trusted it: nothing of what is new runs (${changeWords(changes)}). Look at it: tx trust ${mesh}`;
   if (!terminals && wants_terminals)
     return `${mesh} runs in the sandbox, without terminals. To allow them: tx trust ${mesh} --terminals`;
   return undefined;

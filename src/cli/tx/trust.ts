@@ -1,8 +1,9 @@
+import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { type DeclaredMesh, readDeclared } from "../../mesh/config.ts";
+import { type DeclaredMesh, declaredNames, readDeclared } from "../../mesh/config.ts";
 import type { Layout } from "../../mesh/layout.ts";
 import { MeshTrust, type MeshTrustState, mayRun } from "../../runtime/mesh-trust.ts";
-import { type TrustSummary, trustSummary } from "../../runtime/mesh-trust-words.ts";
+import { changeWords, type TrustSummary, trustSummary } from "../../runtime/mesh-trust-words.ts";
 import type { Settings } from "../../runtime/settings.ts";
 import { isAttended } from "../attended.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
@@ -34,16 +35,17 @@ export async function trust(call: TxCall, names: string[], options: TrustOptions
     );
   const meant = found.filter(({ mesh }) => names.length === 0 || names.includes(mesh));
   const open = meant.filter((one) => !isSettled(one, options.terminals ?? false));
+  const settled = meant.filter((one) => !open.includes(one));
+  if (names.length > 0 || open.length === 0) saySettled(call, settled);
   const decided: { mesh: string; hash: string; terminals: boolean; trusted: boolean }[] = [];
   for (const one of open) {
-    show(call, one);
+    show(call, layout, one);
     const answer = options.yes ? { terminals: options.terminals ?? false } : await ask(call, one, options.terminals);
     const { mesh, hash } = one;
-    if (answer) await grant(call, layout, settings, { mesh, hash, ...answer });
+    await settle(call, layout, settings, one, answer);
     decided.push({ mesh, hash, terminals: answer?.terminals ?? false, trusted: answer !== null });
   }
   if (call.json) await call.terminal.printJson({ project: layout.project, meshes: decided });
-  if (open.length === 0) call.terminal.say(`Trusted already: ${meant.map(({ mesh }) => mesh).join(", ") || "none"}.`);
   return decided.every(({ trusted }) => trusted) ? EXIT.done : EXIT.waiting;
 }
 
@@ -53,13 +55,19 @@ export async function untrust(call: TxCall, mesh: string): Promise<ExitCode> {
   const settings = await settingsFor(call);
   const running = await runningMeshes(call, layout);
   const isKnown = running?.view.meshes.some((one) => one.mesh === mesh) ?? false;
-  const was = trustIn(settings)
+  const granted = trustIn(settings)
     .all()
-    .some((one) => one.project === layout.project && one.mesh === mesh);
+    .flatMap((one) => (one.project === layout.project ? [one.mesh] : []));
+  const was = granted.includes(mesh);
+  const declared = await declaredNames(layout);
+  if (!was && !declared.includes(mesh))
+    throw new UsageError(unknown("mesh", mesh, [...new Set([...declared, ...granted])]));
   if (running && isKnown) await running.client.untrustMesh(running.view.id, mesh);
   else await trustIn(settings).revoke(layout.project, mesh);
   if (call.json) await call.terminal.printJson({ project: layout.project, mesh, was_trusted: was });
-  call.terminal.say(was ? `${mesh} is not trusted any more.` : `${mesh} was not trusted.`);
+  const now = (await lookAt(layout, settings)).find((one) => one.mesh === mesh);
+  const bundled = now?.status === "bundled" ? ` ${BUNDLED}` : "";
+  call.terminal.say(`${was ? `${mesh} is not trusted any more.` : `${mesh} was not trusted.`}${bundled}`);
   return EXIT.done;
 }
 
@@ -69,45 +77,62 @@ export async function askBeforeStart(call: TxCall, layout: Layout, settings: Set
   for (const one of await lookAt(layout, settings)) {
     // One of ours runs in the sandbox unasked; whether it may have terminals is the person's to say, once.
     if (one.status === "trusted" || (mayRun(one) && !one.wants_terminals)) continue;
-    show(call, one);
-    const answer = await ask(call, one, undefined);
-    if (answer) await grant(call, layout, settings, { mesh: one.mesh, hash: one.hash, ...answer });
+    show(call, layout, one);
+    await settle(call, layout, settings, one, await ask(call, one, undefined));
   }
 }
 
-type Looked = MeshTrustState & TrustSummary & { mesh: string };
+type Looked = MeshTrustState & TrustSummary & { mesh: string; declared: DeclaredMesh };
+
+const BUNDLED = "It comes with Agiraph, unchanged: it needs no trust and runs in the sandbox.";
 
 async function lookAt(layout: Layout, settings: Settings): Promise<Looked[]> {
   const { meshes } = await readDeclared(layout);
   const of = (mesh: string, declared: DeclaredMesh): Looked => ({
     mesh,
+    declared,
     ...trustIn(settings).stateOf(layout.project, declared),
     ...trustSummary(layout, declared, settings),
   });
   return [...meshes].map(([mesh, declared]) => of(mesh, declared));
 }
 
-function isSettled({ status, terminals }: Looked, wanted: boolean): boolean {
-  return status === "trusted" && (terminals || !wanted);
+/** Nothing is left to decide. */
+function isSettled({ status, terminals, wants_terminals }: Looked, wanted: boolean): boolean {
+  if (status === "bundled") return !wants_terminals;
+  return status === "trusted" && (terminals || !wanted || !wants_terminals);
 }
 
-function show({ terminal }: TxCall, { mesh, status, says, files, hash }: Looked): void {
+function saySettled({ terminal }: TxCall, settled: readonly Looked[]): void {
+  for (const { mesh } of settled.filter(({ status }) => status === "bundled")) terminal.say(`${mesh}: ${BUNDLED}`);
+  const trusted = settled.flatMap(({ mesh, status, terminals }) =>
+    status === "trusted" ? [`${mesh}${terminals ? " (with terminals)" : ""}`] : [],
+  );
+  if (trusted.length > 0) terminal.say(`Trusted already: ${trusted.join(", ")}.`);
+  if (settled.length === 0) terminal.say("No mesh is declared in meshes/mesh-configs/.");
+}
+
+function show({ terminal }: TxCall, { project }: Layout, looked: Looked): void {
+  const { mesh, status, says, files, hash, changes } = looked;
   const state = {
-    changed: "has changed since you trusted it.",
+    changed: `has changed since you trusted it. ${changeWords(changes)}`,
     untrusted: "is not trusted yet.",
     bundled: "comes with Agiraph, unchanged.",
-    trusted: "is trusted.",
+    trusted: "is trusted, without terminals.",
   }[status];
   terminal.say(`${terminal.errPaint.bold(mesh)} ${state}`);
   for (const sentence of says) terminal.say(`  ${plain(sentence)}`);
-  for (const { path, bytes } of files) terminal.say(`    ${plain(path)} (${bytes} bytes)`);
+  for (const { path, bytes } of files) {
+    const mark = changes?.changed.includes(path) ? ", changed" : changes?.added.includes(path) ? ", new" : "";
+    terminal.say(`    ${plain(join(project, path))} (${bytes} bytes${mark})`);
+  }
   terminal.say(`  content ${hash}`);
 }
 
 /** Null is no. */
 async function ask(
   call: TxCall,
-  { mesh, wants_terminals }: Looked,
+  { mesh, status, wants_terminals }: Looked,
   terminals: boolean | undefined,
 ): Promise<{ terminals: boolean } | null> {
   if (!isAttended(call))
@@ -116,10 +141,23 @@ async function ask(
     );
   const canChoose = wants_terminals && terminals === undefined;
   const choice = canChoose ? "y: yes, in the sandbox; t: with terminals; N: no" : "y/N";
-  call.terminal.stderr.write(`Trust ${mesh}? [${choice}] `);
+  const question = status === "trusted" ? "Allow terminals" : `Trust ${mesh}${terminals ? ", with terminals" : ""}`;
+  call.terminal.stderr.write(`${question}? [${choice}] `);
   const answer = (await lineFrom(call)).trim().toLowerCase();
-  if (canChoose && (answer === "t" || answer === "terminals")) return { terminals: true };
+  if ((canChoose || terminals) && (answer === "t" || answer === "terminals")) return { terminals: true };
   return answer === "y" || answer === "yes" ? { terminals: terminals ?? false } : null;
+}
+
+/** Says what came of it, whatever was answered. */
+async function settle(
+  call: TxCall,
+  layout: Layout,
+  settings: Settings,
+  looked: Looked,
+  answer: { terminals: boolean } | null,
+): Promise<void> {
+  if (answer) return grant(call, layout, settings, looked, answer.terminals);
+  call.terminal.say(`${looked.mesh}: nothing was changed.`);
 }
 
 async function lineFrom({ terminal: { stdin } }: TxCall): Promise<string> {
@@ -139,11 +177,12 @@ async function grant(
   call: TxCall,
   layout: Layout,
   settings: Settings,
-  { mesh, hash, terminals }: { mesh: string; hash: string; terminals: boolean },
+  { mesh, hash, declared }: Looked,
+  terminals: boolean,
 ): Promise<void> {
   const running = await runningMeshes(call, layout);
   if (running) await running.client.trustMesh(running.view.id, mesh, { hash, terminals, by: "terminal" });
-  else await trustIn(settings).grant(layout.project, mesh, { hash, terminals, by: "terminal" });
+  else await trustIn(settings).grant(layout.project, declared, { terminals, by: "terminal" });
   call.terminal.say(`${mesh} is trusted${terminals ? ", with terminals" : ", in the sandbox"}.`);
 }
 

@@ -153,6 +153,10 @@ function newsOf(fact: Fact): StreamItem | undefined {
     case "human.question":
       // A node of one's own is nobody's question: its words say what it is.
       if (fact.data.worker_id === HUMAN) return line(fact, "wait", gist(fact.data.text), { worker: HUMAN });
+      if (fact.data.mesh_trust)
+        return line(fact, "wait", `Agiraph asks whether you trust the mesh ${fact.data.mesh_trust.mesh}`, {
+          worker: fact.data.worker_id,
+        });
       return line(fact, "wait", `asks you: ${gist(fact.data.text)}`, {
         who: fact.data.worker_id,
         worker: fact.data.worker_id,

@@ -139,6 +139,7 @@ export const sendToMesh = (
 ) => post<{ name: string }>(`/meshes/${id}/${mesh}/messages`, order);
 export const trustMesh = (id: string, mesh: string, agreed: { hash: string; terminals: boolean; by: "page" }) =>
   post<unknown>(`/meshes/${id}/${mesh}/trust`, agreed);
+export const untrustMesh = (id: string, mesh: string) => post<unknown>(`/meshes/${id}/${mesh}/untrust`, {});
 export const stopMeshes = (id: string) => post<unknown>(`/meshes/${id}/stop`, {});
 export const startMeshes = (project: string) => post<unknown>("/meshes", { project });
 export const steerMember = (id: string, mesh: string, agent: string, how: "spawn" | "kill") =>

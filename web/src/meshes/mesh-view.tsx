@@ -87,7 +87,7 @@ export default function MeshScreen({
             className="min-h-0 flex-1 overflow-y-auto p-3 md:p-5"
             aria-label={`Messages of ${chosen?.name ?? name}`}
           >
-            <TrustCard project={project} mesh={mesh} />
+            <TrustCard key={`${project}/${name}`} project={project} mesh={mesh} />
             {chosen && failuresOf(project, name, chosen.name).map((item) => <FailureCard key={item.id} item={item} />)}
             {!chosen && <Results project={project} mesh={name} tick={String(newest)} />}
             {chosen && <Session project={project} mesh={name} member={chosen} />}

@@ -3,7 +3,7 @@ import { HUMAN } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
 import type { InboxItem } from "../live/api.ts";
 import { useAgents } from "../live/use-live.ts";
-import { needsPerson } from "../sidebar/needs-you.tsx";
+import { needsPerson, placeOf } from "../sidebar/needs-you.tsx";
 import { gist } from "../text/figures.ts";
 import { isInSight } from "./in-sight.ts";
 import { settleToasts, toast } from "./overlay.ts";
@@ -74,7 +74,7 @@ function titled(screen: string): string {
 }
 
 function announce(item: InboxItem): void {
-  const openIt = () => go({ screen: "entity", agent: item.agent.id, worker: item.from.id }, { at: null });
+  const openIt = () => go(placeOf(item), { at: null });
   notify(titleOf(item), item.text.slice(0, 300), keyOf(item), openIt);
   if (isBefore(item)) return;
   const answer = () => {
@@ -83,7 +83,7 @@ function announce(item: InboxItem): void {
     document.querySelector<HTMLElement>("[data-newest]")?.click();
   };
   const words = item.from.id === HUMAN ? gist(item.text) : `${titleOf(item)}: ${item.text.slice(0, 600)}`;
-  toast("wait", words, { label: "Answer", run: answer }, keyOf(item));
+  toast("wait", words, { label: item.mesh_trust ? "Look" : "Answer", run: answer }, keyOf(item));
 }
 
 /** A node of one's own is nobody's question: its words say what it is. */

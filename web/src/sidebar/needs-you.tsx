@@ -79,7 +79,8 @@ export function NeedsYou({
 }
 
 /** Where the person does their part. */
-function placeOf({ agent, from, mesh_task: task }: InboxItem): Place {
+export function placeOf({ agent, from, mesh_task: task, mesh_trust: trust }: InboxItem): Place {
+  if (trust) return { screen: "mesh", project: agent.id, mesh: trust.mesh, member: null };
   if (task) return { screen: "mesh", project: agent.id, mesh: task.mesh, member: task.agent };
   return { screen: "entity", agent: agent.id, worker: from.id };
 }

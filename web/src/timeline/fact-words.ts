@@ -102,8 +102,12 @@ const WORDS: Words = {
   "suggestion.made": ({ worker_id, suggestion }, { does }) => `${does(worker_id, "suggests")}: ${gist(suggestion)}`,
 
   // Of a node that is theirs the words themselves say so.
-  "human.question": ({ worker_id, text }, { does }) =>
-    worker_id === HUMAN ? gist(text) : `${does(worker_id, "asks you")}: ${gist(text)}`,
+  "human.question": ({ worker_id, text, mesh_trust }, { does }) =>
+    mesh_trust
+      ? `Agiraph asks whether you trust the mesh ${mesh_trust.mesh}`
+      : worker_id === HUMAN
+        ? gist(text)
+        : `${does(worker_id, "asks you")}: ${gist(text)}`,
   "human.response": ({ worker_id, text, channel }, { whom }) => {
     if (channel === DEADLINE) return `Nobody answered ${whom(worker_id)} in time; this counts: ${gist(text)}`;
     return worker_id === HUMAN ? `You said: ${gist(text)}` : `You answered ${whom(worker_id)}: ${gist(text)}`;
