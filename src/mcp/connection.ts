@@ -321,7 +321,7 @@ export class Connection {
 
 /** No more of each tool than is used: a list may be megabytes. */
 async function listOf(client: Client): Promise<ListedTool[]> {
-  const { tools } = await client.listTools(undefined, { timeout: OPENING_MS, cacheMode: "bypass" });
+  const { tools } = await client.listTools(undefined, { timeout: OPENING_MS, cacheMode: "refresh" });
   return tools.map(({ name, title, description, inputSchema, annotations }) => ({
     name,
     inputSchema,

@@ -19,8 +19,13 @@ export function lockProject(layout: Layout, home?: string): () => void {
   const before = readHolder(layout);
   if (lock === undefined) throw new ProjectLockedError(layout.project, before);
   const release = () => {
-    rmSync(layout.holder, { force: true });
-    lock.release();
+    try {
+      rmSync(layout.holder, { force: true });
+    } catch {
+      // As below: who comes next finds that the process named there is gone.
+    } finally {
+      lock.release();
+    }
   };
   // Its lock is on a file that is gone: somebody deleted it.
   if (before && before.pid !== process.pid && isRunning(before)) {
