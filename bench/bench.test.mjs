@@ -161,7 +161,7 @@ test.skipIf(skipped)(`silent programs are measured, and what holds them ${skippe
     cpu_percent: amount,
     start_ms: amount,
     // bubblewrap outside and inside, and one for each stream; the program itself does not count.
-    processes: 4,
+    processes: 5,
     stop_all_ms: amount,
     rss_mb: amount,
   });
