@@ -65,7 +65,7 @@ test("one that asks for leave without end is asked about so often and no more", 
   outside.profile = { ...outside.profile, permissions: "ask" };
   await using team = await startTeam({ goal: "g", coordinator: hiring("node-1 failed"), outside });
   await until(team.agent, ({ spending }) => (spending.by_worker.clara?.calls ?? 0) > 0);
-  const why = "20 of your wishes wait for an answer. Ask again when they have theirs.";
+  const why = "20 of your requests wait for an answer. Ask again when they have theirs.";
   expect([team.agent.now.questions.asked, Object.values(outside.started[0]?.decisions ?? {})]).toEqual([
     20,
     Array(180).fill({ allow: false, why }),
