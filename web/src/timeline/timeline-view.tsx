@@ -113,7 +113,7 @@ const Bars = memo(function Bars({
             <span className="col-start-1 truncate text-[13px]" style={{ gridRow: index + 1 }}>
               {nameOf(agent, worker)}
             </span>
-            <div className="relative col-start-2 h-7 border-l border-line" style={{ gridRow: index + 1 }}>
+            <div className="relative isolate col-start-2 h-7 border-l border-line" style={{ gridRow: index + 1 }}>
               {drawn.get(worker)?.map((span) => (
                 <button
                   type="button"
@@ -125,6 +125,8 @@ const Bars = memo(function Bars({
                   style={{
                     left: `min(${percent(span.from)}%, 100% - 3px)`,
                     width: `${Math.max(0, percent(span.to) - percent(span.from))}%`,
+                    // A short bar is wider than its time, and must not lie under the long one that follows.
+                    zIndex: 100 - Math.ceil(Math.max(0, percent(span.to) - percent(span.from))),
                   }}
                 />
               ))}
