@@ -87,6 +87,8 @@ test(
     await expect(house.api.steerMeshAgent(house.id, "line", "one", "spawn")).rejects.toThrow("is not installed");
     const config = { name: "one", options: { program: "here", runs: "headless" } };
     writeFileSync(join(house.layout.agents, "x/one/config.json"), JSON.stringify(config));
+    // Another content asks for another yes.
+    await house.start();
     expect((await house.completed("line")).data).toMatchObject({ gist: "Done." });
   },
 );
