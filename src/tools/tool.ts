@@ -29,12 +29,13 @@ export function defineTool<S extends z.ZodType>(definition: {
   description: string;
   guidance: string;
   repeatable: boolean;
+  readOnly?: true;
   parameters: S;
   run(args: z.infer<S>, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
 }): Tool {
-  const { name, description, guidance, repeatable, parameters } = definition;
+  const { name, description, guidance, repeatable, readOnly, parameters } = definition;
   return {
-    spec: { name, description, guidance, parameters: jsonSchemaOf(parameters) },
+    spec: { name, description, guidance, parameters: jsonSchemaOf(parameters), ...(readOnly && { readOnly }) },
     repeatable,
     parse(args) {
       const parsed = parameters.safeParse(args);
