@@ -6,6 +6,8 @@ export interface ToolSpec {
   description: string;
   /** JSON Schema of the arguments. */
   parameters: Record<string, unknown>;
+  /** It only looks: running it changes nothing for anybody. */
+  readOnly?: true;
 }
 
 export interface ModelRequest {

@@ -94,6 +94,7 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
       name: "check_board",
       description: "See all nodes and workers. You are told what changes, so look only when you have lost the picture.",
       repeatable: true,
+      readOnly: true,
       parameters: z.object({
         from: z.int().positive().optional().describe("Show nodes from this number on, e.g. 61; for long boards."),
       }),
@@ -119,6 +120,7 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
       name: "check_stage_status",
       description: "See who in the current stage has finished.",
       repeatable: true,
+      readOnly: true,
       parameters: z.object({}),
       run: async () => port.stageStatus(),
     }),

@@ -34,6 +34,7 @@ function readFileTool(scope: Scope): Tool {
     name: "read_file",
     description: `Read a text file, at most ${MAX_LINES} lines at a time: go on with offset. Read before you change or judge.`,
     repeatable: true,
+    readOnly: true,
     parameters: toRead,
     run: ({ path, offset = 1, limit = MAX_LINES }) => refusalsAsResults(() => readText(scope, path, offset, limit)),
   });
@@ -56,6 +57,7 @@ function listFilesTool(scope: Scope): Tool {
     name: "list_files",
     description: "List a folder with sizes; without a path, all you can reach.",
     repeatable: true,
+    readOnly: true,
     parameters: toList,
     run: ({ path, recursive }) => refusalsAsResults(() => listingText(scope, path, recursive)),
   });
@@ -68,6 +70,7 @@ export function readRefTool(scope: Scope, refs: Readonly<Record<string, string>>
     name: "read_ref",
     description: `Read an input of your node by its name: ${known.join(", ") || "there are none"}.`,
     repeatable: true,
+    readOnly: true,
     parameters: toReadRef,
     run: ({ ref_name }) =>
       refusalsAsResults(async () => {

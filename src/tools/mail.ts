@@ -32,6 +32,7 @@ export function mailTools(port: MailPort): Tool[] {
       name: "check_messages",
       description: "Messages are shown to you before each turn anyway; with wait you sleep until one comes.",
       repeatable: true,
+      readOnly: true,
       parameters: toCheck,
       async run({ wait }, signal) {
         if (wait && port.waiting() === 0) await port.arrived(signal);

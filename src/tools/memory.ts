@@ -157,6 +157,7 @@ function readingTools(port: MemoryPort, what: string): Tool[] {
       name: "memory_read",
       description: `Read a file of ${what}; without path, list the files.`,
       repeatable: true,
+      readOnly: true,
       parameters: toRead,
       run: ({ path, from_line, to_line }) =>
         refusalsAsResults(async () =>
@@ -167,6 +168,7 @@ function readingTools(port: MemoryPort, what: string): Tool[] {
       name: "memory_search",
       description: `Search ${what}, best first. It goes by words and knows no synonyms: try several wordings.`,
       repeatable: true,
+      readOnly: true,
       parameters: toSearch,
       run: ({ query }, signal) => refusalsAsResults(() => search(port, query, signal)),
     }),

@@ -49,6 +49,7 @@ export function scheduleTools(port: SchedulePort): Tool[] {
       name: "list_triggers",
       description: "List your triggers and when they are due. Look before you schedule the same thing twice.",
       repeatable: true,
+      readOnly: true,
       parameters: z.object({}),
       run: async () => port.triggers(),
     }),

@@ -29,12 +29,13 @@ export function defineTool<S extends z.ZodType>(definition: {
   /** All that a model is told of it, but for its arguments: what it does, when to use it, what trips people up. */
   description: string;
   repeatable: boolean;
+  readOnly?: true;
   parameters: S;
   run(args: z.infer<S>, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
 }): Tool {
-  const { name, description, repeatable, parameters } = definition;
+  const { name, description, repeatable, readOnly, parameters } = definition;
   return {
-    spec: { name, description, parameters: jsonSchemaOf(parameters) },
+    spec: { name, description, parameters: jsonSchemaOf(parameters), ...(readOnly && { readOnly }) },
     repeatable,
     parse(args) {
       const parsed = parameters.safeParse(args);

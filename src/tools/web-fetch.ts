@@ -15,6 +15,7 @@ export function webFetchTool(options: FetchOptions = {}): Tool {
     description:
       "Read a page of the public web as markdown (text and JSON as they are). Long pages come in parts: go on with offset. Put nothing private into an address; name the address when you rely on a page.",
     repeatable: true,
+    readOnly: true,
     parameters: toFetch,
     async run({ url, offset = 0 }, signal) {
       try {

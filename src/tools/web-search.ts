@@ -12,6 +12,7 @@ export function webSearchTool({ env, fetch }: SearchPorts): Tool {
     name: "web_search",
     description: `Search the web: up to five results, ${most} searches in this assignment. A snippet is a hint: read the page with web_fetch before you rely on it.`,
     repeatable: true,
+    readOnly: true,
     parameters: toSearch,
     async run({ query }, signal) {
       if (!provider) return refusal(noProvider);
