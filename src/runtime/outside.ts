@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import type { Scrubber } from "../boundary/scrubber.ts";
-import { nearest } from "../models/nearest.ts";
+import { nearest } from "../boundary/nearest.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { ProgramProfile, Usage } from "../protocol/index.ts";
 import { programBinds, type Sandbox } from "../sandbox/index.ts";
