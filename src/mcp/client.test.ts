@@ -22,6 +22,7 @@ test("a server's tools are tools: named after it, with its schema, their answers
         properties: { text: { type: "string", pattern: "(a+)+$" } },
         required: ["text"],
       },
+      readOnly: true,
     },
     {
       name: "mcp__odd__refuse",

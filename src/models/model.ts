@@ -8,6 +8,8 @@ export interface ToolSpec {
   parameters: Record<string, unknown>;
   /** How to use it well; universal text in the system prompt. */
   guidance: string;
+  /** It only looks: running it changes nothing for anybody. */
+  readOnly?: true;
 }
 
 export interface ModelRequest {

@@ -97,6 +97,7 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
       description: "View all work nodes and workers and how they are doing.",
       guidance: "You are told what changes, so look only when you have lost the picture.",
       repeatable: true,
+      readOnly: true,
       parameters: z.object({
         from: z.int().positive().optional().describe("Show nodes from this number on, e.g. 61; for long boards."),
       }),
@@ -127,6 +128,7 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
       description: "See who in the current stage has finished and who has not.",
       guidance: "You are told when the stage is done; look only when you need to know earlier.",
       repeatable: true,
+      readOnly: true,
       parameters: z.object({}),
       run: async () => port.stageStatus(),
     }),

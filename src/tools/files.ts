@@ -39,6 +39,7 @@ function readFileTool(scope: Scope): Tool {
 - A long file ends with a note that says which lines you saw; go on with offset, or look for the place with bash (grep -n) first.
 - Binary files are not shown, only what they are and how big.`,
     repeatable: true,
+    readOnly: true,
     parameters: toRead,
     run: ({ path, offset = 1, limit = MAX_LINES }) => refusalsAsResults(() => readText(scope, path, offset, limit)),
   });
@@ -66,6 +67,7 @@ function listFilesTool(scope: Scope): Tool {
 - recursive shows folders in folders too, at most ${MAX_LISTED} entries: start without it where much may lie (project/).
 - Only what you may read is shown.`,
     repeatable: true,
+    readOnly: true,
     parameters: toList,
     run: ({ path, recursive }) => refusalsAsResults(() => listingText(scope, path, recursive)),
   });
@@ -80,6 +82,7 @@ export function readRefTool(scope: Scope, refs: Readonly<Record<string, string>>
     guidance: `Shows an input of your node: ${known.join(", ") || "there are none"}.
 - A file is shown like read_file does; of a folder you get the list, then read the files with read_file.`,
     repeatable: true,
+    readOnly: true,
     parameters: toReadRef,
     run: ({ ref_name }) =>
       refusalsAsResults(async () => {

@@ -36,6 +36,7 @@ export function mailTools(port: MailPort): Tool[] {
       guidance: `New messages are shown to you before each of your turns anyway.
 - With wait: true you sleep until something comes. Use it only when you cannot go on without it.`,
       repeatable: true,
+      readOnly: true,
       parameters: toCheck,
       async run({ wait }, signal) {
         if (wait && port.waiting() === 0) await port.arrived(signal);

@@ -168,6 +168,7 @@ function readingTools(port: MemoryPort, what: string): Tool[] {
       description: `Read a file of ${what}; or list its files.`,
       guidance: "Without a path: the files there are, with their sizes.",
       repeatable: true,
+      readOnly: true,
       parameters: toRead,
       run: ({ path, from_line, to_line }) =>
         refusalsAsResults(async () =>
@@ -181,6 +182,7 @@ function readingTools(port: MemoryPort, what: string): Tool[] {
 - It knows no synonyms: when nothing fits, try other words for the same thing, names, or the opposite.
 - Look here before you research something: you may have done it before.`,
       repeatable: true,
+      readOnly: true,
       parameters: toSearch,
       run: ({ query }, signal) => refusalsAsResults(() => search(port, query, signal)),
     }),

@@ -54,6 +54,7 @@ export function scheduleTools(port: SchedulePort): Tool[] {
       description: "List all your active triggers and when they are due.",
       guidance: "Look before you schedule the same thing twice.",
       repeatable: true,
+      readOnly: true,
       parameters: z.object({}),
       run: async () => port.triggers(),
     }),

@@ -30,13 +30,14 @@ export function defineTool<S extends z.ZodType>(definition: {
   description: string;
   guidance: string;
   repeatable: boolean;
+  readOnly?: true;
   parameters: S;
   run(args: z.infer<S>, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
 }): Tool {
-  const { name, description, guidance, repeatable, parameters } = definition;
+  const { name, description, guidance, repeatable, readOnly, parameters } = definition;
   const schema = jsonSchemaOf(parameters);
   return {
-    spec: { name, description, guidance, parameters: schema },
+    spec: { name, description, guidance, parameters: schema, ...(readOnly && { readOnly }) },
     repeatable,
     parse(sent) {
       const { args, problems } = readArguments(name, sent, schema);

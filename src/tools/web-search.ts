@@ -15,6 +15,7 @@ export function webSearchTool({ env, fetch }: SearchPorts): Tool {
 - Use a few telling keywords, names and years; one question per search.
 - A snippet is a hint, not a source: read the page with web_fetch before you rely on it, and name its URL in your work.`,
     repeatable: true,
+    readOnly: true,
     parameters: toSearch,
     async run({ query }, signal) {
       if (!provider) return refusal(noProvider);
