@@ -6,7 +6,6 @@ import { Toolbox } from "./toolbox.ts";
 const tool = defineTool({
   name: "look",
   description: "",
-  guidance: "",
   repeatable: true,
   parameters: z.object({
     path: z.string(),

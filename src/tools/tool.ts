@@ -27,17 +27,17 @@ export interface Tool {
 
 export function defineTool<S extends z.ZodType>(definition: {
   name: string;
+  /** All that a model is told of it, but for its arguments: what it does, when to use it, what trips people up. */
   description: string;
-  guidance: string;
   repeatable: boolean;
   readOnly?: true;
   parameters: S;
   run(args: z.infer<S>, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
 }): Tool {
-  const { name, description, guidance, repeatable, readOnly, parameters } = definition;
+  const { name, description, repeatable, readOnly, parameters } = definition;
   const schema = jsonSchemaOf(parameters);
   return {
-    spec: { name, description, guidance, parameters: schema, ...(readOnly && { readOnly }) },
+    spec: { name, description, parameters: schema, ...(readOnly && { readOnly }) },
     repeatable,
     parse(sent) {
       const { args, problems } = readArguments(name, sent, schema);
