@@ -1,5 +1,5 @@
 import { Mailbox } from "../mail/mailbox.ts";
-import type { Situation } from "../projections/index.ts";
+import { deferredBy, type Situation } from "../projections/index.ts";
 import {
   COORDINATOR,
   type Entry,
@@ -72,11 +72,13 @@ export async function coordinate(
   const mail = {
     waiting: () => mailbox.waiting,
     async arrived(until: AbortSignal) {
-      if (team.unfinished() !== null) await waitForMail(LEAD, "news", mailbox, place, until);
+      const reason = awaited(team, place);
+      if (reason !== null) await waitForMail(LEAD, reason, mailbox, place, until);
     },
   };
   const hands = place.tools(scope, LEAD, model, place);
-  const ports = { hands, mail, human: asking(LEAD, place), endCycle: (until: AbortSignal) => cycles.sleep(until) };
+  const human = asking(LEAD, place, mailbox);
+  const ports = { hands, mail, human, endCycle: (until: AbortSignal) => cycles.sleep(until) };
   const toolbox = (await leadToolbox(place))(leadTools(run, team, ports, reflection, place));
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {
@@ -97,6 +99,7 @@ export async function coordinate(
     const hearing = { mail: () => mailbox.take(), isUrgent: () => mailbox.isUrgent };
     return await carryOut(job, { model, toolbox, ...hearing }, LEAD, place, signal);
   } finally {
+    human.close();
     mailbox.close();
   }
 }
@@ -210,6 +213,12 @@ function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["conversation"]
   return pastOf(stored, "beginning", () => true)?.history ?? [];
 }
 
+/** What will come although the coordinator does nothing: news of the team, or an answer; null is neither. */
+function awaited(team: Pick<CoordinationPort, "unfinished">, { soon }: Workplace): "news" | "human" | null {
+  if (team.unfinished() !== null) return "news";
+  return deferredBy(soon().questions, COORDINATOR, null).length > 0 ? "human" : null;
+}
+
 const PATIENCE = 4;
 
 /**
@@ -225,7 +234,8 @@ function waitOrEnd(
   place: Workplace,
 ) {
   return async ({ reply, inARow }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
-    if (team.unfinished() !== null && mailbox.waiting === 0) await waitForMail(LEAD, "news", mailbox, place, signal);
+    const reason = awaited(team, place);
+    if (reason !== null && mailbox.waiting === 0) await waitForMail(LEAD, reason, mailbox, place, signal);
     if (mailbox.waiting > 0) return mailbox.take();
     // An infinite agent that has nothing more to say has ended its cycle.
     if (isEndless(place)) {

@@ -1,4 +1,4 @@
-import { type NodeState, openBelow, type WorkerState } from "../projections/index.ts";
+import type { NodeState, WorkerState } from "../projections/index.ts";
 import type { Outcome } from "../protocol/index.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { asking } from "./asking.ts";
@@ -9,7 +9,7 @@ import { publishAnswer } from "./publishing.ts";
 import { noticingRepeats } from "./repeats.ts";
 import { workerStanding } from "./restate.ts";
 import { takeUp } from "./taking-up.ts";
-import { newsOn, waitForMail, waitOrAsk } from "./waiting.ts";
+import { newsOn, waitForMail, waitOrAsk, waitsFor } from "./waiting.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
 /** A model that works on a node in our loop, until it publishes. */
@@ -24,15 +24,15 @@ export async function workOnNode(
   const single = node.spec.inference === "single";
   const desk = await takeUp(node, worker, place, signal);
   const { actor, scope, port, mailbox, begun, cursor } = desk;
+  const human = asking(actor, place, mailbox);
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,
-      arrived: (until: AbortSignal) =>
-        waitForMail(actor, openBelow(node, place.now().board).length > 0 ? "children" : "news", mailbox, place, until),
+      arrived: (until: AbortSignal) => waitForMail(actor, waitsFor(node, actor, place), mailbox, place, until),
     };
     const all = () => [
       ...place.tools(scope, actor, model, place),
-      ...nodeTools(node, desk, mailPort, asking(actor, place), team, place),
+      ...nodeTools(node, desk, mailPort, human, team, place),
     ];
     const hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
@@ -53,6 +53,7 @@ export async function workOnNode(
     const mail = () => newsOn(node, mailbox, place);
     return await carryOut(job, { model, toolbox, mail, isUrgent: () => mailbox.isUrgent }, actor, place, signal);
   } finally {
+    human.close();
     mailbox.close();
   }
 }
