@@ -27,6 +27,8 @@ export interface News {
   message_id?: string;
   /** Only a heartbeat. */
   beat?: true;
+  /** Only that a node is completed. */
+  isResult?: true;
   /** Present when somebody speaks, not the house: the human, the coordinator, a colleague. */
   from?: string;
 }
@@ -59,7 +61,8 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
   }
   if (fact.type === "human.response") return answerNews(reader, fact, now, on);
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
-  return text === undefined ? undefined : { text };
+  if (text === undefined) return undefined;
+  return fact.type === "node.completed" ? { text, isResult: true } : { text };
 }
 
 /** Whoever waits for an answer has it as the result of their call; whoever went on meanwhile is told. */

@@ -176,7 +176,6 @@ function foreignTool(connection: Connection, listed: ListedTool): Tool {
       description: [`Of the MCP server "${connection.name}", in the words of its authors: ${description}`, note]
         .filter(Boolean)
         .join("\n"),
-      guidance: "",
       parameters: schema,
       ...(readOnly && { readOnly }),
     },

@@ -1,8 +1,8 @@
 import { type BigIntStats, read, readSync } from "node:fs";
 import { promisify } from "node:util";
+import { closest } from "../boundary/nearest.ts";
 import { hasContent } from "./content-check.ts";
 import { FolderChain } from "./folder-chain.ts";
-import { nearest } from "./nearest.ts";
 import {
   childPlace,
   isHome,
@@ -99,8 +99,9 @@ export class FileScope implements Scope {
     try {
       const name = place.parts.at(-1) ?? "";
       const before = walk.glance(folder, name);
-      const runnable = before?.isFile() && (before.mode & 0o100n) !== 0n;
-      await writeWhole(folder, name, bytes, "synced", runnable ? 0o700 : 0o600);
+      // As it was, but never writable for others.
+      const mode = before?.isFile() ? 0o600 | (Number(before.mode) & 0o755) : 0o600;
+      await writeWhole(folder, name, bytes, "synced", mode);
       return { bytes: bytes.length };
     } catch (error) {
       throw this.#explained(place, error);
@@ -109,7 +110,7 @@ export class FileScope implements Scope {
     }
   }
 
-  async list(path: string, { recursive = false, limit }: ListOptions): Promise<Listing> {
+  async list(path: string, { recursive = false, limit, withoutShortNames = false }: ListOptions): Promise<Listing> {
     const place = placeOf(this.#view, path);
     if (!mayList(this.#view, place)) throw outside("list", place);
     const entries: ListedFile[] = [];
@@ -117,7 +118,7 @@ export class FileScope implements Scope {
     const look: Look = async (folder, parts, names, slices) => {
       const here = parts.length === 0 ? place : (below.get(parts.join("/")) ?? place);
       below.delete(parts.join("/"));
-      if (isTop(this.#view, here)) entries.push(...this.#mounts());
+      if (isTop(this.#view, here) && !withoutShortNames) entries.push(...this.#mounts());
       const folders: string[] = [];
       for (const name of names) {
         if (slices.isDue) await slices.rest();
@@ -236,7 +237,7 @@ export class FileScope implements Scope {
       const above = placeAbove(this.#view, place, up);
       const names = this.#visibleNames(above);
       if (!names) continue;
-      const near = nearest(place.parts.at(-up) ?? "", names, 5);
+      const near = closest(place.parts.at(-up) ?? "", names, 5);
       const where = above.path || "the top folder";
       return `There is no ${place.path}. ${near.length > 0 ? `In ${where} there is: ${near.join(", ")}.` : `There is nothing in ${where}.`}`;
     }

@@ -1,12 +1,15 @@
 import { z } from "zod";
 import type { ListedFile, Scope } from "../store/scope.ts";
-import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { ScopeRefusal } from "../store/scope-refusal.ts";
+import { editFileTool } from "./edit-file.ts";
+import { refusalsAsResults } from "./file-refusals.ts";
+import { searchTools } from "./search-files.ts";
 import { MAX_LINES, textWindow } from "./text-window.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
-/** Reading, writing and listing within one participant's scope. A refusal is a result that says what to do instead. */
+/** Reading, writing, editing, listing and searching within one participant's scope. A refusal is a result that says what to do instead. */
 export function fileTools(scope: Scope): Tool[] {
-  return [readFileTool(scope), writeFileTool(scope), listFilesTool(scope)];
+  return [readFileTool(scope), writeFileTool(scope), editFileTool(scope), listFilesTool(scope), ...searchTools(scope)];
 }
 
 const MAX_LISTED = 500;
@@ -32,12 +35,7 @@ const toReadRef = z.object({ ref_name: z.string().describe("A name in _refs.json
 function readFileTool(scope: Scope): Tool {
   return defineTool({
     name: "read_file",
-    description:
-      "Read a text file: your node's files, any node's published/, your own files, the run's _plan.md, the user's project/.",
-    guidance: `Shows a text file, up to ${MAX_LINES} lines at a time.
-- Read before you write or judge: never guess what a file holds.
-- A long file ends with a note that says which lines you saw; go on with offset, or look for the place with bash (grep -n) first.
-- Binary files are not shown, only what they are and how big.`,
+    description: `Read a text file, its lines numbered, at most ${MAX_LINES} at a time: go on with offset. Read before you change or judge.`,
     repeatable: true,
     readOnly: true,
     parameters: toRead,
@@ -48,10 +46,8 @@ function readFileTool(scope: Scope): Tool {
 function writeFileTool(scope: Scope): Tool {
   return defineTool({
     name: "write_file",
-    description: "Write a text file, whole. Workers write to scratch/ and their own notebook.md and memory.md.",
-    guidance: `Puts the content into the file, replacing what was there; folders are made as needed.
-- Give the whole content each time. To change a part of a file, read it first and keep the rest.
-- Write results as you go, not only at the end: what is not in a file is lost when the conversation is compacted.`,
+    description:
+      "Write a whole text file; folders are made as needed. What is not in a file is lost when your conversation is compacted, so write as you go.",
     repeatable: true,
     parameters: toWrite,
     run: ({ path, content }) =>
@@ -62,10 +58,7 @@ function writeFileTool(scope: Scope): Tool {
 function listFilesTool(scope: Scope): Tool {
   return defineTool({
     name: "list_files",
-    description: "List the files of a folder, with their sizes.",
-    guidance: `Shows what is in a folder; without a path, all you can reach.
-- recursive shows folders in folders too, at most ${MAX_LISTED} entries: start without it where much may lie (project/).
-- Only what you may read is shown.`,
+    description: "List a folder with sizes; without a path, all you can reach.",
     repeatable: true,
     readOnly: true,
     parameters: toList,
@@ -78,9 +71,7 @@ export function readRefTool(scope: Scope, refs: Readonly<Record<string, string>>
   const known = Object.entries(refs).map(([name, target]) => `${name} (${target})`);
   return defineTool({
     name: "read_ref",
-    description: "Read what another node published for you, by the name it has in your refs.",
-    guidance: `Shows an input of your node: ${known.join(", ") || "there are none"}.
-- A file is shown like read_file does; of a folder you get the list, then read the files with read_file.`,
+    description: `Read an input of your node by its name: ${known.join(", ") || "there are none"}.`,
     repeatable: true,
     readOnly: true,
     parameters: toReadRef,
@@ -103,10 +94,14 @@ async function readText(scope: Scope, path: string, offset: number, limit: numbe
     const { text, first, last, total, unread } = window;
     if (total === 0) return `(${path} is empty.)`;
     if (last < first) return refusal(`${path} has ${total} lines; there is no line ${first}.`);
-    if (first === 1 && last === total && !unread) return text;
+    const numbered = text
+      .split("\n")
+      .map((line, i) => `${first + i}\t${line}`)
+      .join("\n");
+    if (first === 1 && last === total && !unread) return numbered;
     const lines = unread ? `more than ${total}` : total;
     const next = last < total ? ` Go on with offset ${last + 1}.` : "";
-    return `${text}\n\n[Lines ${first} to ${last} of ${lines} in ${path}.${next}]`;
+    return `${numbered}\n\n[Lines ${first} to ${last} of ${lines} in ${path}.${next}]`;
   } finally {
     file.close();
   }
@@ -160,14 +155,4 @@ function publishedPath(target: string): string | undefined {
     .replace(/\/+$/, "")
     .split("/");
   return node && published === "published" ? ["nodes", node, published, ...rest].join("/") : undefined;
-}
-
-async function refusalsAsResults(run: () => Promise<ToolOutput>): Promise<ToolOutput> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof ScopeRefusal || error instanceof FileNotFound) return refusal(error.message);
-    // A full disk or a bad sector: nothing the model did, yet it should know that the call did not do its work.
-    return refusal(`The file could not be used: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }

@@ -8,40 +8,37 @@ export interface MailPort {
   send(to: string, content: string): Promise<ToolOutput>;
   /** How many are waiting. They are told between turns, by the mailbox. */
   waiting(): number;
-  /** Resolves when there is something new, or nothing can come. */
-  arrived(signal: AbortSignal): Promise<void>;
+  /** Resolves when there is something new, or nothing can come; with `all`, a mere result waits for the other results. */
+  arrived(signal: AbortSignal, all: boolean): Promise<void>;
 }
 
 const toSend = z.object({
   to: z.string().min(1).describe('A name, "coordinator", or "*".'),
   content: z.string().min(1).max(LONGEST_MESSAGE),
 });
-const toCheck = z.object({ wait: z.boolean().default(false) });
+const toCheck = z.object({ wait: z.boolean().default(false), all: z.boolean().default(false) });
 
 export function mailTools(port: MailPort): Tool[] {
   return [
     defineTool({
       name: "send_message",
-      description: 'Send a message to another worker or the coordinator by name, or to everyone with "*".',
-      guidance: `Free text, like a note to a colleague.
-- Say what you found or need, and where the file is. Long things belong into files.
-- An answer that says nothing new ("thanks", "ok") need not be sent.`,
+      description:
+        'Send a note to a colleague by name, to "coordinator", to "human", or to everyone with "*". Say what you found or need and where the file is; long things belong into files. Send no mere thanks.',
       repeatable: false,
       parameters: toSend,
       run: ({ to, content }) => port.send(to, content),
     }),
     defineTool({
       name: "check_messages",
-      description: "Check for new messages, or wait until one comes.",
-      guidance: `New messages are shown to you before each of your turns anyway.
-- With wait: true you sleep until something comes. Use it only when you cannot go on without it.`,
+      description:
+        "Messages are shown to you before each turn anyway; with wait you sleep until one comes. With wait and all, in the same reply as the work you hand out, you sleep until all of it has ended, something failed or somebody writes.",
       repeatable: true,
       readOnly: true,
       parameters: toCheck,
-      async run({ wait }, signal) {
-        if (wait && port.waiting() === 0) await port.arrived(signal);
+      async run({ wait, all }, signal) {
+        if (all || (wait && port.waiting() === 0)) await port.arrived(signal, all);
         if (port.waiting() > 0) return "You have new messages; they follow.";
-        return wait ? "Nobody is at work, so nothing will come." : "There is nothing new.";
+        return wait || all ? "Nobody is at work, so nothing will come." : "There is nothing new.";
       },
     }),
   ];

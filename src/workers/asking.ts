@@ -1,14 +1,11 @@
 import type { Mailbox } from "../mail/mailbox.ts";
 import { answerInWords } from "../mail/news.ts";
-import { deferredBy, type Question, questionOf, type Situation } from "../projections/index.ts";
+import { deferredBy, type Question, questionOf } from "../projections/index.ts";
 import { type CallPart, DEADLINE, type NewFact } from "../protocol/index.ts";
 import type { HumanPort, NewQuestion } from "../tools/human.ts";
 import type { Actor, Recorder } from "./carry-out.ts";
 
-interface Asking extends Recorder {
-  /** With what is appended and not yet on disk: decisions are made by it. */
-  soon(): Situation;
-}
+type Asking = Pick<Recorder, "log" | "now" | "soon" | "clock">;
 
 /** What came for whoever asks, and must not wait for an answer: a word of the human or the coordinator. */
 type Interruption = Pick<Mailbox, "isUrgent" | "onNews">;

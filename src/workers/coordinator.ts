@@ -71,9 +71,11 @@ export async function coordinate(
   const reflection = reflectionOn(run.id, begun, place);
   const mail = {
     waiting: () => mailbox.waiting,
-    async arrived(until: AbortSignal) {
+    async arrived(until: AbortSignal, all: boolean) {
       const reason = awaited(team, place);
-      if (reason !== null) await waitForMail(LEAD, reason, mailbox, place, until);
+      const isEnough =
+        all && reason === "news" ? () => mailbox.hasMoreThanResults || team.unfinished() === null : undefined;
+      if (reason !== null) await waitForMail(LEAD, reason, mailbox, place, until, isEnough);
     },
   };
   const hands = place.tools(scope, LEAD, model, place);
@@ -201,7 +203,7 @@ export async function beginRun(
   ]);
   const rules = said.rules === undefined ? usual : `${usual}\n\n${said.rules}`;
   const brief = { soul, goal: run.goal, today: today(), memory, rules, files: said.files };
-  const system = coordinatorPrompt(brief, toolbox.specs);
+  const system = coordinatorPrompt(brief);
   const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
   const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };
   const entries: Entry[] = [{ role: "system", content: system }, first];

@@ -1,4 +1,4 @@
-import type { NodeState, WorkerState } from "../projections/index.ts";
+import { type NodeState, openBelow, type WorkerState } from "../projections/index.ts";
 import type { Outcome } from "../protocol/index.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { asking } from "./asking.ts";
@@ -28,7 +28,11 @@ export async function workOnNode(
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,
-      arrived: (until: AbortSignal) => waitForMail(actor, waitsFor(node, actor, place), mailbox, place, until),
+      arrived: (until: AbortSignal, all: boolean) => {
+        const isWaitedFor = () => openBelow(node, place.now().board).length > 0;
+        const isEnough = all && isWaitedFor() ? () => mailbox.hasMoreThanResults || !isWaitedFor() : undefined;
+        return waitForMail(actor, waitsFor(node, actor, place), mailbox, place, until, isEnough);
+      },
     };
     const all = () => [
       ...place.tools(scope, actor, model, place),
@@ -37,7 +41,7 @@ export async function workOnNode(
     const hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
     const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)));
-    const past = begun ?? (await beginAssignment(node, worker, scope, toolbox, actor, cursor, place));
+    const past = begun ?? (await beginAssignment(node, worker, scope, actor, cursor, place));
     const job = {
       ...past,
       // The contract bounds all tries together, but a try that nobody could begin would be none.
