@@ -35,12 +35,13 @@ const PATIENCE = 3;
 
 /** Silence while others work on its sub-nodes is patience; otherwise a worker is reminded, a few times in a row. */
 export function waitOrAsk(node: NodeState, actor: Actor, mailbox: Mailbox, place: Workplace) {
-  return async ({ inARow }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
+  return async ({ inARow, unheard }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
     const reason = waitsFor(node, actor, place);
     if (reason !== "news" && mailbox.waiting === 0) await waitForMail(actor, reason, mailbox, place, signal);
     if (mailbox.waiting > 0) return newsOn(node, mailbox, place);
     if (inARow > PATIENCE) return { kind: "failed", error: "The worker stopped calling tools and never published." };
-    const content = "You called no tool. If the work is done, write it to scratch/ and call publish; otherwise go on.";
+    const content =
+      unheard ?? "You called no tool. If the work is done, write it to scratch/ and call publish; otherwise go on.";
     return [{ role: "user", from: "agiraph", content }];
   };
 }
