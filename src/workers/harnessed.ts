@@ -10,7 +10,7 @@ import { publishAnswer } from "./publishing.ts";
 import { noticingRepeats } from "./repeats.ts";
 import { workerStanding } from "./restate.ts";
 import { takeUp } from "./taking-up.ts";
-import { newsOn, waitForMail, waitOrAsk } from "./waiting.ts";
+import { newsOn, waitForMail, waitOrAsk, waitsFor } from "./waiting.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
 /** A model that works on a node in our loop, until it publishes. */
@@ -26,15 +26,19 @@ export async function workOnNode(
   let hands: readonly Tool[] = [];
   const desk = await takeUp(node, worker, place, signal, () => closeTools(hands));
   const { actor, scope, port, mailbox, begun, cursor } = desk;
+  const human = asking(actor, place, mailbox);
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,
-      arrived: (until: AbortSignal) =>
-        waitForMail(actor, openBelow(node, place.now().board).length > 0 ? "children" : "news", mailbox, place, until),
+      arrived: (until: AbortSignal, all: boolean) => {
+        const isWaitedFor = () => openBelow(node, place.now().board).length > 0;
+        const isEnough = all && isWaitedFor() ? () => mailbox.hasMoreThanResults || !isWaitedFor() : undefined;
+        return waitForMail(actor, waitsFor(node, actor, place), mailbox, place, until, isEnough);
+      },
     };
     const all = () => [
       ...place.tools(scope, actor, model, place),
-      ...nodeTools(node, desk, mailPort, asking(actor, place), team, place),
+      ...nodeTools(node, desk, mailPort, human, team, place),
     ];
     hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
@@ -56,6 +60,7 @@ export async function workOnNode(
     return await carryOut(job, { model, toolbox, mail, isUrgent: () => mailbox.isUrgent }, actor, place, signal);
   } finally {
     await closeTools(hands);
+    human.close();
     mailbox.close();
   }
 }
