@@ -226,6 +226,16 @@ export class Agent {
     return this.#work.assign(node, to);
   }
 
+  /** Ends a node that is no longer needed. */
+  cancel(node: string, reason?: string): Promise<string> {
+    return this.#work.cancel(node, reason);
+  }
+
+  /** Changes what is asked of a node that is not published. */
+  update(node: string, change: NodeChange): Promise<string> {
+    return this.#work.update(node, change);
+  }
+
   /** The human has done a node that is theirs. */
   publish(node: string, summary?: string, channel: Channel = "terminal"): Promise<string> {
     return this.#work.publish(node, summary, channel);
@@ -343,8 +353,41 @@ export class Agent {
     if (fact.type === "stage.reconvened" && this.#house.approveStages) this.#awaitApproval(fact.data.stage);
     if (fact.type === "node.assigned") this.#workforce.beginNode(fact.data.node_id);
     // What a share has left comes back with the end of its node.
-    if (fact.type === "node.completed" || fact.type === "node.failed") this.#workforce.wakePurse();
+    if (fact.type === "node.completed" || fact.type === "node.failed" || fact.type === "node.cancelled")
+      this.#workforce.wakePurse();
+    if (fact.type === "node.completed") this.#cancelLosers();
+    if (fact.type === "worker.waiting" && fact.data.worker_id === COORDINATOR && fact.data.for === "news")
+      this.#goOnWithNodes();
     this.#assigning.note(fact);
+  }
+
+  /** The contract of a stage is met (`any`, `majority`): who still works on it need not. */
+  #cancelLosers(): void {
+    const { agent, stages, board } = this.#soon;
+    const run = agent.run;
+    if (!run || run.finished || losersIn(stages, board, run.id).length === 0) return;
+    this.#workforce
+      .team(run.id)
+      .cancelLosers()
+      // When the run ended meanwhile, they ended with it.
+      .catch((error: unknown) => {
+        if (!this.#soon.agent.run?.finished) this.#fail(error);
+      });
+  }
+
+  /** After a stop: the coordinator has decided, and what it left goes on. */
+  #goOnWithNodes(): void {
+    const run = this.#soon.agent.run;
+    if (!run || this.#tasks.isAborted) return;
+    const left = openNodes(this.#soon.board, run.id).filter(isTaken).filter(({ id }) => !this.#tasks.has(id));
+    if (left.length === 0) return;
+    const facts = left.map(({ id, worker_id }): NewFact => ({ type: "worker.busy", data: { worker_id, node_id: id } }));
+    this.log.append({ facts }).durable.then(
+      () => {
+        for (const { id } of left) if (!this.#tasks.isAborted) this.#workforce.beginNode(id);
+      },
+      (error: unknown) => this.#fail(error),
+    );
   }
 
   #awaitApproval(stage: number): void {
