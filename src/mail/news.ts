@@ -172,10 +172,7 @@ function changesOf({ data: { node_id, task, deliverables, checks } }: FactOf<"no
 }
 
 /** Whoever answers for it: the nearest node above that was still open when it happened, however late it is read. */
-function parentWhen(
-  { seq, data }: FactOf<Ending | "node.reopened">,
-  { board }: Situation,
-): NodeState | undefined {
+function parentWhen({ seq, data }: FactOf<Ending | "node.reopened">, { board }: Situation): NodeState | undefined {
   for (let above = board.nodes[data.node_id]?.spec.parent_node_id; above; ) {
     const parent = board.nodes[above];
     if (parent && !(hasEnded(parent) && parent.ended_seq < seq)) return parent;

@@ -2,13 +2,7 @@ import type { NodeState, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Fact, FactOf, NodeId, Outcome, RunId } from "../protocol/index.ts";
 import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
-import {
-  createAgentFolder,
-  createNodeFolder,
-  createRunFolder,
-  writeSpec,
-  writeStatus,
-} from "../store/node-folder.ts";
+import { createAgentFolder, createNodeFolder, createRunFolder, writeSpec, writeStatus } from "../store/node-folder.ts";
 import { NodeTraces } from "../store/node-trace.ts";
 import { nodeDir, runDir } from "../store/paths.ts";
 import { writeGoal, writeOutput } from "../store/run-files.ts";

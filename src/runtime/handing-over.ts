@@ -1,12 +1,5 @@
 import { hasEnded, isLost, type NodeState, type Situation, type WorkerState } from "../projections/index.ts";
-import {
-  COORDINATOR,
-  HUMAN,
-  type NewFact,
-  type StoredEntry,
-  textOf,
-  type WorkerId,
-} from "../protocol/index.ts";
+import { COORDINATOR, HUMAN, type NewFact, type StoredEntry, textOf, type WorkerId } from "../protocol/index.ts";
 import { conversationFile } from "../store/paths.ts";
 import { workerScope } from "../store/scope.ts";
 import type { Batch } from "../store/store.ts";

@@ -172,7 +172,11 @@ export class Team {
     if (node.status === "completed" || node.status === "publishing")
       return refusal(`${node.id} is ${node.status}; it cannot be changed any more. Create a new node.`);
     const { task, deliverables, checks } = change;
-    const data = { ...(task !== undefined && { task }), ...(deliverables && { deliverables }), ...(checks && { checks }) };
+    const data = {
+      ...(task !== undefined && { task }),
+      ...(deliverables && { deliverables }),
+      ...(checks && { checks }),
+    };
     if (Object.keys(data).length === 0) return refusal("Say what to change: task, deliverables or checks.");
     const problem = notAPath(deliverables ?? []);
     if (problem !== undefined) return refusal(`Not changed: ${problem}`);
@@ -257,7 +261,9 @@ export class Team {
       const { board } = this.#ports.soon();
       const lost = node.spec.dependencies.find((each) => isLost(board.nodes[each]));
       if (lost !== undefined)
-        throw new Error(`${id} builds on ${lost}, which ${board.nodes[lost]?.status === "failed" ? "failed" : "was cancelled"}.`);
+        throw new Error(
+          `${id} builds on ${lost}, which ${board.nodes[lost]?.status === "failed" ? "failed" : "was cancelled"}.`,
+        );
       await record(this.#ports, [{ type: "node.reopened", data: { node_id: id, reserved_for: null, why: "trigger" } }]);
     } else if (node.held) await record(this.#ports, [{ type: "node.released", data: { node_id: id } }]);
   }

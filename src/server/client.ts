@@ -32,6 +32,7 @@ import {
   sentMeshMessageSchema,
   triggersPageSchema,
   type trustMeshSchema,
+  type updateNodeSchema,
   workersPageSchema,
 } from "../protocol/api.ts";
 
@@ -127,6 +128,15 @@ export class ApiClient {
     return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/assign`, deliveredSchema, {}, { worker });
   }
 
+  cancel(id: string, node: string, reason?: string) {
+    const body = reason === undefined ? {} : { reason };
+    return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/cancel`, deliveredSchema, {}, body);
+  }
+
+  updateNode(id: string, node: string, change: z.input<typeof updateNodeSchema>) {
+    return this.#ask("PATCH", `${at(id)}/board/${encodeURIComponent(node)}`, deliveredSchema, {}, change);
+  }
+
   publish(id: string, node: string, summary?: string) {
     const body = summary === undefined ? {} : { summary };
     return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/publish`, deliveredSchema, {}, body);
@@ -169,6 +179,7 @@ export class ApiClient {
     return this.#ask("GET", `${at(id)}/triggers`, triggersPageSchema, query);
   }
 
+  /** After a number; without one the newest, oldest of them first. */
   events(id: string, query: Query = {}) {
     return this.#ask("GET", `${at(id)}/events`, eventsPageSchema, query);
   }

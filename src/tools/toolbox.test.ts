@@ -7,7 +7,7 @@ import { defineTool } from "./tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import { checkpointTool, createWorkNodeTool, publishTool, suggestTool } from "./work.ts";
 
-const shape = { description: "", guidance: "", repeatable: true, parameters: z.object({}) };
+const shape = { description: "", repeatable: true, parameters: z.object({}) };
 const never = new AbortController().signal;
 
 test("T2. a tool that throws is a result; one that throws because of the stop is the stop", async () => {
@@ -61,7 +61,7 @@ test("T1. a call to a tool that is not there any more has its one result after a
     call_id: "c",
     tool: "gone",
     ok: false,
-    content: 'There is no tool "gone". You have: .',
+    content: 'There is no tool "gone". You have no tools.',
   });
 });
 
@@ -76,6 +76,8 @@ test("after a crash an order for work is never given twice; what ends the same h
     ...coordinationTools({
       spawn: nobody,
       assign: nobody,
+      cancel: nobody,
+      update: nobody,
       board: () => "",
       reconvene: nobody,
       launch: nobody,
@@ -93,6 +95,8 @@ test("after a crash an order for work is never given twice; what ends the same h
       "checkpoint",
       "check_messages",
       "assign_worker",
+      "cancel_node",
+      "update_node",
       "check_board",
       "reconvene",
       "check_stage_status",
@@ -108,7 +112,7 @@ test.each([
 ])("%s ends the run with its words, unless something is still under way, and says what", async (name, field) => {
   const nobody = () => Promise.reject(new Error("not called"));
   let open: string | null = "node-1 is running. Wait for the news.";
-  const port = { spawn: nobody, assign: nobody, reconvene: nobody, launch: nobody };
+  const port = { spawn: nobody, assign: nobody, cancel: nobody, update: nobody, reconvene: nobody, launch: nobody };
   const looks = { board: () => "", programs: () => [], stageStatus: () => "", unfinished: () => open };
   const toolbox = new Toolbox(coordinationTools({ ...port, ...looks }));
   const ask = () => toolbox.run({ type: "call", id: "c", name, args: { [field]: "80" } }, never);

@@ -24,6 +24,10 @@ export async function workOnNode(
   const single = node.spec.inference === "single";
   const desk = await takeUp(node, worker, place, signal);
   const { actor, scope, port, mailbox, begun, cursor } = desk;
+  const begin = async () => {
+    const first = await beginAssignment(node, worker, scope, actor, cursor, place);
+    return { ...first, history: [...desk.earlier, ...first.history] };
+  };
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,
@@ -37,7 +41,7 @@ export async function workOnNode(
     const hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
     const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)));
-    const past = begun ?? (await beginAssignment(node, worker, scope, toolbox, actor, cursor, place));
+    const past = begun ?? (await begin());
     const job = {
       ...past,
       // The contract bounds all tries together, but a try that nobody could begin would be none.

@@ -1,5 +1,4 @@
 import { text as allOf } from "node:stream/consumers";
-import { isAtWork } from "../../projections/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { LONGEST_WORDS } from "../../runtime/human-refusal.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -31,6 +30,11 @@ export async function nudge(call: Invocation, agent: string, word: string, optio
 
 export async function assign(call: Invocation, agent: string, node: string, to: string): Promise<ExitCode> {
   return speak(call, agent, { do: "assign", node, to }, {});
+}
+
+export async function cancel(call: Invocation, agent: string, node: string, reason?: string): Promise<ExitCode> {
+  const text = reason === undefined ? undefined : await wordsOf(call, reason);
+  return speak(call, agent, { do: "cancel", node, text }, {});
 }
 
 export async function revoke(call: Invocation, agent: string, permission: string): Promise<ExitCode> {
@@ -90,10 +94,10 @@ async function speakHere(
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
     const message = await tell(agent, saying);
-    const { created, status } = agent.now.agent;
+    const { created } = agent.now.agent;
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
     terminal.say(terminal.errPaint.dim(`${created.name} (${id}): ${message}`));
-    if (isAtWork(status)) return await watchTeam(agent, seq, call, [listenForOthers(runtime)]);
+    if (agent.isWorking) return await watchTeam(agent, seq, call, [listenForOthers(runtime)]);
     if (json) await terminal.printJson({ id, name: created.name, message });
     return EXIT.done;
   } finally {
@@ -121,6 +125,7 @@ const COMMANDS = { send: "send", respond: "answer", nudge: "nudge" } as const;
 
 function wordsFor(id: AgentId, saying: Saying | Doing): string[] {
   if (saying.do === "assign") return ["assign", id, saying.node, saying.to];
+  if (saying.do === "cancel") return ["cancel", id, saying.node, ...(saying.text ? ["-"] : [])];
   if (saying.do === "revoke") return ["permissions", id, "--revoke", saying.permission];
   if (saying.do === "publish") return ["publish", id, saying.node, ...flags({ summary: saying.text && "-" })];
   const more =
