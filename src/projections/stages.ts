@@ -68,7 +68,9 @@ export function noteLosers(stages: Stage[], board: Board, fact: Fact): void {
   const node = fact.type === "node.completed" ? board.nodes[fact.data.node_id] : undefined;
   if (!node || node.spec.parent_node_id !== null) return;
   const stage = stages.findLast((each) => each.run_id === node.spec.run_id && each.number === node.spec.stage);
-  if (!stage || stage.contract.checkpoint_policy === "all_must_complete" || !isStageDone(stage, board)) return;
+  // One that was closed meanwhile leaves it to the coordinator what goes on.
+  if (stage?.status !== "running" || stage.contract.checkpoint_policy === "all_must_complete") return;
+  if (!isStageDone(stage, board)) return;
   const isCompleted = (id: NodeId) => board.nodes[id]?.status === "completed";
   // What builds on a result goes on, and what is held has not begun to compete.
   const hasLost = (each: NodeState) =>

@@ -83,7 +83,11 @@ export class Agent {
     const { maxConcurrent } = house;
     // Of an agent that rests, work changes hands on the record alone: who gets it begins when it goes on.
     const isOver = () => this.#tasks.isAborted || !this.#isUnderWay;
-    this.#assigning = new Assigning({ ...ports, maxConcurrent, isOver });
+    this.#assigning = new Assigning({
+      ...ports,
+      maxConcurrent,
+      isOver: () => isOver() || this.#now.agent.coordinator_decides,
+    });
     this.log.subscribe((fact) => this.#onFact(fact));
     const reach = { team: (run: RunId) => this.#workforce.team(run), goOn: () => this.#goOn() };
     this.#time = timekeeper({

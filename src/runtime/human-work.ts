@@ -73,7 +73,10 @@ export class HumanWork {
     this.#node(node);
     const { run, created } = soon().agent;
     if (!run || run.finished) throw new HumanRefusal("conflict", `${created.name} has finished: its work is over.`);
-    const answer = await ask(team(run.id));
+    const answer = await ask(team(run.id)).catch((error: unknown) => {
+      if (soon().agent.run?.id === run.id && !soon().agent.run?.finished) throw error;
+      throw new HumanRefusal("conflict", `${created.name} has just finished: its work is over.`);
+    });
     if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
     return answer;
   }

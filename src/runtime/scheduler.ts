@@ -2,7 +2,6 @@ import {
   type Board,
   hasEnded,
   idleWorkers,
-  isAtWork,
   type NodeState,
   numberOf,
   type Situation,
@@ -17,7 +16,7 @@ import { idOf } from "./names.ts";
 /**
  * Who takes what now. Pure: the same situation always gives the same answer.
  *
- * Q0. Nobody begins while the agent rests, nor after a stop before the coordinator has decided.
+ * Q0. Nobody begins after a stop before the coordinator has decided.
  * Q1. Oldest ready node first. A node that is reserved waits for its worker; the others do not wait behind it.
  * Q2. Whoever is idle is asked before anybody is hired, in the order they were hired; those somebody has reserved last.
  * Q3. At most `maxConcurrent` work at the same time. Who waits for sub-nodes, for people or for the team does not count:
@@ -25,7 +24,7 @@ import { idOf } from "./names.ts";
  */
 export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: number }): NewFact[] {
   const run = now.agent.run;
-  if (!run || run.finished || !isAtWork(now.agent.status) || now.agent.coordinator_decides) return [];
+  if (!run || run.finished || now.agent.coordinator_decides) return [];
   const work = waitingWork(now.board, run.id);
   if (!isReady(work)) return [];
   let capacity = maxConcurrent - workingNow(now, run.id);

@@ -35,6 +35,8 @@ export function publisher(
       const { checks = [], deliverables } = (place.soon().board.nodes[node.id] ?? node).spec;
       const open = openBelow(node, place.soon().board);
       if (below === "must have ended" && open.length > 0) return { ok: false, reason: stillOpen(open) };
+      // Seed 000: what a role has to say may be all that it was asked for.
+      if (node.spec.role !== undefined && deliverables.length === 0) await writeIfEmpty(scope, summary);
       for (const command of checks) {
         const problem = await place.check(command, scope, signal, place);
         if (problem !== null) return { ok: false, reason: failedCheck(command, problem) };
@@ -55,6 +57,11 @@ export function publisher(
       return { ok: true, files: prepared.files };
     },
   };
+}
+
+async function writeIfEmpty(scope: Scope, summary: string): Promise<void> {
+  if ((await scope.list("scratch", { limit: 1 })).entries.length === 0)
+    await scope.writeFile("scratch/summary.md", `${summary}\n`);
 }
 
 /** With its exit code and what it printed. */
