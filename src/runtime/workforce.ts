@@ -57,9 +57,9 @@ export class Workforce {
         await log.settled();
         await tasks.end(id, new Error("somebody else is to have it, or nobody"));
       };
-      const { limits, checkModel, checkPrices } = house;
+      const { limits, checkModel, checkTools, checkPrices } = house;
       const outside = this.#outside();
-      const team = new Team(run, { log, now, soon, stopWork, limits, outside, checkModel, checkPrices });
+      const team = new Team(run, { log, now, soon, stopWork, limits, outside, checkModel, checkTools, checkPrices });
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;
