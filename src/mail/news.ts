@@ -5,12 +5,14 @@ import {
   isStageDone,
   type Letter,
   type NodeState,
+  type Question,
   type Situation,
   triggerNamed,
   waitingFor,
 } from "../projections/index.ts";
 import {
   COORDINATOR,
+  DEADLINE,
   type Fact,
   type FactOf,
   HEARTBEAT_OK,
@@ -64,9 +66,34 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
   if (fact.type === "human.nudge") {
     return reader === COORDINATOR ? { text: `[A hint from your human]: ${fact.data.text}`, from: HUMAN } : undefined;
   }
+  if (fact.type === "human.response") return answerNews(reader, fact, now, on);
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
   if (text === undefined) return undefined;
   return fact.type === "node.completed" ? { text, isResult: true } : { text };
+}
+
+/** Whoever waits for an answer has it as the result of their call; whoever went on meanwhile is told. */
+function answerNews(
+  reader: string,
+  { data }: FactOf<"human.response">,
+  { questions }: Situation,
+  on: NodeId | undefined,
+): News | undefined {
+  if (data.worker_id !== reader) return undefined;
+  const question =
+    questions.answered[data.question_id] ?? questions.settled.findLast(({ id }) => id === data.question_id);
+  if (!question?.deferred || (question.node_id ?? undefined) !== on) return undefined;
+  const asked = question.text.length > LONGEST_ASKED ? `${question.text.slice(0, LONGEST_ASKED)}…` : question.text;
+  return { text: `[You asked (${question.id}): ${asked}]\n${answerInWords(question)}`, from: HUMAN };
+}
+
+const LONGEST_ASKED = 200;
+
+export function answerInWords(question: Question | undefined): string {
+  if (!question?.answer) return "The question was withdrawn.";
+  const { text, channel } = question.answer;
+  if (channel !== DEADLINE) return `Your human answers: ${text}`;
+  return text === "" ? "No answer came in time. Decide yourself." : `No answer came in time. Go on with: ${text}`;
 }
 
 /** What a trigger has to say. */

@@ -243,6 +243,8 @@ export const factData = {
     /** What counts as the answer when the deadline passes. */
     default: z.string().optional(),
   }),
+  /** Whoever asked was written to and goes on; the question stays open, and its answer reaches them as a message. */
+  "question.deferred": z.object({ question_id: z.string(), ...worker }),
   /** The first answer counts. */
   "human.response": z.object({ question_id: z.string(), ...worker, text: z.string(), channel: z.string() }),
   /** A hint to the coordinator, which need not be answered. */

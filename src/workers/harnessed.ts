@@ -9,7 +9,7 @@ import { publishAnswer } from "./publishing.ts";
 import { noticingRepeats } from "./repeats.ts";
 import { workerStanding } from "./restate.ts";
 import { takeUp } from "./taking-up.ts";
-import { newsOn, waitForMail, waitOrAsk } from "./waiting.ts";
+import { newsOn, waitForMail, waitOrAsk, waitsFor } from "./waiting.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
 /** A model that works on a node in our loop, until it publishes. */
@@ -28,18 +28,19 @@ export async function workOnNode(
     const first = await beginAssignment(node, worker, scope, actor, cursor, place);
     return { ...first, history: [...desk.earlier, ...first.history] };
   };
+  const human = asking(actor, place, mailbox);
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,
       arrived: (until: AbortSignal, all: boolean) => {
         const isWaitedFor = () => openBelow(node, place.now().board).length > 0;
         const isEnough = all && isWaitedFor() ? () => mailbox.hasMoreThanResults || !isWaitedFor() : undefined;
-        return waitForMail(actor, isWaitedFor() ? "children" : "news", mailbox, place, until, isEnough);
+        return waitForMail(actor, waitsFor(node, actor, place), mailbox, place, until, isEnough);
       },
     };
     const all = () => [
       ...place.tools(scope, actor, model, place),
-      ...nodeTools(node, desk, mailPort, asking(actor, place), team, place),
+      ...nodeTools(node, desk, mailPort, human, team, place),
     ];
     const hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
@@ -60,6 +61,7 @@ export async function workOnNode(
     const mail = () => newsOn(node, mailbox, place);
     return await carryOut(job, { model, toolbox, mail, isUrgent: () => mailbox.isUrgent }, actor, place, signal);
   } finally {
+    human.close();
     mailbox.close();
   }
 }
