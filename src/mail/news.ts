@@ -66,6 +66,7 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
   if (fact.type === "human.nudge") {
     return reader === COORDINATOR ? { text: `[A hint from your human]: ${fact.data.text}`, from: HUMAN } : undefined;
   }
+  if (fact.type === "process.exited") return endOfCommand(reader, fact, on);
   if (fact.type === "human.response") return answerNews(reader, fact, now, on);
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
   if (text === undefined) return undefined;
@@ -94,6 +95,14 @@ export function answerInWords(question: Question | undefined): string {
   const { text, channel } = question.answer;
   if (channel !== DEADLINE) return `Your human answers: ${text}`;
   return text === "" ? "No answer came in time. Decide yourself." : `No answer came in time. Go on with: ${text}`;
+}
+
+/** A command that somebody had left running, told to them while they are on the same work. */
+function endOfCommand(reader: string, { data }: FactOf<"process.exited">, on?: NodeId): News | undefined {
+  const { background, worker_id, node_id, code } = data;
+  if (background === undefined || worker_id !== reader || (on !== undefined && node_id !== on)) return undefined;
+  const how = code === null ? "was ended" : `ended with exit code ${code}`;
+  return { text: `Background command ${background} ${how}. bash_output shows what it said.` };
 }
 
 /** What a trigger has to say. */

@@ -344,8 +344,17 @@ export const factData = {
     command: z.string(),
     sandbox: z.string(),
     omitted: z.array(z.string()).optional(),
+    /** Its id, when it runs beside the turns of the one who started it. */
+    background: z.string().optional(),
   }),
-  "process.exited": z.object({ ...actor, pid: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),
+  /** `background`: the id of a command that ended beside the turns of the one who started it, who is to be told. */
+  "process.exited": z.object({
+    ...actor,
+    pid: z.int(),
+    code: z.int().nullable(),
+    signal: z.string().nullable(),
+    background: z.string().optional(),
+  }),
 
   ...meshFacts,
 

@@ -10,7 +10,7 @@ import type { Sandbox } from "../sandbox/index.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
 import { toolsWithoutSecrets } from "../tools/scrubbed-tool.ts";
-import { type ProcessEvent, shellTool } from "../tools/shell.ts";
+import { type ProcessEvent, shellTool, shellTools } from "../tools/shell.ts";
 import type { Tool } from "../tools/tool.ts";
 import { webFetchTool } from "../tools/web-fetch.ts";
 import { webSearchTool } from "../tools/web-search.ts";
@@ -53,7 +53,7 @@ export function equip(
     const turn = () => record.soon().spending.by_worker[actor.worker_id]?.calls ?? 0;
     return clean([
       ...fileTools(scope),
-      shellTool({
+      ...shellTools({
         sandbox,
         binds: () => scope.binds(),
         env: placesOf(scope, record),
@@ -163,7 +163,14 @@ function factOf(event: ProcessEvent, { worker_id, node_id }: Actor): NewFact {
         data: {
           ...{ worker_id, node_id, pid: event.pid, command: event.command, sandbox: event.sandbox },
           ...(event.omitted && { omitted: [...event.omitted] }),
+          ...(event.background && { background: event.background }),
         },
       }
-    : { type: "process.exited", data: { worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal } };
+    : {
+        type: "process.exited",
+        data: {
+          ...{ worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal },
+          ...(event.background && { background: event.background }),
+        },
+      };
 }

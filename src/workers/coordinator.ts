@@ -22,7 +22,7 @@ import {
 import { askHumanTool, type HumanPort } from "../tools/human.ts";
 import { type MailPort, mailTools } from "../tools/mail.ts";
 import { scheduleTools } from "../tools/schedule.ts";
-import type { Tool } from "../tools/tool.ts";
+import { closeTools, type Tool } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../tools/work.ts";
 import { asking } from "./asking.ts";
@@ -102,6 +102,7 @@ export async function coordinate(
     const hearing = { mail: () => mailbox.take(), isUrgent: () => mailbox.isUrgent };
     return await carryOut(job, { model, toolbox, ...hearing }, LEAD, place, signal);
   } finally {
+    await closeTools(hands);
     human.close();
     mailbox.close();
   }

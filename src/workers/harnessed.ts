@@ -1,5 +1,6 @@
 import { type NodeState, openBelow, type WorkerState } from "../projections/index.ts";
 import type { Outcome } from "../protocol/index.ts";
+import { closeTools, type Tool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { asking } from "./asking.ts";
 import { beginAssignment } from "./assignment.ts";
@@ -22,7 +23,8 @@ export async function workOnNode(
 ): Promise<Outcome> {
   const model = await place.model(worker.spawned.model);
   const single = node.spec.inference === "single";
-  const desk = await takeUp(node, worker, place, signal);
+  let hands: readonly Tool[] = [];
+  const desk = await takeUp(node, worker, place, signal, () => closeTools(hands));
   const { actor, scope, port, mailbox, begun, cursor } = desk;
   const begin = async () => {
     const first = await beginAssignment(node, worker, scope, actor, cursor, place);
@@ -42,7 +44,7 @@ export async function workOnNode(
       ...place.tools(scope, actor, model, place),
       ...nodeTools(node, desk, mailPort, human, team, place),
     ];
-    const hands = single ? [] : allowedOnNode(all(), worker, place);
+    hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
     const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)));
     const past = begun ?? (await begin());
@@ -61,6 +63,7 @@ export async function workOnNode(
     const mail = () => newsOn(node, mailbox, place);
     return await carryOut(job, { model, toolbox, mail, isUrgent: () => mailbox.isUrgent }, actor, place, signal);
   } finally {
+    await closeTools(hands);
     human.close();
     mailbox.close();
   }
