@@ -13,6 +13,7 @@ import {
   type Fact,
   type FactOf,
   HEARTBEAT_OK,
+  HOUSE,
   HUMAN,
   isMadeByTrigger,
   type NodeId,
@@ -25,6 +26,8 @@ export interface News {
   message_id?: string;
   /** Only a heartbeat. */
   beat?: true;
+  /** Only a cycle that begins, or that the work goes on with it. */
+  cycle?: "begins" | "goes on";
   /** Present when somebody speaks, not the house: the human, the coordinator, a colleague. */
   from?: string;
 }
@@ -56,14 +59,17 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
     return reader === COORDINATOR ? { text: `[A hint from your human]: ${fact.data.text}`, from: HUMAN } : undefined;
   }
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
-  return text === undefined ? undefined : { text };
+  if (text === undefined) return undefined;
+  return fact.type === "agent.resumed" ? { text, cycle: "goes on" } : { text };
 }
 
 /** What a trigger has to say. */
 function reminder(message_id: string, text: string, { triggers }: Situation): News {
   const id = triggerIn(message_id);
-  const isBeat = triggerNamed(triggers, id)?.when.type === "heartbeat";
-  const news = { text: `[${id} is due]: ${text}`, message_id };
+  const trigger = triggerNamed(triggers, id);
+  const isBeat = trigger?.when.type === "heartbeat";
+  const isCycle = trigger?.created_by === HOUSE && trigger.when.type === "delayed";
+  const news: News = { text: `[${id} is due]: ${text}`, message_id, ...(isCycle && { cycle: "begins" }) };
   return isBeat
     ? { ...news, text: `${news.text}\nIf nothing needs you, answer ${HEARTBEAT_OK} and nothing else.`, beat: true }
     : news;

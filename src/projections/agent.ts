@@ -30,6 +30,10 @@ export interface AgentState {
   } | null;
   /** The call of the coordinator's last checkpoint, until it has its result. */
   checkpoint: string | null;
+  /** What it said with its last checkpoint. */
+  last_checkpoint: { summary: string; ts: number } | null;
+  /** Of an infinite agent: what is limited counts from this fact on, its last checkpoint or waking. */
+  cycle_seq: number;
   runs: number;
   /** What each run was to reach, in its first words. */
   goals: Partial<Record<RunId, string>>;
@@ -57,6 +61,8 @@ export function bornFrom(fact: FactOf<"agent.created">): AgentState {
     error: null,
     outcome: null,
     checkpoint: null,
+    last_checkpoint: null,
+    cycle_seq: 0,
     halted: null,
     archived_ts: null,
   };
@@ -113,7 +119,13 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       };
       return;
     case "worker.checkpointed":
-      if (fact.data.worker_id === COORDINATOR) agent.checkpoint = fact.data.call_id ?? null;
+      if (fact.data.worker_id !== COORDINATOR) return;
+      agent.checkpoint = fact.data.call_id ?? null;
+      agent.last_checkpoint = { summary: fact.data.summary.slice(0, FIRST_WORDS), ts: fact.ts };
+      beginCycle(agent, fact);
+      return;
+    case "trigger.fired":
+      if (fact.data.action === "wake_agent") beginCycle(agent, fact);
       return;
     case "tool.result":
       if (fact.data.worker_id === COORDINATOR && fact.data.call_id === agent.checkpoint) agent.checkpoint = null;
@@ -122,6 +134,11 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       if (agent.run?.id === fact.data.run_id) agent.run.finished = fact.data.outcome;
       return;
   }
+}
+
+/** A cycle has no fact of its own: it ends with a checkpoint or in silence, and begins with a waking. */
+function beginCycle(agent: AgentState, { seq }: Fact): void {
+  if (agent.created.mode === "infinite") agent.cycle_seq = seq;
 }
 
 const FIRST_WORDS = 200;

@@ -43,7 +43,7 @@ export interface Situation {
   mesh_ends: MeshEnds;
 }
 
-export const SITUATION_VERSION = 21;
+export const SITUATION_VERSION = 22;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -95,6 +95,8 @@ export function apply(now: Situation, fact: Fact): void {
   applyToThread(now.thread, fact);
   applyToSpending(now.spending, fact);
   applyToAttention(now.attention, fact);
+  // Who writes to whom is counted anew in each cycle.
+  if (now.agent.cycle_seq === fact.seq) now.letters.lastBetween = dict();
   applyToTriggers(now.triggers, fact, now.agent.run?.trigger ?? null);
   applyToOutside(now.outside, fact);
   applyToTroubles(now.troubles, fact);

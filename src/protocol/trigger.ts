@@ -126,5 +126,8 @@ export function triggerIn(key: string): string {
   return key.split(/[@#]/, 1)[0] ?? "";
 }
 
+/** Who makes the triggers that nobody asked for: the cycles of an infinite agent, the upkeep of its memory. */
+export const HOUSE = "agiraph";
+
 /** What somebody says who was woken by a heartbeat and has nothing to do (seed 002 §9.5). Nobody else is told. */
 export const HEARTBEAT_OK = "HEARTBEAT_OK";

@@ -29,7 +29,7 @@ export class TeamStages {
     if (!stage && last?.assessment === assessment) return closed(last, now);
     if (!stage) return refusal("There is no stage to end: nothing was handed out since the last one.");
     if (!isStageDone(stage, now.board)) return refusal(`Stage ${stage.number} is not done.\n${this.status()}`);
-    if (contract && stage.number >= this.#ports.limits.maxStages) return refusal(this.#noMoreStages());
+    if (contract && this.#isLast()) return refusal(this.#noMoreStages());
     const unknown = [...retire, ...Object.keys(briefs)].find((word) => !this.#members.named(word));
     if (unknown !== undefined) return refusal(this.#members.nobody(unknown));
     const needed = retire.map((word) => this.#members.neededFor(word)).find((reason) => reason !== undefined);
@@ -56,7 +56,7 @@ export class TeamStages {
     if (open && open.nodes.length > 0 && !isStageDone(open, now.board))
       return refusal(`Stage ${open.number} is not done.\n${this.status()}`);
     const number = now.stages.filter((stage) => stage.run_id === this.#ports.run).length + 1;
-    if (number > this.#ports.limits.maxStages) return refusal(this.#noMoreStages());
+    if (this.#isLast()) return refusal(this.#noMoreStages());
     const names = roles.map((role) => idOf(role.name));
     const twice = roles.find((role, at) => names.indexOf(idOf(role.name)) !== at);
     if (twice) return refusal(`Two roles are named ${twice.name}; names are unique in a run.`);
@@ -88,7 +88,7 @@ export class TeamStages {
     const open = currentStage(stages, this.#ports.run);
     if (open) return { ok: true, number: open.number, facts: [] };
     const number = stages.filter((stage) => stage.run_id === this.#ports.run).length + 1;
-    if (number > this.#ports.limits.maxStages) return { ok: false, reason: this.#noMoreStages() };
+    if (this.#isLast()) return { ok: false, reason: this.#noMoreStages() };
     return { ok: true, number, facts: this.#nextStage(number, undefined, {}) };
   }
 
@@ -98,8 +98,19 @@ export class TeamStages {
     return [{ type: "stage.started", data: { ...at, name: name ?? `Stage ${stage}`, contract: agreed } }];
   }
 
+  /** Whether no further stage may begin in this run, or in this cycle of an infinite agent. */
+  #isLast(): boolean {
+    const { stages, agent } = this.#ports.soon();
+    const begun = stages.filter(
+      ({ run_id, started_seq }) => run_id === this.#ports.run && started_seq > agent.cycle_seq,
+    );
+    return begun.length >= this.#ports.limits.maxStages;
+  }
+
   #noMoreStages(): string {
-    return `All ${this.#ports.limits.maxStages} stages are used. Finish with what there is.`;
+    const { mode } = this.#ports.soon().agent.created;
+    const rest = mode === "infinite" ? "of this cycle are used. Checkpoint" : "are used. Finish";
+    return `All ${this.#ports.limits.maxStages} stages ${rest} with what there is.`;
   }
 
   #launched(role: StageOfRoles["roles"][number], stage: number): NewFact[] {

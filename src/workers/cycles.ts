@@ -1,17 +1,33 @@
 import type { Situation, TriggerState } from "../projections/index.ts";
-import type { NewFact } from "../protocol/index.ts";
+import { HOUSE, type NewFact } from "../protocol/index.ts";
 import { nextOccurrence } from "../triggers/cron.ts";
 
 /** What wakes an infinite agent for its next cycle. */
 export const NEXT_CYCLE =
-  "The next cycle begins. Look at what has changed, do what your goal asks for, then checkpoint.";
+  "The next cycle begins. Do what your goal asks for, then checkpoint. If there is nothing to do, say so in a few words " +
+  "and call nothing: that ends the cycle.";
 const USUAL_CYCLE_SECONDS = 3600;
 /** Every night somebody looks whether the memory wants upkeep; a model is asked only if it does. */
 export const MEMORY_UPKEEP = "memory_upkeep";
 const NIGHTLY = "0 4 * * *";
 
-/** Whom triggers of the house itself are made by. */
-const HOUSE = "agiraph";
+/** What only an infinite agent is told in its prompt, which is that of its first day. */
+export function cycleRules({ cycle_seconds = USUAL_CYCLE_SECONDS }: { cycle_seconds?: number | undefined }): string {
+  return `# Infinite mode
+
+Your work has no end but finish (the goal is met for good) or your human. You work in cycles and sleep in between: you are woken ${secondsInWords(cycle_seconds)} after each cycle, by your triggers, and when somebody writes to you. This is set up already (list_triggers shows it): do not schedule it yourself. Each waking tells the date and what others changed in your memory. When a cycle's work is done, write down what the next one must know and call checkpoint, which ends the cycle. With nothing to do, answer in a few words and call nothing.`;
+}
+
+function secondsInWords(seconds: number): string {
+  const [unit, of] = UNITS.find(([, size]) => seconds % size === 0) ?? ["second", 1];
+  return `${seconds / of} ${unit}${seconds === of ? "" : "s"}`;
+}
+
+const UNITS: readonly [string, number][] = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+];
 
 /**
  * The alarms of an infinite agent, unless they are set: its next cycle, and the upkeep of its memory. Woken earlier, by
