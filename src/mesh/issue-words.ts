@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { nearest } from "../models/nearest.ts";
+import { nearest } from "../boundary/nearest.ts";
 
 /** What is wrong with something that people wrote, in words for them: which field, what it should be, what there is. */
 export function issueWords({ issues: [issue] }: z.ZodError, value: unknown, schema: z.ZodType): string {

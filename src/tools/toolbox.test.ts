@@ -7,7 +7,7 @@ import { defineTool } from "./tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import { checkpointTool, createWorkNodeTool, publishTool, suggestTool } from "./work.ts";
 
-const shape = { description: "", guidance: "", repeatable: true, parameters: z.object({}) };
+const shape = { description: "", repeatable: true, parameters: z.object({}) };
 const never = new AbortController().signal;
 
 test("T2. a tool that throws is a result; one that throws because of the stop is the stop", async () => {
@@ -61,7 +61,7 @@ test("T1. a call to a tool that is not there any more has its one result after a
     call_id: "c",
     tool: "gone",
     ok: false,
-    content: 'There is no tool "gone". You have: .',
+    content: 'There is no tool "gone". You have no tools.',
   });
 });
 

@@ -219,7 +219,7 @@ export async function beginRun(
   const rules = [usual, said.rules ?? "", endless ? cycleRules(created) : ""].filter(Boolean).join("\n\n");
   const firstDay = endless ? ", your first day; each waking tells the date" : "";
   const brief = { soul, goal: run.goal, today: `${today()}${firstDay}`, memory, rules, files: said.files };
-  const system = coordinatorPrompt(brief, toolbox.specs);
+  const system = coordinatorPrompt(brief);
   const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
   const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };
   if (endless) first.memory = await seenMemory(place);

@@ -40,7 +40,7 @@ export async function workOnNode(
     const othersWork = () => openBelow(node, place.now().board).length > 0;
     const repeats = { othersWork, news: mailPort.arrived };
     const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)), repeats);
-    const past = begun ?? (await beginAssignment(node, worker, scope, toolbox, actor, cursor, place));
+    const past = begun ?? (await beginAssignment(node, worker, scope, actor, cursor, place));
     const job = {
       ...past,
       // The contract bounds all tries together, but a try that nobody could begin would be none.

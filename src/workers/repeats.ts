@@ -10,12 +10,6 @@ const PATIENT: ReadonlySet<string> = new Set(["check_messages"]);
 /** An infinite agent ends a cycle with a checkpoint, and may have the same to say after each. */
 export const PATIENT_IN_CYCLES: ReadonlySet<string> = new Set([...PATIENT, "checkpoint"]);
 
-/** Tools that only look. Asked again while others work, they are polling, which costs turns and breaks nothing. */
-const LOOKS: ReadonlySet<string> = new Set([
-  ...["check_board", "check_stage_status", "list_triggers", "list_files", "read_file", "read_ref", "grep", "glob"],
-  ...["memory_read", "memory_search"],
-]);
-
 export interface RepeatPorts {
   /** Tools whose repetition is never counted. */
   patient?: ReadonlySet<string>;
@@ -50,7 +44,7 @@ export function noticingRepeats(tools: Tools, ports: RepeatPorts = {}): Tools {
       const result = await tools.run(call, signal);
       if (patient.has(call.name)) return result;
       count(call, result);
-      if (!LOOKS.has(call.name) || !othersWork()) return judged(call, result, times);
+      if (!onlyLooks(call, tools) || !othersWork()) return judged(call, result, times);
       if (times === 1) return result;
       if (times < ENDED_AT || !news) return nothingNew(result, tools);
       await news(signal);
@@ -58,6 +52,11 @@ export function noticingRepeats(tools: Tools, ports: RepeatPorts = {}): Tools {
       return tools.run(call, signal);
     },
   };
+}
+
+/** Asked again while others work, what only looks is polling: it costs turns and breaks nothing. */
+function onlyLooks({ name }: CallPart, { specs }: Tools): boolean {
+  return specs.some((spec) => spec.name === name && spec.readOnly === true);
 }
 
 function nothingNew(result: ResultEntry, { specs }: Tools): ResultEntry {
