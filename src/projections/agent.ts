@@ -141,6 +141,11 @@ function beginCycle(agent: AgentState, { seq }: Fact): void {
   if (agent.created.mode === "infinite") agent.cycle_seq = seq;
 }
 
+/** Somebody wants it to rest: nothing wakes it. */
+export function isAtRest({ status, archived_ts }: AgentState): boolean {
+  return status === "paused" || status === "stopped" || archived_ts !== null;
+}
+
 const FIRST_WORDS = 200;
 
 /** What it works on now, or did last: the goal that it was made with is not the last for ever. */

@@ -72,7 +72,16 @@ export function begin(first: Fact): Situation {
 export function withOwnKeys(now: Situation): Situation {
   const { agent, attention, board, insights, letters, outbox, outside, questions, spending, triggers } = now;
   const maps = [
-    ...[agent.goals, attention.unread, board.nodes, insights.open, letters.queued, letters.lastBetween, outbox.open],
+    ...[
+      agent.goals,
+      attention.unread,
+      attention.signs,
+      board.nodes,
+      insights.open,
+      letters.queued,
+      letters.lastBetween,
+      outbox.open,
+    ],
     ...[outside.sessions, outside.permitted, questions.open, questions.answered, now.roster, spending.by_worker],
     ...[triggers.open, triggers.undone, triggers.matches, now.troubles, now.mesh_ends],
   ];

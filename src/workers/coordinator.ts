@@ -179,7 +179,7 @@ export function leadTools(
     ...mailTools({ ...mail, send: (to, content) => team.send(COORDINATOR, to, content) }),
     askHumanTool(human),
     ...coordinationTools(team, reflection),
-    ...scheduleTools(place.schedule),
+    ...scheduleTools(place.schedule(COORDINATOR)),
     checkpointTool({ checkpoint }, true),
   ];
 }

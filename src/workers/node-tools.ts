@@ -3,6 +3,7 @@ import type { Scope } from "../store/scope.ts";
 import { readRefTool } from "../tools/files.ts";
 import { askHumanTool, type HumanPort } from "../tools/human.ts";
 import { type MailPort, mailTools } from "../tools/mail.ts";
+import { scheduleTools } from "../tools/schedule.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
 import { checkpointTool, createWorkNodeTool, type NodePort, publishTool, suggestTool } from "../tools/work.ts";
 import type { Actor } from "./carry-out.ts";
@@ -28,6 +29,7 @@ export function nodeTools(
     suggestTool((suggestion) => team.suggest(actor, suggestion)),
     checkpointTool({ checkpoint: (summary) => checkpoint(summary, node, actor, scope, port, place) }),
     publishTool(port),
+    ...scheduleTools(place.schedule(actor.worker_id)),
   ];
 }
 

@@ -44,18 +44,24 @@ export class Waking {
     if (!isInfinite(this.#place)) return;
     const words = await this.#memory.look();
     if (why === "taken up") this.#words = words;
+    // What is watched is watched from the first moment on; the clock runs from the end of a cycle.
+    else if (this.#place.now().agent.created.watch) await this.#setNext();
   }
 
   async sleep(signal: AbortSignal): Promise<string> {
-    const { log, soon, clock, timeZone } = this.#place;
-    const facts = nextCycle(soon(), clock.now(), timeZone);
-    if (facts.length > 0) await log.append({ facts }).durable;
+    await this.#setNext();
     await this.#memory.lookAtOwn();
     if (this.#mailbox.waiting === 0) await waitForMail(this.#actor, "news", this.#mailbox, this.#place, signal);
     this.cycle += 1;
     this.#firstTurn = undefined;
     this.#words = await this.#memory.look();
     return "Recorded. You slept, and something woke you:";
+  }
+
+  async #setNext(): Promise<void> {
+    const { log, soon, clock, timeZone } = this.#place;
+    const facts = nextCycle(soon(), clock.now(), timeZone);
+    if (facts.length > 0) await log.append({ facts }).durable;
   }
 
   /** The news as they are told: the first ones after a sleep, and what triggers say, with the date. */
