@@ -28,6 +28,8 @@ export interface News {
   beat?: true;
   /** Only a cycle that begins, or that the work goes on with it. */
   cycle?: "begins" | "goes on";
+  /** Only that a node is completed. */
+  isResult?: true;
   /** Present when somebody speaks, not the house: the human, the coordinator, a colleague. */
   from?: string;
 }
@@ -60,7 +62,8 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
   }
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
   if (text === undefined) return undefined;
-  return fact.type === "agent.resumed" ? { text, cycle: "goes on" } : { text };
+  if (fact.type === "agent.resumed") return { text, cycle: "goes on" };
+  return fact.type === "node.completed" ? { text, isResult: true } : { text };
 }
 
 /** What a trigger has to say. */

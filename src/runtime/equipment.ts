@@ -51,8 +51,9 @@ export function equip(
     (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
       openSandbox({ unsafe: settings.config.sandbox?.unsafe ?? false }),
     ));
-  const tools: Equipment["tools"] = (scope, actor, model, record) => {
+  const tools: Equipment["tools"] = (scope, actor, _model, record) => {
     const { network } = settings.config;
+    const turn = () => record.soon().spending.by_worker[actor.worker_id]?.calls ?? 0;
     return clean([
       ...fileTools(scope),
       shellTool({
@@ -62,7 +63,7 @@ export function equip(
         ...(network ? { network } : {}),
         onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
       }),
-      ...(model.searchesWeb || env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch })]),
+      ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch, turn })]),
       webFetchTool(fetchOptions(settings)),
       ...memoryTools(actor, record, embedder()),
     ]);

@@ -156,7 +156,7 @@ export class HarnessedMember implements Member {
   }
 
   /** Without a task silence is the end. With one it is waiting for an answer, or forgetting `tx_done`: asked once or twice. */
-  async #onSilence({ reply, inARow }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> {
+  async #onSilence({ reply, inARow, unheard }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> {
     if (this.#letters.length > 0) return this.#take();
     if (this.#task === undefined) return { kind: "finished", summary: textOf(reply) };
     if (this.#waits) {
@@ -165,7 +165,8 @@ export class HarnessedMember implements Member {
     }
     if (inARow > MOST_REMINDERS)
       return { kind: "failed", error: `It stopped without tx_done. Its last words: ${textOf(reply)}` };
-    const content = "You called no tool, and your task has not ended. If it is done, call tx_done; otherwise go on.";
+    const content =
+      unheard ?? "You called no tool, and your task has not ended. If it is done, call tx_done; otherwise go on.";
     return [{ role: "user", from: "agiraph", content }];
   }
 }

@@ -37,6 +37,7 @@ import { type Past, pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
 import { noticingRepeats, PATIENT_IN_CYCLES, type RepeatPorts } from "./repeats.ts";
 import { coordinatorStanding } from "./restate.ts";
+import { isNoAnswer } from "./unheard.ts";
 import { waitForMail } from "./waiting.ts";
 import { seenMemory, Waking } from "./waking.ts";
 import type { Silence } from "./work-loop.ts";
@@ -73,13 +74,18 @@ export async function coordinate(
   const reflection = reflectionOn(run.id, begun, place);
   const mail = {
     waiting: () => mailbox.waiting,
-    async arrived(until: AbortSignal) {
-      if (team.unfinished() !== null) await waitForMail(LEAD, "news", mailbox, place, until);
+    async arrived(until: AbortSignal, all: boolean) {
+      const isEnough = all ? () => mailbox.hasMoreThanResults || team.unfinished() === null : undefined;
+      if (team.unfinished() !== null) await waitForMail(LEAD, "news", mailbox, place, until, isEnough);
     },
   };
   const hands = place.tools(scope, LEAD, model, place);
   const ports = { hands, mail, human: asking(LEAD, place), endCycle: (until: AbortSignal) => waking.sleep(until) };
-  const repeats = { othersWork: () => team.unfinished() !== null, news: mail.arrived, cycle: () => waking.cycle };
+  const repeats = {
+    othersWork: () => team.unfinished() !== null,
+    news: (until: AbortSignal) => mail.arrived(until, false),
+    cycle: () => waking.cycle,
+  };
   const toolbox = (await leadToolbox(place, repeats))(leadTools(run, team, ports, reflection, place));
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   await waking.begin(begun ? "taken up" : "begins");
@@ -236,8 +242,9 @@ const PATIENCE = 4;
 
 /**
  * Silence while the team works is patience: wait for the news, at no cost. Silence with nothing under way is asked
- * about; a whole answer given again in the face of that question is taken as the answer, a cut one never is. But where
- * nodes failed only `finish` says that the goal is met all the same.
+ * about; a whole answer given again in the face of that question is taken as the answer. A cut one never is, nor is a
+ * promise, an apology, a refusal or a call that was written but not made. And where nodes failed only `finish` says that
+ * the goal is met all the same.
  */
 function waitOrEnd(
   run: RunId,
@@ -246,31 +253,38 @@ function waitOrEnd(
   waking: Waking,
   place: Workplace,
 ) {
-  return async ({ reply, inARow }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
+  return async (silence: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
     if (team.unfinished() !== null && mailbox.waiting === 0) await waitForMail(LEAD, "news", mailbox, place, signal);
     if (mailbox.waiting > 0) return waking.told(mailbox.take());
     // An infinite agent that has nothing more to say has ended its cycle.
-    if (isEndless(place)) {
+    if (isEndless(place) && (silence.unheard === undefined || silence.inARow > 1)) {
       await waking.sleep(signal);
       return waking.told(mailbox.take());
     }
-    return endOrAsk(run, { reply, inARow }, place);
+    return endOrAsk(run, silence, place);
   };
 }
 
 /** Nothing is under way, and it says nothing that could be followed: the end, or what it is asked. */
-export function endOrAsk(run: RunId, { reply, inARow }: Silence, place: Workplace): Outcome | UserEntry[] {
+export function endOrAsk(run: RunId, { reply, inARow, unheard }: Silence, place: Workplace): Outcome | UserEntry[] {
   // It says of a look that there was nothing to do; of a goal it says nothing.
   const isBeat = isQuiet(reply);
   if (isBeat && place.now().agent.run?.trigger) return finished(reply);
   const failed = failedIn(run, place.now());
-  if (!isBeat && inARow > 1 && reply.finish === "stop") return failed ? notMet(failed, reply) : finished(reply);
-  if (inARow > PATIENCE) return { kind: "failed", error: "The coordinator stopped calling tools and never finished." };
+  const isAnswer = reply.finish === "stop" && unheard === undefined && !isNoAnswer(textOf(reply));
+  if (!isBeat && inARow > 1 && isAnswer) return failed ? notMet(failed, reply) : finished(reply);
+  if (inARow > PATIENCE) return neverFinished(reply);
   const next = failed
     ? `${failed} failed. If the goal is met all the same, call finish and say what is missing; otherwise go on.`
     : "If the goal is met, call finish; otherwise go on.";
-  const content = `You called no tool and nothing is under way. ${next}`;
+  const content = unheard ?? `You called no tool and nothing is under way. ${next}`;
   return [{ role: "user", from: "agiraph", content }];
+}
+
+function neverFinished(reply: ReplyEntry): Outcome {
+  const words = textOf(reply).trim();
+  const last = words === "" ? "" : ` Its last words: ${words.length > 300 ? `${words.slice(0, 299)}…` : words}`;
+  return { kind: "failed", error: `The coordinator stopped calling tools and never finished.${last}` };
 }
 
 function failedIn(run: RunId, { board }: Situation): string {

@@ -27,8 +27,11 @@ export async function workOnNode(
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,
-      arrived: (until: AbortSignal) =>
-        waitForMail(actor, openBelow(node, place.now().board).length > 0 ? "children" : "news", mailbox, place, until),
+      arrived: (until: AbortSignal, all: boolean) => {
+        const isWaitedFor = () => openBelow(node, place.now().board).length > 0;
+        const isEnough = all && isWaitedFor() ? () => mailbox.hasMoreThanResults || !isWaitedFor() : undefined;
+        return waitForMail(actor, isWaitedFor() ? "children" : "news", mailbox, place, until, isEnough);
+      },
     };
     const all = () => [
       ...place.tools(scope, actor, model, place),
@@ -38,7 +41,7 @@ export async function workOnNode(
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
     // Of its parts it hears; of what colleagues do it does not, so only the first is worth waiting for.
     const othersWork = () => openBelow(node, place.now().board).length > 0;
-    const repeats = { othersWork, news: mailPort.arrived };
+    const repeats = { othersWork, news: (until: AbortSignal) => mailPort.arrived(until, false) };
     const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)), repeats);
     const past = begun ?? (await beginAssignment(node, worker, scope, actor, cursor, place));
     const job = {
