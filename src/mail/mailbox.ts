@@ -25,6 +25,7 @@ export class Mailbox {
   #waiting: (News & { seq: number })[] = [];
   #cursor: number;
   #wake: (() => void) | undefined;
+  readonly #listeners = new Set<() => void>();
   #close: () => void = () => {};
 
   private constructor(reader: string, cursor: number, now: () => Situation, on: OnNode | undefined) {
@@ -114,6 +115,12 @@ export class Mailbox {
     }
   }
 
+  /** Told whenever something new waits; call what is returned to be told no more. */
+  onNews(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
   close(): void {
     this.#close();
   }
@@ -144,5 +151,6 @@ export class Mailbox {
     if (news === undefined) return;
     this.#waiting.push({ ...news, seq: fact.seq });
     this.#wake?.();
+    for (const listener of this.#listeners) listener();
   }
 }

@@ -31,6 +31,7 @@ export interface Moment {
 const NEWS = new Set<string>([
   "node.completed",
   "node.failed",
+  "node.cancelled",
   "suggestion.made",
   "human.response",
   "human.nudge",

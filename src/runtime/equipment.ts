@@ -10,7 +10,7 @@ import type { Sandbox } from "../sandbox/index.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
 import { toolsWithoutSecrets } from "../tools/scrubbed-tool.ts";
-import { type ProcessEvent, shellTool } from "../tools/shell.ts";
+import { type ProcessEvent, shellTool, shellTools } from "../tools/shell.ts";
 import type { Tool } from "../tools/tool.ts";
 import { type FetchOptions, webFetchTool } from "../tools/web-fetch.ts";
 import { webSearchTool } from "../tools/web-search.ts";
@@ -27,7 +27,7 @@ export interface Equipment {
   /** The one sandbox of the house, opened by whoever needs it first. */
   sandbox(): Promise<Sandbox>;
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
-  check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
+  check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
   /** What is there now, for triggers that wait for a change. */
   look: Look;
   /** What other people's servers give to this actor. One that is not there is on record, once until it was there. */
@@ -56,7 +56,7 @@ export function equip(
     const turn = () => record.soon().spending.by_worker[actor.worker_id]?.calls ?? 0;
     return clean([
       ...fileTools(scope),
-      shellTool({
+      ...shellTools({
         sandbox,
         binds: () => scope.binds(),
         env: placesOf(scope, record),
@@ -73,8 +73,10 @@ export function equip(
     sandbox,
     ...foreignEquipment(settings, clock, scrubber),
     look: looking(sandbox, () => fetchOptions(settings), scrubber),
-    async check(command, scope, signal) {
-      const tool = shellTool({ sandbox, binds: () => scope.binds(), env: { SCRATCH: scope.cwd } });
+    async check(command, scope, signal, record) {
+      const { network } = settings.config;
+      const env = placesOf(scope, record);
+      const tool = shellTool({ sandbox, binds: () => scope.binds(), env, ...(network ? { network } : {}) });
       const output = await tool.run({ command }, signal);
       if (typeof output === "string" || output.ok !== false) return null;
       return scrubber.text(output.content);
@@ -169,7 +171,14 @@ function factOf(event: ProcessEvent, { worker_id, node_id }: Actor): NewFact {
         data: {
           ...{ worker_id, node_id, pid: event.pid, command: event.command, sandbox: event.sandbox },
           ...(event.omitted && { omitted: [...event.omitted] }),
+          ...(event.background && { background: event.background }),
         },
       }
-    : { type: "process.exited", data: { worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal } };
+    : {
+        type: "process.exited",
+        data: {
+          ...{ worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal },
+          ...(event.background && { background: event.background }),
+        },
+      };
 }

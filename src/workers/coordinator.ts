@@ -1,5 +1,5 @@
 import { Mailbox } from "../mail/mailbox.ts";
-import type { Situation } from "../projections/index.ts";
+import { deferredBy, type Situation } from "../projections/index.ts";
 import {
   COORDINATOR,
   type Entry,
@@ -22,7 +22,7 @@ import {
 import { askHumanTool, type HumanPort } from "../tools/human.ts";
 import { type MailPort, mailTools } from "../tools/mail.ts";
 import { scheduleTools } from "../tools/schedule.ts";
-import type { Tool } from "../tools/tool.ts";
+import { closeTools, type Tool } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../tools/work.ts";
 import { momentIn } from "../triggers/wall-clock.ts";
@@ -75,12 +75,15 @@ export async function coordinate(
   const mail = {
     waiting: () => mailbox.waiting,
     async arrived(until: AbortSignal, all: boolean) {
-      const isEnough = all ? () => mailbox.hasMoreThanResults || team.unfinished() === null : undefined;
-      if (team.unfinished() !== null) await waitForMail(LEAD, "news", mailbox, place, until, isEnough);
+      const reason = awaited(team, place);
+      const isEnough =
+        all && reason === "news" ? () => mailbox.hasMoreThanResults || team.unfinished() === null : undefined;
+      if (reason !== null) await waitForMail(LEAD, reason, mailbox, place, until, isEnough);
     },
   };
   const hands = place.tools(scope, LEAD, model, place);
-  const ports = { hands, mail, human: asking(LEAD, place), endCycle: (until: AbortSignal) => waking.sleep(until) };
+  const human = asking(LEAD, place, mailbox);
+  const ports = { hands, mail, human, endCycle: (until: AbortSignal) => waking.sleep(until) };
   const repeats = {
     othersWork: () => team.unfinished() !== null,
     news: (until: AbortSignal) => mail.arrived(until, false),
@@ -109,6 +112,8 @@ export async function coordinate(
     const hearing = { mail: () => waking.told(mailbox.take()), isUrgent: () => mailbox.isUrgent };
     return await carryOut(job, { model, toolbox, ...hearing }, LEAD, place, signal);
   } finally {
+    await closeTools(hands);
+    human.close();
     waking.close();
     mailbox.close();
   }
@@ -238,6 +243,12 @@ function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["conversation"]
   return pastOf(stored, "beginning", () => true)?.history ?? [];
 }
 
+/** What will come although the coordinator does nothing: news of the team, or an answer; null is neither. */
+function awaited(team: Pick<CoordinationPort, "unfinished">, { soon }: Workplace): "news" | "human" | null {
+  if (team.unfinished() !== null) return "news";
+  return deferredBy(soon().questions, COORDINATOR, null).length > 0 ? "human" : null;
+}
+
 const PATIENCE = 4;
 
 /**
@@ -254,7 +265,8 @@ function waitOrEnd(
   place: Workplace,
 ) {
   return async (silence: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
-    if (team.unfinished() !== null && mailbox.waiting === 0) await waitForMail(LEAD, "news", mailbox, place, signal);
+    const reason = awaited(team, place);
+    if (reason !== null && mailbox.waiting === 0) await waitForMail(LEAD, reason, mailbox, place, signal);
     if (mailbox.waiting > 0) return waking.told(mailbox.take());
     // An infinite agent that has nothing more to say has ended its cycle.
     if (isEndless(place) && (silence.unheard === undefined || silence.inARow > 1)) {
