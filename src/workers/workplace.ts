@@ -22,8 +22,8 @@ export interface Workplace extends Recorder {
   maxTurns: number;
   /** The zone that holds for triggers where none is named. */
   timeZone: string;
-  /** What the coordinator may have happen later. */
-  schedule: SchedulePort;
+  /** What somebody may have happen later. */
+  schedule(who: WorkerId): SchedulePort;
   /** Programs that think for themselves. */
   outside: OutsidePlace;
 }
