@@ -32,7 +32,10 @@ test("a second run has a board, a plan, an output and people of its own", async 
     content: "The board is empty.\n\nPeople:\n- Coordinator: busy (scripted/coordinator)",
   });
   const fileOf = async (name: string) =>
-    (await readFile(join(team.agent.log.dir, "runs/run-2", name), "utf8")).replace(/\n<!-- Written by Agiraph .*\n$/, "");
+    (await readFile(join(team.agent.log.dir, "runs/run-2", name), "utf8")).replace(
+      /\n<!-- Written by Agiraph .*\n$/,
+      "",
+    );
   expect(await fileOf("_plan.md")).toBe(
     "# Plan\n\nGoal: Now chip B.\n\n- node-2 [completed] Measure chip B — alice: B: 95\n",
   );
