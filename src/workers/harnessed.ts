@@ -26,6 +26,10 @@ export async function workOnNode(
   let hands: readonly Tool[] = [];
   const desk = await takeUp(node, worker, place, signal, () => closeTools(hands));
   const { actor, scope, port, mailbox, begun, cursor } = desk;
+  const begin = async () => {
+    const first = await beginAssignment(node, worker, scope, actor, cursor, place);
+    return { ...first, history: [...desk.earlier, ...first.history] };
+  };
   const human = asking(actor, place, mailbox);
   try {
     const mailPort = {
@@ -42,8 +46,11 @@ export async function workOnNode(
     ];
     hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
-    const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)));
-    const past = begun ?? (await beginAssignment(node, worker, scope, actor, cursor, place));
+    // Of its parts it hears; of what colleagues do it does not, so only the first is worth waiting for.
+    const othersWork = () => openBelow(node, place.now().board).length > 0;
+    const repeats = { othersWork, news: (until: AbortSignal) => mailPort.arrived(until, false) };
+    const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)), repeats);
+    const past = begun ?? (await begin());
     const job = {
       ...past,
       // The contract bounds all tries together, but a try that nobody could begin would be none.
