@@ -1,6 +1,7 @@
 import type { MemoryFiles, StampedFile } from "../store/memory-files.ts";
 import { oneAtATime } from "../store/one-at-a-time.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { wallTime } from "./dates.ts";
 import { ownPart, withListing } from "./listing.ts";
 import { keepVersion, readVersion, type Version, versionsOf } from "./versions.ts";
 
@@ -21,17 +22,25 @@ const INDEX = "index.md";
 export class Memory {
   readonly files: MemoryFiles;
   readonly #now: () => number;
+  readonly #timeZone: string;
   /** What its reader last saw of a file. */
   readonly #seen = new Map<string, string>();
 
-  constructor(files: MemoryFiles, now: () => number) {
+  /** Days and times are those of the person, in their time zone. */
+  constructor(files: MemoryFiles, now: () => number, timeZone = "UTC") {
     this.files = files;
     this.#now = now;
+    this.#timeZone = timeZone;
   }
 
   /** Today's daily log. */
   get today(): string {
     return `${this.#stamp().slice(0, 10)}.md`;
+  }
+
+  /** The day of an instant, as daily logs are named. */
+  dayOf(at: number): string {
+    return wallTime(at, this.#timeZone).slice(0, 10);
   }
 
   /** Resolves with the file as seen from the agent's home. Rejects with ScopeRefusal, in words for who wrote. */
@@ -197,7 +206,7 @@ export class Memory {
   }
 
   #stamp(): string {
-    return new Date(this.#now()).toISOString();
+    return wallTime(this.#now(), this.#timeZone);
   }
 }
 

@@ -13,7 +13,7 @@ const WORTH_A_RUN = 3;
  * written down yet. Decided by code: where there is nothing, nobody is woken.
  */
 export async function undistilled(memory: Memory, now: number): Promise<string[]> {
-  const yesterday = new Date(now - DAY_MS).toISOString().slice(0, 10);
+  const yesterday = memory.dayOf(now - DAY_MS);
   const logs = await memory.dailyLogs();
   const old = logs.slice(SHOWN_AT_START).filter((path) => path.slice(0, 10) < yesterday);
   const left: string[] = [];

@@ -11,6 +11,7 @@ import { DiskFullError } from "../store/errors.ts";
 import { createAgentFolder, removeAgentFolder } from "../store/node-folder.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 import { problemWithTools } from "../tools/tool-names.ts";
+import { momentIn } from "../triggers/wall-clock.ts";
 import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
 import { promptsOf } from "../workers/prompt.ts";
 import { Agent } from "./agent.ts";
@@ -385,14 +386,16 @@ export class Runtime {
     const trust = new MeshTrust(home, () => clock.now());
     return {
       prompts: promptsOf(home),
-      today: () => new Date(clock.now()).toISOString().slice(0, 10),
+      today: () => momentIn(clock.now(), zoneOf(settings.config)),
       clock,
       pid,
       tools,
       foreignTools,
       model: (id) => catalog.model(id),
       callbacks: this.#ports.callbacks,
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      get timeZone() {
+        return zoneOf(settings.config);
+      },
       // What config.json says now: an agent that is at work for days goes by it.
       get approveStages() {
         return settings.config.approve_stages ?? false;
@@ -434,4 +437,9 @@ export class Runtime {
       hadNoRoom: (id) => this.#caretaker.lookAfter(id),
     };
   }
+}
+
+/** The person's time zone: what they set, else that of the process they started. */
+function zoneOf({ time_zone }: Settings["config"]): string {
+  return time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

@@ -21,7 +21,7 @@ export function memoryTools(actor: Actor, place: Recorder, embedder?: Embedder):
     return agentMemoryTools({ ...port, memory: agentMemory(place), insights: () => now().insights.open });
   const run = actor.node_id && now().board.nodes[actor.node_id]?.spec.run_id;
   if (!run) return [];
-  const memory = new Memory(workerMemoryFiles(log.dir, run, actor.worker_id), place.clock.now);
+  const memory = new Memory(workerMemoryFiles(log.dir, run, actor.worker_id), place.clock.now, place.timeZone);
   return workerMemoryTools({ ...port, memory }, { worker_id: actor.worker_id, node_id: actor.node_id });
 }
 
@@ -39,13 +39,15 @@ export async function recalled(place: Recorder, keeps: "memory" | "nothing" = "m
 }
 
 /** For a summary: what a run begins with in mind, as it is now. */
-export async function memoryNow(place: Pick<Recorder, "log" | "clock">): Promise<string> {
+export async function memoryNow(place: Pick<Recorder, "log" | "clock" | "timeZone">): Promise<string> {
   const parts = await recalledParts(agentMemory(place), RECALL_TOKENS);
   return parts.map(({ path, text }) => `### ${path}\n\n${text}`).join("\n\n");
 }
 
 /** What of its memory the agent is always shown, file by file; the list of the other files is left out. */
-export async function shownMemory(place: Pick<Recorder, "log" | "clock">): Promise<{ path: string; text: string }[]> {
+export async function shownMemory(
+  place: Pick<Recorder, "log" | "clock" | "timeZone">,
+): Promise<{ path: string; text: string }[]> {
   return (await recalledParts(agentMemory(place), RECALL_TOKENS)).filter(({ path }) => path !== "index.md");
 }
 
@@ -61,7 +63,7 @@ const LEARNED = "experiences/learned.md";
 export async function keepLearned(
   run: { id: RunId; goal: string },
   learned: string,
-  place: Pick<Recorder, "log" | "clock">,
+  place: Pick<Recorder, "log" | "clock" | "timeZone">,
 ): Promise<void> {
   const memory = agentMemory(place);
   const words = `## ${oneLine(run.goal)} (${run.id})\n\n${learned.trim()}`;
@@ -75,7 +77,7 @@ export async function keepLearned(
 export async function noteRun(
   run: { id: RunId; goal: string },
   outcome: Extract<Outcome, { kind: "finished" }>,
-  place: Pick<Recorder, "log" | "clock">,
+  place: Pick<Recorder, "log" | "clock" | "timeZone">,
 ): Promise<void> {
   const memory = agentMemory(place);
   const mark = `(${run.id})`;
@@ -89,12 +91,12 @@ export async function noteRun(
 }
 
 /** What is to be done for its memory, in words; null where there is nothing. */
-export function upkeepOf(place: Pick<Recorder, "log" | "clock">): Promise<string | null> {
+export function upkeepOf(place: Pick<Recorder, "log" | "clock" | "timeZone">): Promise<string | null> {
   return upkeepOfMemory(agentMemory(place), place.clock.now());
 }
 
-function agentMemory({ log, clock }: Pick<Recorder, "log" | "clock">): Memory {
-  return new Memory(agentMemoryFiles(log.dir), () => clock.now());
+function agentMemory({ log, clock, timeZone }: Pick<Recorder, "log" | "clock" | "timeZone">): Memory {
+  return new Memory(agentMemoryFiles(log.dir), () => clock.now(), timeZone);
 }
 
 function oneLine(text: string): string {
