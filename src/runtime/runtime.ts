@@ -391,6 +391,9 @@ export class Runtime {
       get approveStages() {
         return settings.config.approve_stages ?? false;
       },
+      get sharedMemory() {
+        return settings.config.memory?.shared ? home : null;
+      },
       get limits() {
         return limitsFrom(settings.config);
       },

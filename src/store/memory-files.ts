@@ -44,6 +44,18 @@ export function agentMemoryFiles(agentDir: string): MemoryFiles {
   };
 }
 
+/** What all agents of a home know of their human: `memory/` in the home, which each of them calls `person/`. */
+export function personMemoryFiles(home: string): MemoryFiles {
+  const hint = "Name a markdown file, e.g. person/preferences/writing.md.";
+  return {
+    root: join(home, "memory"),
+    scope: scopeOf(home, ["memory"], [{ at: "memory/**", access: "write", why: "" }], new Map(), hint),
+    indexFile: join(home, ".index", "memory.sqlite"),
+    list: () => stampedBelow(home, ["memory"]),
+    inHome: (path) => `person/${path}`,
+  };
+}
+
 /** A worker's own `memory.md` and `notebook.md`. */
 export function workerMemoryFiles(agentDir: string, run: RunId, worker: WorkerId): MemoryFiles {
   const names = ["memory.md", "notebook.md"];

@@ -21,8 +21,9 @@ beforeEach(async () => {
   facts = [];
   insights = {};
   const memory = new Memory(agentMemoryFiles(dir), () => Date.UTC(2026, 1, 11, 9, 30));
+  const author = { run: () => "run-1", agent: "Ada" };
   const record = async (...told: NewFact[]) => void facts.push(...told);
-  toolbox = new Toolbox(agentMemoryTools({ memory, record, by: "coordinator", insights: () => insights }));
+  toolbox = new Toolbox(agentMemoryTools({ memory, record, by: "coordinator", insights: () => insights, author }));
   return () => home.remove();
 });
 
@@ -58,7 +59,7 @@ test("an empty memory says so, a small one is given whole", async () => {
   await use("memory_write", { path: "knowledge/tea.md", content: "# Tea\n\nSteep twice." });
   expect(await use("memory_search", { query: "chips" })).toEqual([
     true,
-    "Your memory is small; this is all of it.\n\n**knowledge/tea.md**\n\n# Tea\n\nSteep twice.",
+    "Your memory is small; this is all of it.\n\n**knowledge/tea.md**\n\n# Tea\n\nSteep twice.\n\n(2026-02-11, run-1)",
   ]);
 });
 
@@ -68,7 +69,7 @@ test("a large memory answers with sections, each under its file and headings, an
   expect(await use("memory_search", { query: "Do they throttle?" })).toEqual([
     true,
     expect.stringMatching(
-      /^\*\*knowledge\/chips\.md:3 · \d{4}-\d\d-\d\d › Chips\*\*\n\n## Heat\n\nThey throttle at 88\.$/,
+      /^\*\*knowledge\/chips\.md:3 · 2026-02-11 › Chips\*\*\n\n## Heat\n\nThey throttle at 88\.\n\n\(2026-02-11, run-1\)$/,
     ),
   ]);
   expect(await use("memory_search", { query: "xylophone" })).toEqual([
@@ -83,9 +84,9 @@ test("an insight that was written before a crash, and not yet decided, is there 
   await use("accept_insight", call);
   facts = [];
   expect(await use("accept_insight", call)).toEqual([true, "Remembered in memory/knowledge/insights.md."]);
-  expect(text("memory/knowledge/insights.md")).toBe("## Heat\n\n88.\n\n(from alice)\n");
+  expect(text("memory/knowledge/insights.md")).toBe("## Heat\n\n88.\n\n(2026-02-11, run-1, from alice)\n");
   expect(facts).toEqual([
-    { type: "memory.written", data: { path: "memory/knowledge/insights.md", bytes: 27, by: "coordinator" } },
+    { type: "memory.written", data: { path: "memory/knowledge/insights.md", bytes: 46, by: "coordinator" } },
     { type: "insight.accepted", data: { insight_id: "insight-1", path: "memory/knowledge/insights.md" } },
   ]);
 });
