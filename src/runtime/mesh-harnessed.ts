@@ -4,6 +4,7 @@ import type { Model } from "../models/model.ts";
 import { type Entry, type Outcome, textOf, type UserEntry } from "../protocol/index.ts";
 import { conversationFile } from "../store/paths.ts";
 import type { Tool } from "../tools/tool.ts";
+import { closeTools } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { type Actor, carryOut, type Recorder } from "../workers/carry-out.ts";
 import { type Past, pastOf } from "../workers/past.ts";
@@ -94,7 +95,8 @@ export class HarnessedMember implements Member {
   async #converse(): Promise<Outcome> {
     const { prompt, recorder, maxTurns } = this.#ports;
     const model = await this.#ports.model();
-    const toolbox = this.#noticing(new Toolbox(this.#ports.tools(this.#actor, model)));
+    const hands = this.#ports.tools(this.#actor, model);
+    const toolbox = this.#noticing(new Toolbox(hands));
     const system = await prompt();
     const past = await this.#takenUp();
     if (!past) {
@@ -103,13 +105,17 @@ export class HarnessedMember implements Member {
     }
     const { history = [], turn = 1 } = past ?? {};
     const job = { system: past?.system ?? system, history, turn, maxTurns: turn - 1 + maxTurns, compactable: null };
-    return carryOut(
-      { ...job, onSilence: (silence, signal) => this.#onSilence(silence, signal) },
-      { model, toolbox, mail: () => this.#take() },
-      this.#actor,
-      recorder,
-      this.#stop.signal,
-    );
+    try {
+      return await carryOut(
+        { ...job, onSilence: (silence, signal) => this.#onSilence(silence, signal) },
+        { model, toolbox, mail: () => this.#take() },
+        this.#actor,
+        recorder,
+        this.#stop.signal,
+      );
+    } finally {
+      await closeTools(hands);
+    }
   }
 
   /** I3: the task that it had begun in an earlier life of the process, as far as it was. */
