@@ -92,3 +92,25 @@ test("an agent that lives on sees to its old logs in a run that begins anyway, a
   expect(coordinator.requests.at(-1)?.system).toContain("### 2026-02-02.md\n\n## 09:00\n\nOn day 02.");
   expect(team.agent.now.triggers.open).toEqual({});
 });
+
+test("what is in the memory already is not written down again when the run ends", async () => {
+  const coordinator = script(
+    call("memory_write", { path: "MEMORY.md", content: "The release is on 5 May." }),
+    call("checkpoint", { summary: "Half.", learned: "Ask Ann first." }),
+    call("finish", {
+      summary: "done",
+      learned: "- The release is on 5 May.\n- Ask Ann first.\n- The release notes are late.",
+    }),
+  );
+  await using team = await startTeam({ goal: "Plan it", clock: manualClock(NOON), coordinator });
+  await team.outcome();
+  const memory = memoryOf(team.agent.log.dir);
+  const learned = await memory.text("experiences/learned.md");
+  const log = await memory.text("2026-02-11.md");
+  expect([learned.match(/5 May/g), learned.match(/Ask Ann/g), learned.match(/notes are late/g)?.length]).toEqual([
+    null,
+    ["Ask Ann"],
+    1,
+  ]);
+  expect([log.match(/5 May/g), log.match(/Ask Ann/g)]).toEqual([null, ["Ask Ann"]]);
+});
