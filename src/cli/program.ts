@@ -5,7 +5,7 @@ import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
 import { type Invocation, programWords, whereAsked } from "./invocation.ts";
 import { PLAIN_PASTE, SHOW_CURSOR } from "./live-region.ts";
-import { baseProgram, packageRoot } from "./program-base.ts";
+import { baseProgram, packageRoot, versionOf } from "./program-base.ts";
 import { Terminal } from "./terminal.ts";
 
 /** Runs one command line to its end and leaves with its exit code, once everything that was written is out. */
@@ -59,7 +59,13 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     async (...given: unknown[]): Promise<void> => {
       const command = given.pop() as Command;
       const { home, json = false } = command.optsWithGlobals<{ home?: string; json?: boolean }>();
-      end(await work({ terminal, home, json, packageRoot }, ...(given as never[])));
+      const call = { terminal, home, json, packageRoot, command: command.name() };
+      try {
+        end(await work(call, ...(given as never[])));
+      } catch (error) {
+        const isLocked = error instanceof Error && error.name === "HomeLockedError";
+        throw isLocked ? await (await import("./open-home.ts")).whoIsThere(call, error) : error;
+      }
     };
 
   program
@@ -70,6 +76,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .option("--worker-model <provider/model>", "who thinks for the workers (AGIRAPH_WORKER_MODEL); the same by default")
     .addOption(new Option("--mode <mode>", "finite ends with its goal, infinite stays").choices(["finite", "infinite"]))
     .option("--every <duration>", "how long an infinite agent sleeps between its cycles: 30s, 10m, 2h, 1d", duration)
+    .option("--name <name>", "what to call it; the first words of the goal by default", agentName)
     .option("--budget <usd>", "stop calling models when so much is spent", positive)
     .option("--project <dir>", "the folder that the team may read, instead of the one you stand in")
     .option("--detach", "leave it working in the background")
@@ -85,6 +92,24 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .option("--host <address>", "another address than this machine's own; wants TLS or a proxy in config.json")
     .option("--unsafe-no-sandbox", UNSAFE)
     .action(does(async (call, options: object) => (await import("./commands/serve.ts")).serve(call, options)));
+
+  program
+    .command("status")
+    .description("this home at a glance: who works in it, how its agents are doing, what waits for you")
+    .action(does(async (call) => (await import("./commands/status.ts")).status(call)));
+
+  program
+    .command("version")
+    .description("print the version")
+    .action(
+      does(async (call) => {
+        const version = versionOf(call.packageRoot);
+        await (call.json
+          ? terminal.printJson({ version, node: process.versions.node })
+          : terminal.printLines([version]));
+        return EXIT.done;
+      }),
+    );
 
   program
     .command("token")
@@ -312,6 +337,16 @@ function positive(text: string): number {
   if (!(value > 0) || !Number.isFinite(value))
     throw new InvalidArgumentError("It must be an amount above 0, e.g. 2.50.");
   return value;
+}
+
+/** By which it can be called afterwards: `agiraph show NAME`. */
+function agentName(text: string): string {
+  const name = text.trim();
+  if (name === "" || name.length > 80 || name.startsWith("-") || /[\p{Cc}\p{Cs}]/u.test(name))
+    throw new InvalidArgumentError("It must be one line of up to 80 characters that does not begin with a dash.");
+  if (/^agent-[a-z0-9]{4,32}$/.test(name))
+    throw new InvalidArgumentError("It looks like an agent's id. Choose a name.");
+  return name;
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };

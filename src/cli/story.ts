@@ -59,6 +59,8 @@ export class Story {
       case "model.responded":
         this.#count(fact);
         return this.#said(fact.data.worker_id, this.#speech.pause(fact.data.worker_id));
+      case "model.failed":
+        return [...this.#brokenOff(fact.data.worker_id), ...asideOf(fact, named)];
       case "tool.called":
         // Nothing to go by is nothing to tell.
         this.#calls.set(fact.data.call_id, fact.data.gist === "{}" ? "" : fact.data.gist);
@@ -107,6 +109,14 @@ export class Story {
   #said(id: WorkerId, lines: string[]): StoryLine[] {
     const who = nameOf(this.#roster(), id);
     return lines.map((text) => line(who, "says", text)).filter(({ text }) => text !== "");
+  }
+
+  /** Nothing of it is used, and what is said next begins anew. */
+  #brokenOff(id: WorkerId): StoryLine[] {
+    return this.#said(
+      id,
+      this.#speech.pause(id).map((text) => `${text} … (broke off)`),
+    );
   }
 
   #toolLines({ data }: FactOf<"tool.result">, named: (id: string) => string): StoryLine[] {

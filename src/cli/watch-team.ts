@@ -53,6 +53,8 @@ export async function watchTeam(
     talk?.look();
     if (attended && isForHuman(fact)) void agent.seen().catch(() => {});
   });
+  // What was asked before is not told by a fact that is still to come.
+  if (after > 0) talk?.showOpen();
   const watching = new AbortController();
   try {
     // Where nobody can answer, nobody waits: the agent stays as it is, and goes on with its answer.
@@ -121,7 +123,7 @@ function talkingView({ terminal }: Invocation, agent: Watched): { view: TeamView
         (columns) => talk.draw(columns),
       )
     : plainView(terminal, () => agent.now);
-  const typist = { press: talk.press.bind(talk), line: talk.line.bind(talk) };
+  const typist = { press: talk.press.bind(talk), line: talk.line.bind(talk), clear: () => talk.clear() };
   const deafen = isLive(terminal) ? listenToKeys(terminal, typist) : listenToLines(terminal.stdin, typist);
   return {
     talk,

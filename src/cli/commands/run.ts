@@ -17,6 +17,7 @@ import { type Remark, watchTeam } from "../watch-team.ts";
 import { plain, wrap } from "../width.ts";
 
 export interface RunOptions {
+  name?: string;
   model?: string;
   workerModel?: string;
   mode?: "finite" | "infinite";
@@ -37,9 +38,17 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
     throw new UsageError("--every says how long an infinite agent sleeps between its cycles: add --mode infinite.");
   const project = projectOf(terminal, options);
   if (options.detach && !isDetached(terminal.env)) {
-    const { model, workerModel, mode, budget, unsafeNoSandbox } = options;
+    const { name, model, workerModel, mode, budget, unsafeNoSandbox } = options;
     const every = options.every === undefined ? undefined : `${options.every}s`;
-    const flagged = { model, "worker-model": workerModel, mode, every, budget, "unsafe-no-sandbox": unsafeNoSandbox };
+    const flagged = {
+      name,
+      model,
+      "worker-model": workerModel,
+      mode,
+      every,
+      budget,
+      "unsafe-no-sandbox": unsafeNoSandbox,
+    };
     const given = { ...flagged, project: options.project && project };
     return detach(call, ["run", "-", ...flags(given)], goal);
   }
@@ -101,6 +110,7 @@ function orderFor(
     goal,
     model: chosen.model,
     project,
+    ...(options.name && { name: options.name }),
     ...(options.mode && { mode: options.mode }),
     ...(cycle_seconds && { cycle_seconds }),
     ...(chosen.worker && { worker_model: chosen.worker }),
@@ -114,6 +124,7 @@ function servedOrder(goal: string, options: RunOptions, project: string): Create
   return {
     goal,
     project,
+    ...(options.name && { name: options.name }),
     ...(options.model && { model: options.model }),
     ...(options.workerModel && { worker_model: options.workerModel }),
     ...(options.mode && { mode: options.mode }),
