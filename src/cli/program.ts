@@ -126,9 +126,11 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
 
   program
     .command("rm")
-    .description("stop an agent and put it out of sight; nothing is erased")
+    .description("stop an agent and put it out of sight; nothing is erased, unless with --purge")
     .argument("<agent>", AGENT)
     .option("--undo", "bring it back")
+    .option("--purge", "erase it for good, with all its files; asks first")
+    .option("--yes", "with --purge: do not ask")
     .action(
       does(async (call, agent: string, options: object) => (await import("./commands/rm.ts")).rm(call, agent, options)),
     );
@@ -161,6 +163,8 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
       "go on where an agent was stopped, failed or was interrupted; one that is done keeps its triggers' time",
     )
     .argument("<agent>", AGENT)
+    .option("--model <provider/model>", "go on with another model (AGIRAPH_MODEL)")
+    .option("--worker-model <provider/model>", "and another one for the workers (AGIRAPH_WORKER_MODEL)")
     .option("--budget <usd>", "from now on this much may be spent in all", positive)
     .option("--budget-tokens <number>", "from now on so many tokens may be used in all", tokens)
     .option("--detach", "leave it working in the background")
@@ -324,10 +328,28 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
       does(async (call, shell: string) => (await import("./commands/completion.ts")).completion(call, shell, program)),
     );
 
+  program.addHelpText("after", VARIABLES);
+  program.commands.find((command) => command.name() === "run")?.addHelpText("after", VARIABLES);
   for (const command of program.commands)
     command.showHelpAfterError(`\`${programWords(terminal.env)} ${command.name()} --help\` shows how it is meant.`);
   return program;
 }
+
+/** Nobody finds these by trying. */
+const VARIABLES = `
+Variables, also in a .env file:
+  ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY
+      a provider's key; without any the built-in demo surveys files
+  ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GEMINI_BASE_URL, OPENROUTER_BASE_URL, OLLAMA_BASE_URL
+      another address for it: a gateway, or a local Ollama
+  AGIRAPH_MODEL, AGIRAPH_WORKER_MODEL
+      provider/model, where --model and --worker-model are not given
+  BRAVE_API_KEY, SERPER_API_KEY, TAVILY_API_KEY, SEARXNG_URL
+      web search, for models that cannot search themselves
+  AGIRAPH_SEARCH_MAX_USES
+      how many web searches one turn may make (5; 0 is none)
+  AGIRAPH_HOME, AGIRAPH_PORT, NO_COLOR
+`;
 
 const UNSAFE = "run commands without a sandbox, with your own rights (every call says so)";
 const AGENT = "its name, its id, or the beginning of either";

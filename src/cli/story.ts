@@ -1,7 +1,7 @@
 import type { Roster } from "../projections/index.ts";
 import { DEADLINE, type Fact, type FactOf, HUMAN, type WorkerId } from "../protocol/index.ts";
 import { waitingWords } from "./activity.ts";
-import { outcomeWords } from "./fact-line.ts";
+import { modelChangeWords, outcomeWords } from "./fact-line.ts";
 import { milliseconds, money, spentOf } from "./format.ts";
 import { nameOf } from "./names.ts";
 import { askerName, questionText } from "./question-text.ts";
@@ -259,6 +259,8 @@ function asideOf(fact: Fact, named: Named): StoryLine[] {
       return fact.data.for === "news" || fact.data.for === "children" || fact.data.for === "human"
         ? []
         : [line(named(fact.data.worker_id), "warning", waitingWords(fact.data))];
+    case "model.set":
+      return [line("model", "begins", modelChangeWords(fact.data))];
     case "budget.warned":
       return [line("budget", "warning", `${spentOf(fact.data)} is spent`)];
     case "budget.exceeded":

@@ -26,7 +26,10 @@ export type Remark = Promise<string | undefined>;
 /** Whether one leaves with the end of the work, or waits with an agent that is done for what its triggers will do. */
 export type Stay = "to_the_end" | "for_triggers";
 /** An agent that is watched and talked to, in this process or in the server's. */
-export type Watched = Pick<Agent, "now" | "onDelta" | "send" | "respond" | "nudge" | "stop" | "seen" | "idle"> & {
+export type Watched = Pick<
+  Agent,
+  "now" | "onDelta" | "send" | "respond" | "nudge" | "changeModels" | "stop" | "seen" | "idle"
+> & {
   log: Pick<Agent["log"], "seq" | "dir" | "read" | "subscribe">;
   /** Just before a fact is shown: whatever was said until then is heard first. */
   meet?(fact: Fact): void;

@@ -357,6 +357,8 @@ export class Runtime {
         return agent.respond(request.text, request.question_id);
       case "nudge":
         return agent.nudge(request.text);
+      case "model":
+        return agent.changeModels({ model: request.model });
       case "assign":
         return agent.assign(request.node, request.to);
       case "revoke":

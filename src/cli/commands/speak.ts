@@ -115,6 +115,7 @@ const COMMANDS = { send: "send", respond: "answer", nudge: "nudge" } as const;
 
 function wordsFor(id: AgentId, saying: Saying | Doing): string[] {
   if (saying.do === "assign") return ["assign", id, saying.node, saying.to];
+  if (saying.do === "model") return ["resume", id, "--model", saying.model];
   if (saying.do === "revoke") return ["permissions", id, "--revoke", saying.permission];
   if (saying.do === "publish") return ["publish", id, saying.node, ...flags({ summary: saying.text && "-" })];
   const more =
