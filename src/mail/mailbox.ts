@@ -87,13 +87,21 @@ export class Mailbox {
     return this.#waiting.length;
   }
 
-  async arrived(signal: AbortSignal): Promise<void> {
-    if (this.#waiting.length > 0) return;
+  /** Whether there is anything but results: those can wait for the others' results. */
+  get hasMoreThanResults(): boolean {
+    return this.#waiting.some((news) => !news.isResult);
+  }
+
+  /** Resolves when there is news, or enough of it. */
+  async arrived(signal: AbortSignal, isEnough: () => boolean = () => this.#waiting.length > 0): Promise<void> {
+    if (isEnough()) return;
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const stop = () => reject(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
-    this.#wake = resolve;
+    this.#wake = () => {
+      if (isEnough()) resolve();
+    };
     try {
       await promise;
     } finally {

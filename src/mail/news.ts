@@ -25,6 +25,8 @@ export interface News {
   message_id?: string;
   /** Only a heartbeat. */
   beat?: true;
+  /** Only that a node is completed. */
+  isResult?: true;
   /** Present when somebody speaks, not the house: the human, the coordinator, a colleague. */
   from?: string;
 }
@@ -56,7 +58,8 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
     return reader === COORDINATOR ? { text: `[A hint from your human]: ${fact.data.text}`, from: HUMAN } : undefined;
   }
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
-  return text === undefined ? undefined : { text };
+  if (text === undefined) return undefined;
+  return fact.type === "node.completed" ? { text, isResult: true } : { text };
 }
 
 /** What a trigger has to say. */

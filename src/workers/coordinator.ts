@@ -71,8 +71,9 @@ export async function coordinate(
   const reflection = reflectionOn(run.id, begun, place);
   const mail = {
     waiting: () => mailbox.waiting,
-    async arrived(until: AbortSignal) {
-      if (team.unfinished() !== null) await waitForMail(LEAD, "news", mailbox, place, until);
+    async arrived(until: AbortSignal, all: boolean) {
+      const isEnough = all ? () => mailbox.hasMoreThanResults || team.unfinished() === null : undefined;
+      if (team.unfinished() !== null) await waitForMail(LEAD, "news", mailbox, place, until, isEnough);
     },
   };
   const hands = place.tools(scope, LEAD, model, place);

@@ -27,8 +27,11 @@ export async function workOnNode(
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,
-      arrived: (until: AbortSignal) =>
-        waitForMail(actor, openBelow(node, place.now().board).length > 0 ? "children" : "news", mailbox, place, until),
+      arrived: (until: AbortSignal, all: boolean) => {
+        const isWaitedFor = () => openBelow(node, place.now().board).length > 0;
+        const isEnough = all && isWaitedFor() ? () => mailbox.hasMoreThanResults || !isWaitedFor() : undefined;
+        return waitForMail(actor, isWaitedFor() ? "children" : "news", mailbox, place, until, isEnough);
+      },
     };
     const all = () => [
       ...place.tools(scope, actor, model, place),

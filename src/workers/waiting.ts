@@ -12,10 +12,11 @@ export async function waitForMail(
   mailbox: Mailbox,
   { log }: Recorder,
   signal: AbortSignal,
+  isEnough?: () => boolean,
 ): Promise<void> {
   const who = { worker_id, node_id };
   await log.append({ facts: [{ type: "worker.waiting", data: { ...who, for: reason } }] }).durable;
-  await mailbox.arrived(signal);
+  await mailbox.arrived(signal, isEnough);
   // Whoever was spoken to is not kept waiting by the disk for this: the next entry will say if it could not be kept.
   log.append({ facts: [{ type: "worker.busy", data: who }] }).durable.catch(() => {});
 }
