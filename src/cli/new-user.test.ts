@@ -88,7 +88,7 @@ test("an agent is erased for good: only when somebody says so, and nothing bring
     0,
     [{ id, name: "gone", erased: true, files: expect.any(Number), bytes: expect.any(Number) }],
   ]);
-  expect(erased.stderr).toMatch(/^Erased for good: gone \(agent-\w+\), \d+ files, [\d.]+ KB\.\n$/);
+  expect(erased.stderr).toMatch(/^Erased for good: gone \(agent-\w+\), \d+ files, [\d.]+ KiB\.\n$/);
   expect(onStdout(await call("ls", "--all", "--json")).map(({ name }) => name)).toEqual(["keep"]);
   expect(await readdir(join(home, "agents"))).toHaveLength(1);
   expect((await call("show", "keep")).code).toBe(0);
