@@ -1,6 +1,8 @@
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { dict, own } from "../protocol/dict.ts";
 import { onCrash } from "./crash.ts";
+import { isDetached } from "./detached.ts";
+import { endWithNpm } from "./end-with-npm.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
 import { type Invocation, programWords, whereAsked } from "./invocation.ts";
@@ -14,6 +16,7 @@ export async function runProgram(process: NodeJS.Process, create: typeof createP
   const env: NodeJS.ProcessEnv = Object.assign(dict<string | undefined>(), process.env);
   const terminal = new Terminal(process, env, whereAsked(env, process.cwd()));
   const words = process.argv.slice(2);
+  if (env.npm_lifecycle_event === "start" && !isDetached(env)) endWithNpm(process);
   // A bug of ours: still one sentence for the person, and a terminal that can be used again.
   onCrash(process, (error, file) => {
     if (process.stderr.isTTY) process.stderr.write(SHOW_CURSOR + PLAIN_PASTE);

@@ -139,7 +139,7 @@ test("what needs you is seen everywhere one looks, and the inbox has it over all
   expect(pages[4]?.stderr).toBe(
     "2 unread messages · show: agiraph inbox --unread · mark read: agiraph inbox --mark-read\n",
   );
-  const items = (await call("inbox", "--json")).stdout
+  const items = (await call("inbox", "--unread", "--json")).stdout
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line));

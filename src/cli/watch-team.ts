@@ -18,7 +18,7 @@ import { TalkLine } from "./talk-line.ts";
 import { jsonView, liveView, plainView, type TeamView } from "./team-view.ts";
 import { undoneWords } from "./undone.ts";
 import { watchFacts } from "./watch-facts.ts";
-import { plain } from "./width.ts";
+import { plain, wrap } from "./width.ts";
 
 /** Something to be said in passing, if there is something; nobody waits for it. */
 export type Remark = Promise<string | undefined>;
@@ -169,6 +169,11 @@ function obeyInterrupts(agent: Watched, call: Invocation, view: TeamView): Abort
 /** A reader that is stuck must not hold back somebody who pressed Ctrl-C twice. */
 const LEAVE_AT_ONCE_MS = 200;
 
+/** Prose is broken at spaces where somebody reads it; commands are left whole, to be copied. */
+function wrapped({ terminal: { stderr } }: Invocation, text: string): string[] {
+  return stderr.isTTY ? wrap(text, stderr.columns ?? 80) : [text];
+}
+
 async function tellEnding({ now, log }: Watched, call: Invocation, seconds: number): Promise<ExitCode> {
   const { terminal, json } = call;
   const { agent, spending } = now;
@@ -197,7 +202,11 @@ async function tellEnding({ now, log }: Watched, call: Invocation, seconds: numb
       for (const line of waitingLines(call, now)) terminal.say(line);
       return EXIT.waiting;
     case "failed":
-      terminal.say(`${paint.red("✗")} ${agent.created.name} failed: ${plain(agent.error ?? "no reason was given")}`);
+      for (const line of wrapped(
+        call,
+        `✗ ${agent.created.name} failed: ${plain(agent.error ?? "no reason was given")}`,
+      ))
+        terminal.say(line.replace(/^✗/, paint.red("✗")));
       if (undone !== "") terminal.say(`  ${undone}.`);
       terminal.say(
         `  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}${raisingWords(now)}`,
