@@ -69,7 +69,7 @@ test("Tab knows the commands, the team and the open questions", () => {
     [],
     ["/answer question-3 "],
     [],
-    ["/to ", "/answer ", "/nudge ", "/board ", "/stop ", "/help ", "/quit "],
+    ["/to ", "/answer ", "/nudge ", "/model ", "/board ", "/stop ", "/help ", "/quit "],
   ]);
   expect([commonStart(["/to Alice ", "/to Albert "]), commonStart(["/nudge "])]).toEqual(["/to Al", "/nudge "]);
 });
