@@ -79,6 +79,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .option("--worker-model <provider/model>", "who thinks for the workers (AGIRAPH_WORKER_MODEL); the same by default")
     .addOption(new Option("--mode <mode>", "finite ends with its goal, infinite stays").choices(["finite", "infinite"]))
     .option("--every <duration>", "how long an infinite agent sleeps between its cycles: 30s, 10m, 2h, 1d", duration)
+    .option("--watch <what>", 'wake an infinite agent only when this changes: a URL, a path, or "cmd: a command"')
     .option("--name <name>", "what to call it; the first words of the goal by default", agentName)
     .option("--budget <usd>", "stop calling models when so much is spent", positive)
     .option("--project <dir>", "the folder that the team may read, instead of the one you stand in")
@@ -223,6 +224,18 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .action(
       does(async (call, agent: string, node: string, worker: string) =>
         (await import("./commands/speak.ts")).assign(call, agent, node, worker),
+      ),
+    );
+
+  program
+    .command("cancel")
+    .description("end a node that is no longer needed; its worker is stopped, its files stay")
+    .argument("<agent>", AGENT)
+    .argument("<node>", "as `board` lists it, e.g. node-3")
+    .argument("[reason]", "why, for the team; - reads it from stdin")
+    .action(
+      does(async (call, agent: string, node: string, reason?: string) =>
+        (await import("./commands/speak.ts")).cancel(call, agent, node, reason),
       ),
     );
 

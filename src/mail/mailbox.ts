@@ -25,6 +25,7 @@ export class Mailbox {
   #waiting: (News & { seq: number })[] = [];
   #cursor: number;
   #wake: (() => void) | undefined;
+  readonly #listeners = new Set<() => void>();
   #close: () => void = () => {};
 
   private constructor(reader: string, cursor: number, now: () => Situation, on: OnNode | undefined) {
@@ -69,8 +70,12 @@ export class Mailbox {
     const messages = this.#waiting.flatMap((news) => news.message_id ?? []);
     const from = this.#waiting.some((news) => news.from === HUMAN) ? HUMAN : "agiraph";
     const beat = this.#waiting.every((news) => news.beat) ? { beat: true as const } : {};
+    const isCycle = this.#waiting.every((news) => news.cycle) && this.#waiting.some(({ cycle }) => cycle === "begins");
+    const cycle = isCycle ? { cycle: true as const } : {};
     this.#waiting = [];
-    return [{ role: "user", from, content, upto: last.seq, ...(messages.length > 0 && { messages }), ...beat }];
+    return [
+      { role: "user", from, content, upto: last.seq, ...(messages.length > 0 && { messages }), ...beat, ...cycle },
+    ];
   }
 
   /** Whether somebody has spoken who is not to be kept waiting: the human, or the coordinator. */
@@ -110,6 +115,12 @@ export class Mailbox {
     }
   }
 
+  /** Told whenever something new waits; call what is returned to be told no more. */
+  onNews(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
   close(): void {
     this.#close();
   }
@@ -140,5 +151,6 @@ export class Mailbox {
     if (news === undefined) return;
     this.#waiting.push({ ...news, seq: fact.seq });
     this.#wake?.();
+    for (const listener of this.#listeners) listener();
   }
 }

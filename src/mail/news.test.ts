@@ -134,6 +134,7 @@ test("who is resumed is told the board as it is, not as it is remembered", () =>
   expect([newsOf("coordinator", resumed, [created]), newsOf("alice", resumed, [created])]).toEqual([
     {
       text: "The work was interrupted and your human has now resumed it. The board as it is:\n- node-1 [pending] Measure\nGo on.",
+      cycle: "goes on",
     },
     undefined,
   ]);
@@ -181,3 +182,18 @@ function situation(): Situation {
   const nothing = { budget_usd: null, project: null, tools: null };
   return begin({ seq: 1, ts: 0, agent_id: "agent-abcd", type: "agent.created", data: { ...data, ...nothing } });
 }
+
+test("the end of a command in the background is news to whoever left it running, while they are on that work", () => {
+  const exited: NewFact = {
+    type: "process.exited",
+    data: { worker_id: "alice", node_id: "node-1", pid: 7, code: 1, signal: null, background: "bg-7" },
+  };
+  const plain: NewFact = { ...exited, data: { worker_id: "alice", node_id: "node-1", pid: 7, code: 1, signal: null } };
+  const news = { text: "Background command bg-7 ended with exit code 1. bash_output shows what it said." };
+  expect([
+    newsOf("alice", exited),
+    newsOf("bob", exited),
+    newsOf("coordinator", exited),
+    newsOf("alice", plain),
+  ]).toEqual([news, undefined, undefined, undefined]);
+});

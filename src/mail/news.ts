@@ -5,19 +5,29 @@ import {
   isStageDone,
   type Letter,
   type NodeState,
+  type Question,
   type Situation,
   triggerNamed,
+  waitingFor,
 } from "../projections/index.ts";
 import {
   COORDINATOR,
+  DEADLINE,
   type Fact,
   type FactOf,
   HEARTBEAT_OK,
+  HOUSE,
   HUMAN,
   isMadeByTrigger,
   type NodeId,
   triggerIn,
 } from "../protocol/index.ts";
+
+/** After a stop, while it decides. */
+export const STOPPED =
+  "What is unfinished is stopped. It goes on when you next wait for news (say nothing); first cancel_node what is not wanted any more.";
+
+type Ending = "node.completed" | "node.failed" | "node.cancelled";
 
 export interface News {
   text: string;
@@ -25,6 +35,8 @@ export interface News {
   message_id?: string;
   /** Only a heartbeat. */
   beat?: true;
+  /** Only a cycle that begins, or that the work goes on with it. */
+  cycle?: "begins" | "goes on";
   /** Only that a node is completed. */
   isResult?: true;
   /** Present when somebody speaks, not the house: the human, the coordinator, a colleague. */
@@ -57,16 +69,53 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
   if (fact.type === "human.nudge") {
     return reader === COORDINATOR ? { text: `[A hint from your human]: ${fact.data.text}`, from: HUMAN } : undefined;
   }
+  if (fact.type === "process.exited") return endOfCommand(reader, fact, on);
+  if (fact.type === "human.response") return answerNews(reader, fact, now, on);
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
   if (text === undefined) return undefined;
+  if (fact.type === "agent.resumed") return { text, cycle: "goes on" };
   return fact.type === "node.completed" ? { text, isResult: true } : { text };
+}
+
+/** Whoever waits for an answer has it as the result of their call; whoever went on meanwhile is told. */
+function answerNews(
+  reader: string,
+  { data }: FactOf<"human.response">,
+  { questions }: Situation,
+  on: NodeId | undefined,
+): News | undefined {
+  if (data.worker_id !== reader) return undefined;
+  const question =
+    questions.answered[data.question_id] ?? questions.settled.findLast(({ id }) => id === data.question_id);
+  if (!question?.deferred || (question.node_id ?? undefined) !== on) return undefined;
+  const asked = question.text.length > LONGEST_ASKED ? `${question.text.slice(0, LONGEST_ASKED)}…` : question.text;
+  return { text: `[You asked (${question.id}): ${asked}]\n${answerInWords(question)}`, from: HUMAN };
+}
+
+const LONGEST_ASKED = 200;
+
+export function answerInWords(question: Question | undefined): string {
+  if (!question?.answer) return "The question was withdrawn.";
+  const { text, channel } = question.answer;
+  if (channel !== DEADLINE) return `Your human answers: ${text}`;
+  return text === "" ? "No answer came in time. Decide yourself." : `No answer came in time. Go on with: ${text}`;
+}
+
+/** A command that somebody had left running, told to them while they are on the same work. */
+function endOfCommand(reader: string, { data }: FactOf<"process.exited">, on?: NodeId): News | undefined {
+  const { background, worker_id, node_id, code } = data;
+  if (background === undefined || worker_id !== reader || (on !== undefined && node_id !== on)) return undefined;
+  const how = code === null ? "was ended" : `ended with exit code ${code}`;
+  return { text: `Background command ${background} ${how}. bash_output shows what it said.` };
 }
 
 /** What a trigger has to say. */
 function reminder(message_id: string, text: string, { triggers }: Situation): News {
   const id = triggerIn(message_id);
-  const isBeat = triggerNamed(triggers, id)?.when.type === "heartbeat";
-  const news = { text: `[${id} is due]: ${text}`, message_id };
+  const trigger = triggerNamed(triggers, id);
+  const isBeat = trigger?.when.type === "heartbeat";
+  const isCycle = trigger?.created_by === HOUSE && trigger.when.type === "delayed";
+  const news: News = { text: `[${id} is due]: ${text}`, message_id, ...(isCycle && { cycle: "begins" }) };
   return isBeat
     ? { ...news, text: `${news.text}\nIf nothing needs you, answer ${HEARTBEAT_OK} and nothing else.`, beat: true }
     : news;
@@ -88,8 +137,10 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       if (parentWhen(fact, now)) return undefined;
       return `${endOf(fact.data.node_id, now)}${stageNews(now)}`;
     }
-    case "node.retried":
-      return undefined;
+    case "node.cancelled":
+      return cancellationOf(fact, now);
+    case "node.updated":
+      return fact.data.by === HUMAN ? `Your human changed ${changesOf(fact)}` : undefined;
     case "suggestion.made":
       return `${nameOf(fact.data.worker_id, now)} suggests: ${fact.data.suggestion}`;
     case "insight.offered": {
@@ -107,8 +158,12 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
     case "budget.set":
       return budgetNews(fact, now);
     // Told the state of the board, so that it does not go by what it remembers of it.
-    case "agent.resumed":
-      return `The work was interrupted and your human has now resumed it. The board as it is:\n${describePage(now.board, now.agent.run?.id)}\nGo on.`;
+    case "agent.resumed": {
+      const board = describePage(now.board, now.agent.run?.id);
+      return fact.data.coordinator_decides
+        ? `Your human had stopped the work and speaks to you now. The board as it is:\n${board}\n${STOPPED}`
+        : `The work was interrupted and your human has now resumed it. The board as it is:\n${board}\nGo on.`;
+    }
     default:
       return undefined;
   }
@@ -117,19 +172,52 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
 function newsOfChildren(reader: string, fact: Fact, now: Situation, on?: NodeId): string | undefined {
   if (fact.type === "node.reopened" && fact.data.reserved_for === reader && fact.data.node_id === on)
     return takingOver(fact, now);
-  if (fact.type !== "node.completed" && fact.type !== "node.failed" && fact.type !== "node.reopened") return undefined;
+  if (fact.type === "node.updated" && fact.data.node_id === on)
+    return `${nameOf(fact.data.by, now)} changed your node, ${changesOf(fact)}`;
+  if (!isEndOrReopening(fact)) return undefined;
   if (fact.type !== "node.reopened" && !stands(fact, now)) return undefined;
   const parent = parentWhen(fact, now);
   const mine = parent && "worker_id" in parent && parent.worker_id === reader && (on ?? parent.id) === parent.id;
   if (!mine) return undefined;
+  if (fact.type === "node.cancelled") return `${endOf(fact.data.node_id, now)}${waitingWords(fact.data.node_id, now)}`;
   return fact.type === "node.reopened" ? reopeningOf(fact, now) : endOf(fact.data.node_id, now);
 }
 
+function isEndOrReopening(fact: Fact): fact is FactOf<Ending | "node.reopened"> {
+  return (
+    fact.type === "node.completed" ||
+    fact.type === "node.failed" ||
+    fact.type === "node.cancelled" ||
+    fact.type === "node.reopened"
+  );
+}
+
+/** The coordinator knows what it cancelled itself, and hears of those that lost with the news of who won. */
+function cancellationOf(fact: FactOf<"node.cancelled">, now: Situation): string | undefined {
+  if (fact.data.by !== HUMAN || !stands(fact, now) || parentWhen(fact, now)) return undefined;
+  const { node_id } = fact.data;
+  return `Your human cancelled ${node_id}: ${fact.data.reason}${waitingWords(node_id, now)}${stageNews(now)}`;
+}
+
+function waitingWords(id: NodeId, { board }: Situation): string {
+  const waiting = waitingFor([id], board).join(", ");
+  return waiting ? `\nNot begun, since it depends on ${id}: ${waiting}.` : "";
+}
+
+/** Whole: whoever works on it goes by this from now on. */
+function changesOf({ data: { node_id, task, deliverables, checks } }: FactOf<"node.updated">): string {
+  const list = (name: string, items: readonly string[] | undefined) =>
+    items === undefined ? [] : [`${name}: ${items.join(", ") || "none"}.`];
+  const changes = [
+    ...(task === undefined ? [] : [`Its task now: ${task}`]),
+    ...list("Its deliverables now", deliverables),
+    ...list("Its checks now", checks),
+  ];
+  return `${node_id}. ${changes.join("\n")}`;
+}
+
 /** Whoever answers for it: the nearest node above that was still open when it happened, however late it is read. */
-function parentWhen(
-  { seq, data }: FactOf<"node.completed" | "node.failed" | "node.reopened">,
-  { board }: Situation,
-): NodeState | undefined {
+function parentWhen({ seq, data }: FactOf<Ending | "node.reopened">, { board }: Situation): NodeState | undefined {
   for (let above = board.nodes[data.node_id]?.spec.parent_node_id; above; ) {
     const parent = board.nodes[above];
     if (parent && !(hasEnded(parent) && parent.ended_seq < seq)) return parent;
@@ -157,7 +245,7 @@ function reopeningOf({ data }: FactOf<"node.reopened">, now: Situation): string 
 }
 
 /** An end that was taken back is no news; there will be another. */
-function stands(fact: FactOf<"node.completed" | "node.failed">, { board }: Situation): boolean {
+function stands(fact: FactOf<Ending>, { board }: Situation): boolean {
   const node = board.nodes[fact.data.node_id];
   return hasEnded(node) && node.ended_seq === fact.seq;
 }
@@ -203,7 +291,8 @@ function unheardBelow(id: NodeId, { board }: Pick<Situation, "board">): NodeId[]
 
 function endOfOne(id: NodeId, now: Situation): string {
   const node = now.board.nodes[id];
-  if (node?.status !== "completed" && node?.status !== "failed") return `${id} has ended.`;
+  if (!hasEnded(node)) return `${id} has ended.`;
+  if (node.status === "cancelled") return `${id} was cancelled by ${nameOf(node.by, now)}: ${node.reason}`;
   const named = node.files.slice(0, MOST_FILES).map((file) => `nodes/${id}/published/${file.path}`);
   const list = `${named.join(", ")}${node.files.length > MOST_FILES ? ` and ${node.files.length - MOST_FILES} more` : ""}`;
   if (node.status === "completed") {
@@ -223,7 +312,9 @@ function stageNews(now: Situation): string {
   const run = now.agent.run?.id;
   const stage = run ? currentStage(now.stages, run) : undefined;
   if (!stage || !isStageDone(stage, now.board)) return "";
-  return `\nStage ${stage.number} (${stage.name}) is done. Reconvene, create more work, or finish.`;
+  const losers = (stage.losers ?? []).join(", ");
+  const over = losers ? ` No longer needed, so cancelled: ${losers}.` : "";
+  return `\nStage ${stage.number} (${stage.name}) is done.${over} Reconvene, create more work, or finish.`;
 }
 
 function nameOf(id: string, now: Situation): string {

@@ -5,7 +5,7 @@ import { factTypes, publishedFileSchema } from "./fact.ts";
 import { nodeIdSchema } from "./ids.ts";
 import { MESH_SESSION_STATES, MESSAGE_TYPES, meshNameSchema } from "./mesh.ts";
 import { outcomeSchema } from "./outcome.ts";
-import { missedPolicySchema } from "./trigger.ts";
+import { missedPolicySchema, watchedSchema } from "./trigger.ts";
 
 /**
  * What goes over the wire, both ways: the server checks with these schemas, `GET /openapi.json` is made from them, and
@@ -73,6 +73,8 @@ export const createAgentSchema = z.strictObject({
   budget_usd: z.number().positive().optional(),
   budget_tokens: z.int().positive().optional(),
   cycle_seconds: cycleSecondsSchema.optional(),
+  /** Wakes an infinite agent only when this changes, looked at every `cycle_seconds`. */
+  watch: watchedSchema.optional(),
   /** A folder of the server's machine that the team may read, as an absolute path. */
   project: z.string().min(1).max(4096).optional(),
 });
@@ -176,6 +178,14 @@ export const seenSchema = z
   })
   .nullish();
 export const assignSchema = z.strictObject({ worker: z.string().min(1).max(80) });
+/** Why it is not needed any more. */
+export const cancelSchema = z.strictObject({ reason: words.optional() }).nullish();
+/** What is absent stays as it is; `checks: []` withdraws them. */
+export const updateNodeSchema = z.strictObject({
+  task: z.string().min(1).max(32_000).optional(),
+  deliverables: z.array(z.string().min(1).max(200)).optional(),
+  checks: z.array(z.string().min(1).max(4000)).optional(),
+});
 /** What was done, in a few words. */
 export const publishSchema = z.strictObject({ summary: words.optional() }).nullish();
 /** A whole file; `base64` for what is no text. */
@@ -220,7 +230,7 @@ export const nodeViewSchema = z.object({
   run_id: z.string(),
   stage: z.int().nullable(),
   task: z.string(),
-  status: z.enum(["pending", "assigned", "running", "publishing", "completed", "failed"]),
+  status: z.enum(["pending", "assigned", "running", "publishing", "completed", "failed", "cancelled"]),
   assigned_worker: z.string().nullable(),
   parent_node: z.string().nullable(),
   children: z.array(z.string()),
@@ -364,7 +374,7 @@ export const memoryFoundSchema = z.object({
 });
 
 export const createTriggerSchema = z.strictObject({
-  type: z.enum(["scheduled", "delayed", "at_time", "heartbeat", "on_event", "on_idle"]),
+  type: z.enum(["scheduled", "delayed", "at_time", "heartbeat", "on_event", "on_idle", "on_change"]),
   config: z.record(z.string(), z.unknown()),
   /** A task in words wakes the agent with it. */
   action: z.union([words, z.record(z.string(), z.unknown())]),

@@ -45,9 +45,15 @@ const userEntry = z.object({
   again: z.literal(true).optional(),
   /** Nothing but a heartbeat: with an answer that there is nothing to do, it is not shown again. */
   beat: z.literal(true).optional(),
+  /** Nothing but a cycle that begins: where nothing was done in it, it is not shown again. */
+  cycle: z.literal(true).optional(),
+  /** What of the memory the reader has been shown by now: the hash of each file. */
+  memory: z.record(z.string(), z.string()).optional(),
   /** Present on the first entry of an assignment. */
   node_id: z.string().optional(),
   run_id: z.string().optional(),
+  /** Of an assignment that somebody had before: the fact by which they have it again, with turns of its own. */
+  assigned: z.int().positive().optional(),
   /** A compaction begins: from here to its summary the reader writes down what must not be lost. */
   flush: z.literal(true).optional(),
 });

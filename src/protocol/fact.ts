@@ -3,7 +3,7 @@ import { channelTopicSchema } from "./channel.ts";
 import { type AgentId, nodeIdSchema, runIdSchema, workerIdSchema } from "./ids.ts";
 import { meshFacts } from "./mesh.ts";
 import { outcomeSchema } from "./outcome.ts";
-import { triggerFacts } from "./trigger.ts";
+import { triggerFacts, watchedSchema } from "./trigger.ts";
 import { usageSchema } from "./usage.ts";
 
 /**
@@ -32,6 +32,8 @@ export const contractSchema = z.object({
   max_iterations_per_node: z.int().positive(),
   timeout_seconds: z.number().positive(),
   checkpoint_policy: z.enum(["all_must_complete", "majority", "any"]),
+  /** How many stages the run may have in all; the smallest number that any stage of it names counts. */
+  max_stages: z.int().positive().optional(),
 });
 export type StageContract = z.infer<typeof contractSchema>;
 
@@ -57,13 +59,16 @@ export const factData = {
     tools: z.array(z.string()).nullable(),
     /** How long an infinite agent sleeps between its cycles. */
     cycle_seconds: z.number().positive().optional(),
+    /** An infinite agent that is woken only when this changes, and costs nothing while it does not. */
+    watch: watchedSchema.optional(),
     /** It thinks nothing itself: it is the record of the meshes of its project, and at work while they are. */
     meshes: z.literal(true).optional(),
   }),
   "agent.started": z.object({ why: z.enum(["created", "resumed", "recovered", "new_goal"]), pid: z.int() }),
   /** Nobody works until `agent.resumed`: a person asked for it, or a stage wants their approval. */
   "agent.paused": z.object({ why: z.string().optional() }),
-  "agent.resumed": z.object({}),
+  /** `coordinator_decides`: a person spoke after a stop. No node goes on before the coordinator next waits for news. */
+  "agent.resumed": z.object({ coordinator_decides: z.literal(true).optional() }),
   "agent.stopped": z.object({ by: z.string() }),
   "agent.completed": z.object({ summary: z.string() }),
   "agent.failed": z.object({ error: z.string(), outcome: outcomeSchema.optional() }),
@@ -100,7 +105,7 @@ export const factData = {
     checks: z.array(z.string()).optional(),
     /** Reserved from the parent's share. */
     budget_usd: z.number().positive().optional(),
-    /** What this role of seed 000 is called; a role's node ends with its checkpoint. */
+    /** What this role of seed 000 is called; its worker keeps its conversation from role to role. */
     role: z.string().optional(),
     /** Nobody takes it before it is released. */
     held: z.literal(true).optional(),
@@ -124,6 +129,19 @@ export const factData = {
   /** A try failed and the same worker tries once more. */
   "node.retried": z.object({ ...node, ...worker, error: z.string() }),
   "node.failed": z.object({ ...node, ...worker, outcome: outcomeSchema, ...unheard }),
+  /**
+   * It is no longer needed: ended without a result, whatever its state was. `by` is a worker's id, `human`, or `agiraph`
+   * for the runtime itself. A node above it is cancelled in the same append, after it.
+   */
+  "node.cancelled": z.object({ ...node, by: z.string(), reason: z.string() }),
+  /** Its spec is changed before it is published; what is absent stays as it is. */
+  "node.updated": z.object({
+    ...node,
+    by: z.string(),
+    task: z.string().optional(),
+    deliverables: z.array(z.string()).optional(),
+    checks: z.array(z.string()).optional(),
+  }),
   /**
    * It had ended for want of money, and there is more, or had failed and a trigger runs it, or somebody else is to have
    * it: it waits again, for whoever is named, or was on it.
@@ -227,6 +245,8 @@ export const factData = {
     /** What counts as the answer when the deadline passes. */
     default: z.string().optional(),
   }),
+  /** Whoever asked was written to and goes on; the question stays open, and its answer reaches them as a message. */
+  "question.deferred": z.object({ question_id: z.string(), ...worker }),
   /** The first answer counts. */
   "human.response": z.object({ question_id: z.string(), ...worker, text: z.string(), channel: z.string() }),
   /** A hint to the coordinator, which need not be answered. */
@@ -333,8 +353,17 @@ export const factData = {
     command: z.string(),
     sandbox: z.string(),
     omitted: z.array(z.string()).optional(),
+    /** Its id, when it runs beside the turns of the one who started it. */
+    background: z.string().optional(),
   }),
-  "process.exited": z.object({ ...actor, pid: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),
+  /** `background`: the id of a command that ended beside the turns of the one who started it, who is to be told. */
+  "process.exited": z.object({
+    ...actor,
+    pid: z.int(),
+    code: z.int().nullable(),
+    signal: z.string().nullable(),
+    background: z.string().optional(),
+  }),
 
   ...meshFacts,
 

@@ -10,14 +10,15 @@ import type { Sandbox } from "../sandbox/index.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
 import { toolsWithoutSecrets } from "../tools/scrubbed-tool.ts";
-import { type ProcessEvent, shellTool } from "../tools/shell.ts";
+import { type ProcessEvent, shellTool, shellTools } from "../tools/shell.ts";
 import type { Tool } from "../tools/tool.ts";
-import { webFetchTool } from "../tools/web-fetch.ts";
+import { type FetchOptions, webFetchTool } from "../tools/web-fetch.ts";
 import { webSearchTool } from "../tools/web-search.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
 import { memoryTools } from "../workers/memories.ts";
 import { systemClock } from "./clock.ts";
 import { liveScrubber } from "./known-secrets.ts";
+import { type Look, looking } from "./looking.ts";
 import { idOf } from "./names.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 
@@ -26,7 +27,9 @@ export interface Equipment {
   /** The one sandbox of the house, opened by whoever needs it first. */
   sandbox(): Promise<Sandbox>;
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
-  check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
+  check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
+  /** What is there now, for triggers that wait for a change. */
+  look: Look;
   /** What other people's servers give to this actor. One that is not there is on record, once until it was there. */
   foreignTools(actor: Actor, record: Recorder): Promise<() => readonly Tool[]>;
   close(): Promise<void>;
@@ -48,19 +51,20 @@ export function equip(
     (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
       openSandbox({ unsafe: settings.config.sandbox?.unsafe ?? false }),
     ));
-  const tools: Equipment["tools"] = (scope, actor, model, record) => {
-    const { network, web_fetch } = settings.config;
+  const tools: Equipment["tools"] = (scope, actor, _model, record) => {
+    const { network } = settings.config;
+    const turn = () => record.soon().spending.by_worker[actor.worker_id]?.calls ?? 0;
     return clean([
       ...fileTools(scope),
-      shellTool({
+      ...shellTools({
         sandbox,
         binds: () => scope.binds(),
         env: placesOf(scope, record),
         ...(network ? { network } : {}),
         onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
       }),
-      ...(model.searchesWeb || env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch })]),
-      webFetchTool(web_fetch ? { allowPrivate: web_fetch.allow } : {}),
+      ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch, turn })]),
+      webFetchTool(fetchOptions(settings)),
       ...memoryTools(actor, record, embedder()),
     ]);
   };
@@ -68,13 +72,20 @@ export function equip(
     tools,
     sandbox,
     ...foreignEquipment(settings, clock, scrubber),
-    async check(command, scope, signal) {
-      const tool = shellTool({ sandbox, binds: () => scope.binds(), env: { SCRATCH: scope.cwd } });
+    look: looking(sandbox, () => fetchOptions(settings), scrubber),
+    async check(command, scope, signal, record) {
+      const { network } = settings.config;
+      const env = placesOf(scope, record);
+      const tool = shellTool({ sandbox, binds: () => scope.binds(), env, ...(network ? { network } : {}) });
       const output = await tool.run({ command }, signal);
       if (typeof output === "string" || output.ok !== false) return null;
       return scrubber.text(output.content);
     },
   };
+}
+
+function fetchOptions({ config: { web_fetch } }: Pick<Settings, "config">): FetchOptions {
+  return web_fetch ? { allowPrivate: web_fetch.allow } : {};
 }
 
 /** Servers are for everyone in the house, and opened with the first who gets one. */
@@ -160,7 +171,14 @@ function factOf(event: ProcessEvent, { worker_id, node_id }: Actor): NewFact {
         data: {
           ...{ worker_id, node_id, pid: event.pid, command: event.command, sandbox: event.sandbox },
           ...(event.omitted && { omitted: [...event.omitted] }),
+          ...(event.background && { background: event.background }),
         },
       }
-    : { type: "process.exited", data: { worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal } };
+    : {
+        type: "process.exited",
+        data: {
+          ...{ worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal },
+          ...(event.background && { background: event.background }),
+        },
+      };
 }

@@ -1,5 +1,6 @@
 import { type NodeState, openBelow, type WorkerState } from "../projections/index.ts";
 import type { Outcome } from "../protocol/index.ts";
+import { closeTools, type Tool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { asking } from "./asking.ts";
 import { beginAssignment } from "./assignment.ts";
@@ -9,7 +10,7 @@ import { publishAnswer } from "./publishing.ts";
 import { noticingRepeats } from "./repeats.ts";
 import { workerStanding } from "./restate.ts";
 import { takeUp } from "./taking-up.ts";
-import { newsOn, waitForMail, waitOrAsk } from "./waiting.ts";
+import { newsOn, waitForMail, waitOrAsk, waitsFor } from "./waiting.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
 /** A model that works on a node in our loop, until it publishes. */
@@ -22,25 +23,34 @@ export async function workOnNode(
 ): Promise<Outcome> {
   const model = await place.model(worker.spawned.model);
   const single = node.spec.inference === "single";
-  const desk = await takeUp(node, worker, place, signal);
+  let hands: readonly Tool[] = [];
+  const desk = await takeUp(node, worker, place, signal, () => closeTools(hands));
   const { actor, scope, port, mailbox, begun, cursor } = desk;
+  const begin = async () => {
+    const first = await beginAssignment(node, worker, scope, actor, cursor, place);
+    return { ...first, history: [...desk.earlier, ...first.history] };
+  };
+  const human = asking(actor, place, mailbox);
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,
       arrived: (until: AbortSignal, all: boolean) => {
         const isWaitedFor = () => openBelow(node, place.now().board).length > 0;
         const isEnough = all && isWaitedFor() ? () => mailbox.hasMoreThanResults || !isWaitedFor() : undefined;
-        return waitForMail(actor, isWaitedFor() ? "children" : "news", mailbox, place, until, isEnough);
+        return waitForMail(actor, waitsFor(node, actor, place), mailbox, place, until, isEnough);
       },
     };
     const all = () => [
       ...place.tools(scope, actor, model, place),
-      ...nodeTools(node, desk, mailPort, asking(actor, place), team, place),
+      ...nodeTools(node, desk, mailPort, human, team, place),
     ];
-    const hands = single ? [] : allowedOnNode(all(), worker, place);
+    hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
-    const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)));
-    const past = begun ?? (await beginAssignment(node, worker, scope, actor, cursor, place));
+    // Of its parts it hears; of what colleagues do it does not, so only the first is worth waiting for.
+    const othersWork = () => openBelow(node, place.now().board).length > 0;
+    const repeats = { othersWork, news: (until: AbortSignal) => mailPort.arrived(until, false) };
+    const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)), repeats);
+    const past = begun ?? (await begin());
     const job = {
       ...past,
       // The contract bounds all tries together, but a try that nobody could begin would be none.
@@ -56,6 +66,8 @@ export async function workOnNode(
     const mail = () => newsOn(node, mailbox, place);
     return await carryOut(job, { model, toolbox, mail, isUrgent: () => mailbox.isUrgent }, actor, place, signal);
   } finally {
+    await closeTools(hands);
+    human.close();
     mailbox.close();
   }
 }

@@ -10,8 +10,9 @@ import {
 import type { Tools } from "../tools/toolbox.ts";
 import { act, notRun } from "./act.ts";
 import { type Compactable, heldInFlush, Thinking } from "./compaction.ts";
-import { isQuiet, withoutQuietBeats } from "./heartbeat.ts";
+import { show } from "./heartbeat.ts";
 import { openFlush } from "./past.ts";
+import { cutOff, unheardIn } from "./unheard.ts";
 
 /** One piece of thinking to do: by the coordinator on a goal, or by a worker on a node. */
 export interface Assignment {
@@ -22,6 +23,8 @@ export interface Assignment {
   turn: number;
   /** Of the work; what it takes to write things down for a compaction comes on top. */
   maxTurns: number;
+  /** The same, asked at each turn, where it moves on: each cycle of an infinite agent has turns of its own. */
+  lastTurn?(turn: number): number;
   /** How its conversation is compacted when it gets too long; null where there is nothing to compact. */
   compactable: Compactable | null;
   /** What it means that the model called no tool: the one thing in which coordinator and worker differ. */
@@ -32,6 +35,8 @@ export interface Assignment {
 export interface Silence {
   reply: ReplyEntry;
   inARow: number;
+  /** Said to somebody who meant to do more than to say something. */
+  unheard?: string | undefined;
 }
 
 export interface Ports {
@@ -51,7 +56,7 @@ export async function* workLoop(
 ): AsyncGenerator<Entry, Outcome> {
   const history = [...job.history];
   function* add(...entries: Entry[]) {
-    history.push(...entries);
+    for (const entry of entries) show(history, entry);
     yield* entries;
   }
 
@@ -60,7 +65,8 @@ export async function* workLoop(
 
   const thinking = new Thinking(job.system, { model, toolbox, mail }, job.compactable);
   const hold = ({ name }: CallPart) => (isUrgent?.() && !onlyLooks(name, toolbox) ? MESSAGE_FIRST : undefined);
-  for (let turn = job.turn; turn <= job.maxTurns; turn++) {
+  const lastTurn = (turn: number) => job.lastTurn?.(turn) ?? job.maxTurns;
+  for (let turn = job.turn; turn <= lastTurn(turn); turn++) {
     // Mail enters here and nowhere else: providers reject anything between a call and its result, and a summary would
     // hide what came while things were written down for it.
     if (openFlush(history) < 0) yield* add(...mail());
@@ -74,9 +80,8 @@ export async function* workLoop(
     if (ending) return ending;
     if (callsOf(reply).length > 0) continue;
 
-    const next = await job.onSilence({ reply, inARow: silencesIn(history) }, signal);
+    const next = await afterSilence(reply, history, job, toolbox, signal);
     if (!Array.isArray(next)) return next;
-    if (isQuiet(reply)) history.splice(0, history.length, ...withoutQuietBeats(history));
     yield* add(...next);
   }
   return { kind: "exhausted", turns: job.maxTurns };
@@ -106,7 +111,7 @@ async function* settle(
   let ending = results.find((result) => result.ending)?.ending;
   const answered = new Set(results.map((result) => result.call_id));
   for (const call of callsOf(reply).filter((call) => !answered.has(call.id))) {
-    const held = openFlush(history) < 0 ? undefined : heldInFlush(call);
+    const held = cutOff(call, reply) ?? (openFlush(history) < 0 ? undefined : heldInFlush(call));
     const result = held === undefined ? await toolbox.settle(call, signal) : notRun(call, held);
     history.push(result);
     yield result;
@@ -115,11 +120,28 @@ async function* settle(
   if (ending) return ending;
   // Silent in a flush, it has written down what it wanted to.
   if (callsOf(reply).length > 0 || openFlush(history) >= 0) return undefined;
-  const next = await job.onSilence({ reply, inARow: silencesIn(history) }, signal);
+  const next = await afterSilence(reply, history, job, toolbox, signal);
   if (!Array.isArray(next)) return next;
-  history.push(...next);
+  for (const entry of next) show(history, entry);
   yield* next;
   return undefined;
+}
+
+/** Told at once, so often in a row; then it is up to whoever knows what silence means here. */
+const MOST_TOLD = 4;
+
+function afterSilence(
+  reply: ReplyEntry,
+  history: readonly Entry[],
+  job: Assignment,
+  toolbox: Tools,
+  signal: AbortSignal,
+): Promise<Outcome | UserEntry[]> {
+  const inARow = silencesIn(history);
+  const unheard = unheardIn(reply, toolbox.specs);
+  if (unheard?.certain && inARow <= MOST_TOLD)
+    return Promise.resolve([{ role: "user", from: "agiraph", content: unheard.words }]);
+  return job.onSilence({ reply, inARow, unheard: unheard?.words }, signal);
 }
 
 /** How many replies called nothing since the last call, the last news or the last try: who waits for news is not idle. */

@@ -69,6 +69,8 @@ const WORDS: Words = {
   "node.retried": ({ node_id, worker_id, error }, { does }) =>
     `${does(worker_id, `tries ${node_id} once more`)}: ${gist(error)}`,
   "node.failed": ({ node_id, outcome }) => `${node_id} failed: ${outcomeWords(outcome)}`,
+  "node.cancelled": ({ node_id, by, reason }, { does }) => `${does(by, `cancelled ${node_id}`)}: ${gist(reason)}`,
+  "node.updated": ({ node_id, by }, { does }) => does(by, `changed ${node_id}`),
   "node.reopened": ({ node_id, reserved_for, why }, { whom }) =>
     `${node_id} is open again${reserved_for === null ? "" : ` for ${whom(reserved_for)}`}${why ? REOPENED[why] : ""}`,
 
@@ -108,6 +110,7 @@ const WORDS: Words = {
       : worker_id === HUMAN
         ? gist(text)
         : `${does(worker_id, "asks you")}: ${gist(text)}`,
+  "question.deferred": ({ worker_id, question_id }, { does }) => does(worker_id, `goes on; ${question_id} stays open`),
   "human.response": ({ worker_id, text, channel }, { whom }) => {
     if (channel === DEADLINE) return `Nobody answered ${whom(worker_id)} in time; this counts: ${gist(text)}`;
     return worker_id === HUMAN ? `You said: ${gist(text)}` : `You answered ${whom(worker_id)}: ${gist(text)}`;
@@ -155,6 +158,8 @@ const WORDS: Words = {
   "trigger.created": ({ trigger_id, created_by, when, action }, { does }) =>
     `${does(created_by, `set ${trigger_id}`)}, ${conditionWords(when)}: ${gist(actionWords(action))}`,
   "trigger.fired": ({ trigger_id }) => `${trigger_id} fires`,
+  "trigger.looked": ({ trigger_id, problem }) =>
+    problem === undefined ? `${trigger_id} looked` : `${trigger_id} could not look: ${gist(problem)}`,
   "trigger.done": ({ trigger_id, problem }) =>
     problem === undefined ? `${trigger_id} was done` : `${trigger_id} could not be done: ${gist(problem)}`,
   "trigger.rescheduled": ({ trigger_id, why, next_due }) =>
