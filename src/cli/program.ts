@@ -281,6 +281,12 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     );
 
   program
+    .command("open")
+    .description("open the result of an agent's last run, or print where it is")
+    .argument("<agent>", AGENT)
+    .action(does(async (call, agent: string) => (await import("./commands/open.ts")).open(call, agent)));
+
+  program
     .command("files")
     .description("the files of an agent's run, or what is in one of them")
     .argument("<agent>", AGENT)

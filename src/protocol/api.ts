@@ -137,6 +137,13 @@ export const agentSummarySchema = z.object({
 });
 export type AgentSummary = z.infer<typeof agentSummarySchema>;
 
+export type AgentDetail = z.infer<typeof agentDetailSchema>;
+/** With what came out of its last run. */
+export const agentDetailSchema = agentSummarySchema.extend({
+  /** The result, what is wanted first; each is at `/agents/{id}/workspace/{path}`. */
+  results: z.array(z.object({ path: z.string(), bytes: z.int(), by: z.string(), changed: z.boolean() })),
+});
+
 export const agentsQuery = z.strictObject({
   ...afterIdQuery.shape,
   archived: z.enum(["true", "false", "all"]).default("false"),

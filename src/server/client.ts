@@ -1,7 +1,9 @@
 import type { z } from "zod";
 import { withoutRedirects } from "../boundary/without-redirects.ts";
 import {
+  type AgentDetail,
   type AgentSummary,
+  agentDetailSchema,
   agentSummarySchema,
   agentsPageSchema,
   archivedMeshSchema,
@@ -87,8 +89,8 @@ export class ApiClient {
     return this.#ask("GET", "/agents", agentsPageSchema, query);
   }
 
-  agent(id: string): Promise<AgentSummary> {
-    return this.#ask("GET", at(id), agentSummarySchema);
+  agent(id: string): Promise<AgentDetail> {
+    return this.#ask("GET", at(id), agentDetailSchema);
   }
 
   /** Stops it and puts it out of sight. */
