@@ -68,6 +68,14 @@ const replyEntry = z.object({
   finish: z.string(),
 });
 
+/** A picture that a model was shown: in the agent's `pictures/`, by its hash. */
+export const pictureSchema = z.object({
+  media_type: z.string().regex(/^image\/[a-z]+$/),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  bytes: z.int().nonnegative(),
+});
+export type Picture = z.infer<typeof pictureSchema>;
+
 const resultEntry = z.object({
   role: z.literal("tool"),
   call_id: z.string(),
@@ -76,6 +84,7 @@ const resultEntry = z.object({
   ok: z.boolean(),
   /** Kept in the record, so that a crash right after `finish` or `publish` is not a lost ending. */
   ending: outcomeSchema.optional(),
+  picture: pictureSchema.optional(),
 });
 
 const summaryEntry = z.object({

@@ -7,8 +7,10 @@ import type { Clock } from "../protocol/clock.ts";
 import type { Config, McpServerConfig } from "../protocol/config.ts";
 import type { NewFact } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
+import { keepPicture } from "../store/picture-files.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
+import type { PicturesPort } from "../tools/pictures.ts";
 import { toolsWithoutSecrets } from "../tools/scrubbed-tool.ts";
 import { type ProcessEvent, shellTool, shellTools } from "../tools/shell.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -23,7 +25,7 @@ import { idOf } from "./names.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 
 export interface Equipment {
-  tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb">, record: Recorder): Tool[];
+  tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
   /** The one sandbox of the house, opened by whoever needs it first. */
   sandbox(): Promise<Sandbox>;
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
@@ -51,11 +53,11 @@ export function equip(
     (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
       openSandbox({ unsafe: settings.config.sandbox?.unsafe ?? false }),
     ));
-  const tools: Equipment["tools"] = (scope, actor, _model, record) => {
+  const tools: Equipment["tools"] = (scope, actor, model, record) => {
     const { network } = settings.config;
     const turn = () => record.soon().spending.by_worker[actor.worker_id]?.calls ?? 0;
     return clean([
-      ...fileTools(scope),
+      ...fileTools(scope, model.seesPictures ? picturesIn(record.log.dir) : undefined),
       ...shellTools({
         sandbox,
         binds: () => scope.binds(),
@@ -131,6 +133,10 @@ function foreignEquipment(
     },
     close: async () => (await opening)?.close(),
   };
+}
+
+function picturesIn(agentDir: string): PicturesPort {
+  return { keep: (bytes, media_type) => keepPicture(agentDir, bytes, media_type) };
 }
 
 /** As config.json names it now; made again only when it names another. */
