@@ -66,7 +66,7 @@ export interface RuntimePorts {
   catchUp?: CatchUp;
 }
 
-/** The person's to mend: a price in config.json, or no budget. */
+/** For the person to fix: a price in config.json, or no budget. */
 export class UnpricedModel extends Error {
   override readonly name = "UnpricedModel";
 }
