@@ -156,7 +156,13 @@ export const agentsPageSchema = z.object({
 });
 
 export const resumeSchema = z
-  .strictObject({ budget_usd: z.number().positive().optional(), budget_tokens: z.int().positive().optional() })
+  .strictObject({
+    budget_usd: z.number().positive().optional(),
+    budget_tokens: z.int().positive().optional(),
+    /** `provider/model` to go on with; its workers too, where they had the same. */
+    model: modelName.optional(),
+    worker_model: modelName.optional(),
+  })
   .nullish();
 export const sendSchema = z.strictObject({ message: words, to: z.string().min(1).max(80).optional() });
 export const nudgeSchema = z.strictObject({ message: words });

@@ -30,6 +30,7 @@ import {
   nodeDetailSchema,
   permissionsPageSchema,
   questionsPageSchema,
+  type resumeSchema,
   type sendMeshMessageSchema,
   sentMeshMessageSchema,
   triggersPageSchema,
@@ -101,7 +102,7 @@ export class ApiClient {
     return this.#ask("POST", `${at(id)}/${deed}`, agentSummarySchema);
   }
 
-  resume(id: string, more: { budget_usd?: number | undefined; budget_tokens?: number | undefined } = {}) {
+  resume(id: string, more: NonNullable<z.input<typeof resumeSchema>> = {}) {
     return this.#ask("POST", `${at(id)}/resume`, agentSummarySchema, {}, more);
   }
 

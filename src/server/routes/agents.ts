@@ -117,6 +117,12 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
       checkNotArchived(agent.now);
       if (status === "completed") throw conflict(`${created.name} is completed. Send it a message with its next goal.`);
       const why = isAtWork(status) || status === "idle" ? "recovered" : "resumed";
+      for (const field of ["model", "worker_model"] as const) {
+        const model = body?.[field];
+        if (model !== undefined) checkField(field, "unusable_model", () => void runtime.checkModel(model));
+      }
+      if (body?.model ?? body?.worker_model)
+        await agent.changeModels({ model: body?.model, worker_model: body?.worker_model });
       await agent.start(why, { budget_usd: body?.budget_usd, budget_tokens: body?.budget_tokens });
       return summaryOf(agent.now);
     },
