@@ -86,9 +86,8 @@ export class AgentFiles {
 
   /** Made once in this process, however many want it at the same time; making it again after a crash changes nothing. */
   folderOf({ id, spec }: NodeState): Promise<void> {
-    const { run_id, task, deliverables, refs } = spec;
-    const dir = nodeDir(this.#ports.log.dir, run_id, id);
-    const made = this.#folders.get(id) ?? createNodeFolder(dir, { id, task, deliverables, refs });
+    const dir = nodeDir(this.#ports.log.dir, spec.run_id, id);
+    const made = this.#folders.get(id) ?? createNodeFolder(dir, { id, ...spec });
     this.#folders.set(id, made);
     made.catch(() => this.#folders.delete(id)); // a full disk may have room the next time
     return made;
