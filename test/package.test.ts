@@ -13,7 +13,6 @@ test("someone adds a tool of their own and a scripted provider calls it", async 
   const note = library.defineTool({
     name: "note",
     description: "Keeps a note.",
-    guidance: "",
     repeatable: true,
     parameters: library.z.object({ text: library.z.string() }),
     run: async ({ text }) => {

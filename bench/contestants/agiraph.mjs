@@ -13,7 +13,6 @@ export async function open({ baseUrl, home }) {
   const note = defineTool({
     name: NOTE.name,
     description: NOTE.description,
-    guidance: "",
     repeatable: true,
     parameters: z.object({ text: z.string().describe(NOTE.parameters.properties.text.description) }),
     run: async ({ text }) => {

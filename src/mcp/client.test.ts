@@ -16,17 +16,16 @@ test("a server's tools are tools: named after it, with its schema, their answers
     {
       name: "mcp__odd__echo",
       description: 'Of the MCP server "odd", in the words of its authors: Says it again.',
-      guidance: "",
       parameters: {
         type: "object",
         properties: { text: { type: "string", pattern: "(a+)+$" } },
         required: ["text"],
       },
+      readOnly: true,
     },
     {
       name: "mcp__odd__refuse",
       description: 'Of the MCP server "odd", in the words of its authors: ',
-      guidance: "",
       parameters: { type: "object" },
     },
   ]);

@@ -166,6 +166,8 @@ function withNote(tool: Tool, note: string): Tool {
 }
 
 function foreignTool(connection: Connection, listed: ListedTool): Tool {
+  // A server knows what of it only looks; nobody else does.
+  const readOnly = listed.annotations?.readOnlyHint === true;
   const { schema, note } = boundedSchema(listed.inputSchema);
   const description = cut(withoutControls(listed.description ?? listed.title ?? ""));
   return {
@@ -174,11 +176,10 @@ function foreignTool(connection: Connection, listed: ListedTool): Tool {
       description: [`Of the MCP server "${connection.name}", in the words of its authors: ${description}`, note]
         .filter(Boolean)
         .join("\n"),
-      guidance: "",
       parameters: schema,
+      ...(readOnly && { readOnly }),
     },
-    // A server knows what of it only looks; nobody else does.
-    repeatable: listed.annotations?.readOnlyHint === true,
+    repeatable: readOnly,
     parse: argumentCheck(schema),
     run: (args, signal) => connection.call(listed.name, args as Record<string, unknown>, signal),
   };

@@ -9,7 +9,7 @@ import { defineTool, refusal } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { mcpHandler } from "./serve-toolbox.ts";
 
-const shape = { guidance: "", repeatable: true, parameters: z.object({}) };
+const shape = { repeatable: true, parameters: z.object({}) };
 
 test.each([
   ["legacy", "2025-11-25"],
@@ -21,7 +21,6 @@ test.each([
       ...shape,
       name: "add",
       description: "Adds two numbers.",
-      guidance: "Not for words.",
       parameters: z.object({ a: z.number(), b: z.number() }),
       async run({ a, b }, _signal, call) {
         if (call) calls.push(call);
@@ -36,7 +35,7 @@ test.each([
   expect(tools).toEqual([
     {
       name: "add",
-      description: "Adds two numbers.\n\nNot for words.",
+      description: "Adds two numbers.",
       inputSchema: {
         type: "object",
         properties: { a: { type: "number" }, b: { type: "number" } },

@@ -120,11 +120,10 @@ function sessionOf(headers: Headers | undefined): string {
   return headers?.get("mcp-session-id") ?? "";
 }
 
-/** A program's own prompt holds none of our guidance, so it comes with the description. */
-function described({ name, description, guidance, parameters }: ToolSpec) {
+function described({ name, description, parameters }: ToolSpec) {
   return {
     name,
-    description: [description, guidance].filter(Boolean).join("\n\n"),
+    description,
     inputSchema: { ...parameters, type: "object" as const },
   };
 }

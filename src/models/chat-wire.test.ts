@@ -6,7 +6,7 @@ import { createChatWire } from "./chat-wire.ts";
 import type { ToolSpec } from "./model.ts";
 import { compatibleQuirks } from "./quirks.ts";
 
-const tools: ToolSpec[] = [{ name: "look", description: "Looks.", parameters: { type: "object" }, guidance: "" }];
+const tools: ToolSpec[] = [{ name: "look", description: "Looks.", parameters: { type: "object" } }];
 
 test("a request is what chat completions want, with the thoughts and extras that belong to a call", async () => {
   const chat = connected("key");

@@ -1,13 +1,13 @@
 import type { Entry, ReplyEntry } from "../protocol/index.ts";
 
-/** A tool as a model sees it. Schema goes by the API, guidance by the prompt (seed 001 §5.1). */
+/** A tool as a model sees it: one text and a schema, and nothing of either in the prompt (docs/decisions/prompts.md). */
 export interface ToolSpec {
   name: string;
   description: string;
   /** JSON Schema of the arguments. */
   parameters: Record<string, unknown>;
-  /** How to use it well; universal text in the system prompt. */
-  guidance: string;
+  /** It only looks: running it changes nothing for anybody. */
+  readOnly?: true;
 }
 
 export interface ModelRequest {

@@ -117,7 +117,7 @@ test.each([
   ["gives way to a tool of ours with its name", ["web_search"], ["web_search"]],
   ["is not offered where no tools are", [], undefined],
 ])("the provider's own search %s", async (_, names, offered) => {
-  const tools = names.map((name) => ({ name, description: "", parameters: { type: "object" }, guidance: "" }));
+  const tools = names.map((name) => ({ name, description: "", parameters: { type: "object" } }));
   const { bodies } = await ask("anthropic/claude-sonnet-5", [anthropic("end_turn", "hi")], { tools });
 
   const sent = bodies[0]?.tools;

@@ -16,7 +16,6 @@ const tools: ToolSpec[] = [
     name: "read_file",
     description: "Reads a file.",
     parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
-    guidance: "",
   },
 ];
 const goal: Entry = { role: "user", from: "human", content: "Find out" };

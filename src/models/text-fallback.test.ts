@@ -3,9 +3,7 @@ import { type Entry, NO_USAGE, type Part, type ReplyEntry } from "../protocol/in
 import type { Model, ModelRequest, ToolSpec } from "./model.ts";
 import { withTextTools } from "./text-fallback.ts";
 
-const tools: ToolSpec[] = [
-  { name: "look", description: "Looks.", parameters: { type: "object" }, guidance: "Look well." },
-];
+const tools: ToolSpec[] = [{ name: "look", description: "Looks.", parameters: { type: "object" } }];
 
 test("calls come out of the text, and only words are heard live", async () => {
   const { content, heard } = await say(
@@ -68,7 +66,7 @@ test("an entry is turned into text once", async () => {
   expect(requests[0]?.history[0]).toBe(requests[1]?.history[0]);
 });
 
-test("with every request the prompt shows the format and the schemas; guidance is not its business", async () => {
+test("with every request the prompt shows the format and every tool", async () => {
   const requests: ModelRequest[] = [];
   await withTextTools(speaking("ok", requests), "n0nce").reply(
     { system: "S", history: [], tools },
@@ -79,8 +77,7 @@ test("with every request the prompt shows the format and the schemas; guidance i
   expect({
     format: prompt.includes('<tool_call-n0nce>{"name": "tool_name", "arguments": {"key": "value"}}</tool_call-n0nce>'),
     schema: prompt.includes('### look\nLooks.\nParameters: {"type":"object"}'),
-    guidance: prompt.includes("Look well."),
-  }).toEqual({ format: true, schema: true, guidance: false });
+  }).toEqual({ format: true, schema: true });
 });
 
 async function say(text: string, history: Entry[] = []) {

@@ -32,8 +32,8 @@ test("a count from before a summary says nothing about what came after it, also 
 test("tools take what their names, words and schemas take in a request, also where two share a schema", () => {
   const parameters = { type: "object" };
   const tools = [
-    { name: "look", description: "Looks.", parameters, guidance: "is in the prompt" },
-    { name: "listen", description: "Listens, and says what it heard.", parameters, guidance: "" },
+    { name: "look", description: "Looks.", parameters },
+    { name: "listen", description: "Listens, and says what it heard.", parameters },
   ];
   const sent = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
   expect([toolTokens(tools), toolTokens(tools), toolTokens([])]).toEqual([

@@ -39,7 +39,6 @@ export function toolTokens(tools: readonly ToolSpec[]): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
-/** Its guidance is in the prompt. */
 function specBytes({ name, description, parameters }: ToolSpec): number {
   const known = specSizes.get(parameters);
   if (known?.name === name && known.description === description) return known.bytes;

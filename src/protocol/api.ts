@@ -27,11 +27,13 @@ export type ErrorBody = z.infer<typeof errorBodySchema>;
 export const MOST_PER_PAGE = 1000;
 const limit = z.coerce.number().int().min(1).max(MOST_PER_PAGE);
 
-/** Pages that go on from a number: facts. */
+/** Pages that go on from a number: facts of a node. */
 export const afterSeqQuery = z.object({
   after: z.coerce.number().int().min(0).default(0),
   limit: limit.default(200),
 });
+/** Facts after a number; without one the newest of all. */
+export const eventsQuery = afterSeqQuery.extend({ after: z.coerce.number().int().min(0).optional() });
 /** Pages that go back from a number: what was said. */
 export const beforeSeqQuery = z.object({
   before: z.coerce.number().int().min(1).optional(),

@@ -7,7 +7,6 @@ import type { Tool } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { type Actor, carryOut, type Recorder } from "../workers/carry-out.ts";
 import { type Past, pastOf } from "../workers/past.ts";
-import { toolGuide } from "../workers/prompt.ts";
 import type { Silence } from "../workers/work-loop.ts";
 import { MESH_RUN } from "./mesh-record.ts";
 
@@ -96,7 +95,7 @@ export class HarnessedMember implements Member {
     const { prompt, recorder, maxTurns } = this.#ports;
     const model = await this.#ports.model();
     const toolbox = this.#noticing(new Toolbox(this.#ports.tools(this.#actor, model)));
-    const system = `${await prompt()}\n\n${toolGuide(toolbox.specs)}`;
+    const system = await prompt();
     const past = await this.#takenUp();
     if (!past) {
       const first: Entry[] = [{ role: "system", content: system }];

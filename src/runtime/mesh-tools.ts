@@ -11,9 +11,8 @@ export function meshTools(layout: Layout, place: { mesh: string; agent: string }
   return [
     defineTool({
       name: "tx_done",
-      description: "End the current task: say what you did, where it is, and what others should know.",
-      guidance:
-        "Ends the task that you were given. Others build on what you say here. With failed: true it says why the task cannot be done.",
+      description:
+        "End the task you were given: say what you did, where it is, and what others should know. With failed: why it cannot be done.",
       repeatable: false,
       parameters: z.object({ summary: text, failed: z.boolean().optional() }),
       async run({ summary, failed = false }) {
@@ -27,9 +26,8 @@ export function meshTools(layout: Layout, place: { mesh: string; agent: string }
     }),
     defineTool({
       name: "tx_send",
-      description: "Give another agent or another mesh a task, or answer a question.",
-      guidance:
-        "`to` is an agent of this mesh, another mesh, or mesh/agent. You are told when a task that you gave is done. To answer a question pass the id that it names as `answers`.",
+      description:
+        "Give an agent of this mesh, another mesh or mesh/agent a task; you are told when it is done. To answer a question pass the id that it names as answers.",
       repeatable: false,
       parameters: z.object({ to: z.string().min(1).max(200), text, answers: z.string().max(200).optional() }),
       async run({ to, text: body, answers }) {
@@ -39,8 +37,8 @@ export function meshTools(layout: Layout, place: { mesh: string; agent: string }
     }),
     defineTool({
       name: "tx_ask",
-      description: "Ask another agent of this mesh, or `human`, a question.",
-      guidance: "The answer comes to you as a message. Go on with something else meanwhile, or say nothing and wait.",
+      description:
+        "Ask another agent of this mesh, or human, a question. The answer comes as a message: go on meanwhile, or say nothing and wait.",
       repeatable: false,
       parameters: z.object({ to: z.string().min(1).max(200), question: text }),
       async run({ to, question }) {

@@ -20,9 +20,12 @@ test("the client speaks to the server in types, and a refusal says which field i
   expect(await client.respond(id, "B", "question-1")).toEqual({ status: "delivered", detail: "Answered." });
   await house.until(id, ({ agent }) => agent.status === "completed");
   expect((await client.agent(id)).summary).toBe("B");
-  expect((await client.events(id, { limit: 1 })).events).toMatchObject([
+  expect((await client.events(id, { after: 0, limit: 1 })).events).toMatchObject([
     { seq: 1, type: "agent.created", agent_id: id },
   ]);
+  const all = (await client.events(id, { after: 0 })).events;
+  expect(await client.events(id, { limit: 3 })).toEqual({ events: all.slice(-3), next_after: null });
+  expect((await client.events(id)).events).toEqual(all);
   expect(await client.archive(id)).toMatchObject({ archived: true });
   expect((await client.agents()).agents).toEqual([]);
 

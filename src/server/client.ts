@@ -169,6 +169,7 @@ export class ApiClient {
     return this.#ask("GET", `${at(id)}/triggers`, triggersPageSchema, query);
   }
 
+  /** After a number; without one the newest, oldest of them first. */
   events(id: string, query: Query = {}) {
     return this.#ask("GET", `${at(id)}/events`, eventsPageSchema, query);
   }

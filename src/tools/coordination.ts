@@ -23,7 +23,10 @@ const name = z
   .regex(/^\p{L}[\p{L}\p{M}' -]{0,38}$/u, "a person's name, e.g. Alice")
   .describe("A person's name, unique in the run.");
 const model = z.string().optional().describe("provider/model; the team's usual one if left out.");
-const program = z.string().optional().describe("A program to hire instead of a model of ours; see the guide.");
+const program = z
+  .string()
+  .optional()
+  .describe("A program to hire instead of a model of ours; as spawn_worker names them.");
 const tools = z.array(z.string()).optional().describe("Tool names to enable; all if left out.");
 const contract = contractSchema.partial().optional().describe("Limits of the stage; the usual ones if left out.");
 
@@ -74,29 +77,24 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
   return [
     defineTool({
       name: "spawn_worker",
-      description: "Hire a worker by name, with an identity, a model, tools and prepared memory of your choice.",
-      guidance: `Workers are hired by themselves when work is waiting; hire one yourself when it matters who does it.
-- A strong model for hard, open work; a cheap one for narrow work you have spelled out.
-- They keep their memory from node to node within the run.${programsIn(port)}`,
+      description: `Hire a worker when it matters who does the work; otherwise workers are hired by themselves. A strong model for open work, a cheap one for work you have spelled out.${programsIn(port)}`,
       repeatable: false,
       parameters: newWorker,
       run: (order) => port.spawn(order),
     }),
     defineTool({
       name: "assign_worker",
-      description: "Give a node to a certain worker, or to your human. They take it as soon as they are free.",
-      guidance: `For a node that waits: when the worker knows something the others do not.
-- One that was begun, or has failed, changes hands: whoever has it is stopped, and the new one, of any kind, goes on from its files.
-- worker_id "human": your human does it. They put files into its folder and publish it; that may take long.`,
+      description:
+        'Give a node to a certain worker, or to "human". One that was begun or has failed changes hands, with its files.',
       repeatable: true,
       parameters: z.object({ node_id: z.string(), worker_id: z.string().describe("Name or id of the worker.") }),
       run: ({ node_id, worker_id }) => port.assign(node_id, worker_id),
     }),
     defineTool({
       name: "check_board",
-      description: "View all work nodes and workers and how they are doing.",
-      guidance: "You are told what changes, so look only when you have lost the picture.",
+      description: "See all nodes and workers. You are told what changes, so look only when you have lost the picture.",
       repeatable: true,
+      readOnly: true,
       parameters: z.object({
         from: z.int().positive().optional().describe("Show nodes from this number on, e.g. 61; for long boards."),
       }),
@@ -104,40 +102,30 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
     }),
     defineTool({
       name: "reconvene",
-      description: "End the current stage: say what you learned, let people go or give them a new brief.",
-      guidance: `Between stages. Read the published results first, then say what they mean and what is next.
-- Refused while the stage's contract is not met.
-- Afterwards create the next nodes, or finish.`,
+      description:
+        "End the stage once its contract is met: read what was published, say what it means, let people go or give them a new brief. Then create the next nodes, or finish.",
       repeatable: true,
       parameters: reconvening,
       run: (order) => port.reconvene(order),
     }),
     defineTool({
       name: "launch_roles",
-      description: "Begin a stage with a set of roles: each gets a worker and a node at once.",
-      guidance: `One call for a whole stage: diverse specialists, several of the same kind with different shares, or one alone.
-- A name you used before keeps their memory and gets the new brief (and the model and tools, where you name them); people you do not name are retired.
-- Each role ends its part with checkpoint or publish.`,
+      description:
+        "Begin a stage with roles: each gets a worker and a node at once. A name you used before keeps its memory and gets the new brief; people you do not name are retired.",
       repeatable: false,
       parameters: stageOfRoles,
       run: (stage) => port.launch(stage),
     }),
     defineTool({
       name: "check_stage_status",
-      description: "See who in the current stage has finished and who has not.",
-      guidance: "You are told when the stage is done; look only when you need to know earlier.",
+      description: "See who in the current stage has finished.",
       repeatable: true,
+      readOnly: true,
       parameters: z.object({}),
       run: async () => port.stageStatus(),
     }),
-    endingTool("finish", "The goal is met: end the run with a summary for the human.", "summary", port, reflection),
-    endingTool(
-      "conclude",
-      "End the collaboration with its final output, which is written to _output.md.",
-      "output",
-      port,
-      reflection,
-    ),
+    endingTool("finish", "summary", port, reflection),
+    endingTool("conclude", "output", port, reflection),
   ];
 }
 
@@ -176,18 +164,13 @@ function endingOf(field: "summary" | "output") {
 
 function endingTool(
   toolName: string,
-  description: string,
   field: "summary" | "output",
   port: CoordinationPort,
   reflection: ReflectionPort | undefined,
 ): Tool {
   return defineTool({
     name: toolName,
-    description,
-    guidance: `Ends the run. Call it once, when the goal is met and the results are in files.
-- The ${field} answers the goal in plain words and names the files that hold the results.
-- Say in learned what a later run should know: it is written to your memory.
-- Refused while nodes are still being worked on.`,
+    description: `End the run, once, when the goal is met and the results are in files: the ${field} answers the goal and names them. Refused while nodes are being worked on.`,
     repeatable: true,
     parameters: endings[field],
     async run({ [field]: summary = "", learned }) {

@@ -32,13 +32,9 @@ const toReadRef = z.object({ ref_name: z.string().describe("A name in _refs.json
 function readFileTool(scope: Scope): Tool {
   return defineTool({
     name: "read_file",
-    description:
-      "Read a text file: your node's files, any node's published/, your own files, the run's _plan.md, the user's project/.",
-    guidance: `Shows a text file, up to ${MAX_LINES} lines at a time.
-- Read before you write or judge: never guess what a file holds.
-- A long file ends with a note that says which lines you saw; go on with offset, or look for the place with bash (grep -n) first.
-- Binary files are not shown, only what they are and how big.`,
+    description: `Read a text file, at most ${MAX_LINES} lines at a time: go on with offset. Read before you change or judge.`,
     repeatable: true,
+    readOnly: true,
     parameters: toRead,
     run: ({ path, offset = 1, limit = MAX_LINES }) => refusalsAsResults(() => readText(scope, path, offset, limit)),
   });
@@ -47,10 +43,8 @@ function readFileTool(scope: Scope): Tool {
 function writeFileTool(scope: Scope): Tool {
   return defineTool({
     name: "write_file",
-    description: "Write a text file, whole. Workers write to scratch/ and their own notebook.md and memory.md.",
-    guidance: `Puts the content into the file, replacing what was there; folders are made as needed.
-- Give the whole content each time. To change a part of a file, read it first and keep the rest.
-- Write results as you go, not only at the end: what is not in a file is lost when the conversation is compacted.`,
+    description:
+      "Write a whole text file; folders are made as needed. What is not in a file is lost when your conversation is compacted, so write as you go.",
     repeatable: true,
     parameters: toWrite,
     run: ({ path, content }) =>
@@ -61,11 +55,9 @@ function writeFileTool(scope: Scope): Tool {
 function listFilesTool(scope: Scope): Tool {
   return defineTool({
     name: "list_files",
-    description: "List the files of a folder, with their sizes.",
-    guidance: `Shows what is in a folder; without a path, all you can reach.
-- recursive shows folders in folders too, at most ${MAX_LISTED} entries: start without it where much may lie (project/).
-- Only what you may read is shown.`,
+    description: "List a folder with sizes; without a path, all you can reach.",
     repeatable: true,
+    readOnly: true,
     parameters: toList,
     run: ({ path, recursive }) => refusalsAsResults(() => listingText(scope, path, recursive)),
   });
@@ -76,10 +68,9 @@ export function readRefTool(scope: Scope, refs: Readonly<Record<string, string>>
   const known = Object.entries(refs).map(([name, target]) => `${name} (${target})`);
   return defineTool({
     name: "read_ref",
-    description: "Read what another node published for you, by the name it has in your refs.",
-    guidance: `Shows an input of your node: ${known.join(", ") || "there are none"}.
-- A file is shown like read_file does; of a folder you get the list, then read the files with read_file.`,
+    description: `Read an input of your node by its name: ${known.join(", ") || "there are none"}.`,
     repeatable: true,
+    readOnly: true,
     parameters: toReadRef,
     run: ({ ref_name }) =>
       refusalsAsResults(async () => {

@@ -30,11 +30,8 @@ export interface HumanPort {
 export function askHumanTool(port: HumanPort): Tool {
   return defineTool({
     name: "ask_human",
-    description: "Ask the human a question. Your work waits until they answer.",
-    guidance: `Use it sparingly: only for what you cannot find out or decide yourself, and what would be costly to get wrong.
-- Ask one thing, say what you would do yourself, and offer choices where there are some.
-- It may take hours. With deadline_seconds and default you go on without an answer.
-- To tell them something, use send_message to "human": that does not wait.`,
+    description:
+      'Ask your human one thing and wait for the answer, perhaps for hours: only what you cannot find out or decide yourself and would be costly to get wrong. Say what you would do. To tell them something use send_message to "human".',
     repeatable: true, // the same call finds the question it asked
     parameters: newQuestion,
     async run(question, signal, call) {

@@ -22,20 +22,17 @@ export function mailTools(port: MailPort): Tool[] {
   return [
     defineTool({
       name: "send_message",
-      description: 'Send a message to another worker or the coordinator by name, or to everyone with "*".',
-      guidance: `Free text, like a note to a colleague.
-- Say what you found or need, and where the file is. Long things belong into files.
-- An answer that says nothing new ("thanks", "ok") need not be sent.`,
+      description:
+        'Send a note to a colleague by name, to "coordinator", to "human", or to everyone with "*". Say what you found or need and where the file is; long things belong into files. Send no mere thanks.',
       repeatable: false,
       parameters: toSend,
       run: ({ to, content }) => port.send(to, content),
     }),
     defineTool({
       name: "check_messages",
-      description: "Check for new messages, or wait until one comes.",
-      guidance: `New messages are shown to you before each of your turns anyway.
-- With wait: true you sleep until something comes. Use it only when you cannot go on without it.`,
+      description: "Messages are shown to you before each turn anyway; with wait you sleep until one comes.",
       repeatable: true,
+      readOnly: true,
       parameters: toCheck,
       async run({ wait }, signal) {
         if (wait && port.waiting() === 0) await port.arrived(signal);

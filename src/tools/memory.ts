@@ -77,14 +77,8 @@ export function agentMemoryTools(port: InsightsPort): Tool[] {
   return [
     defineTool({
       name: "memory_write",
-      description: "Write to your long-term memory. It survives this run and every one after it.",
-      guidance: `Keeps something for later runs. What you learn and do not write down is forgotten.
-- MEMORY.md: the few things you must always know; it is shown to you at the start of every run. Keep it short.
-- knowledge/TOPIC.md: facts. experiences/TOPIC.md: what worked and what did not. preferences/TOPIC.md: what your human likes.
-- Without a path: today's log, which only grows.
-- Give each thing a short ## heading with the words you would look for. mode replace rewrites a whole file: use it to tidy up.
-- What is no longer true is not left standing: supersedes puts the new in the place of the old, memory_forget takes it out. The version before is kept.
-- index.md lists what is stored by itself; write there only what the list does not tell.`,
+      description:
+        "Keep something for later runs; what you do not write down is forgotten. MEMORY.md: the few things you must always know, shown at every start. knowledge/TOPIC.md: facts. experiences/TOPIC.md: what worked and what did not. preferences/TOPIC.md: what your human likes. Without path: today's log. Give each thing a short ## heading with words you would search for. Do not leave standing what is no longer true: use supersedes or memory_forget. index.md lists the files by itself.",
       repeatable: true,
       parameters: agentWrites,
       run: ({ path, content: words, mode, supersedes }) =>
@@ -94,8 +88,7 @@ export function agentMemoryTools(port: InsightsPort): Tool[] {
     }),
     defineTool({
       name: "memory_forget",
-      description: "Take something out of your long-term memory that is wrong or no longer matters.",
-      guidance: "For what nothing takes the place of. The version before is kept; your human can bring it back.",
+      description: "Take something out of your memory that nothing replaces. The version before is kept.",
       repeatable: false,
       parameters: toForget,
       run: ({ path, what }) =>
@@ -109,16 +102,15 @@ export function agentMemoryTools(port: InsightsPort): Tool[] {
     ...readingTools(port, "your long-term memory: what you wrote in this and in earlier runs"),
     defineTool({
       name: "accept_insight",
-      description: "Take an insight that a worker offers into your memory.",
-      guidance: "Accept what will be true and useful after this run. It is written to your memory as offered.",
+      description:
+        "Take an insight that a worker offers into your memory: what will be true and useful after this run.",
       repeatable: true,
       parameters: accept,
       run: ({ insight_id, path }) => acceptInsight(port, insight_id, path ?? "knowledge/insights.md"),
     }),
     defineTool({
       name: "decline_insight",
-      description: "Leave an insight that a worker offers out of your memory.",
-      guidance: "For what is wrong, trivial, or matters only now.",
+      description: "Leave an insight out of your memory: wrong, trivial, or of use only now.",
       repeatable: true,
       parameters: decline,
       async run({ insight_id, why }) {
@@ -138,9 +130,8 @@ export function workerMemoryTools(
   return [
     defineTool({
       name: "memory_write",
-      description: "Write to your own memory, which goes with you to your next node in this run.",
-      guidance: `Keeps something for your later nodes: memory.md for what you learned, notebook.md for anything else.
-- Only you read it. What the whole agent should keep, offer with offer_insight.`,
+      description:
+        "Keep something for your later nodes in this run: memory.md for what you learned, notebook.md for anything else. Only you read it.",
       repeatable: true,
       parameters: workerWrites,
       run: ({ path, content: words, mode }) => write(port, path, words, mode),
@@ -148,9 +139,8 @@ export function workerMemoryTools(
     ...readingTools(port, "your own memory.md and notebook.md"),
     defineTool({
       name: "offer_insight",
-      description: "Offer something you learned to the agent's long-term memory. The coordinator decides.",
-      guidance:
-        "For what will still be true and useful after this run: a fact, a method that worked, a trap. Then go on.",
+      description:
+        "Offer what you learned to the agent's long-term memory: what will be true and useful after this run. The coordinator decides; go on.",
       repeatable: false,
       parameters: offer,
       async run({ title, content: words }) {
@@ -165,9 +155,9 @@ function readingTools(port: MemoryPort, what: string): Tool[] {
   return [
     defineTool({
       name: "memory_read",
-      description: `Read a file of ${what}; or list its files.`,
-      guidance: "Without a path: the files there are, with their sizes.",
+      description: `Read a file of ${what}; without path, list the files.`,
       repeatable: true,
+      readOnly: true,
       parameters: toRead,
       run: ({ path, from_line, to_line }) =>
         refusalsAsResults(async () =>
@@ -176,11 +166,9 @@ function readingTools(port: MemoryPort, what: string): Tool[] {
     }),
     defineTool({
       name: "memory_search",
-      description: `Keyword search in ${what}. Try several wordings.`,
-      guidance: `Finds notes by their words (endings do not matter), best first.
-- It knows no synonyms: when nothing fits, try other words for the same thing, names, or the opposite.
-- Look here before you research something: you may have done it before.`,
+      description: `Search ${what}, best first. It goes by words and knows no synonyms: try several wordings.`,
       repeatable: true,
+      readOnly: true,
       parameters: toSearch,
       run: ({ query }, signal) => refusalsAsResults(() => search(port, query, signal)),
     }),

@@ -40,27 +40,22 @@ export function scheduleTools(port: SchedulePort): Tool[] {
     defineTool({
       name: "schedule",
       description:
-        "Have something happen later: after a delay, at a time, by a calendar (cron), as a heartbeat, when something happens (on_event) or when nothing does (on_idle).",
-      guidance: `It survives restarts, and you need not stay awake for it: finish, and you are woken with the task.
-- Write the task so that you understand it without remembering today.
-- A heartbeat wakes you only if something is new; for work that is due anyway use scheduled.
-- Cancel what is no longer needed.`,
+        "Have something happen later. It survives restarts: finish, and you are woken with the task, so write it for somebody who has forgotten today. A heartbeat wakes you only if something is new; for work that is due anyway use scheduled.",
       repeatable: false,
       parameters: triggerOrderSchema,
       run: (asked) => port.schedule(asked),
     }),
     defineTool({
       name: "list_triggers",
-      description: "List all your active triggers and when they are due.",
-      guidance: "Look before you schedule the same thing twice.",
+      description: "List your triggers and when they are due. Look before you schedule the same thing twice.",
       repeatable: true,
+      readOnly: true,
       parameters: z.object({}),
       run: async () => port.triggers(),
     }),
     defineTool({
       name: "cancel_trigger",
-      description: "Cancel a trigger by its id.",
-      guidance: "What has already fired is not undone.",
+      description: "Cancel a trigger.",
       repeatable: true,
       parameters: z.object({ trigger_id: z.string().min(1) }),
       run: ({ trigger_id }) => port.cancel(trigger_id),

@@ -7,12 +7,7 @@ export function shellTool(ports: ShellPorts): Tool {
   const omissions = new Omissions();
   return defineTool({
     name: "bash",
-    description: "Execute a shell command: run code, look through files, do arithmetic, use any command line program.",
-    guidance: `Runs one bash command in a sandbox and shows what it printed, stdout and stderr together.
-- It starts in your working folder; $SCRATCH, $RUN and $PROJECT name the folders you can reach. What you may not write is read-only there too.
-- ${ports.network ? `The network is limited to: ${ports.network.allow.join(", ")}.` : "There is no network: use web_search and web_fetch for the web."}
-- Each call is a new shell: cd and variables do not last, files do, except in /tmp. When the command ends, everything it started ends.
-- Nobody can type: pass --yes or redirect input. Give long work a timeout (seconds, at most ${maxSeconds}), and keep output short with head, tail or grep.`,
+    description: `Run a bash command in a sandbox; shows stdout and stderr. Each call is a new shell in your working folder ($SCRATCH, $RUN, $PROJECT are set): cd, variables and /tmp do not last, and what it started ends with it. Nobody can type. ${ports.network ? `The network is limited to ${ports.network.allow.join(", ")}.` : "There is no network: use web_search and web_fetch."}`,
     repeatable: false,
     parameters: toRun,
     run: ({ command, timeout = defaultSeconds }, signal) => runCommand(ports, omissions, command, timeout, signal),

@@ -26,15 +26,16 @@ export interface Tool {
 
 export function defineTool<S extends z.ZodType>(definition: {
   name: string;
+  /** All that a model is told of it, but for its arguments: what it does, when to use it, what trips people up. */
   description: string;
-  guidance: string;
   repeatable: boolean;
+  readOnly?: true;
   parameters: S;
   run(args: z.infer<S>, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
 }): Tool {
-  const { name, description, guidance, repeatable, parameters } = definition;
+  const { name, description, repeatable, readOnly, parameters } = definition;
   return {
-    spec: { name, description, guidance, parameters: jsonSchemaOf(parameters) },
+    spec: { name, description, parameters: jsonSchemaOf(parameters), ...(readOnly && { readOnly }) },
     repeatable,
     parse(args) {
       const parsed = parameters.safeParse(args);

@@ -7,7 +7,7 @@ import { defineTool } from "./tool.ts";
 import { Toolbox } from "./toolbox.ts";
 import { checkpointTool, createWorkNodeTool, publishTool, suggestTool } from "./work.ts";
 
-const shape = { description: "", guidance: "", repeatable: true, parameters: z.object({}) };
+const shape = { description: "", repeatable: true, parameters: z.object({}) };
 const never = new AbortController().signal;
 
 test("T2. a tool that throws is a result; one that throws because of the stop is the stop", async () => {

@@ -10,11 +10,9 @@ export function webSearchTool({ env, fetch }: SearchPorts): Tool {
   let used = 0;
   return defineTool({
     name: "web_search",
-    description: "Search the web. Returns up to five results with title, URL and snippet.",
-    guidance: `Finds pages. You may search ${most} times in this assignment, so think before you ask.
-- Use a few telling keywords, names and years; one question per search.
-- A snippet is a hint, not a source: read the page with web_fetch before you rely on it, and name its URL in your work.`,
+    description: `Search the web: up to five results, ${most} searches in this assignment. A snippet is a hint: read the page with web_fetch before you rely on it.`,
     repeatable: true,
+    readOnly: true,
     parameters: toSearch,
     async run({ query }, signal) {
       if (!provider) return refusal(noProvider);

@@ -92,12 +92,8 @@ const toSuggest = z.object({ suggestion: z.string().min(1).max(2000) });
 export function publishTool(node: NodePort): Tool {
   return defineTool({
     name: "publish",
-    description: "Finalise your work on this node: scratch/ becomes published/, the node is completed.",
-    guidance: `Ends your work on the node. Everything in scratch/ becomes published/, read-only, for all to build on.
-- Look at scratch/ first: remove what nobody should see, make sure every deliverable that the spec names is there.
-- An empty scratch/ or a missing deliverable is refused and you are told why; mend it and publish again.
-- Refused while nodes that you handed out still run: say nothing and wait for them, or leave them to others.
-- The summary is what others read first: what you produced, what you found, what is uncertain.`,
+    description:
+      "End your work on the node: all of scratch/ becomes published/, read-only, for others to build on. Remove what nobody should see first. Refused while a deliverable is missing or nodes that you handed out still run.",
     repeatable: true,
     parameters: toPublish,
     async run({ summary, learned, leave }) {
@@ -113,9 +109,7 @@ export function publishTool(node: NodePort): Tool {
 export function checkpointTool(port: CheckpointPort, reflecting = false): Tool {
   return defineTool({
     name: "checkpoint",
-    description: "Record that a part of the work is done, with a summary.",
-    guidance: `Marks a point worth coming back to: what is done, what is next. It is recorded and others see it; you go on working.
-- Write your files first. A checkpoint with nothing on disk helps nobody.`,
+    description: "Record that a part is done and go on working. Write your files first.",
     repeatable: true,
     parameters: (reflecting ? toReflect : toCheckpoint) as typeof toReflect,
     run: ({ summary, learned }, signal, call) => port.checkpoint(summary, call, signal, learned),
@@ -125,11 +119,8 @@ export function checkpointTool(port: CheckpointPort, reflecting = false): Tool {
 export function createWorkNodeTool(port: DelegationPort): Tool {
   return defineTool({
     name: "create_work_node",
-    description: "Put a piece of work on the board. A worker picks it up at once.",
-    guidance: `Hands a piece of work to somebody else. Use it for work that can stand alone; do small things yourself.
-- One node, one clear result. The worker sees only the task, the refs and the user's files: say everything it needs.
-- Name deliverables, so that "done" can be checked.
-- You are told when the node is completed or has failed. Until then go on, or say nothing and wait. Then read nodes/NODE/published/.`,
+    description:
+      "Put a piece of work on the board; a worker begins at once, and you are told how it ends. One node, one clear result, for work that can stand alone. The worker sees only the task, the refs and the project: say everything it needs. Meanwhile go on, or say nothing and wait.",
     repeatable: false,
     parameters: newWork,
     run: (order) => port.createNode(order),
@@ -139,9 +130,7 @@ export function createWorkNodeTool(port: DelegationPort): Tool {
 export function suggestTool(suggest: (suggestion: string) => Promise<ToolOutput>): Tool {
   return defineTool({
     name: "suggest_next",
-    description: "Suggest a follow-up piece of work to the coordinator, who decides.",
-    guidance:
-      "For something worth doing that is beyond your spec: say what should be done and why. Then go on with your own work.",
+    description: "Suggest work beyond your spec to the coordinator, and why. Then go on with your own.",
     repeatable: false,
     parameters: toSuggest,
     run: ({ suggestion }) => suggest(suggestion),

@@ -2,7 +2,6 @@ import type { NodeState, WorkerState } from "../projections/index.ts";
 import type { Entry, UserEntry } from "../protocol/index.ts";
 import type { Scope } from "../store/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
-import type { Tools } from "../tools/toolbox.ts";
 import type { Actor } from "./carry-out.ts";
 import { type PromptName, workerPrompt } from "./prompt.ts";
 import type { Workplace } from "./workplace.ts";
@@ -12,7 +11,6 @@ export async function beginAssignment(
   node: NodeState,
   worker: WorkerState,
   scope: Scope,
-  toolbox: Tools,
   actor: Actor,
   cursor: number,
   { log, prompts, today }: Workplace,
@@ -39,7 +37,7 @@ export async function beginAssignment(
     rules,
     files: rulesFor.files,
   };
-  const system = workerPrompt(brief, toolbox.specs);
+  const system = workerPrompt(brief);
   const first: UserEntry = {
     role: "user",
     from: node.spec.created_by,

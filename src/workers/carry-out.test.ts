@@ -223,7 +223,7 @@ function deskOf(
     for (const fact of facts) apply(now, fact);
     return { facts, durable: durable(batch) };
   };
-  const shape = { description: "", guidance: "", repeatable: true };
+  const shape = { description: "", repeatable: true };
   const look = defineTool({
     ...shape,
     name: "look",

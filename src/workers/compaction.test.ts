@@ -251,5 +251,5 @@ function tool<S extends z.ZodType>(
   parameters: S,
   toDo: (args: z.infer<S>) => Promise<string | { content: string; ending: Outcome }>,
 ) {
-  return defineTool({ name, description: "", guidance: "", repeatable: true, parameters, run: (args) => toDo(args) });
+  return defineTool({ name, description: "", repeatable: true, parameters, run: (args) => toDo(args) });
 }

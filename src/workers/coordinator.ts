@@ -198,7 +198,7 @@ export async function beginRun(
   ]);
   const rules = said.rules === undefined ? usual : `${usual}\n\n${said.rules}`;
   const brief = { soul, goal: run.goal, today: today(), memory, rules, files: said.files };
-  const system = coordinatorPrompt(brief, toolbox.specs);
+  const system = coordinatorPrompt(brief);
   const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
   const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };
   const entries: Entry[] = [{ role: "system", content: system }, first];

@@ -37,7 +37,7 @@ export async function workOnNode(
     const hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
     const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)));
-    const past = begun ?? (await beginAssignment(node, worker, scope, toolbox, actor, cursor, place));
+    const past = begun ?? (await beginAssignment(node, worker, scope, actor, cursor, place));
     const job = {
       ...past,
       // The contract bounds all tries together, but a try that nobody could begin would be none.

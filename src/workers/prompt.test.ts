@@ -1,10 +1,7 @@
 import { expect, test } from "vitest";
-import type { ToolSpec } from "../models/model.ts";
 import { coordinatorPrompt, workerPrompt } from "./prompt.ts";
 
-const tools: ToolSpec[] = [{ name: "look", description: "Looks.", parameters: {}, guidance: "Look first.\n" }];
-
-test("a coordinator's prompt: identity, goal, date, tools, memory, rules, files; what is empty is left out", () => {
+test("a coordinator's prompt: identity, goal, date, memory, rules, files; what is empty is left out", () => {
   const brief = {
     soul: "You are calm.",
     goal: "Go",
@@ -13,16 +10,15 @@ test("a coordinator's prompt: identity, goal, date, tools, memory, rules, files;
     rules: "Be kind.",
     files: "F",
   };
-  expect(coordinatorPrompt(brief, tools).split("\n\n---\n\n")).toEqual([
+  expect(coordinatorPrompt(brief).split("\n\n---\n\n")).toEqual([
     "You are calm.",
     "# Your goal\n\nGo",
     "Today is 2026-01-01.",
-    "# Your tools\n\n## look\nLook first.",
     "# Your memory\n\nHot.",
     "Be kind.",
     "F",
   ]);
-  expect(coordinatorPrompt({ ...brief, memory: "\n" }, tools)).not.toContain("memory");
+  expect(coordinatorPrompt({ ...brief, memory: "\n" })).not.toContain("memory");
 });
 
 test("a worker's prompt: who it is and what it knows, then the piece of work; what is empty is left out", () => {
@@ -37,18 +33,17 @@ test("a worker's prompt: who it is and what it knows, then the piece of work; wh
     rules: "Be kind.",
     files: "F",
   };
-  expect(workerPrompt(brief, tools).split("\n\n---\n\n")).toEqual([
+  expect(workerPrompt(brief).split("\n\n---\n\n")).toEqual([
     "You are Alice. A generalist.",
     "# Your memory (from past work)\n\nHot.",
     "# Your notebook\n\nFan.",
     "Today is 2026-01-01.",
     "# Current assignment\n\n# node-1",
     "# Input data (from other nodes)\n\n- first: nodes/node-1/published",
-    "# Your tools\n\n## look\nLook first.",
     "Be kind.",
     "F",
   ]);
-  expect(workerPrompt({ ...brief, memory: "\n", notebook: "", refs: "" }, []).split("\n\n---\n\n")).toEqual([
+  expect(workerPrompt({ ...brief, memory: "\n", notebook: "", refs: "" }).split("\n\n---\n\n")).toEqual([
     "You are Alice. A generalist.",
     "Today is 2026-01-01.",
     "# Current assignment\n\n# node-1",

@@ -1,13 +1,13 @@
 import { statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ToolSpec } from "../models/model.ts";
 
 export const PROMPT_NAMES = [
   "soul",
   "operating-rules",
   "worker-rules",
   "outside-rules",
+  "outside-files",
   "outside-lead",
   "memory-flush",
 ] as const;
@@ -49,13 +49,12 @@ export interface CoordinatorBrief {
   files: string;
 }
 
-/** Seed 002 §1.2, in its order: identity, mission, date, tools, memory, rules. */
-export function coordinatorPrompt(brief: CoordinatorBrief, tools: readonly ToolSpec[]): string {
+/** Seed 002 §1.2, in its order: identity, mission, date, memory, rules. Tools describe themselves. */
+export function coordinatorPrompt(brief: CoordinatorBrief): string {
   return joined([
     brief.soul,
     `# Your goal\n\n${brief.goal}`,
     `Today is ${brief.today}.`,
-    toolGuide(tools),
     brief.memory.trim() && `# Your memory\n\n${brief.memory}`,
     brief.rules,
     brief.files,
@@ -75,7 +74,7 @@ export interface WorkerBrief {
 }
 
 /** Seed 002 §2.3: who you are and what you know, then the piece of work. */
-export function workerPrompt(brief: WorkerBrief, tools: readonly ToolSpec[]): string {
+export function workerPrompt(brief: WorkerBrief): string {
   return joined([
     `You are ${brief.name}. ${brief.identity}`,
     brief.memory.trim() && `# Your memory (from past work)\n\n${brief.memory}`,
@@ -83,18 +82,9 @@ export function workerPrompt(brief: WorkerBrief, tools: readonly ToolSpec[]): st
     `Today is ${brief.today}.`,
     `# Current assignment\n\n${brief.spec}`,
     brief.refs && `# Input data (from other nodes)\n\n${brief.refs}`,
-    tools.length > 0 && toolGuide(tools),
     brief.rules,
     brief.files,
   ]);
-}
-
-/** Guidance is universal text; schemas go by the API. */
-export function toolGuide(tools: readonly ToolSpec[]): string {
-  return `# Your tools\n\n${tools
-    .filter((tool) => tool.guidance.trim())
-    .map((tool) => `## ${tool.name}\n${tool.guidance.trim()}`)
-    .join("\n\n")}`;
 }
 
 function joined(sections: readonly (string | false)[]): string {

@@ -11,7 +11,7 @@ const nudge: UserEntry = { role: "user", from: "agiraph", content: "Go on." };
 const signal = new AbortController().signal;
 const noMail = () => [];
 
-const shape = { description: "", guidance: "", repeatable: true };
+const shape = { description: "", repeatable: true };
 const look = defineTool({ ...shape, name: "look", parameters: z.object({}), run: async () => "seen" });
 const end = defineTool({
   ...shape,

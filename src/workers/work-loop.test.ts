@@ -25,7 +25,6 @@ const ran: string[] = [];
 const note = defineTool({
   name: "note",
   description: "",
-  guidance: "",
   repeatable: true,
   parameters: z.object({ text: z.string() }),
   run: async ({ text }) => {
@@ -37,7 +36,6 @@ const pay = { ...note, spec: { ...note.spec, name: "pay" }, repeatable: false };
 const end = defineTool({
   name: "end",
   description: "",
-  guidance: "",
   repeatable: true,
   parameters: z.object({}),
   run: async () => ({ content: "ended", ending: { kind: "finished", summary: "done" } as const }),

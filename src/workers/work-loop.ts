@@ -1,5 +1,12 @@
 import type { Model } from "../models/model.ts";
-import { callsOf, type Entry, type Outcome, type ReplyEntry, type UserEntry } from "../protocol/index.ts";
+import {
+  type CallPart,
+  callsOf,
+  type Entry,
+  type Outcome,
+  type ReplyEntry,
+  type UserEntry,
+} from "../protocol/index.ts";
 import type { Tools } from "../tools/toolbox.ts";
 import { act, notRun } from "./act.ts";
 import { type Compactable, heldInFlush, Thinking } from "./compaction.ts";
@@ -52,8 +59,7 @@ export async function* workLoop(
   if (settled) return settled;
 
   const thinking = new Thinking(job.system, { model, toolbox, mail }, job.compactable);
-  const hold = () =>
-    isUrgent?.() ? "a message came first; read it, then decide whether to call this again" : undefined;
+  const hold = ({ name }: CallPart) => (isUrgent?.() && !onlyLooks(name, toolbox) ? MESSAGE_FIRST : undefined);
   for (let turn = job.turn; turn <= job.maxTurns; turn++) {
     // Mail enters here and nowhere else: providers reject anything between a call and its result, and a summary would
     // hide what came while things were written down for it.
@@ -74,6 +80,13 @@ export async function* workLoop(
     yield* add(...next);
   }
   return { kind: "exhausted", turns: job.maxTurns };
+}
+
+/** Who reads the message can decide better about what has an effect; what only looks is worth having all the same. */
+const MESSAGE_FIRST = "a message came first; read it, then decide whether to call this again";
+
+function onlyLooks(name: string, toolbox: Tools): boolean {
+  return toolbox.specs.some((spec) => spec.name === name && spec.readOnly === true);
 }
 
 /** After a crash: finish the turn that was cut off, and see whether the work had ended already. */

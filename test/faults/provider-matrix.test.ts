@@ -248,7 +248,6 @@ const tools: ModelRequest["tools"] = [
   {
     name: "read_file",
     description: "Reads a file.",
-    guidance: "Read before you write.",
     parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
   },
 ];

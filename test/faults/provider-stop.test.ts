@@ -110,7 +110,7 @@ describe.each(adapters)("%s", (adapter) => {
 const request: ModelRequest = {
   system: "You are brief.",
   history: [{ role: "user", from: "human", content: "Go." }],
-  tools: [{ name: "publish", description: "Publishes.", guidance: "", parameters: { type: "object", properties: {} } }],
+  tools: [{ name: "publish", description: "Publishes.", parameters: { type: "object", properties: {} } }],
 };
 
 async function noSleep(): Promise<void> {

@@ -225,7 +225,6 @@ const REQUEST: ModelRequest = {
     {
       name: "read_file",
       description: "Reads a file.",
-      guidance: "",
       parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
     },
   ],

@@ -14,7 +14,7 @@ import { installed, whenInstalled } from "./installed.ts";
 
 const run = promisify(execFile);
 const token = "a-token-of-some-length";
-const shape = { guidance: "", repeatable: true, parameters: z.object({}) };
+const shape = { repeatable: true, parameters: z.object({}) };
 
 /** By the names that the suite calls. */
 const toolbox = new Toolbox([

@@ -157,24 +157,27 @@ describe("a question", () => {
 });
 
 describe("what the human says", () => {
-  test("comes before calls that have not begun; each of them is answered", async () => {
+  test("comes before calls with an effect that have not begun; those that only look are made all the same", async () => {
     const [thinking, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await using team = await startTeam({
       goal: "Go",
       coordinator: script(
-        both(call("list_files"), call("list_files", { path: "agent" })).until(told.promise),
-        finish.after("Not run: a message came first", "[Message from your human]: Stop listing."),
+        both(call("list_files"), call("write_file", { path: "a.md", content: "a" }), call("check_board")).until(
+          told.promise,
+        ),
+        finish.after("Not run: a message came first", "[Message from your human]: Stop writing."),
       ),
     });
     team.agent.log.subscribe((fact) => fact.type === "model.called" && thinking.resolve());
     await thinking.promise;
-    expect(await team.agent.send("Stop listing.")).toBe("Sent to coordinator.");
+    expect(await team.agent.send("Stop writing.")).toBe("Sent to coordinator.");
     told.resolve();
     await team.outcome();
     const results = (await team.conversation()).filter((entry) => entry.role === "tool");
     expect(results.map(({ tool, ok }) => [tool, ok])).toEqual([
-      ["list_files", false],
-      ["list_files", false],
+      ["list_files", true],
+      ["write_file", false],
+      ["check_board", true],
       ["finish", true],
     ]);
   });

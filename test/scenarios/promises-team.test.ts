@@ -152,7 +152,6 @@ test("a single inference has no tools and one turn; its first line is its summar
   });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "Blue" });
   expect(alice.requests.map((request) => request.tools)).toEqual([[]]);
-  expect(alice.requests[0]?.system).not.toContain("# Your tools");
 });
 
 test("an agent has the tools it was given, and no others", async () => {

@@ -11,26 +11,26 @@ import { cut, pad } from "../width.ts";
 export async function logs(
   call: Invocation,
   word: string,
-  options: { follow?: boolean; after?: number } & FactChoice,
+  options: { follow?: boolean; after?: number; limit?: number } & FactChoice,
 ): Promise<ExitCode> {
   const { terminal } = call;
   const { log, now } = await lookAtAgent(call, word);
-  const after = options.after ?? 0;
+  const { after = 0, limit } = options;
   const isWanted = factFilter(options, now);
-  if (options.follow) return follow(call, log.follow.bind(log), after, isWanted);
-  for (let last = after; !terminal.readerLeft.aborted; ) {
+  if (options.follow && limit === undefined) return follow(call, log.follow.bind(log), after, isWanted);
+  const print = (facts: readonly Fact[]) => terminal.print(facts.map((fact) => textOf(fact, call)).join(""));
+  let newest: Fact[] = [];
+  let last = after;
+  while (!terminal.readerLeft.aborted) {
     const page = await log.read({ after: last, limit: PAGE });
-    await terminal.print(
-      page
-        .filter(isWanted)
-        .map((fact) => textOf(fact, call))
-        .join(""),
-    );
-    const newest = page.at(-1);
-    if (!newest || page.length < PAGE) break;
-    last = newest.seq;
+    const wanted = page.filter(isWanted);
+    if (limit === undefined) await print(wanted);
+    else newest = limit === 0 ? [] : [...newest, ...wanted].slice(-limit);
+    last = page.at(-1)?.seq ?? last;
+    if (page.length < PAGE) break;
   }
-  return EXIT.done;
+  await print(newest);
+  return options.follow ? follow(call, log.follow.bind(log), last, isWanted) : EXIT.done;
 }
 
 const PAGE = 1000;

@@ -113,7 +113,7 @@ function replyTo(history: readonly Entry[], tools: readonly string[]) {
 }
 
 function specs(names: readonly string[]) {
-  return names.map((name) => ({ name, description: "", parameters: {}, guidance: "" }));
+  return names.map((name) => ({ name, description: "", parameters: {} }));
 }
 
 function callsIn(history: readonly Entry[]) {

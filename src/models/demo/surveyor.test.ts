@@ -331,5 +331,5 @@ function replyTo(history: readonly Entry[], tools: readonly string[]) {
 }
 
 function specs(names: readonly string[]) {
-  return names.map((name) => ({ name, description: "", parameters: {}, guidance: "" }));
+  return names.map((name) => ({ name, description: "", parameters: {} }));
 }

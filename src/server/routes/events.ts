@@ -1,4 +1,4 @@
-import { afterSeqQuery, eventsPageSchema } from "../../protocol/api.ts";
+import { eventsPageSchema, eventsQuery } from "../../protocol/api.ts";
 import { type Api, answers, ofAgent, type RouteDeps } from "../api-app.ts";
 
 export function eventRoutes(app: Api, { agents }: RouteDeps): void {
@@ -6,18 +6,21 @@ export function eventRoutes(app: Api, { agents }: RouteDeps): void {
     "/agents/:id/events",
     {
       schema: {
-        summary: "What happened, fact by fact",
+        summary: "What happened, fact by fact: after a number, or the newest",
         tags: ["events"],
         params: ofAgent,
-        querystring: afterSeqQuery,
+        querystring: eventsQuery,
         response: answers(eventsPageSchema),
       },
     },
     async ({ params, query: { after, limit } }) => {
       const log = await agents.log(params.id);
-      const events = await log.read({ after, limit });
+      // Numbers have no gaps: the newest are those after the last but `limit`.
+      const from = after ?? Math.max(0, (await agents.situation(params.id)).seq - limit);
+      const events = await log.read({ after: from, limit });
       const last = events.at(-1);
-      return { events, next_after: last !== undefined && events.length === limit ? last.seq : null };
+      const isMore = after !== undefined && last !== undefined && events.length === limit;
+      return { events, next_after: isMore ? last.seq : null };
     },
   );
 }

@@ -42,9 +42,8 @@ const toCheck = z.object({ wait: z.boolean().default(false) });
 export function checkMessagesTool(waits: () => void): Tool {
   return defineTool({
     name: "check_messages",
-    description: "Check for new messages, or say that you wait for one.",
-    guidance: `Messages are said to you as soon as they come, also while you work.
-- With wait: true, end your turn afterwards: you are spoken to when something comes.`,
+    description:
+      "Messages are said to you as soon as they come. With wait, end your turn afterwards: you are spoken to when something comes.",
     repeatable: true,
     parameters: toCheck,
     async run({ wait }) {

@@ -7,7 +7,7 @@ import { settlePast, TAKEN_UP, untold, wordsAgain } from "./first-words.ts";
 import type { Minutes } from "./minutes.ts";
 
 const { signal } = new AbortController();
-const shape = { description: "", guidance: "", parameters: z.object({}) };
+const shape = { description: "", parameters: z.object({}) };
 const publish = defineTool({
   ...shape,
   name: "publish",

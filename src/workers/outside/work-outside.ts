@@ -28,9 +28,10 @@ export async function workOutside(
   try {
     const profile = place.outside.program(programOf(worker.spawned));
     // Who is spoken to by files has no door to find them at.
-    const hasDoor = profile.kind !== "autonomous" && node.spec.inference !== "single";
+    const speaksByFiles = profile.kind === "autonomous";
+    const hasDoor = !speaksByFiles && node.spec.inference !== "single";
     const foreign = hasDoor ? await place.foreignTools(desk.actor, place) : () => [];
-    const seat = seatAt(node, worker, desk, team, place, foreign);
+    const seat = seatAt(node, worker, desk, team, place, speaksByFiles, foreign);
     sitting = new Sitting(seat, profile, place, AbortSignal.any([signal, over.signal]));
     return await sitting.work();
   } catch (error) {
@@ -48,6 +49,7 @@ function seatAt(
   desk: Desk,
   team: Colleagues,
   place: Workplace,
+  speaksByFiles: boolean,
   foreign: ForeignTools,
 ): Seat {
   const { actor, scope, mailbox, begun, cursor, port } = desk;
@@ -67,9 +69,10 @@ function seatAt(
     binds: () => scope.binds(),
     context: { ...about, task, deliverables, refs },
     tools: (ports) => doorToolbox(node, worker, desk, ports, team, place, foreign),
-    async begin(tools) {
-      const how = { rules: "outside-rules", files: await filesInWords(node, desk, place) } as const;
-      const { system } = await beginAssignment(node, worker, scope, tools, actor, cursor, place, how);
+    async begin() {
+      const rules = speaksByFiles ? "outside-files" : "outside-rules";
+      const how = { rules, files: await filesInWords(node, desk, place) } as const;
+      const { system } = await beginAssignment(node, worker, scope, actor, cursor, place, how);
       return { system, words: task };
     },
     past: async () => pastOn(node, await place.log.conversation(actor.conversation))?.history ?? [],
