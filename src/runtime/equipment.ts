@@ -16,8 +16,10 @@ import { webFetchTool } from "../tools/web-fetch.ts";
 import { webSearchTool } from "../tools/web-search.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
 import { memoryTools } from "../workers/memories.ts";
+import type { Workplace } from "../workers/workplace.ts";
 import { systemClock } from "./clock.ts";
 import { liveScrubber } from "./known-secrets.ts";
+import { machineOf } from "./machine.ts";
 import { idOf } from "./names.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 
@@ -25,6 +27,8 @@ export interface Equipment {
   tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb">, record: Recorder): Tool[];
   /** The one sandbox of the house, opened by whoever needs it first. */
   sandbox(): Promise<Sandbox>;
+  /** What commands find there, if it is known by now. */
+  machine: Workplace["machine"];
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
   check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
   /** What other people's servers give to this actor. One that is not there is on record, once until it was there. */
@@ -64,10 +68,17 @@ export function equip(
       ...memoryTools(actor, record, embedder()),
     ]);
   };
+  const { machine, close: stopAsking } = machineOf(sandbox, () => settings.config);
+  const { foreignTools, close } = foreignEquipment(settings, clock, scrubber);
   return {
     tools,
     sandbox,
-    ...foreignEquipment(settings, clock, scrubber),
+    machine,
+    foreignTools,
+    close() {
+      stopAsking();
+      return close();
+    },
     async check(command, scope, signal) {
       const tool = shellTool({ sandbox, binds: () => scope.binds(), env: { SCRATCH: scope.cwd } });
       const output = await tool.run({ command }, signal);

@@ -29,6 +29,7 @@ export function checkedOrder(
     tooDeepOrBroad(board, parent, limits) ??
     (parent && order.hold ? "only the coordinator can run what is held. Leave hold out." : undefined) ??
     notAPath(order.deliverables) ??
+    tooManyForOneReply(order) ??
     overTheShare(order.budget_usd, now, run, parent);
   if (reason !== undefined) return { ok: false, reason };
   const above = ancestorsOf(board, parent);
@@ -122,6 +123,12 @@ function reservedIn(shares: readonly NodeState[]): number {
 function knownNodes(board: Board, run: RunId): string {
   const known = Object.keys(board.nodes).filter((id) => nodeNamed(board, id)?.spec.run_id === run);
   return known.length > 0 ? `There are: ${known.slice(-20).join(", ")}.` : "The board is empty.";
+}
+
+function tooManyForOneReply({ inference, deliverables }: NewWork): string | undefined {
+  return inference === "single" && deliverables.length > 1
+    ? `one reply makes one file, and there are ${deliverables.length} deliverables. Leave inference out, or ask for one file.`
+    : undefined;
 }
 
 function notAPath(deliverables: readonly string[]): string | undefined {

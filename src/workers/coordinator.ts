@@ -36,6 +36,7 @@ import { type Past, pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
 import { noticingRepeats, PATIENT_IN_CYCLES } from "./repeats.ts";
 import { coordinatorStanding } from "./restate.ts";
+import { surroundings } from "./surroundings.ts";
 import { waitForMail } from "./waiting.ts";
 import type { Silence } from "./work-loop.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
@@ -190,14 +191,15 @@ export async function beginRun(
   place: Workplace,
   said: { files: string; rules?: string } = { files: scope.describe() },
 ) {
-  const { log, now, prompts, today } = place;
-  const [soul, memory, usual] = await Promise.all([
+  const { log, now, prompts } = place;
+  const [soul, memory, usual, around] = await Promise.all([
     textIn(scope, "agent/SOUL.md"),
     recalled(place, toolbox.specs.some(({ name }) => name === "memory_write") ? "memory" : "nothing"),
     prompts("operating-rules"),
+    surroundings(scope, place, said.rules === undefined ? "loop" : "program"),
   ]);
   const rules = said.rules === undefined ? usual : `${usual}\n\n${said.rules}`;
-  const brief = { soul, goal: run.goal, today: today(), memory, rules, files: said.files };
+  const brief = { soul, goal: run.goal, surroundings: around, memory, rules, files: said.files };
   const system = coordinatorPrompt(brief);
   const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
   const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };

@@ -2,7 +2,7 @@ import { type NodeState, openBelow, type WorkerState } from "../projections/inde
 import type { Outcome } from "../protocol/index.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { asking } from "./asking.ts";
-import { beginAssignment } from "./assignment.ts";
+import { beginAssignment, inOneReply, withTools } from "./assignment.ts";
 import { carryOut } from "./carry-out.ts";
 import { allowedOnNode, nodeTools } from "./node-tools.ts";
 import { publishAnswer } from "./publishing.ts";
@@ -37,7 +37,8 @@ export async function workOnNode(
     const hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
     const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)));
-    const past = begun ?? (await beginAssignment(node, worker, scope, actor, cursor, place));
+    const manner = single ? inOneReply(model) : withTools(scope);
+    const past = begun ?? (await beginAssignment(node, worker, scope, actor, cursor, place, manner));
     const job = {
       ...past,
       // The contract bounds all tries together, but a try that nobody could begin would be none.

@@ -1,5 +1,5 @@
 import { type NodeState, rosterOf, type Situation, type WorkerState } from "../projections/index.ts";
-import { COORDINATOR } from "../protocol/index.ts";
+import { COORDINATOR, type RunId } from "../protocol/index.ts";
 
 /**
  * What a worker knows of its team before its first turn (seed 000 §2.2, TEAM CONTEXT). Written once, into a prompt that
@@ -45,7 +45,7 @@ function colleague(worker: WorkerState, created_by: string, { board }: Situation
   return `${name}${who ? ` (${who})` : ""}${gave}: ${work}`;
 }
 
-function goalOf(run: string, { agent }: Situation): string {
+function goalOf(run: RunId, { agent }: Situation): string {
   return (agent.run?.id === run ? agent.run.goal : agent.goals[run]) ?? agent.created.goal;
 }
 
