@@ -3,7 +3,8 @@ import { defineConfig } from "vitest/config";
 /** The long proofs: the same tests as in CI, with more kills, states and seeds. */
 // In all, over five kinds of victims: test/faults/kill-rounds.ts.
 process.env.AGIRAPH_KILLS ??= "5000";
-process.env.AGIRAPH_SIMULATIONS ??= "20000";
+process.env.AGIRAPH_SEEDS ??= "20000";
+process.env.AGIRAPH_STATES ??= "all";
 process.env.AGIRAPH_DECADES ??= "100";
 process.env.AGIRAPH_MUTANTS ??= "all";
 process.env.AGIRAPH_MISSED ??= "720000";

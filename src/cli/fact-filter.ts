@@ -1,4 +1,4 @@
-import { nearest } from "../models/nearest.ts";
+import { nearest } from "../boundary/nearest.ts";
 import type { Situation } from "../projections/index.ts";
 import { type Fact, factTypes, HUMAN } from "../protocol/index.ts";
 import { idOf } from "../runtime/names.ts";

@@ -1,11 +1,12 @@
-import { z } from "zod";
-import { nearest } from "../models/nearest.ts";
+import type { z } from "zod";
+import { nearest } from "../boundary/nearest.ts";
+import { unknownField } from "../boundary/unknown-field.ts";
 
 /** What is wrong with something that people wrote, in words for them: which field, what it should be, what there is. */
 export function issueWords({ issues: [issue] }: z.ZodError, value: unknown, schema: z.ZodType): string {
   if (!issue) return "it is not as it should be";
   const field = issue.path.length > 0 ? `"${issue.path.join(".")}": ` : "";
-  if (issue.code === "unrecognized_keys") return `${field}${unknownWords(issue.keys[0] ?? "", schema, issue.path)}`;
+  if (issue.code === "unrecognized_keys") return `${field}${unknownField(issue.keys[0] ?? "", schema, issue.path)}`;
   const given = issue.path.reduce<unknown>(
     (at, key) => (at instanceof Object ? Reflect.get(at, key) : undefined),
     value,
@@ -38,23 +39,6 @@ function wrongWords(issue: z.core.$ZodIssue, given: unknown): string {
     default:
       return issue.code === "invalid_union" ? `${shortened(said)} is none of the forms that are taken` : issue.message;
   }
-}
-
-function unknownWords(key: string, schema: z.ZodType, path: readonly PropertyKey[]): string {
-  const fields = fieldsAt(schema, path);
-  const [near] = nearest(key, fields, 1);
-  const list = fields.length > 0 ? ` There are: ${fields.join(", ")}` : "";
-  return `there is no field ${shortened(key)}.${near ? ` Did you mean ${near}?` : ""}${list}`;
-}
-
-function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
-  let at: z.ZodType | undefined = schema;
-  for (const key of path) {
-    while (at instanceof z.ZodOptional) at = at.unwrap() as z.ZodType;
-    at = at instanceof z.ZodObject ? (at.shape[String(key)] as z.ZodType | undefined) : undefined;
-  }
-  while (at instanceof z.ZodOptional) at = at.unwrap() as z.ZodType;
-  return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
 }
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -83,7 +83,7 @@ test.each([
   [`${START}to: c\n---\n`, 'Its header has "to" twice.'],
   [
     `${START}extra: 1\n---\n`,
-    "Its header is wrong: there is no field extra. There are: from, to, type, status, msg-id, timestamp, task, step, in-reply-to, thread, hops, turn.",
+    'Its header is wrong: there is no field "extra". There are: from, to, type, status, msg-id, timestamp, task, step, in-reply-to, thread, hops, turn.',
   ],
   [
     "---\nfrom: &x a\nto: b\ntype: task\n---\n",

@@ -1,9 +1,9 @@
+import { nearest } from "../boundary/nearest.ts";
 import { own } from "../protocol/dict.ts";
 import { DEMO_MODEL } from "./default-model.ts";
 import { keyState } from "./key.ts";
 import { KNOWN_MODELS, knownModel, searchesWeb, UNKNOWN_WINDOW, UNKNOWN_WINDOWS } from "./known-models.ts";
 import type { ModelConfig, ServerConfig } from "./model-config.ts";
-import { nearest } from "./nearest.ts";
 import { PROVIDERS, type Provider, providerNamed } from "./providers.ts";
 
 /** Where a model's name leads. `id` is the name in full, with aliases replaced. */

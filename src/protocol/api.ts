@@ -28,19 +28,19 @@ export const MOST_PER_PAGE = 1000;
 const limit = z.coerce.number().int().min(1).max(MOST_PER_PAGE);
 
 /** Pages that go on from a number: facts of a node. */
-export const afterSeqQuery = z.object({
+export const afterSeqQuery = z.strictObject({
   after: z.coerce.number().int().min(0).default(0),
   limit: limit.default(200),
 });
 /** Facts after a number; without one the newest of all. */
 export const eventsQuery = afterSeqQuery.extend({ after: z.coerce.number().int().min(0).optional() });
 /** Pages that go back from a number: what was said. */
-export const beforeSeqQuery = z.object({
+export const beforeSeqQuery = z.strictObject({
   before: z.coerce.number().int().min(1).optional(),
   limit: limit.default(50),
 });
 /** Pages that go on from an id or a path. */
-export const afterIdQuery = z.object({ after: z.string().max(1024).optional(), limit: limit.default(200) });
+export const afterIdQuery = z.strictObject({ after: z.string().max(1024).optional(), limit: limit.default(200) });
 
 const words = z.string().trim().min(1, "it must not be empty").max(32_000, "at most 32000 characters");
 const modelName = z.string().min(1).max(200);
@@ -135,7 +135,7 @@ export const agentSummarySchema = z.object({
 });
 export type AgentSummary = z.infer<typeof agentSummarySchema>;
 
-export const agentsQuery = z.object({
+export const agentsQuery = z.strictObject({
   ...afterIdQuery.shape,
   archived: z.enum(["true", "false", "all"]).default("false"),
 });
@@ -323,7 +323,7 @@ export const workersPageSchema = z.object({
 /** What a worker read, said and did, entry by entry, oldest first. */
 export const entriesPageSchema = z.object({ entries: z.array(storedEntrySchema), next_before: z.int().nullable() });
 
-export const filesQuery = z.object({
+export const filesQuery = z.strictObject({
   ...afterIdQuery.shape,
   recursive: z.enum(["true", "false"]).default("false"),
   /** `zip`: what is published in this folder, as one file. */
@@ -563,7 +563,7 @@ export const meshMessageSchema = z.object({
   /** A task that is over and could not be done. */
   failed: z.boolean(),
 });
-export const meshQueuesQuery = z.object({ limit: limit.default(50) });
+export const meshQueuesQuery = z.strictObject({ limit: limit.default(50) });
 const queueView = z.object({ count: z.int(), messages: z.array(meshMessageSchema) });
 const queuesOf = z.object({ agent: z.string().nullable(), queues: z.record(meshQueueSchema, queueView) });
 /** Of the mesh itself first, then of its agents; the newest of what is over. */
@@ -594,7 +594,7 @@ export const meshResultsSchema = z.object({
   more: z.boolean(),
 });
 
-export const meshLetterQuery = z.object({ agent: meshName.optional() });
+export const meshLetterQuery = z.strictObject({ agent: meshName.optional() });
 export const meshLetterSchema = z.object({
   ...meshMessageSchema.shape,
   mesh: z.string(),

@@ -79,7 +79,9 @@ export class Agent {
       },
     });
     const { maxConcurrent } = house;
-    this.#assigning = new Assigning({ ...ports, maxConcurrent, isOver: () => this.#tasks.isAborted });
+    // Of an agent that rests, work changes hands on the record alone: who gets it begins when it goes on.
+    const isOver = () => this.#tasks.isAborted || !this.#isUnderWay;
+    this.#assigning = new Assigning({ ...ports, maxConcurrent, isOver });
     this.log.subscribe((fact) => this.#onFact(fact));
     const reach = { team: (run: RunId) => this.#workforce.team(run), goOn: () => this.#goOn() };
     this.#time = timekeeper({
@@ -95,7 +97,13 @@ export class Agent {
       settled: async () => this.#starting,
       begin: (order) => this.#beginAnother(order),
     });
-    this.#work = new HumanWork({ ...ports, ...reach, voice: this.#voice });
+    this.#work = new HumanWork({
+      ...ports,
+      ...reach,
+      voice: this.#voice,
+      isUnderWay: () => !isOver(),
+      folderOf: (node) => this.#files.folderOf(node),
+    });
     this.#postman = new Postman(house.channels, { ...ports, random: house.random });
   }
 
@@ -341,7 +349,7 @@ export class Agent {
     this.#files.note(fact);
     if (fact.type.startsWith("trigger.")) this.#time.changed();
     if (fact.type === "stage.reconvened" && this.#house.approveStages) this.#awaitApproval(fact.data.stage);
-    if (fact.type === "node.assigned") this.#workforce.beginNode(fact.data.node_id);
+    if (fact.type === "node.assigned" && this.#isUnderWay) this.#workforce.beginNode(fact.data.node_id);
     // What a share has left comes back with the end of its node.
     if (fact.type === "node.completed" || fact.type === "node.failed") this.#workforce.wakePurse();
     this.#assigning.note(fact);

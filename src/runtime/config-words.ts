@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { nearest } from "../models/nearest.ts";
+import { nearest } from "../boundary/nearest.ts";
 import type { Config } from "../protocol/config.ts";
 
 /**

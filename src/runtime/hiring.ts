@@ -12,12 +12,14 @@ interface Candidate {
   memory?: string;
 }
 
+type Applicant = Pick<Candidate, "name" | "model" | "program" | "tools">;
+
 /** What to think of a name that somebody in the run has already. */
 type Taken = "may stay" | "is wrong";
 
 /** Why one of them cannot be hired: their name or model, or that a budget could not be kept with it. */
 export async function problemHiring(
-  people: readonly Pick<Candidate, "name" | "model" | "program">[],
+  people: readonly Applicant[],
   taken: Taken,
   ports: TeamPorts,
 ): Promise<string | undefined> {
@@ -62,11 +64,7 @@ export function spawned(candidate: Candidate, { run, soon, outside }: TeamPorts)
   };
 }
 
-function problemWith(
-  { name, model, program }: Pick<Candidate, "name" | "model" | "program">,
-  taken: Taken,
-  ports: TeamPorts,
-): string | undefined {
+function problemWith({ name, model, program, tools }: Applicant, taken: Taken, ports: TeamPorts): string | undefined {
   const id = idOf(name);
   if (id === COORDINATOR || id === HUMAN) return `${name} is taken.`;
   const there = ports.soon().roster[id];
@@ -79,6 +77,7 @@ function problemWith(
   if (there && isHere && program !== undefined && there.spawned.program !== program)
     return `${name} is ${there.spawned.program ?? "no program"}, and stays so; hire somebody else for ${program}.`;
   try {
+    if (tools) ports.checkTools(tools);
     if (program !== undefined) ports.outside.program(program);
     // Whatever name the program has for its models.
     else if (model !== undefined) ports.checkModel(model);

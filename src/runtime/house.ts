@@ -14,6 +14,8 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse" | 
   /** Whether a person approves each stage before the next begins. */
   approveStages: boolean;
   checkModel(id: string): void;
+  /** Throws for a tool that nobody has, and names the nearest. */
+  checkTools(names: readonly string[]): void;
   /** Rejects, with advice, for a model whose price nobody knows. */
   checkPrices(...models: (string | undefined)[]): Promise<void>;
   /** What triggers may have called, by name. */

@@ -1,21 +1,34 @@
 import { hasEnded, isAtWork, type NodeState, nodeNamed, type Question, type Situation } from "../projections/index.ts";
-import { HUMAN, type RunId } from "../protocol/index.ts";
+import type { Clock } from "../protocol/clock.ts";
+import { HUMAN, type NodeId, type RunId } from "../protocol/index.ts";
+import { reopenPublish } from "../store/node-folder.ts";
+import { nodeDir } from "../store/paths.ts";
 import type { AgentLog } from "../store/store.ts";
-import { DONE, yoursId } from "../workers/by-human.ts";
+import { DONE, putBeforeHuman, yoursId } from "../workers/by-human.ts";
 import { type Channel, checkNotArchived, HumanRefusal } from "./human.ts";
+import { isTaken } from "./node-run.ts";
 import type { Team } from "./team.ts";
 import type { Voice } from "./voice.ts";
 
 interface HumanWorkPorts {
-  log: Pick<AgentLog, "subscribe">;
+  log: AgentLog;
   now(): Situation;
   /** With what is appended and not yet on disk: everything is decided by it. */
   soon(): Situation;
+  clock: Clock;
   team(run: RunId): Team;
   voice: Pick<Voice, "respond">;
+  /** Whether somebody works on the agent in this process, and so gives out work. */
+  isUnderWay(): boolean;
+  folderOf(node: NodeState): Promise<void>;
 }
 
-/** What the human does with the work itself: gives it to somebody, and publishes what is theirs. */
+/**
+ * What the human does with the work itself: gives it to a worker, and publishes what is theirs.
+ *
+ * HW1. A node that was given to the human is in their inbox and can be published, whether the agent is at work or not:
+ *      while nobody works on it, it is put before them here, as the question that the next start finds.
+ */
 export class HumanWork {
   readonly #ports: HumanWorkPorts;
 
@@ -28,20 +41,55 @@ export class HumanWork {
     checkNotArchived(soon());
     this.#node(node);
     const { run, created, status } = soon().agent;
-    if (!run || run.finished) throw new HumanRefusal("conflict", `${created.name} has finished: its work is over.`);
+    if (!run || run.finished)
+      throw new HumanRefusal(
+        "conflict",
+        `${created.name} has finished. To have more done, tell it: agiraph send ${created.name} "what to do next"`,
+      );
     const answer = await team(run.id).assign(node, to, HUMAN);
     if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
-    return isAtWork(status) ? answer : `${answer} ${created.name} is ${status}: it goes on when it is resumed.`;
+    const { id } = this.#node(node);
+    if (await this.#isTheirs(id))
+      return `${id} is yours. Put the files into its scratch folder, then: agiraph publish ${created.name} ${id}`;
+    if (this.#ports.isUnderWay()) return answer;
+    const now = isAtWork(status) ? "interrupted" : status;
+    return `${answer} ${created.name} is ${now}; to have it go on: agiraph resume ${created.name}`;
+  }
+
+  /** Whether they have it from now on. Where nobody gives out work, it is put before them here. */
+  async #isTheirs(id: NodeId): Promise<boolean> {
+    const { log, soon, isUnderWay, folderOf } = this.#ports;
+    const given = soon().board.nodes[id];
+    if (!given || !isGivenToHuman(given, soon())) return false;
+    if (isUnderWay()) return true;
+    await folderOf(given);
+    // What was published of it in part is work again, before the human puts something beside it.
+    if (given.reopened) await reopenPublish(nodeDir(log.dir, given.spec.run_id, id));
+    const who = { worker_id: HUMAN, node_id: id };
+    if (given.status === "pending")
+      await log.append({
+        facts: [
+          { type: "node.assigned", data: who },
+          { type: "worker.busy", data: who },
+        ],
+      }).durable;
+    const node = soon().board.nodes[id];
+    if (node && isTaken(node)) await putBeforeHuman(node, this.#ports);
+    return true;
   }
 
   /** Resolves when it is published, or with what stands in the way for now; rejects with what is missing. */
   async publish(name: string, summary: string | undefined, channel: Channel): Promise<string> {
     const { now, soon, voice } = this.#ports;
+    checkNotArchived(soon());
     const node = this.#node(name);
+    if (!this.#questionOn(node, soon())) await this.#isTheirs(node.id);
     const asked = this.#questionOn(node, soon());
     if (!asked) throw new HumanRefusal("conflict", notYours(node, soon()));
     const answered = await voice.respond(summary ?? DONE, asked.id, channel);
-    if (!isAtWork(soon().agent.status)) return answered;
+    const { status, created } = soon().agent;
+    if (!isAtWork(status))
+      return `${node.id} is published as soon as ${created.name} goes on; it is ${status}: agiraph resume ${created.name}`;
     await this.#until(
       () => hasEnded(now().board.nodes[node.id]) || this.#asksAgain(node, asked) || !isAtWork(now().agent.status),
     );
@@ -52,9 +100,7 @@ export class HumanWork {
   }
 
   #node(name: string): NodeState {
-    const node = nodeNamed(this.#ports.soon().board, name);
-    if (!node) throw new HumanRefusal("not_found", `There is no node "${name}".`);
-    return node;
+    return nodeOf(this.#ports.soon(), name);
   }
 
   #questionOn(node: NodeState, { questions }: Situation): Question | undefined {
@@ -80,19 +126,45 @@ export class HumanWork {
   }
 }
 
+/** It is theirs already, or could be taken by them at once. */
+function isGivenToHuman(node: NodeState, { board, roster }: Situation): boolean {
+  if (isTaken(node)) return node.status !== "publishing" && node.worker_id === HUMAN;
+  const isReady = node.spec.dependencies.every((id) => board.nodes[id]?.status === "completed");
+  const isFree = roster[HUMAN]?.status === "idle";
+  return node.status === "pending" && node.reserved_for === HUMAN && !node.held && isReady && isFree;
+}
+
 /** A file of theirs goes only where it is theirs to put. */
 export function checkYours(name: string, now: Situation): NodeState {
-  const node = nodeNamed(now.board, name);
-  if (!node) throw new HumanRefusal("not_found", `There is no node "${name}".`);
+  const node = nodeOf(now, name);
   const isYours = (node.status === "assigned" || node.status === "running") && node.worker_id === HUMAN;
   if (!isYours) throw new HumanRefusal("conflict", notYours(node, now));
   return node;
 }
 
-function notYours(node: NodeState, { roster }: Situation): string {
+function nodeOf({ agent, board }: Situation, name: string): NodeState {
+  const node = nodeNamed(board, name);
+  if (node) return node;
+  const ids = Object.keys(board.nodes);
+  const list = ids.length === 0 ? "There are none yet." : `There are: ${ids.slice(-MOST_NAMED).join(", ")}.`;
+  throw new HumanRefusal("not_found", `${agent.created.name} has no node "${name}". ${list}`);
+}
+
+const MOST_NAMED = 12;
+
+function notYours(node: NodeState, now: Situation): string {
+  const { roster } = now;
   if (node.status === "completed") return `${node.id} is completed.`;
   const whose = "worker_id" in node ? node.worker_id : node.reserved_for;
   const name = whose === null ? "nobody" : (roster[whose]?.spawned.name ?? whose);
-  if (whose === HUMAN) return `${node.id} is ${node.status}.`;
+  if (whose === HUMAN) return `${node.id} is yours, but not to be done yet: ${whyNotYet(node, now)}.`;
   return `${node.id} is not yours: ${name} has it (${node.status}). Take it first: agiraph assign AGENT ${node.id} human`;
+}
+
+function whyNotYet(node: NodeState, { board, roster }: Situation): string {
+  if (node.status !== "pending") return `it is ${node.status}`;
+  const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
+  if (waitsFor.length > 0) return `it needs ${waitsFor.join(", ")} first`;
+  const first = Object.values(board.nodes).find((each) => isTaken(each) && each.worker_id === HUMAN);
+  return first ? `publish ${first.id} first, or give it back` : `it is ${roster[HUMAN]?.status ?? node.status}`;
 }

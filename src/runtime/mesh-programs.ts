@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
+import { nearest } from "../boundary/nearest.ts";
 import { readMesh } from "../mesh/config.ts";
 import { Layout } from "../mesh/layout.ts";
-import { nearest } from "../models/nearest.ts";
 import type { Clock } from "../protocol/clock.ts";
 import { type AgentId, meshConfigSchema, type ProgramProfile } from "../protocol/index.ts";
 import type { ListedProgram, OutsidePlace } from "../workers/outside/place.ts";

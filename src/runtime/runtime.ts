@@ -10,6 +10,7 @@ import { isForWantOfRoom } from "../store/disk.ts";
 import { DiskFullError } from "../store/errors.ts";
 import { createAgentFolder, removeAgentFolder } from "../store/node-folder.ts";
 import type { AgentLog, Store } from "../store/store.ts";
+import { problemWithTools } from "../tools/tool-names.ts";
 import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
 import { promptsOf } from "../workers/prompt.ts";
 import { dayWords } from "../workers/surroundings.ts";
@@ -150,6 +151,7 @@ export class Runtime {
       if (model !== undefined && isOutsideModel(model)) this.checkModel(model);
       else if (model !== undefined) await catalog.model(model);
     }
+    if (order.tools) this.checkTools(order.tools);
     if (order.budget_usd !== undefined) await this.checkPrices(order.model, order.worker_model);
     const id = newAgentId(random);
     using name = await this.#nameFor(order);
@@ -263,6 +265,12 @@ export class Runtime {
     const resolved = this.#ports.catalog.resolve(id);
     if (isOutsideModel(id)) this.#ports.outside.program(CLAUDE_CODE);
     return resolved;
+  }
+
+  /** Throws for a tool that nobody has, and names the nearest. */
+  checkTools(names: readonly string[]): void {
+    const problem = problemWithTools(names, Object.keys(this.#settings.config.mcp_servers ?? {}));
+    if (problem !== undefined) throw new Error(problem);
   }
 
   agent(id: AgentId): Promise<Agent> {
@@ -397,6 +405,7 @@ export class Runtime {
         return settings.config.max_concurrent ?? MAX_CONCURRENT;
       },
       checkModel: (id) => void this.checkModel(id),
+      checkTools: (names) => this.checkTools(names),
       checkPrices: (...models) => this.checkPrices(...models),
       check,
       outside,

@@ -18,6 +18,8 @@ export interface TeamPorts {
   outside: Pick<OutsidePlace, "list" | "program" | "needsPerson">;
   /** Throws, with advice, for a model that cannot be used here. */
   checkModel(id: string): void;
+  /** Throws for a tool that nobody has, and names the nearest. */
+  checkTools(names: readonly string[]): void;
   /** Rejects, with advice, for a model whose price nobody knows. */
   checkPrices(...models: (string | undefined)[]): Promise<void>;
 }

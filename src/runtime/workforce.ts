@@ -53,9 +53,9 @@ export class Workforce {
     if (this.#teamOf?.run !== run) {
       const { log, now, soon, house, tasks } = this.#ports;
       const stopWork = (id: NodeId) => tasks.end(id, new Error("somebody else is to have it"));
-      const { limits, checkModel, checkPrices } = house;
+      const { limits, checkModel, checkTools, checkPrices } = house;
       const outside = this.#outside();
-      const team = new Team(run, { log, now, soon, stopWork, limits, outside, checkModel, checkPrices });
+      const team = new Team(run, { log, now, soon, stopWork, limits, outside, checkModel, checkTools, checkPrices });
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;

@@ -76,7 +76,7 @@ const count = z
   .string()
   .regex(/^\d{1,15}$/, "should be a whole number from 0 on")
   .transform(Number);
-const querySchema = z.object({
+const querySchema = z.strictObject({
   after: count.optional(),
   /** First the whole situation, then what follows it. */
   snapshot: z.enum(["0", "1"]).optional(),

@@ -1,5 +1,6 @@
-import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyError, FastifyReply, FastifyRequest, FastifySchema } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
+import { unknownField } from "../boundary/unknown-field.ts";
 import type { ErrorBody } from "../protocol/api.ts";
 import { isForWantOfRoom, isOutOfFiles } from "../store/disk.ts";
 import { StoreError } from "../store/errors.ts";
@@ -40,7 +41,7 @@ export function notFound(message: string): Refused {
 
 /** The only place where what went wrong becomes an answer. Of what went wrong inside, nothing is told. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { status, body, headers } = refusalFor(error);
+  const { status, body, headers } = refusalFor(error, request.routeOptions.schema);
   if (status >= 500) request.log.error({ err: error }, "a request failed");
   // Connections are open files too: those that only wait for a next question make room.
   if (isOutOfFiles(error)) request.server.server.closeIdleConnections();
@@ -53,9 +54,9 @@ interface Answer {
   headers: Readonly<Record<string, string>>;
 }
 
-function refusalFor(error: unknown): Answer {
+function refusalFor(error: unknown, schemas: FastifySchema | undefined): Answer {
   if (error instanceof Refused) return answer(error.status, error.code, error.message, error.headers, error.details);
-  if (hasZodFastifySchemaValidationErrors(error)) return invalid(error);
+  if (hasZodFastifySchemaValidationErrors(error)) return invalid(error, schemas);
   if (error instanceof ScopeRefusal && error.reason === "changed") return answer(409, "changed", error.message);
   if (error instanceof ScopeRefusal) return answer(scopeStatus(error), "outside_scope", error.message);
   if (isOutOfFiles(error))
@@ -88,15 +89,15 @@ function scopeStatus({ reason, message }: ScopeRefusal): number {
   return 403;
 }
 
-function invalid(error: FastifyError): Answer {
-  const where = error.validationContext === "body" ? "" : `${error.validationContext}.`;
+function invalid(error: FastifyError, schemas: FastifySchema | undefined): Answer {
+  const context = error.validationContext ?? "body";
+  const where = context === "body" ? "" : `${context}.`;
+  const schema: unknown = schemas && Reflect.get(schemas, context);
   const details = (error.validation ?? []).map(({ instancePath, message, params }) => {
-    const keys = params && "keys" in params && Array.isArray(params.keys) ? params.keys.join(", ") : "";
-    const path = instancePath.replace(/^\//, "").replaceAll("/", ".");
-    return {
-      field: `${where}${[path, keys].filter((part) => part !== "").join(".") || "body"}`,
-      problem: message ?? "",
-    };
+    const keys = params && "keys" in params && Array.isArray(params.keys) ? params.keys.map(String) : [];
+    const path = instancePath.split("/").filter((part) => part !== "");
+    const field = `${where}${[...path, ...(keys.length > 0 ? [keys.join(", ")] : [])].join(".") || "body"}`;
+    return { field, problem: keys[0] === undefined ? (message ?? "") : unknownField(keys[0], schema, path) };
   });
   const message = details.map(({ field, problem }) => `${field}: ${problem}`).join("; ");
   return { status: 400, body: { error: { code: "bad_request", message, details } }, headers: {} };

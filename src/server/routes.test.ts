@@ -408,6 +408,10 @@ test("every bad field is named, every unknown id is not found, and nothing chang
     ["POST", "/agents", { goal: "Go", cycle_seconds: 0 }, "cycle_seconds"],
     ["POST", "/agents", { goal: "Go", cycle_seconds: 1e12 }, "cycle_seconds"],
     ["POST", "/agents", { goal: "Go", command: "rm" }, "command"],
+    ["POST", "/agents", { goal: "Go", tools: ["websearch"] }, "tools"],
+    ["GET", "/agents?limt=5", undefined, "querystring.limt"],
+    ["GET", "/agents/ID?verbose=1", undefined, "querystring.verbose"],
+    ["GET", "/agents/ID/events?since=3", undefined, "querystring.since"],
     ["POST", "/agents", { goal: "Go", project: "docs" }, undefined],
     ["POST", "/agents", { goal: "Go", project: "/nowhere/at/all" }, undefined],
     ["POST", "/agents", [], "body"],
@@ -443,6 +447,15 @@ test("every bad field is named, every unknown id is not found, and nothing chang
     if (answer.status !== 400 || error.code !== "bad_request" || !isNamed) wrong.push([method, path, body, answer]);
   }
   expect(wrong).toEqual([]);
+  const near = async (method: string, path: string, body?: object) =>
+    ((await house.ask(method, path, body)).body as { error: { message: string } }).error.message;
+  expect(await near("POST", "/agents", { goal: "Go", modle: "x/y" })).toMatch(
+    /^modle: there is no field "modle"\. Did you mean "model"\? There are: goal, name, model, /,
+  );
+  expect(await near("GET", "/agents?limt=5")).toBe(
+    'querystring.limt: there is no field "limt". Did you mean "limit"? There are: after, limit, archived',
+  );
+  expect(await near("POST", "/agents", { goal: "Go", tools: ["websearch"] })).toMatch(/Did you mean "web_search"\?/);
 
   const nowhere: [string, string, object?][] = [
     ...[

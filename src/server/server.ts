@@ -1,7 +1,12 @@
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import swagger from "@fastify/swagger";
-import fastify, { type FastifyBaseLogger, type FastifyBodyParser, type FastifyInstance } from "fastify";
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyBodyParser,
+  type FastifyInstance,
+  type RouteOptions,
+} from "fastify";
 import {
   jsonSchemaTransform,
   serializerCompiler,
@@ -91,6 +96,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   });
   const version = versionOf();
   await app.register(swagger, describing(version));
+  app.addHook("onRoute", refuseUnknownQuery);
   const routeDeps: RouteDeps = { ...deps, agents };
   const kinds = [agentRoutes, speechRoutes, workRoutes, fileRoutes, scheduleRoutes, eventRoutes, webhookRoutes];
   for (const add of [...kinds, meshRoutes, meshResultRoutes]) add(api, routeDeps);
@@ -104,6 +110,13 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     else app.log.info("there is room again: what is said and done is recorded");
   });
   return app;
+}
+
+const noQuery = z.strictObject({});
+
+/** A parameter that a route does not have is refused there too where it has none at all. */
+function refuseUnknownQuery({ schema }: RouteOptions): void {
+  if (schema?.tags && !schema.querystring) schema.querystring = noQuery;
 }
 
 function tellOfConfig({ settings }: ServerDeps, log: FastifyBaseLogger): void {

@@ -1,8 +1,8 @@
 import { type BigIntStats, read, readSync } from "node:fs";
 import { promisify } from "node:util";
+import { closest } from "../boundary/nearest.ts";
 import { hasContent } from "./content-check.ts";
 import { FolderChain } from "./folder-chain.ts";
-import { nearest } from "./nearest.ts";
 import {
   childPlace,
   isHome,
@@ -236,7 +236,7 @@ export class FileScope implements Scope {
       const above = placeAbove(this.#view, place, up);
       const names = this.#visibleNames(above);
       if (!names) continue;
-      const near = nearest(place.parts.at(-up) ?? "", names, 5);
+      const near = closest(place.parts.at(-up) ?? "", names, 5);
       const where = above.path || "the top folder";
       return `There is no ${place.path}. ${near.length > 0 ? `In ${where} there is: ${near.join(", ")}.` : `There is nothing in ${where}.`}`;
     }

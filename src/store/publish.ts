@@ -91,11 +91,32 @@ export async function reopenPublish(dir: string): Promise<void> {
   await inFolder(dir, [], async (node) => {
     const isThere = await inFolder(dir, ["published"], async (open) => childrenOf(open, 1).children.length > 0);
     if (!isThere) return;
-    await moveFolderIn(node, "published", "scratch");
+    await makeFolderAside(node, "scratch");
+    await inFolder(dir, ["published"], async (published) => {
+      await inFolder(dir, ["scratch"], async (scratch) => moveMissing(published, scratch));
+    });
+    await removeTree(node, "published");
     await makeFolderAside(node, "published");
     await sync(node.fd);
   });
   await undoPublish(dir);
+}
+
+/** What was put into `scratch/` since then is newer, and stays: a person may have begun before the node was theirs. */
+function moveMissing(from: Folder, to: Folder): void {
+  for (const { name } of childrenOf(from, Number.POSITIVE_INFINITY).children) {
+    const there = glance(to, name);
+    if (!there) moveTo(from, name, to);
+    else if (there.isDirectory() && glance(from, name)?.isDirectory()) {
+      const [below, into] = [openBelow(from, name, []), openBelow(to, name, [])];
+      try {
+        moveMissing(below, into);
+      } finally {
+        closeFolder(below);
+        closeFolder(into);
+      }
+    }
+  }
 }
 
 /**

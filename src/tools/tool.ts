@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ToolSpec } from "../models/model.ts";
 import type { CallPart, Outcome } from "../protocol/index.ts";
+import { readArguments } from "./arguments.ts";
 
 /** What a tool gives back to the model. A plain string is a success. */
 export type ToolOutput = string | { content: string; ok?: boolean; ending?: Outcome };
@@ -34,12 +35,16 @@ export function defineTool<S extends z.ZodType>(definition: {
   run(args: z.infer<S>, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
 }): Tool {
   const { name, description, repeatable, readOnly, parameters } = definition;
+  const schema = jsonSchemaOf(parameters);
   return {
-    spec: { name, description, parameters: jsonSchemaOf(parameters), ...(readOnly && { readOnly }) },
+    spec: { name, description, parameters: schema, ...(readOnly && { readOnly }) },
     repeatable,
-    parse(args) {
+    parse(sent) {
+      const { args, problems } = readArguments(name, sent, schema);
       const parsed = parameters.safeParse(args);
-      return parsed.success ? { ok: true, args: parsed.data } : { ok: false, problem: z.prettifyError(parsed.error) };
+      if (parsed.success && problems.length === 0) return { ok: true, args: parsed.data };
+      const others = parsed.success ? [] : [z.prettifyError(parsed.error)];
+      return { ok: false, problem: [...problems, ...others].join("\n") };
     },
     run: (args, signal, call) => definition.run(args as z.infer<S>, signal, call),
   };

@@ -61,7 +61,7 @@ test("T1. a call to a tool that is not there any more has its one result after a
     call_id: "c",
     tool: "gone",
     ok: false,
-    content: 'There is no tool "gone". You have: .',
+    content: 'There is no tool "gone". You have no tools.',
   });
 });
 

@@ -1,6 +1,7 @@
+import { didYouMean } from "../boundary/nearest.ts";
 import type { ToolSpec } from "../models/model.ts";
 import type { CallPart, ResultEntry } from "../protocol/index.ts";
-import type { Tool, ToolOutput } from "./tool.ts";
+import { refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 export interface Tools {
   /** As they are now: what comes from elsewhere may change between turns. */
@@ -64,7 +65,7 @@ export class Toolbox implements Tools {
   async #outputOf(call: CallPart, signal: AbortSignal): Promise<ToolOutput> {
     const tools = this.#all();
     const tool = tools.get(call.name);
-    if (!tool) return refusal(`There is no tool "${call.name}". You have: ${[...tools.keys()].join(", ")}.`);
+    if (!tool) return refusal(unknownTool(call.name, [...tools.keys()]));
     if (typeof call.args === "string") {
       return refusal(`The arguments of ${call.name} were not valid JSON. Send them again as one JSON object.`);
     }
@@ -79,6 +80,7 @@ export class Toolbox implements Tools {
   }
 }
 
-function refusal(content: string): ToolOutput {
-  return { content, ok: false };
+function unknownTool(name: string, known: readonly string[]): string {
+  const have = known.length === 0 ? "You have no tools." : `You have: ${known.join(", ")}.`;
+  return `There is no tool "${name.slice(0, 100)}".${didYouMean(name, known)} ${have}`;
 }

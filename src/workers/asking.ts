@@ -1,12 +1,9 @@
-import { type Question, questionOf, type Situation } from "../projections/index.ts";
+import { type Question, questionOf } from "../projections/index.ts";
 import { type CallPart, DEADLINE, type NewFact } from "../protocol/index.ts";
 import type { HumanPort, NewQuestion } from "../tools/human.ts";
 import type { Actor, Recorder } from "./carry-out.ts";
 
-interface Asking extends Recorder {
-  /** With what is appended and not yet on disk: decisions are made by it. */
-  soon(): Situation;
-}
+type Asking = Pick<Recorder, "log" | "now" | "soon" | "clock">;
 
 /**
  * Waits for the human: no turn, no process, only a promise that the log resolves.

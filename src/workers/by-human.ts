@@ -10,6 +10,7 @@ import type { Colleagues, Workplace } from "./workplace.ts";
 
 export const DONE = "done";
 export const GIVE_BACK = "give it back";
+const CHOICES = [DONE, GIVE_BACK];
 
 /** By which call a node is put before its human: after a crash, it finds the question that was put. */
 export function yoursId(node_id: string): string {
@@ -34,11 +35,10 @@ export async function workByHuman(
   const scope = workerScope({ agentDir: log.dir, runId: run_id, nodeId: node.id, workerId: HUMAN, project });
   const port = publisher(node, worker, scope, place, signal);
   const { put, answerTo } = questioning(actor, place);
-  const waiting: NewFact = { type: "worker.waiting", data: { worker_id: HUMAN, node_id: node.id, for: "human" } };
-  let question = wordsFor(node, join(nodeDir(log.dir, run_id, node.id), "scratch"), place);
+  let question = wordsFor(node, place);
   try {
     for (;;) {
-      const id = await put({ question, choices: [DONE, GIVE_BACK] }, { id: yoursId(node.id) }, [waiting]);
+      const id = await put({ question, choices: CHOICES }, { id: yoursId(node.id) }, [waitingOn(node)]);
       const answer = (await answerTo(id, signal))?.answer?.text.trim() ?? GIVE_BACK;
       if (answer === GIVE_BACK) return { kind: "abandoned", error: "Your human gave it back." };
       const summary = answer.toLowerCase() === DONE ? "Done by your human." : answer;
@@ -48,14 +48,26 @@ export async function workByHuman(
       const settled = { call_id: yoursId(node.id), tool: "publish", ok: false, ms: 0, gist: gist(published.reason) };
       await log.append({ facts: [{ type: "tool.result", data: { worker_id: HUMAN, node_id: node.id, ...settled } }] })
         .durable;
-      question = `${node.id} is not published: ${published.reason}\n\n${wordsFor(node, scope.cwd, place)}`;
+      question = `${node.id} is not published: ${published.reason}\n\n${wordsFor(node, place)}`;
     }
   } catch (error) {
     return outcomeOf(error, signal);
   }
 }
 
-function wordsFor({ id, spec, handed }: NodeState, folder: string, { now }: Workplace): string {
+/** Puts a node before the human while nobody works: whoever goes on with it finds the question, and its answer. */
+export async function putBeforeHuman(node: NodeState, place: Parameters<typeof questioning>[1]): Promise<void> {
+  const actor = { worker_id: HUMAN, node_id: node.id, conversation: conversationFile(node.spec.run_id, HUMAN) };
+  const order = { question: wordsFor(node, place), choices: CHOICES };
+  await questioning(actor, place).put(order, { id: yoursId(node.id) }, [waitingOn(node)]);
+}
+
+function waitingOn({ id }: NodeState): NewFact {
+  return { type: "worker.waiting", data: { worker_id: HUMAN, node_id: id, for: "human" } };
+}
+
+function wordsFor({ id, spec, handed }: NodeState, { log, now }: Pick<Workplace, "log" | "now">): string {
+  const folder = join(nodeDir(log.dir, spec.run_id, id), "scratch");
   const files = spec.deliverables.length > 0 ? `\n\nIt needs: ${spec.deliverables.join(", ")}.` : "";
   const from = handed && (now().roster[handed.from]?.spawned.name ?? handed.from);
   const before = handed ? `\n\n${from} had it before you. ${handed.did}` : "";

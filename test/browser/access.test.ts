@@ -6,6 +6,9 @@ import { hasChromium, picture } from "./house.ts";
 import { SCREENS, type Scene, type Width } from "./screens.ts";
 import { openTown, type Town } from "./town.ts";
 
+/** A picture of every scene takes as long as judging it; they are for people who look at the page. */
+const KEEPS_PICTURES = process.env.AGIRAPH_PICTURES !== undefined;
+
 const WIDTHS: readonly Width[] = [1440, 390];
 const THEMES = ["light", "dark"] as const;
 
@@ -18,6 +21,12 @@ const OPTIONS: axe.RunOptions = {
   rules: Object.fromEntries(
     ["target-size", "identical-links-same-purpose", "meta-refresh-no-exceptions"].map((id) => [id, { enabled: true }]),
   ),
+};
+
+/** What a theme changes is colours: the other rules see the same page in both, and are asked in one. */
+const COLOURS: axe.RunOptions = {
+  resultTypes: ["violations"],
+  runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] },
 };
 
 /** How long somebody worked cannot be wider than it was; the same moments are in the list below, at full size. */
@@ -85,8 +94,9 @@ async function faultsOf(page: Page, { name, ready, width: only }: Scene): Promis
     for (const theme of THEMES) {
       await page.emulateMedia({ colorScheme: theme });
       await inSight(page, ready, `${name}-${theme}-${width}`);
-      found.push(...(await violations(page)).map((each) => [width, theme, ...each]));
-      await picture(page, `${name}-${theme}-${width}`);
+      const rules = theme === "light" ? OPTIONS : COLOURS;
+      found.push(...(await violations(page, rules)).map((each) => [width, theme, ...each]));
+      if (KEEPS_PICTURES) await picture(page, `${name}-${theme}-${width}`);
     }
     const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
     if (overflow !== 0) found.push([width, "overflows", overflow]);
@@ -95,7 +105,7 @@ async function faultsOf(page: Page, { name, ready, width: only }: Scene): Promis
   if (only !== undefined) return found;
   await page.setViewportSize(ZOOMED);
   await inSight(page, ready, `${name}-zoomed`);
-  await picture(page, `${name}-zoomed`);
+  if (KEEPS_PICTURES) await picture(page, `${name}-zoomed`);
   return [...found, ...(await cutOff(page))];
 }
 
@@ -112,11 +122,11 @@ async function inSight(page: Page, words: string, name: string): Promise<void> {
     });
 }
 
-async function violations(page: Page): Promise<unknown[][]> {
+async function violations(page: Page, options: axe.RunOptions): Promise<unknown[][]> {
   // Of a page that was not loaded anew since.
   if (await page.evaluate("typeof axe === 'undefined'"))
     await page.evaluate(`${axe.source}; axe.configure(${JSON.stringify({ rules: [TARGET_SIZE] })})`);
-  const found = (await page.evaluate(`axe.run(document, ${JSON.stringify(OPTIONS)})`)) as axe.AxeResults;
+  const found = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as axe.AxeResults;
   return found.violations.map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 200))]);
 }
 

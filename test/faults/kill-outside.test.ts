@@ -29,7 +29,7 @@ import { configure, expectNodesOnce, factsOf, mulberry32 } from "./killing.ts";
  * P2. Every node is assigned, published and completed once, with all its files: no result is lost, none is made twice.
  * P3. A session that has done something is taken up again, never begun anew.
  */
-const ROUNDS = killRounds("programs", 20, 20_261_115);
+const ROUNDS = killRounds("programs", 10, 20_261_115);
 const MAIN = join(import.meta.dirname, "../../dist/bundle/main.js");
 const FAKE = join(import.meta.dirname, "fake-claude.ts");
 const TEAM = { Clara: "claude-code", Carl: "claude-code", Paul: "plain" };

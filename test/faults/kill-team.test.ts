@@ -34,7 +34,7 @@ import {
  * K2. Every node is assigned once, published once and completed once, and nobody's command ran twice.
  * K3. Every message that was sent is told exactly once, by whoever it reached, and lies in `_messages/`.
  */
-const ROUNDS = killRounds("team", 60, 20_261_115);
+const ROUNDS = killRounds("team", 25, 20_261_115);
 const TEAM = 20;
 
 test.each(ROUNDS)(

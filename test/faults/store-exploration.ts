@@ -20,6 +20,11 @@ export interface Life {
   nestedEvery: number;
 }
 
+/** All of them in the soak (`AGIRAPH_STATES=all`), a fifth in CI: each is judged by opening a home. */
+export function statesToSee(all: number): number {
+  return process.env.AGIRAPH_STATES === "all" ? all : all / 5;
+}
+
 /** One life of a home, every instant of it, and the disks that a power failure could leave there. */
 export async function explore(open: typeof openStore, life: Life, most = Infinity): Promise<Exploration> {
   const random = seeded(life.seed);

@@ -347,15 +347,20 @@ test("a waiting node may be given to a certain worker", async () => {
   ]);
 });
 
-test("a model that cannot be used here is refused when somebody is to be hired with it", async () => {
+test("a model or a tool that nobody has here is refused when somebody is to be hired with it", async () => {
   await using home = await temporaryHome();
   const real = createCatalog({ env: {}, config: {}, sleep: async () => {}, now: Date.now, random: Math.random });
   const coordinator = script(
     hired("Alice", { model: "nowhere/at-all" }),
     hired("Bob", { model: "anthropic/claude-sonnet-4-5" }),
+    hired("Dora", { tools: ["websearch"] }),
     call("launch_roles", {
       name: "Work",
       roles: [{ name: "Carol", title: "Worker", prompt: "Work.", model: "nowhere/at-all" }],
+    }),
+    call("launch_roles", {
+      name: "Work",
+      roles: [{ name: "Carol", title: "Worker", prompt: "Work.", tools: ["read_file", "readfile"] }],
     }),
     call("finish", { summary: "Nobody came." }),
   );
@@ -365,10 +370,12 @@ test("a model that cannot be used here is refused when somebody is to be hired w
   await agent.idle();
   const entries = await agent.log.conversation("conversation.jsonl");
   const answers = entries.flatMap((entry) => (entry.role === "tool" && !entry.ok ? [entry.content] : []));
-  expect(answers.map((content) => content.replace(/(no model [^.]*|needs a key).*/s, "$1 …"))).toEqual([
+  expect(answers.map((content) => content.replace(/(no model [^.]*|needs a key|mean .*\?).*/s, "$1 …"))).toEqual([
     "Not hired: There is no model nowhere/at-all …",
     "Not hired: anthropic/claude-sonnet-4-5 needs a key …",
+    'Not hired: There is no tool "websearch". Did you mean "web_search"? …',
     "Not launched: There is no model nowhere/at-all …",
+    'Not launched: There is no tool "readfile". Did you mean "read_file"? …',
   ]);
   expect(Object.keys(agent.now.roster)).toEqual(["coordinator"]);
   await runtime.close();

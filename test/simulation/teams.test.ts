@@ -40,12 +40,12 @@ import type { BrokenSeed, Tally } from "./main.ts";
  * I13. Each occurrence of a trigger fires once and is done once, with one message or one run, or says why not; none is
  *      missed while nobody rests. What is held begins only when it is released.
  */
-const SEEDS = Number(process.env.AGIRAPH_SEEDS ?? 2000);
+const SEEDS = Number(process.env.AGIRAPH_SEEDS ?? 600);
 const FIRST = Number(process.env.AGIRAPH_SEED ?? 1);
 const COUNT = process.env.AGIRAPH_SEED ? Number(process.env.AGIRAPH_SEEDS ?? 1) : SEEDS;
 
 test(`${COUNT} random teams from seed ${FIRST} on lose nothing, double nothing and never hang unseen`, {
-  timeout: 600_000,
+  timeout: 3_600_000,
 }, async () => {
   const main = join(import.meta.dirname, "main.ts");
   const { stdout } = await promisify(execFile)(process.execPath, [main, String(FIRST), String(COUNT), "20"], {

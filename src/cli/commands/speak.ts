@@ -1,5 +1,4 @@
 import { text as allOf } from "node:stream/consumers";
-import { isAtWork } from "../../projections/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { LONGEST_WORDS } from "../../runtime/human-refusal.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -90,10 +89,10 @@ async function speakHere(
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
     const message = await tell(agent, saying);
-    const { created, status } = agent.now.agent;
+    const { created } = agent.now.agent;
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
     terminal.say(terminal.errPaint.dim(`${created.name} (${id}): ${message}`));
-    if (isAtWork(status)) return await watchTeam(agent, seq, call, [listenForOthers(runtime)]);
+    if (agent.isWorking) return await watchTeam(agent, seq, call, [listenForOthers(runtime)]);
     if (json) await terminal.printJson({ id, name: created.name, message });
     return EXIT.done;
   } finally {

@@ -1,9 +1,9 @@
 import { existsSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { nearest } from "../../boundary/nearest.ts";
 import { type DeclaredMesh, readDeclared } from "../../mesh/config.ts";
 import { Layout } from "../../mesh/layout.ts";
-import { nearest } from "../../models/nearest.ts";
 import { isAtWork } from "../../projections/index.ts";
 import type { MeshProjectView } from "../../protocol/api.ts";
 import { type Settings, SettingsError } from "../../runtime/settings.ts";

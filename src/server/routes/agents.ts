@@ -136,8 +136,9 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
     const model = body.model ?? (await runtime.catalog.chooseDefault()).model;
     const worker_model = body.worker_model ?? settings.env.AGIRAPH_WORKER_MODEL ?? settings.config.worker_model;
     const budget_usd = body.budget_usd ?? settings.config.budget_usd;
-    checkModel("model", () => void runtime.checkModel(model));
-    if (worker_model) checkModel("worker_model", () => void runtime.checkModel(worker_model));
+    checkField("model", "unusable_model", () => void runtime.checkModel(model));
+    if (worker_model) checkField("worker_model", "unusable_model", () => void runtime.checkModel(worker_model));
+    if (tools) checkField("tools", "bad_request", () => runtime.checkTools(tools));
     if (budget_usd) await checkPrices(model, worker_model);
     if (project !== undefined) await checkProject(project);
     return {
@@ -154,12 +155,12 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
     };
   }
 
-  /** A name that cannot be used here is said before anything is made, with what the catalog advises. */
-  function checkModel(field: string, check: () => void): void {
+  /** A name that cannot be used here is an error before anything is made, with what to use instead. */
+  function checkField(field: string, code: string, check: () => void): void {
     try {
       check();
     } catch (error) {
-      throw wrongField(field, error instanceof Error ? error.message : String(error), "unusable_model");
+      throw wrongField(field, error instanceof Error ? error.message : String(error), code);
     }
   }
 

@@ -112,7 +112,7 @@ export function houseRoutes(
           "Takes a one-time link, gives the cookie of the page, and leads there; who has the cookie is led there too",
         tags,
         security: [],
-        querystring: z.object({ once: z.string().max(200) }),
+        querystring: z.strictObject({ once: z.string().max(200) }),
         response: { 303: z.string(), "4xx": errorBodySchema },
       },
     },

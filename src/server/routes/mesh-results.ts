@@ -37,7 +37,7 @@ export function meshResultRoutes(app: Api, { agents }: RouteDeps): void {
         tags,
         produces: ["text/plain", "application/octet-stream"],
         params: ofMesh.extend({ "*": z.string().max(4096) }),
-        querystring: z.object({ download: z.enum(["true", "false"]).default("false") }),
+        querystring: z.strictObject({ download: z.enum(["true", "false"]).default("false") }),
       },
     },
     async (request, reply) => {

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { closest, didYouMean, nearest } from "./nearest.ts";
+
+test("a slip of the pen finds the name that was meant, and nothing else does", () => {
+  const names = ["read_file", "write_file", "web_search"];
+  expect([nearest("readFile", names), nearest("web-serach", names), nearest("fly", names)]).toEqual([
+    ["read_file"],
+    ["web_search"],
+    [],
+  ]);
+  expect(closest("fly", names, 1)).toHaveLength(1);
+});
+
+test("a longer or shorter form of a name is recognised", () => {
+  const tools = ["read_file", "web_search"];
+  expect(
+    [
+      ["pathname", ["offset", "path"]],
+      ["file_path", ["offset", "path"]],
+      ["functions.read_file", tools],
+      ["search", tools],
+      ["x", tools],
+      ["", tools],
+    ].map(([typed, names]) => didYouMean(String(typed), names as string[])),
+  ).toEqual([
+    ' Did you mean "path"?',
+    ' Did you mean "path"?',
+    ' Did you mean "read_file"?',
+    ' Did you mean "web_search"?',
+    "",
+    "",
+  ]);
+});

@@ -1,0 +1,48 @@
+import { didYouMean } from "../boundary/nearest.ts";
+
+/** Every tool of ours that `tools` can name. The test beside this file compares it with what is defined. */
+export const TOOL_NAMES: readonly string[] = [
+  "read_file",
+  "write_file",
+  "list_files",
+  "read_ref",
+  "bash",
+  "web_search",
+  "web_fetch",
+  "memory_read",
+  "memory_write",
+  "memory_search",
+  "memory_forget",
+  "offer_insight",
+  "accept_insight",
+  "decline_insight",
+  "create_work_node",
+  "suggest_next",
+  "checkpoint",
+  "publish",
+  "send_message",
+  "check_messages",
+  "ask_human",
+  "spawn_worker",
+  "assign_worker",
+  "check_board",
+  "reconvene",
+  "launch_roles",
+  "check_stage_status",
+  "schedule",
+  "list_triggers",
+  "cancel_trigger",
+  "finish",
+  "conclude",
+];
+
+/** What is wrong with a list of tools that somebody named, or undefined. `servers` are those of `mcp_servers`. */
+export function problemWithTools(names: readonly string[], servers: readonly string[]): string | undefined {
+  const foreign = servers.map((server) => `mcp__${server}`);
+  const isKnown = (name: string) =>
+    TOOL_NAMES.includes(name) || foreign.some((server) => name === server || name.startsWith(`${server}__`));
+  const unknown = names.find((name) => !isKnown(name));
+  if (unknown === undefined) return undefined;
+  const known = [...TOOL_NAMES, ...foreign];
+  return `There is no tool "${unknown}".${didYouMean(unknown, known)} There are: ${known.join(", ")}.`;
+}

@@ -1,0 +1,143 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { inboxOf } from "../../src/runtime/inbox.ts";
+import { call, type ScriptedModel, say, script, startTeam, type Team } from "../../src/testing/index.ts";
+
+const order = call("create_work_node", { task: "Sign it.", deliverables: ["signed.md"], worker: "Ann" });
+const finish = call("finish", { summary: "Signed." }).after("node-1 completed by your human: I signed it.");
+const finishLater = call("finish", { summary: "done" }).after("node-1 completed");
+const hire = call("spawn_worker", { name: "Ann" });
+
+/** A team whose node-1 is Ann's, who waits for ever. */
+function waiting(): { goal: string; coordinator: ScriptedModel; workers: Record<string, ScriptedModel> } {
+  const coordinator = script(hire, order, say("I wait."), finish);
+  return { goal: "g", coordinator, workers: { Ann: script(call("check_messages", { wait: true })) } };
+}
+
+const silent = [say("Hm."), say("Hm."), say("Hm."), say("Hm.")];
+
+/** A team whose node-1 failed, with what Ann had made of it. */
+function failing() {
+  const coordinator = script(hire, order, say("I wait."), say("I wait for you.").after("node-1 failed"), finish);
+  const ann = script(
+    call("write_file", { path: "scratch/half.md", content: "half" }),
+    call("write_file", { path: "scratch/parts/one.md", content: "one" }),
+    ...silent,
+    ...silent,
+  );
+  return { goal: "g", coordinator, workers: { Ann: ann } };
+}
+
+const scratch = (team: Team) => join(team.agent.log.dir, "runs/run-1/nodes/node-1/scratch");
+
+async function sign(team: Team): Promise<void> {
+  await writeFile(join(scratch(team), "signed.md"), "me\n");
+}
+
+async function isGivenAndPublished(team: Team): Promise<void> {
+  expect(await team.agent.assign("node-1", "human")).toBe(
+    "node-1 is yours. Put the files into its scratch folder, then: agiraph publish g node-1",
+  );
+  await team.until(({ questions }) => Object.keys(questions.open).length === 1);
+  expect(inboxOf([team.agent.now])).toContainEqual(
+    expect.objectContaining({ kind: "question", text: expect.stringContaining("node-1 is yours: Sign it.") }),
+  );
+  await sign(team);
+  expect(await team.agent.publish("node-1", "I signed it.")).toBe("node-1 is published.");
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Signed." });
+  expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", worker_id: "human" });
+}
+
+const isAnnWaiting = (team: Team) => team.until(({ roster }) => roster.ann?.status === "waiting");
+
+test("a node is given to the human while the agent works", async () => {
+  await using team = await startTeam(waiting());
+  await isAnnWaiting(team);
+  await isGivenAndPublished(team);
+});
+
+test("a node is given to the human after a stop, in the same process and in the next", async () => {
+  await using first = await startTeam(waiting());
+  await isAnnWaiting(first);
+  await first.agent.stop("human");
+  await isGivenAndPublished(first);
+  await using second = await startTeam(waiting());
+  await isAnnWaiting(second);
+  await second.agent.stop("human");
+  await isGivenAndPublished(await second.restart());
+});
+
+test("a node is given to the human after the process was interrupted", async () => {
+  await using team = await startTeam(waiting());
+  await isAnnWaiting(team);
+  await isGivenAndPublished(await team.restart());
+});
+
+test("what is given to the human of a paused agent is published when it is resumed", async () => {
+  await using before = await startTeam(waiting());
+  await isAnnWaiting(before);
+  await before.agent.pause("human");
+  const team = await before.restart();
+  await team.agent.assign("node-1", "human");
+  expect(inboxOf([team.agent.now])).toMatchObject([{ kind: "question" }]);
+  await sign(team);
+  expect(await team.agent.publish("node-1", "I signed it.")).toBe(
+    "node-1 is published as soon as g goes on; it is paused: agiraph resume g",
+  );
+  await team.agent.start("resumed");
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Signed." });
+});
+
+test("a failed node is given to the human after a stop, with what there was and what they had put there before", async () => {
+  await using before = await startTeam(failing());
+  await before.until(({ board }) => board.nodes["node-1"]?.status === "failed");
+  await before.until(({ roster }) => roster.coordinator?.status === "waiting");
+  await before.agent.stop("human");
+  const team = await before.restart();
+  await mkdir(join(scratch(team), "parts"));
+  await writeFile(join(scratch(team), "parts/two.md"), "two");
+  await writeFile(join(scratch(team), "half.md"), "mine");
+  await isGivenAndPublished(team);
+  const published = join(scratch(team), "../published");
+  expect(await readFile(join(published, "half.md"), "utf8")).toBe("mine");
+  expect(await readFile(join(published, "parts/one.md"), "utf8")).toBe("one");
+  expect(await readFile(join(published, "parts/two.md"), "utf8")).toBe("two");
+});
+
+test("a node that is resumed before it is published waits for the human as before", async () => {
+  await using before = await startTeam(waiting());
+  await isAnnWaiting(before);
+  await before.agent.stop("human");
+  const team = await before.restart();
+  await team.agent.assign("node-1", "human");
+  await sign(team);
+  await team.agent.start("resumed");
+  await team.until(({ board }) => board.nodes["node-1"]?.status === "running");
+  expect(Object.keys(team.agent.now.questions.open)).toHaveLength(1);
+  await sign(team);
+  expect(await team.agent.publish("node-1", "I signed it.")).toBe("node-1 is published.");
+  await team.agent.idle();
+});
+
+test("a worker who gets a node of an agent that rests begins when it goes on", async () => {
+  const coordinator = script(hire, call("spawn_worker", { name: "Ben" }), order, say("I wait."), finishLater);
+  const ben = script(
+    call("write_file", { path: "scratch/signed.md", content: "b" }),
+    call("publish", { summary: "b" }),
+  );
+  const workers = { Ann: script(call("check_messages", { wait: true })), Ben: ben };
+  await using before = await startTeam({ goal: "g", coordinator, workers });
+  await isAnnWaiting(before);
+  await before.agent.stop("human");
+  const team = await before.restart();
+  expect(await team.agent.assign("node-1", "Ben")).toBe(
+    "node-1 is Ben's, who begins at once. g is stopped; to have it go on: agiraph resume g",
+  );
+  expect(team.agent.isWorking).toBe(false);
+  expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "pending", reserved_for: "ben" });
+  await team.agent.start("resumed");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+});
