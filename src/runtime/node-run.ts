@@ -68,7 +68,7 @@ export async function runNode(
     const pins = pinnedRefs(node.spec.refs, now().board);
     const refs = Object.keys(pins).length > 0 ? { refs: pins } : {};
     await log.append({ facts: [{ type: "node.started", data: { ...who, ...refs } }] }).durable;
-    writeRefs(dir, node.spec.refs, pins);
+    writeRefs(dir, node.spec.refs, pins, node.spec.inputs);
   }
   await writeStatus(dir, "running", `By ${worker.spawned.name}.`).catch(() => {});
 

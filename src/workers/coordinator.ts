@@ -68,6 +68,7 @@ export async function coordinate(
   // What was said since the run began is its first news.
   const cursor = begun?.cursor ?? now().agent.run?.started_seq ?? now().seq;
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
+  mailbox.aside = () => team.begun(COORDINATOR);
   const cycles = new Cycles(mailbox, place);
   const reflection = reflectionOn(run.id, begun, place);
   const mail = {

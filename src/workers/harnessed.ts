@@ -24,6 +24,7 @@ export async function workOnNode(
   const single = node.spec.inference === "single";
   const desk = await takeUp(node, worker, place, signal);
   const { actor, scope, port, mailbox, begun, cursor } = desk;
+  mailbox.aside = () => team.begun(worker.id);
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,

@@ -37,4 +37,6 @@ export interface Colleagues {
   createNode(actor: Actor, order: NewWork): Promise<ToolOutput>;
   send(from: WorkerId, to: string, content: string): Promise<ToolOutput>;
   suggest(actor: Actor, suggestion: string): Promise<ToolOutput>;
+  /** Who has begun what this one handed out and has not been told of: a line each, once. */
+  begun(reader: WorkerId): string[];
 }

@@ -56,6 +56,7 @@ function seatAt(
   foreign: ForeignTools,
 ): Seat {
   const { actor, scope, mailbox, begun, cursor, port } = desk;
+  mailbox.aside = () => team.begun(worker.id);
   const { spawned } = worker;
   const { run_id, task, deliverables, refs, role } = node.spec;
   const about = { run_id, node_id: node.id, worker: spawned.name, ...(role !== undefined && { role }) };
