@@ -1,6 +1,6 @@
 // Few files load faster than many: what people start is bundled, with the parts of zod that we use (all of zod is
 // 95 files). `tsc` gives the types. What code finds by its path lies flat beside the bundles: what opens ports in a
-// sandbox, the threads that read web pages and long logs, the prompts.
+// sandbox, the threads that read web pages and long logs and match patterns, the prompts.
 import { chmodSync, cpSync, readFileSync, rmSync } from "node:fs";
 import { rolldown } from "rolldown";
 
@@ -18,6 +18,7 @@ const bundle = await rolldown({
     "inner-ports": "src/sandbox/inner-ports.ts",
     "mcp-bridge": "src/workers/outside/mcp-bridge.ts",
     "web-page-thread": "src/tools/web-page-thread.ts",
+    "grep-thread": "src/tools/grep-thread.ts",
     "catch-up-thread": "src/runtime/catch-up-thread.ts",
   },
   platform: "node",

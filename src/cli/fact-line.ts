@@ -146,6 +146,8 @@ function peopleWordsOf(fact: Fact): string | undefined {
       const offered = choices.length > 0 ? ` (${choices.join(" | ")})` : "";
       return `${question_id} ${mesh_trust ? "agiraph" : worker_id}: ${headline(text)}${offered}`;
     }
+    case "question.deferred":
+      return `${fact.data.question_id} ${fact.data.worker_id}: goes on, the question stays open`;
     case "human.response":
       return `${fact.data.question_id} ${fact.data.worker_id} by ${fact.data.channel}: ${headline(fact.data.text)}`;
     case "human.nudge":

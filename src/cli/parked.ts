@@ -1,5 +1,5 @@
 import type { Situation, WorkerState } from "../projections/index.ts";
-import { HUMAN } from "../protocol/index.ts";
+import { COORDINATOR, HUMAN } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 
 /**
@@ -14,7 +14,7 @@ export function isParked({ agent, roster, questions, letters, board }: Situation
   // Whoever is to begin has not been heard of yet.
   if (Object.values(board.nodes).some((node) => node.status === "assigned")) return false;
   // Mail wakes whoever waits for news; it is only on its way.
-  return !Object.values(letters.queued).some(({ reader }) => reader !== HUMAN && isAwake(roster[reader]));
+  return !Object.values(letters.queued).some(({ reader, from }) => reader !== HUMAN && wakes(from, roster[reader]));
 }
 
 function goesOn(worker: WorkerState): boolean {
@@ -25,8 +25,10 @@ function goesOn(worker: WorkerState): boolean {
   );
 }
 
-function isAwake(worker: WorkerState | undefined): boolean {
-  return worker?.status === "waiting" && worker.for !== "human";
+/** Whoever waits for an answer hears the human and the coordinator all the same. */
+function wakes(from: string, worker: WorkerState | undefined): boolean {
+  if (worker?.status !== "waiting") return false;
+  return worker.for !== "human" || from === HUMAN || from === COORDINATOR;
 }
 
 /** Between the end of one piece of work and what follows from it lies only our own disk. */

@@ -66,7 +66,7 @@ test("several questions are answered one after the other, and the line names who
   happens(asked("question-2", "bob"));
   expect(talk.draw(80)).toEqual([
     "? alice (and 1 more): What about question-1? · 1 Yes · 2 No",
-    "answer alice › ▏ a number or your own words",
+    "answer alice › ▏ a number or your own words; /say for a message instead",
   ]);
   type("2\n");
   happens(answered("question-1", "alice"));

@@ -175,7 +175,8 @@ const AS_EXPECTED = /^(Sent to \S+\.|Answered\.|The coordinator hears it before 
 function enterHint({ choices, only_choices, default: fallback }: Question): string {
   const words = only_choices ? "the choice's words" : "your own words";
   const number = choices ? `a number or ${words}` : "your answer";
-  return fallback === undefined ? number : `${number}; Enter alone: ${plain(fallback)}`;
+  const alone = fallback === undefined ? "" : `; Enter alone: ${plain(fallback)}`;
+  return `${number}${alone}; /say for a message instead`;
 }
 
 /** Where the next letter goes. Without colours a bar must do. */

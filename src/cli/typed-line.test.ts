@@ -54,6 +54,14 @@ test("more than can be said at once is refused before it is sent", () => {
   });
 });
 
+test("/say is a message also while a question is open", () => {
+  const asked = { id: "question-1", worker_id: "alice", text: "Which?" } as Question;
+  expect([meaningOf("/say Mind the doors", asked), meaningOf("Blue", asked)]).toEqual([
+    { kind: "say", saying: { do: "send", text: "Mind the doors" } },
+    { kind: "say", saying: { do: "respond", text: "Blue", question_id: "question-1" } },
+  ]);
+});
+
 test("Tab knows the commands, the team and the open questions", () => {
   const worker = (id: string, name: string) => ({ id, status: "idle", spawned: { name } }) as Roster[string];
   const now = {
@@ -69,7 +77,7 @@ test("Tab knows the commands, the team and the open questions", () => {
     [],
     ["/answer question-3 "],
     [],
-    ["/to ", "/answer ", "/nudge ", "/board ", "/stop ", "/help ", "/quit "],
+    ["/say ", "/to ", "/answer ", "/nudge ", "/board ", "/stop ", "/help ", "/quit "],
   ]);
   expect([commonStart(["/to Alice ", "/to Albert "]), commonStart(["/nudge "])]).toEqual(["/to Al", "/nudge "]);
 });

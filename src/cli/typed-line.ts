@@ -27,7 +27,8 @@ export function meaningOf(line: string, question: Question | undefined): Typed {
 }
 
 export const HELP = [
-  "Type to talk to the coordinator; while a question is open, what you type answers it.",
+  "Type to talk to the coordinator. While the line says `answer NAME`, what you type answers that question.",
+  "  /say text         a message to the coordinator; it answers no question",
   "  /to NAME text     to one of the team; * is everyone",
   "  /answer ID text   to a question, where several are open",
   "  /nudge text       a hint that need not be answered",
@@ -40,6 +41,7 @@ export const HELP = [
 const HELP_HINT = "/help shows what there is.";
 
 const COMMANDS: Readonly<Record<string, (rest: string) => Typed>> = {
+  say: (rest) => (rest === "" ? wrong("Say what: /say text") : { kind: "say", saying: { do: "send", text: rest } }),
   to: (rest) =>
     addressed(rest, "Say to whom and what: /to NAME text", (to, text) => ({
       do: "send",

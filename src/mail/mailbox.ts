@@ -25,6 +25,7 @@ export class Mailbox {
   #waiting: (News & { seq: number })[] = [];
   #cursor: number;
   #wake: (() => void) | undefined;
+  readonly #listeners = new Set<() => void>();
   #close: () => void = () => {};
   /** What is worth a line with the next news, and not worth waking anybody for. */
   aside: () => string[] = () => [];
@@ -89,19 +90,33 @@ export class Mailbox {
     return this.#waiting.length;
   }
 
-  async arrived(signal: AbortSignal): Promise<void> {
-    if (this.#waiting.length > 0) return;
+  /** Whether there is anything but results: those can wait for the others' results. */
+  get hasMoreThanResults(): boolean {
+    return this.#waiting.some((news) => !news.isResult);
+  }
+
+  /** Resolves when there is news, or enough of it. */
+  async arrived(signal: AbortSignal, isEnough: () => boolean = () => this.#waiting.length > 0): Promise<void> {
+    if (isEnough()) return;
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const stop = () => reject(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
-    this.#wake = resolve;
+    this.#wake = () => {
+      if (isEnough()) resolve();
+    };
     try {
       await promise;
     } finally {
       signal.removeEventListener("abort", stop);
       this.#wake = undefined;
     }
+  }
+
+  /** Told whenever something new waits; call what is returned to be told no more. */
+  onNews(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   close(): void {
@@ -134,5 +149,6 @@ export class Mailbox {
     if (news === undefined) return;
     this.#waiting.push({ ...news, seq: fact.seq });
     this.#wake?.();
+    for (const listener of this.#listeners) listener();
   }
 }

@@ -40,7 +40,7 @@ test("how a node ended is news to the coordinator alone, with the worker's name 
   ];
   const completed: NewFact = { type: "node.completed", data: { ...WHO, summary: "80" } };
   expect([newsOf("coordinator", completed, history), newsOf("alice", completed, history)]).toEqual([
-    { text: "node-1 completed by Alice: 80\nPublished: nodes/node-1/published/a.md" },
+    { text: "node-1 completed by Alice: 80\nPublished: nodes/node-1/published/a.md", isResult: true },
     undefined,
   ]);
 });
@@ -50,7 +50,7 @@ test("how a sub-node ended is news to whoever made it, while they are at work on
   const completed: NewFact = { type: "node.completed", data: { node_id: "node-2", worker_id: "bob", summary: "40" } };
   const atWork: NewFact[] = [created, child, { type: "node.assigned", data: WHO }];
   const over: NewFact[] = [...atWork, { type: "node.completed", data: { ...WHO, summary: "80" } }];
-  const news = { text: "node-2 completed by bob: 40" };
+  const news = { text: "node-2 completed by bob: 40", isResult: true };
   const told = (history: NewFact[]) =>
     ["alice", "bob", "coordinator"].map((reader) => newsOf(reader, completed, history));
   expect([told(atWork), told(over)]).toEqual([
@@ -89,8 +89,9 @@ test("what ended below somebody who was never told of it is told with their own 
         "- node-3 completed by carol: 20",
         "  in all",
       ].join("\n"),
+      isResult: true,
     },
-    { text: "node-4 completed by dora: 10" },
+    { text: "node-4 completed by dora: 10", isResult: true },
   ]);
   // Read only after everything was over, it is the same.
   const all = [...before, end, late];
@@ -180,3 +181,18 @@ function situation(): Situation {
   const nothing = { budget_usd: null, project: null, tools: null };
   return begin({ seq: 1, ts: 0, agent_id: "agent-abcd", type: "agent.created", data: { ...data, ...nothing } });
 }
+
+test("the end of a command in the background is news to whoever left it running, while they are on that work", () => {
+  const exited: NewFact = {
+    type: "process.exited",
+    data: { worker_id: "alice", node_id: "node-1", pid: 7, code: 1, signal: null, background: "bg-7" },
+  };
+  const plain: NewFact = { ...exited, data: { worker_id: "alice", node_id: "node-1", pid: 7, code: 1, signal: null } };
+  const news = { text: "Background command bg-7 ended with exit code 1. bash_output shows what it said." };
+  expect([
+    newsOf("alice", exited),
+    newsOf("bob", exited),
+    newsOf("coordinator", exited),
+    newsOf("alice", plain),
+  ]).toEqual([news, undefined, undefined, undefined]);
+});

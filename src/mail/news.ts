@@ -5,11 +5,13 @@ import {
   isStageDone,
   type Letter,
   type NodeState,
+  type Question,
   type Situation,
   triggerNamed,
 } from "../projections/index.ts";
 import {
   COORDINATOR,
+  DEADLINE,
   type Fact,
   type FactOf,
   HEARTBEAT_OK,
@@ -25,6 +27,8 @@ export interface News {
   message_id?: string;
   /** Only a heartbeat. */
   beat?: true;
+  /** Only that a node is completed. */
+  isResult?: true;
   /** Present when somebody speaks, not the house: the human, the coordinator, a colleague. */
   from?: string;
 }
@@ -55,8 +59,43 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
   if (fact.type === "human.nudge") {
     return reader === COORDINATOR ? { text: `[A hint from your human]: ${fact.data.text}`, from: HUMAN } : undefined;
   }
+  if (fact.type === "process.exited") return endOfCommand(reader, fact, on);
+  if (fact.type === "human.response") return answerNews(reader, fact, now, on);
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
-  return text === undefined ? undefined : { text };
+  if (text === undefined) return undefined;
+  return fact.type === "node.completed" ? { text, isResult: true } : { text };
+}
+
+/** Whoever waits for an answer has it as the result of their call; whoever went on meanwhile is told. */
+function answerNews(
+  reader: string,
+  { data }: FactOf<"human.response">,
+  { questions }: Situation,
+  on: NodeId | undefined,
+): News | undefined {
+  if (data.worker_id !== reader) return undefined;
+  const question =
+    questions.answered[data.question_id] ?? questions.settled.findLast(({ id }) => id === data.question_id);
+  if (!question?.deferred || (question.node_id ?? undefined) !== on) return undefined;
+  const asked = question.text.length > LONGEST_ASKED ? `${question.text.slice(0, LONGEST_ASKED)}…` : question.text;
+  return { text: `[You asked (${question.id}): ${asked}]\n${answerInWords(question)}`, from: HUMAN };
+}
+
+const LONGEST_ASKED = 200;
+
+export function answerInWords(question: Question | undefined): string {
+  if (!question?.answer) return "The question was withdrawn.";
+  const { text, channel } = question.answer;
+  if (channel !== DEADLINE) return `Your human answers: ${text}`;
+  return text === "" ? "No answer came in time. Decide yourself." : `No answer came in time. Go on with: ${text}`;
+}
+
+/** A command that somebody had left running, told to them while they are on the same work. */
+function endOfCommand(reader: string, { data }: FactOf<"process.exited">, on?: NodeId): News | undefined {
+  const { background, worker_id, node_id, code } = data;
+  if (background === undefined || worker_id !== reader || (on !== undefined && node_id !== on)) return undefined;
+  const how = code === null ? "was ended" : `ended with exit code ${code}`;
+  return { text: `Background command ${background} ${how}. bash_output shows what it said.` };
 }
 
 /** What a trigger has to say. */

@@ -29,8 +29,9 @@ import { createProviderModel } from "./provider-model.ts";
 import { type Connection, connectCompatible, type Provider, type Speaker } from "./providers.ts";
 import { compatibleQuirks } from "./quirks.ts";
 import { type RetryLimits, type RetryPorts, withRetry } from "./retry.ts";
+import { refusedSetting, settingsOf } from "./sampling.ts";
 import { withoutSecrets } from "./scrubbed-model.ts";
-import { withTextTools } from "./text-fallback.ts";
+import { withToolsAsText } from "./text-fallback.ts";
 
 type ProviderPlace = Extract<Place, { kind: "provider" }>;
 type ServerPlace = Extract<Place, { kind: "server" }>;
@@ -131,11 +132,12 @@ export function createCatalog(options: CatalogOptions): Catalog {
     if (at.kind === "demo") return (options.demo ?? loadDemo)();
     if (at.kind === "outside") throw new Error(outsideOnly(at.id));
     const quirks = at.kind === "server" ? compatibleQuirks(at.server) : at.provider.quirks(at.model);
+    const settings = settingsOf(at, config);
     const maxSearches = searchesAt(at) ? searches : null;
     const made = createProviderModel(
       {
         id: at.id,
-        wire: (await connect(at))(at.model, quirks, maxSearches),
+        wire: (await connect(at))(at.model, quirks, maxSearches, settings),
         quirks,
         contextWindow: windowOf(at, config),
         searchesWeb: maxSearches !== null,
@@ -146,11 +148,11 @@ export function createCatalog(options: CatalogOptions): Catalog {
         costOf: async (usage, reported) => reported ?? (await prices.costOf(at.id, usage)),
         startTimer: options.startTimer ?? nodeTimer,
         now,
+        adviceOn: (said) => refusedSetting(said, at, config),
       },
     );
-    const textOnly = at.kind === "server" && at.settings.native_tools === false;
-    const steady = withRetry(textOnly ? withTextTools(made, nonce(random)) : made, { sleep, random, ...options.retry });
-    return withoutSecrets(steady, scrubber);
+    const able = withToolsAsText(made, () => nonce(random), settings.native_tools);
+    return withoutSecrets(withRetry(able, { sleep, random, ...options.retry }), scrubber);
   }
 
   async function list(): Promise<ListedModel[]> {

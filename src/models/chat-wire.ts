@@ -4,6 +4,7 @@ import { createChatReader } from "./chat-reader.ts";
 import { isWebPage, WebPageAnswer } from "./failure.ts";
 import { GrowingBody } from "./growing-body.ts";
 import type { ModelRequest, ToolSpec } from "./model.ts";
+import type { ModelSettings } from "./model-config.ts";
 import type { Answer, Post } from "./post.ts";
 import { createPromptWriter } from "./prompt.ts";
 import type { Quirks } from "./quirks.ts";
@@ -23,10 +24,17 @@ export interface ChatServer {
   post: Post;
 }
 
-export function createChatWire(provider: string, model: string, quirks: Quirks, server: ChatServer): Wire {
+export function createChatWire(
+  provider: string,
+  model: string,
+  quirks: Quirks,
+  server: ChatServer,
+  settings: ModelSettings = {},
+): Wire {
   const writer = createPromptWriter(provider, quirks);
   const said = new GrowingBody(`{"model":${JSON.stringify(model)},"messages":[`, messageText);
   const tails = new WeakMap<readonly ToolSpec[], Uint8Array>();
+  const set = settingsText(settings);
   const url = `${server.baseURL}/chat/completions`;
   const headers = {
     "content-type": "application/json",
@@ -37,7 +45,7 @@ export function createChatWire(provider: string, model: string, quirks: Quirks, 
     let tail = tails.get(tools);
     if (tail === undefined) {
       const list = tools.length > 0 ? `"tools":[${tools.map(toolText).join(",")}],` : "";
-      tail = sharedBytes(`],${list}"stream":true,"stream_options":{"include_usage":true}}`);
+      tail = sharedBytes(`],${list}${set}"stream":true,"stream_options":{"include_usage":true}}`);
       tails.set(tools, tail);
     }
     return tail;
@@ -60,6 +68,12 @@ export function createChatWire(provider: string, model: string, quirks: Quirks, 
       await readReply(answer, quirks.key, attempt, take);
     },
   };
+}
+
+/** As fields of the body, each with its comma. */
+function settingsText({ temperature, max_output_tokens: max_tokens, reasoning_effort }: ModelSettings): string {
+  const fields = JSON.stringify({ temperature, max_tokens, reasoning_effort }).slice(1, -1);
+  return fields === "" ? "" : `${fields},`;
 }
 
 async function readReply(answer: Answer, key: string, attempt: Attempt, take: Take): Promise<void> {

@@ -19,6 +19,7 @@ export async function declaredModels(ports: Ports): Promise<string[]> {
   const { env, config } = ports;
   const named = [env.AGIRAPH_MODEL, env.AGIRAPH_WORKER_MODEL, config.model, config.worker_model];
   const servers = Object.entries(config.providers ?? {}).map(async ([name, { base_url, api_key_env }]) => {
+    if (base_url === undefined) return [];
     const key = api_key_env === undefined ? undefined : env[api_key_env];
     const models = await modelsAt(base_url, key, ANSWER_MS, ports.fetch);
     return models.map((model) => `${serverPrefix(name)}${model}`);

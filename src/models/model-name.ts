@@ -110,9 +110,12 @@ function serverPlace(written: string, rest: string, config: ModelConfig): Place 
         `Add it under "providers", like {"${server}": {"base_url": "http://host:8000/v1"}}.`,
     );
   }
+  const { base_url } = settings;
+  if (base_url === undefined)
+    throw new Error(`${written}: providers.${server} in config.json has no base_url, so it is no server. Add one.`);
   const model = slash < 0 ? "" : rest.slice(slash + 1);
   if (model === "") throw new Error(`${written} names a server but no model. Write openai-compatible/${server}/MODEL.`);
-  return { kind: "server", id: written, server, settings, model };
+  return { kind: "server", id: written, server, settings: { ...settings, base_url }, model };
 }
 
 /** Only a slip of a letter or two: a name that is further away may well be a model newer than this list. */

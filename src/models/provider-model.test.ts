@@ -112,15 +112,16 @@ test("an old model is asked for no more than it gives", async () => {
   expect(asked.map(({ bodies }) => bodies[0]?.max_tokens)).toEqual([4_096, 32_000]);
 });
 
-test.each([
-  ["is offered beside our tools", ["look"], ["look", "web_search"]],
-  ["gives way to a tool of ours with its name", ["web_search"], ["web_search"]],
-  ["is not offered where no tools are", [], undefined],
+test.each<[string, string[], string[] | undefined]>([
+  ["stands in the place of our tool", ["look", "web_search"], ["look", "web_search"]],
+  ["is not there for somebody who may not search", ["look"], ["look"]],
+  ["is not there where there are no tools", [], undefined],
 ])("the provider's own search %s", async (_, names, offered) => {
   const tools = names.map((name) => ({ name, description: "", parameters: { type: "object" } }));
   const { bodies } = await ask("anthropic/claude-sonnet-5", [anthropic("end_turn", "hi")], { tools });
 
   const sent = bodies[0]?.tools;
+  expect(JSON.stringify(sent ?? "").includes("web_search_20250305")).toBe(names.includes("web_search"));
   expect(Array.isArray(sent) ? sent.map(({ name }) => name) : sent).toEqual(offered);
 });
 

@@ -15,12 +15,15 @@ import type { Wire } from "./wire.ts";
  * M2. One request, one attempt. Trying again is the business of retry.ts.
  * M3. The caller's signal is looked at before any error: a stopped request rejects with the signal's reason, at once.
  * M4. A provider that pauses its own long turn gets it back and goes on; for us it is one reply.
+ * M5. A reply that was cut at the output limit before it said anything is a reply too: its author has to be told.
  */
 export interface ProviderModelPorts {
   /** Called after the request is on its way, so that loading prices costs no time. */
   costOf(usage: Usage, reported: number | undefined): Promise<number | null>;
   startTimer: StartTimer;
   now(): number;
+  /** What a person can do about a request that the provider refused with these words. */
+  adviceOn?(said: string): string | undefined;
 }
 
 export interface ProviderModelSettings {
@@ -48,7 +51,8 @@ const LONGEST_MS = 6 * 60 * 60_000;
 
 export function createProviderModel(settings: ProviderModelSettings, ports: ProviderModelPorts): Model {
   const { id, wire, quirks, contextWindow, searchesWeb } = settings;
-  const failed = (error: unknown) => failureOf(error, id, ports.now(), settings.keyVariable);
+  const failed = (error: unknown) =>
+    withAdvice(failureOf(error, id, ports.now(), settings.keyVariable), ports.adviceOn);
   const maxChars = settings.maxReplyChars ?? MAX_REPLY_CHARS;
   const limits = {
     stallMs: settings.stallMs ?? quirks.stallMs,
@@ -124,9 +128,11 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
         if (pausedHere && pauses < MAX_PAUSES) continue;
         const { unified } = finish.finishReason;
         const kept = content.filter(isWorthKeeping);
-        if (!kept.some(says)) throw empty(id, unified);
+        const isCut = unified === "length" && !kept.some(says);
+        if (!isCut && !kept.some(says)) throw empty(id, unified);
         const cost_usd = await ports.costOf(usage, reported);
-        return { role: "assistant", content: kept, model: id, usage, cost_usd, finish: unified } satisfies ReplyEntry;
+        const said = isCut ? [NOTHING_BEFORE_THE_CUT] : kept;
+        return { role: "assistant", content: said, model: id, usage, cost_usd, finish: unified } satisfies ReplyEntry;
       }
     },
   };
@@ -158,6 +164,16 @@ function isWorthKeeping(part: Part): boolean {
 /** Thoughts alone are no reply. */
 function says(part: Part): boolean {
   return part.type === "text" ? part.text.trim() !== "" : part.type === "call" || part.type === "native";
+}
+
+/** Asked again in the same way it would only think as long again: it has to be told, and a reply has to hold something. */
+const NOTHING_BEFORE_THE_CUT: Part = { type: "text", text: "[cut off at the output limit before anything was said]" };
+
+function withAdvice(failure: ModelFailure, adviceOn: ProviderModelPorts["adviceOn"]): ModelFailure {
+  const advice = failure.reason === "bad_request" ? adviceOn?.(failure.message) : undefined;
+  if (advice === undefined) return failure;
+  const { reason, message, retryable, status } = failure;
+  return new ModelFailure(reason, `${message} ${advice}`, { retryable, ...(status !== undefined && { status }) });
 }
 
 function empty(id: string, finish: string): ModelFailure {

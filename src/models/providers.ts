@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { createChatWire } from "./chat-wire.ts";
+import type { ModelSettings } from "./model-config.ts";
 import type { Post } from "./post.ts";
 import {
   anthropicQuirks,
@@ -29,7 +30,7 @@ export interface Provider {
 }
 
 /** A provider we are connected to: how to talk to one of its models. */
-export type Speaker = (model: string, quirks: Quirks, maxSearches: number | null) => Wire;
+export type Speaker = (model: string, quirks: Quirks, maxSearches: number | null, settings: ModelSettings) => Wire;
 
 export interface Connection {
   baseURL: string;
@@ -111,9 +112,10 @@ export function providerNamed(name: string): Provider | undefined {
 
 /** Any server that speaks chat completions; `provider` is the first part of its models' names. */
 export function connectCompatible(provider: string, connection: Connection): Speaker {
-  return (model, quirks) => createChatWire(provider, model, quirks, connection);
+  return (model, quirks, _, settings) => createChatWire(provider, model, quirks, connection, settings);
 }
 
 function speaker(provider: string, language: (model: string) => LanguageModelV4): Speaker {
-  return (model, quirks, maxSearches) => createSdkWire(provider, language(model), quirks, maxSearches);
+  return (model, quirks, maxSearches, settings) =>
+    createSdkWire(provider, language(model), quirks, maxSearches, settings);
 }

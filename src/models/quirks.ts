@@ -31,6 +31,10 @@ export interface Quirks {
   readonly noise: readonly string[];
   /** Where the finish metadata says what the call really cost. */
   readonly costAt: readonly string[] | null;
+  /** The option that takes how hard to think, as `{ effort }`; null where the SDK knows how to say it. */
+  readonly effortOption: string | null;
+  /** Tells the provider how often it may search in one reply, where its search tool does not take that. */
+  readonly searchLimitOption: string | null;
   /** The most a reply may take; null leaves it to the provider. */
   readonly maxOutputTokens: number | null;
   /** How long silence on the wire is normal. */
@@ -51,6 +55,8 @@ const plain: Quirks = {
   hidesBadArguments: false,
   noise: [],
   costAt: null,
+  effortOption: null,
+  searchLimitOption: null,
   maxOutputTokens: null,
   stallMs: 120_000,
 };
@@ -76,6 +82,7 @@ export const openaiQuirks: Quirks = {
   options: { store: false, include: ["reasoning.encrypted_content"] },
   cacheKeyOption: "promptCacheKey",
   search: { id: "openai.web_search", name: "web_search", takesMaxUses: false },
+  searchLimitOption: "maxToolCalls",
   wantsCallsAsJson: true,
   namesFinish: false,
 };
@@ -94,6 +101,7 @@ export const openrouterQuirks: Quirks = {
   options: { usage: { include: true } },
   cacheMark: { cacheControl: { type: "ephemeral" } },
   hidesBadArguments: true,
+  effortOption: "reasoning",
   costAt: ["openrouter", "usage", "cost"],
 };
 

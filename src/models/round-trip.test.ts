@@ -17,6 +17,7 @@ const tools: ToolSpec[] = [
     description: "Reads a file.",
     parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
   },
+  { name: "web_search", description: "Searches the web.", parameters: { type: "object" } },
 ];
 const goal: Entry = { role: "user", from: "human", content: "Find out" };
 

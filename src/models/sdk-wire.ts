@@ -1,6 +1,7 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import type { JSONObject, LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { type Attempt, orAbort } from "./attempt.ts";
 import type { ModelRequest, ToolSpec } from "./model.ts";
+import type { ModelSettings } from "./model-config.ts";
 import { cacheKeyOf, createPromptWriter } from "./prompt.ts";
 import type { Quirks } from "./quirks.ts";
 import type { Take, Wire } from "./wire.ts";
@@ -13,20 +14,41 @@ export function createSdkWire(
   language: LanguageModelV4,
   quirks: Quirks,
   maxSearches: number | null,
+  settings: ModelSettings = {},
 ): Wire {
   const writer = createPromptWriter(provider, quirks);
   const toolsOf = createToolWriter(quirks, maxSearches);
 
+  const { temperature, max_output_tokens = quirks.maxOutputTokens ?? undefined, reasoning_effort: effort } = settings;
+  const fixed = {
+    ...(temperature !== undefined && { temperature }),
+    ...(max_output_tokens !== undefined && { maxOutputTokens: max_output_tokens }),
+    ...(effort !== undefined && quirks.effortOption === null && { reasoning: effort }),
+    ...(quirks.hidesBadArguments && { includeRawChunks: true }),
+  };
+
+  function providerOptions({ system, history, tools }: ModelRequest): JSONObject {
+    return {
+      ...quirks.options,
+      ...(quirks.cacheKeyOption && { [quirks.cacheKeyOption]: cacheKeyOf(system, history) }),
+      ...(quirks.effortOption && effort !== undefined && { [quirks.effortOption]: { effort } }),
+      ...(quirks.searchLimitOption && maySearch(tools) && { [quirks.searchLimitOption]: maxSearches }),
+    };
+  }
+
+  /** The provider's own search stands for our tool: whoever may not use that one has none. */
+  function maySearch(tools: readonly ToolSpec[]): boolean {
+    return quirks.search !== null && maxSearches !== null && tools.some(({ name }) => name === WEB_SEARCH);
+  }
+
   function callOptions(request: ModelRequest, abortSignal: AbortSignal): LanguageModelV4CallOptions {
     const { system, history, tools } = request;
-    const cacheKey = quirks.cacheKeyOption && { [quirks.cacheKeyOption]: cacheKeyOf(system, history) };
     return {
       prompt: writer.write(system, history),
       abortSignal,
       tools: toolsOf(tools),
-      providerOptions: { [quirks.key]: { ...quirks.options, ...cacheKey } },
-      ...(quirks.maxOutputTokens !== null && { maxOutputTokens: quirks.maxOutputTokens }),
-      ...(quirks.hidesBadArguments && { includeRawChunks: true }),
+      providerOptions: { [quirks.key]: providerOptions(request) },
+      ...fixed,
     };
   }
 
@@ -52,25 +74,22 @@ async function readAll<T extends Parameters<Take>[0]>(stream: ReadableStream<T>,
   }
 }
 
+/** The name of our own search, in whose place a provider's stands. */
+const WEB_SEARCH = "web_search";
+
 /** Toolboxes hand over the same array every turn, so its translation is kept. */
-function createToolWriter(quirks: Quirks, maxSearches: number | null): (tools: readonly ToolSpec[]) => Tools {
+function createToolWriter({ search }: Quirks, maxSearches: number | null): (tools: readonly ToolSpec[]) => Tools {
   const written = new WeakMap<readonly ToolSpec[], Tools>();
-  return (tools) => {
-    const known = written.get(tools);
-    if (known !== undefined) return known;
-    const made: Tools = tools.map(({ name, description, parameters }) => ({
-      type: "function",
-      name,
-      description,
-      inputSchema: parameters,
-    }));
-    // A request without tools is a summary or the like, which has nothing to search for.
-    if (quirks.search !== null && maxSearches !== null && tools.length > 0) {
-      const { id, name, takesMaxUses } = quirks.search;
-      const taken = tools.some((tool) => tool.name === name);
-      if (!taken) made.push({ type: "provider", id, name, args: takesMaxUses ? { maxUses: maxSearches } : {} });
+  const toolOf = ({ name, description, parameters }: ToolSpec): Tools[number] => {
+    if (name === WEB_SEARCH && search !== null && maxSearches !== null) {
+      const args = search.takesMaxUses ? { maxUses: maxSearches } : {};
+      return { type: "provider", id: search.id, name: search.name, args };
     }
-    written.set(tools, made);
-    return made;
+    return { type: "function", name, description, inputSchema: parameters };
+  };
+  return (tools) => {
+    const known = written.get(tools) ?? tools.map(toolOf);
+    written.set(tools, known);
+    return known;
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Entry, NO_USAGE, type Part, type ReplyEntry } from "../protocol/index.ts";
-import type { Model, ModelRequest, ToolSpec } from "./model.ts";
-import { withTextTools } from "./text-fallback.ts";
+import { type Model, ModelFailure, type ModelRequest, type ToolSpec } from "./model.ts";
+import { withTextTools, withToolsAsText } from "./text-fallback.ts";
 
 const tools: ToolSpec[] = [{ name: "look", description: "Looks.", parameters: { type: "object" } }];
 
@@ -30,6 +30,11 @@ test.each([
   ["no JSON at all", "<tool_call-n0nce>look at it</tool_call-n0nce>", { name: "unknown", args: "look at it" }],
   ["no closing tag", '<tool_call-n0nce>{"name":"look","args":{"at":1}}', { name: "look", args: { at: 1 } }],
   [
+    "arguments in a string",
+    '<tool_call-n0nce>{"name":"look","arguments":"{\\"at\\": 1}"}</tool_call-n0nce>',
+    { name: "look", args: { at: 1 } },
+  ],
+  [
     "a code fence",
     '<tool_call-n0nce>```json\n{"name":"look","arguments":{}}\n```</tool_call-n0nce>',
     { name: "look", args: {} },
@@ -55,6 +60,48 @@ test("the model sees its calls and their results as text, and no tools", async (
     ],
     tools: [],
   });
+});
+
+test("X4. who called nothing sees the right form, with the nonce, in what we answer; nobody else does", async () => {
+  const silent = said([{ type: "text", text: '<tool_call>{"name":"look"}</tool_call>' }]);
+  const reminder: Entry = { role: "user", from: "agiraph", content: "Make the call itself." };
+  const news: Entry = { role: "user", from: "agiraph", content: "node-1 completed.", upto: 7 };
+  const word: Entry = { role: "user", from: "human", content: "Hello?" };
+
+  const { request } = await say("ok", [silent, reminder, silent, news, silent, word]);
+
+  expect(request?.history.map((entry) => (entry.role === "user" ? entry.content : ""))).toEqual([
+    "",
+    'Make the call itself.\n\nA call looks exactly like this, with this tag: <tool_call-n0nce>{"name": "tool_name", "arguments": {"key": "value"}}</tool_call-n0nce>',
+    "",
+    "node-1 completed.",
+    "",
+    "Hello?",
+  ]);
+});
+
+test("a model whose provider says that it has no tools gets them as text from then on", async () => {
+  const asked: number[] = [];
+  const warned: string[] = [];
+  const model: Model = {
+    ...{ id: "ollama/small", contextWindow: 1000, searchesWeb: false },
+    async reply(request) {
+      asked.push(request.tools.length);
+      if (request.tools.length === 0) return said([{ type: "text", text: '<tool_call-n0nce>{"name":"look"}' }]);
+      throw new ModelFailure("bad_request", "ollama/small answered 400: small does not support tools.", {
+        retryable: false,
+      });
+    },
+  };
+  const able = withToolsAsText(model, () => "n0nce", undefined);
+  const request = { system: "", history: [], tools, onWarning: (words: string) => warned.push(words) };
+  const signal = new AbortController().signal;
+  const first = await able.reply(request, signal);
+  await able.reply(request, signal);
+  expect(first.content).toEqual([{ type: "call", id: "call_n0nce_1", name: "look", args: {} }]);
+  expect(asked).toEqual([1, 0, 0]);
+  expect(warned).toEqual([expect.stringContaining('models["ollama/small"].native_tools')]);
+  await expect(withToolsAsText(model, () => "n0nce", true).reply(request, signal)).rejects.toThrow("tools");
 });
 
 test("an entry is turned into text once", async () => {

@@ -1,5 +1,14 @@
-import type { CallPart, Entry, Part, ReplyEntry, ResultEntry } from "../protocol/index.ts";
-import type { Model, ModelRequest, ToolSpec } from "./model.ts";
+import {
+  type CallPart,
+  callsOf,
+  type Entry,
+  type Part,
+  type ReplyEntry,
+  type ResultEntry,
+  type UserEntry,
+} from "../protocol/index.ts";
+import { type Model, ModelFailure, type ModelRequest, type ToolSpec } from "./model.ts";
+import { parseArguments } from "./reply-reader.ts";
 import { createTagReader, type TagPiece } from "./tag-reader.ts";
 
 /**
@@ -10,6 +19,8 @@ import { createTagReader, type TagPiece } from "./tag-reader.ts";
  * X2. In the record a call is a call and a result is a result. Only this middleware sees them as text, so a
  *     conversation can go on with another model, or with another nonce.
  * X3. What stands in a call's tags is answered, also when it is not a call: the toolbox tells the model what is wrong.
+ * X4. A reply that called nothing and is answered by us sees the right form with that answer: who wrote a call in
+ *     another form cannot know what was wrong with it.
  */
 export function withTextTools(model: Model, nonce: string): Model {
   const tag = `tool_call-${nonce}`;
@@ -18,11 +29,13 @@ export function withTextTools(model: Model, nonce: string): Model {
   const prompts = new WeakMap<readonly ToolSpec[], string>();
   let calls = 0;
 
-  function textEntry(entry: Entry): Entry {
-    if (entry.role !== "assistant" && entry.role !== "tool") return entry;
+  function textEntry(entry: Entry, at: number, history: readonly Entry[]): Entry {
+    if (entry.role === "summary" || entry.role === "system") return entry;
     let known = asText.get(entry);
     if (known === undefined) {
-      known = entry.role === "tool" ? resultAsText(entry, resultTag) : callsAsText(entry, tag);
+      if (entry.role === "tool") known = resultAsText(entry, resultTag);
+      else if (entry.role === "assistant") known = callsAsText(entry, tag);
+      else known = isReminder(entry, history[at - 1]) ? { ...entry, content: withForm(entry.content, tag) } : entry;
       asText.set(entry, known);
     }
     return known;
@@ -87,12 +100,25 @@ function promptFor(tools: readonly ToolSpec[], tag: string, resultTag: string): 
   return [
     "## How to call tools",
     "To call a tool, write exactly this, with the tag as it stands here and one JSON object inside:",
-    `<${tag}>{"name": "tool_name", "arguments": {"key": "value"}}</${tag}>`,
+    formWith(tag),
     `You may make several calls in one reply. After the calls stop writing: each call is answered in <${resultTag}> tags. ` +
       "Never write such an answer yourself, and never show these tags to anyone.",
     "## Available tools",
     ...schemas,
   ].join("\n\n");
+}
+
+function formWith(tag: string): string {
+  return `<${tag}>{"name": "tool_name", "arguments": {"key": "value"}}</${tag}>`;
+}
+
+function withForm(words: string, tag: string): string {
+  return `${words}\n\nA call looks exactly like this, with this tag: ${formWith(tag)}`;
+}
+
+/** What we say to somebody who called nothing; news and what people say are not that. */
+function isReminder({ from, upto }: UserEntry, before: Entry | undefined): boolean {
+  return from === "agiraph" && upto === undefined && before?.role === "assistant" && callsOf(before).length === 0;
 }
 
 function callsAsText(entry: ReplyEntry, tag: string): ReplyEntry {
@@ -116,7 +142,8 @@ function readCall(text: string): Pick<CallPart, "name" | "args"> {
     const parsed: unknown = JSON.parse(bare);
     if (parsed instanceof Object && "name" in parsed && typeof parsed.name === "string") {
       const key = ["arguments", "args", "parameters", "input"].find((name) => name in parsed);
-      return { name: parsed.name, args: key === undefined ? {} : Reflect.get(parsed, key) };
+      const args: unknown = key === undefined ? {} : Reflect.get(parsed, key);
+      return { name: parsed.name, args: typeof args === "string" ? parseArguments(args) : args };
     }
   } catch {
     // Falls through to the raw text.
@@ -137,4 +164,39 @@ function unfenced(text: string): string {
 
 function tellWords(piece: TagPiece, onDelta: NonNullable<ModelRequest["onDelta"]>): void {
   if (piece.type === "text") onDelta({ kind: "text", text: piece.text });
+}
+
+/**
+ * Tools in the way that the model has them: natively unless `native` is false. Where nobody said, native tools are tried
+ * until the provider answers that the model has none; from then on they are text.
+ */
+export function withToolsAsText(model: Model, nonce: () => string, native: boolean | undefined): Model {
+  if (native === true) return model;
+  if (native === false) return withTextTools(model, nonce());
+  let text: Model | undefined;
+  return {
+    ...model,
+    async reply(request, signal) {
+      if (text !== undefined) return text.reply(request, signal);
+      try {
+        return await model.reply(request, signal);
+      } catch (error) {
+        if (!isWithoutTools(error, request)) throw error;
+        text = withTextTools(model, nonce());
+        request.onWarning?.(
+          `${model.id} has no native tools, so they go as text. Set models["${model.id}"].native_tools to false in config.json, and it is not tried again.`,
+        );
+        return text.reply(request, signal);
+      }
+    },
+  };
+}
+
+const NO_TOOLS =
+  /(?:does not|doesn't|do not) support (?:tool|function)|support tool use|(?:tools?|tool use|tool calling|function calling) (?:is|are) not (?:supported|enabled)/i;
+
+function isWithoutTools(error: unknown, { tools }: ModelRequest): boolean {
+  return (
+    tools.length > 0 && error instanceof ModelFailure && error.reason === "bad_request" && NO_TOOLS.test(error.message)
+  );
 }

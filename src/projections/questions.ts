@@ -7,6 +7,8 @@ type Asked = FactOf<"human.question">["data"];
 export interface Question extends Omit<Asked, "question_id"> {
   id: string;
   asked_ts: number;
+  /** Whoever asked went on meanwhile: the answer is news for them. */
+  deferred?: true;
   answer: { text: string; channel: string; ts: number } | null;
 }
 
@@ -23,6 +25,8 @@ export interface Questions {
 }
 
 const KEPT = 200;
+/** In place of a call: it had its result before there was an answer. */
+const OVER = "";
 
 export function emptyQuestions(): Questions {
   return { asked: 0, open: dict(), answered: dict(), settled: [] };
@@ -41,12 +45,22 @@ export function applyToQuestions(questions: Questions, fact: Fact): void {
       const question = questions.open[id];
       if (!question) return;
       delete questions.open[id];
-      questions.answered[id] = { ...question, answer: { text, channel, ts: fact.ts } };
+      const answered = { ...question, answer: { text, channel, ts: fact.ts } };
+      if (question.call_id === OVER) keep(questions, answered);
+      else questions.answered[id] = answered;
+      return;
+    }
+    case "question.deferred": {
+      const question = questions.open[fact.data.question_id];
+      if (question) question.deferred = true;
       return;
     }
     // Whoever asked has its result, or will never want it.
     case "tool.result": {
       const { worker_id, call_id } = fact.data;
+      for (const question of Object.values(questions.open))
+        if (question.deferred && question.worker_id === worker_id && question.call_id === call_id)
+          question.call_id = OVER;
       settle(questions, (each) => each.worker_id === worker_id && each.call_id === call_id);
       return;
     }
@@ -68,10 +82,21 @@ function settle(questions: Questions, isOver: (question: Question) => boolean): 
       const question = list[id];
       if (!question || !isOver(question)) continue;
       delete list[id];
-      questions.settled.push(question);
-      if (questions.settled.length > KEPT) questions.settled.shift();
+      keep(questions, question);
     }
   }
+}
+
+function keep({ settled }: Questions, question: Question): void {
+  settled.push(question);
+  if (settled.length > KEPT) settled.shift();
+}
+
+/** What this worker asked, on this node or as coordinator, and goes on without. */
+export function deferredBy({ open }: Questions, worker_id: string, node_id: string | null): Question[] {
+  return Object.values(open).filter(
+    (each) => each.deferred && each.worker_id === worker_id && each.node_id === node_id,
+  );
 }
 
 /** The one this call has asked before, in an earlier life of the process: it is not asked twice. */

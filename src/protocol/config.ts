@@ -11,12 +11,24 @@ export const priceSchema = z.strictObject({
 });
 export type Price = z.infer<typeof priceSchema>;
 
-/** A server that speaks the OpenAI chat format, for `openai-compatible/NAME/MODEL`. */
-export const providerConfigSchema = z.strictObject({
-  base_url: z.url(),
-  api_key_env: variableSchema.optional(),
+/** How a model is asked. What is left out is the provider's own choice. */
+const modelSettings = {
   /** False: the model has no native tools; they go into the prompt and come back as text. */
   native_tools: z.boolean().optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  max_output_tokens: z.int().positive().optional(),
+  reasoning_effort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh"]).optional(),
+};
+export type ModelSettings = z.infer<z.ZodObject<typeof modelSettings>>;
+
+/**
+ * A server that speaks the OpenAI chat format, for `openai-compatible/NAME/MODEL`; or, without an address, what holds for
+ * all models of a provider that we know by NAME.
+ */
+export const providerConfigSchema = z.strictObject({
+  base_url: z.url().optional(),
+  api_key_env: variableSchema.optional(),
+  ...modelSettings,
   context_window: z.int().positive().optional(),
   prices: priceSchema.optional(),
 });
@@ -124,11 +136,15 @@ export const configSchema = z.strictObject({
   /** What holds for a stage unless the coordinator says otherwise. */
   contract: z.strictObject(contractSchema.shape).partial().optional(),
   providers: z.record(z.string().regex(/^[a-z0-9][a-z0-9_-]*$/), providerConfigSchema).optional(),
-  /** Facts about a model that we do not know or know wrong, by `provider/model`. */
+  /** How a model is asked, and facts about it that we do not know or know wrong, by `provider/model`. */
   models: z
     .record(
       z.string(),
-      z.strictObject({ context_window: z.int().positive().optional(), prices: priceSchema.optional() }),
+      z.strictObject({
+        ...modelSettings,
+        context_window: z.int().positive().optional(),
+        prices: priceSchema.optional(),
+      }),
     )
     .optional(),
   /** Hosts that commands in the sandbox may reach, as `host` or `host:port`. None by default. */

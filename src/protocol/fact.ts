@@ -235,6 +235,8 @@ export const factData = {
     /** What counts as the answer when the deadline passes. */
     default: z.string().optional(),
   }),
+  /** Whoever asked was written to and goes on; the question stays open, and its answer reaches them as a message. */
+  "question.deferred": z.object({ question_id: z.string(), ...worker }),
   /** The first answer counts. */
   "human.response": z.object({ question_id: z.string(), ...worker, text: z.string(), channel: z.string() }),
   /** A hint to the coordinator, which need not be answered. */
@@ -334,8 +336,17 @@ export const factData = {
     command: z.string(),
     sandbox: z.string(),
     omitted: z.array(z.string()).optional(),
+    /** Its id, when it runs beside the turns of the one who started it. */
+    background: z.string().optional(),
   }),
-  "process.exited": z.object({ ...actor, pid: z.int(), code: z.int().nullable(), signal: z.string().nullable() }),
+  /** `background`: the id of a command that ended beside the turns of the one who started it, who is to be told. */
+  "process.exited": z.object({
+    ...actor,
+    pid: z.int(),
+    code: z.int().nullable(),
+    signal: z.string().nullable(),
+    background: z.string().optional(),
+  }),
 
   ...meshFacts,
 

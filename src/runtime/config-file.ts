@@ -1,3 +1,5 @@
+import { didYouMean } from "../boundary/nearest.ts";
+import { PROVIDERS } from "../models/providers.ts";
 import { type Config, configSchema } from "../protocol/config.ts";
 import { incompletePrograms, KNOWN_PROGRAMS } from "../workers/outside/programs.ts";
 import { EXAMPLE, fieldWords, problemWords } from "./config-words.ts";
@@ -12,7 +14,10 @@ export function parseConfig(path: string, text: string): Config {
   const value = jsonIn(path, text);
   const parsed = configSchema.safeParse(value);
   const problems = parsed.success
-    ? incompleteWords(parsed.data).map(({ at, words }) => ({ line: lineOf(text, at), words }))
+    ? [...incompleteWords(parsed.data), ...unknownProviders(parsed.data)].map(({ at, words }) => ({
+        line: lineOf(text, at),
+        words,
+      }))
     : parsed.error.issues.map((issue) => {
         const extra = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
         return { line: lineOf(text, [...issue.path, ...extra]), words: problemWords(issue, value) };
@@ -32,6 +37,19 @@ function incompleteWords(config: Config): { at: string[]; words: string }[] {
       `Only the programs that are there by themselves (${Object.keys(KNOWN_PROGRAMS).join(", ")}) may be described in part; ` +
       `any other says how it is spoken with and started, e.g. ${JSON.stringify({ kind, command })}.`,
   }));
+}
+
+/** Only a provider that we know by name has an address already. */
+function unknownProviders({ providers = {} }: Config): { at: string[]; words: string }[] {
+  const known = PROVIDERS.map(({ name }) => name);
+  return Object.entries(providers)
+    .filter(([name, { base_url }]) => base_url === undefined && !known.includes(name))
+    .map(([name]) => ({
+      at: ["providers", name],
+      words:
+        `${fieldWords(["providers", name])}: base_url is missing.${didYouMean(name, known)} ` +
+        `Only ${known.join(", ")} need none; any other is a server with its address, e.g. "base_url": "http://127.0.0.1:8000/v1".`,
+    }));
 }
 
 function jsonIn(path: string, text: string): unknown {

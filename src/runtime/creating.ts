@@ -46,8 +46,8 @@ export async function createNode(by: By, wish: NewWork, office: CreatingPorts): 
   if (!first.ok) return refused(first.reason);
   const node_id = office.nextNode();
   // Copying takes a while, in which much may change: it is all decided again afterwards.
-  const copies =
-    found.inputs.length > 0 && (await copyInputs(found.inputs, found.scope, { agentDir: log.dir, run, node: node_id }));
+  const at = { agentDir: log.dir, run, node: node_id };
+  const copies = found.inputs.length > 0 ? await copyInputs(found.inputs, found.scope, at) : undefined;
   const planned = copies ? plan() : first;
   if (!planned.ok) return refused(planned.reason);
   const { checked, notBy, chosen, stage } = planned;
@@ -63,7 +63,7 @@ export async function createNode(by: By, wish: NewWork, office: CreatingPorts): 
         task: order.task,
         inference: order.inference,
         dependencies: checked.dependencies,
-        refs: { ...checked.refs, ...(copies && copies.refs) },
+        refs: { ...checked.refs, ...copies?.refs },
         deliverables: order.deliverables,
         parent_node_id: by.node_id,
         created_by: by.worker_id,

@@ -10,7 +10,7 @@ import type { Sandbox } from "../sandbox/index.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
 import { toolsWithoutSecrets } from "../tools/scrubbed-tool.ts";
-import { type ProcessEvent, shellTool } from "../tools/shell.ts";
+import { type ProcessEvent, shellTool, shellTools } from "../tools/shell.ts";
 import type { Tool } from "../tools/tool.ts";
 import { webFetchTool } from "../tools/web-fetch.ts";
 import { webSearchTool } from "../tools/web-search.ts";
@@ -52,18 +52,19 @@ export function equip(
     (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
       openSandbox({ unsafe: settings.config.sandbox?.unsafe ?? false }),
     ));
-  const tools: Equipment["tools"] = (scope, actor, model, record) => {
+  const tools: Equipment["tools"] = (scope, actor, _model, record) => {
     const { network, web_fetch } = settings.config;
+    const turn = () => record.soon().spending.by_worker[actor.worker_id]?.calls ?? 0;
     return clean([
       ...fileTools(scope),
-      shellTool({
+      ...shellTools({
         sandbox,
         binds: () => scope.binds(),
         env: placesOf(scope, record),
         ...(network ? { network } : {}),
         onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
       }),
-      ...(model.searchesWeb || env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch })]),
+      ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch, turn })]),
       webFetchTool(web_fetch ? { allowPrivate: web_fetch.allow } : {}),
       ...memoryTools(actor, record, embedder()),
     ]);
@@ -171,7 +172,14 @@ function factOf(event: ProcessEvent, { worker_id, node_id }: Actor): NewFact {
         data: {
           ...{ worker_id, node_id, pid: event.pid, command: event.command, sandbox: event.sandbox },
           ...(event.omitted && { omitted: [...event.omitted] }),
+          ...(event.background && { background: event.background }),
         },
       }
-    : { type: "process.exited", data: { worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal } };
+    : {
+        type: "process.exited",
+        data: {
+          ...{ worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal },
+          ...(event.background && { background: event.background }),
+        },
+      };
 }

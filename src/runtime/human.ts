@@ -17,20 +17,11 @@ export function responseTo(now: Situation, text: string, id: string | undefined,
   };
 }
 
-/** Whoever asked something and is written to has their answer. A permission is never given by a message. */
-export function questionFor(now: Situation, to: string): Question | undefined {
-  const theirs = openQuestionsOf(now, to).filter(({ permission }) => !permission);
-  return theirs.length === 1 ? theirs[0] : undefined;
-}
-
-/** What to tell somebody who writes to one that waits for permission. */
-export function permissionHint(now: Situation, to: string): string {
-  const ids = openQuestionsOf(now, to).flatMap(({ id, permission }) => (permission ? [id] : []));
-  return ids.length > 0 ? ` This does not answer ${ids.join(", ")}: a permission is given by the question's id.` : "";
-}
-
-function openQuestionsOf({ questions }: Situation, to: string): Question[] {
-  return Object.values(questions.open).filter((each) => each.worker_id === idOf(to));
+/** A message never answers a question: what to tell somebody who writes to one that has asked. */
+export function openHint({ questions }: Situation, to: string): string {
+  const ids = Object.values(questions.open).flatMap(({ id, worker_id }) => (worker_id === idOf(to) ? [id] : []));
+  if (ids.length === 0) return "";
+  return ` This does not answer ${ids.join(", ")}, which ${ids.length === 1 ? "stays" : "stay"} open.`;
 }
 
 /** Takes back what was always allowed; `word` is its key, or enough of it. */

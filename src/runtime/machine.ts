@@ -12,7 +12,8 @@ import type { Machine } from "../workers/surroundings.ts";
 export function machineOf(sandbox: () => Promise<Sandbox>, config: () => Config, known: Known = ofThisProcess) {
   const over = new AbortController();
   const machine = async (): Promise<Machine> => {
-    const found = await Promise.race([(known.asked ??= ask(sandbox, known, over.signal)), aMoment()]);
+    known.asked ??= ask(sandbox, known, over.signal);
+    const found = await Promise.race([known.asked, aMoment()]);
     if (!found) return UNKNOWN;
     const { kind, installed } = found;
     if (kind === "none") return { loop: "There is no sandbox here, so commands do not run.", program: "" };

@@ -4,6 +4,7 @@ import type { Model } from "../models/model.ts";
 import { type Entry, type Outcome, textOf, type UserEntry } from "../protocol/index.ts";
 import { conversationFile } from "../store/paths.ts";
 import type { Tool } from "../tools/tool.ts";
+import { closeTools } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { type Actor, carryOut, type Recorder } from "../workers/carry-out.ts";
 import { type Past, pastOf } from "../workers/past.ts";
@@ -94,7 +95,8 @@ export class HarnessedMember implements Member {
   async #converse(): Promise<Outcome> {
     const { prompt, recorder, maxTurns } = this.#ports;
     const model = await this.#ports.model();
-    const toolbox = this.#noticing(new Toolbox(this.#ports.tools(this.#actor, model)));
+    const hands = this.#ports.tools(this.#actor, model);
+    const toolbox = this.#noticing(new Toolbox(hands));
     const system = await prompt();
     const past = await this.#takenUp();
     if (!past) {
@@ -103,13 +105,17 @@ export class HarnessedMember implements Member {
     }
     const { history = [], turn = 1 } = past ?? {};
     const job = { system: past?.system ?? system, history, turn, maxTurns: turn - 1 + maxTurns, compactable: null };
-    return carryOut(
-      { ...job, onSilence: (silence, signal) => this.#onSilence(silence, signal) },
-      { model, toolbox, mail: () => this.#take() },
-      this.#actor,
-      recorder,
-      this.#stop.signal,
-    );
+    try {
+      return await carryOut(
+        { ...job, onSilence: (silence, signal) => this.#onSilence(silence, signal) },
+        { model, toolbox, mail: () => this.#take() },
+        this.#actor,
+        recorder,
+        this.#stop.signal,
+      );
+    } finally {
+      await closeTools(hands);
+    }
   }
 
   /** I3: the task that it had begun in an earlier life of the process, as far as it was. */
@@ -156,7 +162,7 @@ export class HarnessedMember implements Member {
   }
 
   /** Without a task silence is the end. With one it is waiting for an answer, or forgetting `tx_done`: asked once or twice. */
-  async #onSilence({ reply, inARow }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> {
+  async #onSilence({ reply, inARow, unheard }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> {
     if (this.#letters.length > 0) return this.#take();
     if (this.#task === undefined) return { kind: "finished", summary: textOf(reply) };
     if (this.#waits) {
@@ -165,7 +171,8 @@ export class HarnessedMember implements Member {
     }
     if (inARow > MOST_REMINDERS)
       return { kind: "failed", error: `It stopped without tx_done. Its last words: ${textOf(reply)}` };
-    const content = "You called no tool, and your task has not ended. If it is done, call tx_done; otherwise go on.";
+    const content =
+      unheard ?? "You called no tool, and your task has not ended. If it is done, call tx_done; otherwise go on.";
     return [{ role: "user", from: "agiraph", content }];
   }
 }

@@ -42,7 +42,7 @@ test.each([
   [
     "something missing",
     '{"providers": {"mine": {}}}',
-    'providers.mine.base_url: expected text in quotes, e.g. "base_url": "http://127.0.0.1:8000/v1"; it is missing.',
+    'providers.mine: base_url is missing. Only anthropic, openai, google, openrouter, ollama need none; any other is a server with its address, e.g. "base_url": "http://127.0.0.1:8000/v1".',
   ],
   [
     "an unknown key",

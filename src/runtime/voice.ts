@@ -8,8 +8,7 @@ import {
   checkThinks,
   HumanRefusal,
   nudgeOf,
-  permissionHint,
-  questionFor,
+  openHint,
   responseTo,
   revocationOf,
 } from "./human.ts";
@@ -35,7 +34,7 @@ interface VoicePorts {
 }
 
 /**
- * What the human says to an agent. It is on disk when it resolves, with what becomes of it in words. Whoever is addressed
+ * What the human says to an agent. A message is a message and an answer an answer: `send` answers no question. It is on disk when it resolves, with what becomes of it in words. Whoever is addressed
  * hears it before their next turn, at once if they wait; an agent that rests takes up its work, one that has finished
  * takes it as its next goal.
  */
@@ -51,8 +50,6 @@ export class Voice {
     await settled();
     checkNotArchived(soon());
     const { agent } = soon();
-    const question = questionFor(soon(), to);
-    if (question) return this.respond(text, question.id, channel);
     checkThinks(soon());
     if (agent.run === null || agent.run.finished) {
       checkNewGoal(soon(), to);
@@ -62,7 +59,7 @@ export class Voice {
     }
     const sent = await team(agent.run.id).send(HUMAN, to, text);
     if (typeof sent !== "string") throw new HumanRefusal("not_found", sent.content);
-    return `${sent}${permissionHint(soon(), to)}${await goOn()}`;
+    return `${sent}${openHint(soon(), to)}${await goOn()}`;
   }
 
   /** Answers a question; the first answer counts. */

@@ -99,8 +99,9 @@ export class FileScope implements Scope {
     try {
       const name = place.parts.at(-1) ?? "";
       const before = walk.glance(folder, name);
-      const runnable = before?.isFile() && (before.mode & 0o100n) !== 0n;
-      await writeWhole(folder, name, bytes, "synced", runnable ? 0o700 : 0o600);
+      // As it was, but never writable for others.
+      const mode = before?.isFile() ? 0o600 | (Number(before.mode) & 0o755) : 0o600;
+      await writeWhole(folder, name, bytes, "synced", mode);
       return { bytes: bytes.length };
     } catch (error) {
       throw this.#explained(place, error);
@@ -109,7 +110,7 @@ export class FileScope implements Scope {
     }
   }
 
-  async list(path: string, { recursive = false, limit }: ListOptions): Promise<Listing> {
+  async list(path: string, { recursive = false, limit, withoutShortNames = false }: ListOptions): Promise<Listing> {
     const place = placeOf(this.#view, path);
     if (!mayList(this.#view, place)) throw outside("list", place);
     const entries: ListedFile[] = [];
@@ -117,7 +118,7 @@ export class FileScope implements Scope {
     const look: Look = async (folder, parts, names, slices) => {
       const here = parts.length === 0 ? place : (below.get(parts.join("/")) ?? place);
       below.delete(parts.join("/"));
-      if (isTop(this.#view, here)) entries.push(...this.#mounts());
+      if (isTop(this.#view, here) && !withoutShortNames) entries.push(...this.#mounts());
       const folders: string[] = [];
       for (const name of names) {
         if (slices.isDue) await slices.rest();

@@ -40,13 +40,49 @@ export interface Place {
   isProject: boolean;
 }
 
-export function placeOf(view: View, path: string): Place {
+export function placeOf(view: View, asked: string): Place {
+  const path = asked.startsWith("/") ? (shortened(view, asked) ?? asked) : asked;
   const names = parsePath(path);
   if (names[0] === "project") return projectPlace(view, path, names);
   const own = ownNames(names);
   const alias = view.aliases.get(own[0] ?? "");
   const parts = alias ? [...alias, ...own.slice(1)] : [...view.top, ...own];
   return { path, names: own, root: view.agentDir, parts, judgement: view.table.judge(parts), isProject: false };
+}
+
+/** An absolute path, as commands print it, in the words of this scope; undefined where it leads to no part of it. */
+function shortened(view: View, path: string): string | undefined {
+  const inAgent = below(view.agentDir, path);
+  if (inAgent === undefined) {
+    const inProject = view.project === null ? undefined : below(view.project, path);
+    return inProject && ["project", ...inProject].join("/");
+  }
+  const aliases = [...view.aliases].map(([name, parts]) => ({ first: [name], parts }));
+  // The longest first: what has a short name is called by it.
+  const ways = [...aliases, { first: [], parts: view.top }].sort((a, b) => b.parts.length - a.parts.length);
+  for (const { first, parts } of ways) {
+    if (!parts.every((part, i) => part === inAgent[i])) continue;
+    const rest = inAgent.slice(parts.length);
+    // A file of the run that has one of our short names cannot be named.
+    const isTaken = first.length === 0 && (view.aliases.has(rest[0] ?? "") || rest[0] === "project");
+    return isTaken ? undefined : [...first, ...rest].join("/");
+  }
+  return undefined;
+}
+
+/** The names from a folder down to a path, as it is written or as its links lead; undefined where it is not below it. */
+function below(folder: string, path: string): string[] | undefined {
+  for (const root of [folder, realPathOf(folder)])
+    if (path === root || path.startsWith(`${root}/`)) return path.slice(root.length).split("/").filter(Boolean);
+  return undefined;
+}
+
+function realPathOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return folder;
+  }
 }
 
 /** An entry of a folder, or undefined where this participant is not to see it. */

@@ -30,8 +30,8 @@ test("what could mean something else is refused, with the reason", () => {
     ].map(reasonOf),
   ).toEqual([
     '".." is never followed. Name the file from the top instead.',
-    "it is absolute. Paths are relative to the run; list_files without a path shows what is there.",
-    "it is absolute. Paths are relative to the run; list_files without a path shows what is there.",
+    "it is absolute and leads to none of your files. Paths are relative to the run; list_files without a path shows what is there.",
+    "it is absolute and leads to none of your files. Paths are relative to the run; list_files without a path shows what is there.",
     "it has a backslash in it. Separate folders with /.",
     "it has a control character in it. Use plain names.",
     "it has a control character in it. Use plain names.",

@@ -19,7 +19,9 @@ export function parsePath(path: string): string[] {
   if (/\p{Cc}/u.test(path)) throw refuse("it has a control character in it. Use plain names.");
   if (path.includes("\\")) throw refuse("it has a backslash in it. Separate folders with /.");
   if (path.startsWith("/") || path === "~" || path.startsWith("~/")) {
-    throw refuse("it is absolute. Paths are relative to the run; list_files without a path shows what is there.");
+    throw refuse(
+      "it is absolute and leads to none of your files. Paths are relative to the run; list_files without a path shows what is there.",
+    );
   }
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   if (parts.includes("..")) throw refuse('".." is never followed. Name the file from the top instead.');

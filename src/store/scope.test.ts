@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { canaryOf, filesOf, type ScopeTeam, scopeTeam } from "../../test/faults/scope-team.ts";
@@ -160,6 +160,43 @@ test("a listing shows what may be read and what leads there", async () => {
   ]);
 });
 
+test("an absolute path, as commands print it, is the file it names where that is in the scope, and refused elsewhere", async () => {
+  await using team = await scopeTeam();
+  const { alice, coordinator, runDir, agentDir, project, base } = team;
+  symlinkSync(team.home, join(base, "home-link"));
+  const read = async (scope: typeof alice, path: string) =>
+    (await scope.readFile(path, { maxBytes: 200 })).bytes.toString();
+
+  expect(await read(alice, join(runDir, "nodes/node-1/scratch/draft.md"))).toBe(
+    canaryOf("home/agents/agent-test/runs/run-1/nodes/node-1/scratch/draft.md"),
+  );
+  expect(await read(alice, join(project, "src/main.ts"))).toBe(canaryOf("project/src/main.ts"));
+  expect(await read(coordinator, join(agentDir, "runs/run-2/_plan.md"))).toBe(
+    canaryOf("home/agents/agent-test/runs/run-2/_plan.md"),
+  );
+  await alice.writeFile(join(runDir, "nodes/node-1/scratch/new.md"), "x");
+  expect(await read(alice, "scratch/new.md")).toBe("x");
+  expect(
+    (await alice.list(join(runDir, "nodes/node-1/scratch"), { limit: 9 })).entries.map(({ path }) => path),
+  ).toEqual(["scratch/deep", "scratch/draft.md", "scratch/new.md"]);
+  for (const path of [
+    join(runDir, "nodes/node-2/scratch/draft.md"),
+    join(runDir, "workers/bob/memory.md"),
+    join(agentDir, "MEMORY.md"),
+    join(agentDir, "runs/run-2/_plan.md"),
+    join(project, ".env"),
+    `${project}/../outside.txt`,
+    `${runDir}/nodes/node-1/scratch/../../node-2/scratch/draft.md`,
+    `${runDir}x/_plan.md`,
+    join(runDir, "project/README.md"),
+    join(base, "home-link/token"),
+    join(team.home, "token"),
+    "/etc/passwd",
+    "/",
+  ])
+    await expect(read(alice, path), path).rejects.toThrow();
+});
+
 test("a limit cuts a listing's depths, and says so", async () => {
   await using team = await scopeTeam();
 
@@ -170,7 +207,7 @@ test("a limit cuts a listing's depths, and says so", async () => {
   ]);
 });
 
-test("a write is whole, makes its folders, keeps what may be run runnable, and leaves nothing beside it", async () => {
+test("a write is whole, makes its folders, keeps its mode, and leaves nothing beside it", async () => {
   await using team = await scopeTeam();
   const scratch = join(team.runDir, "nodes/node-1/scratch");
   chmodSync(join(scratch, "draft.md"), 0o755);
@@ -180,7 +217,7 @@ test("a write is whole, makes its folders, keeps what may be run runnable, and l
 
   expect(readFileSync(join(scratch, "a/b/c.md"), "utf8")).toBe("grüße");
   expect(["a", "a/b/c.md", "draft.md"].map((path) => statSync(join(scratch, path)).mode & 0o777)).toEqual([
-    0o700, 0o600, 0o700,
+    0o700, 0o600, 0o755,
   ]);
   expect(readdirSync(scratch, { recursive: true }).sort()).toEqual([
     "a",

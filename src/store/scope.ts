@@ -44,6 +44,8 @@ export interface FileContent {
 export interface ListOptions {
   recursive?: boolean;
   limit: number;
+  /** At the top, leave out the names that stand for another place: what they lead to is listed there. */
+  withoutShortNames?: boolean;
 }
 
 export interface Listing {

@@ -7,12 +7,12 @@ import type { Scope } from "../store/scope.ts";
 import { fileTools, readRefTool } from "./files.ts";
 import { MAX_CHARS, MAX_LINE_CHARS, MAX_SCAN_BYTES } from "./text-window.ts";
 
-test("a short file comes back as it is", async () => {
+test("a file comes back with the numbers of its lines", async () => {
   await using team = await scopeTeam();
   put(team, "a.md", "one\ntwo\n");
   put(team, "empty.md", "");
 
-  expect(await use(team.alice, "read_file", { path: "scratch/a.md" })).toBe("one\ntwo");
+  expect(await use(team.alice, "read_file", { path: "scratch/a.md" })).toBe("1\tone\n2\ttwo");
   expect(await use(team.alice, "read_file", { path: "scratch/empty.md" })).toBe("(scratch/empty.md is empty.)");
 });
 
@@ -23,10 +23,10 @@ test("a long file is read in parts, each saying where to go on", async () => {
   const lines = (text: unknown) => String(text).split("\n");
   const first = lines(await use(team.alice, "read_file", { path: "scratch/long.txt" }));
   expect([first[0], first[1999], first.at(-1)]).toEqual([
-    ...["line 1", "line 2000", "[Lines 1 to 2000 of 5000 in scratch/long.txt. Go on with offset 2001.]"],
+    ...["1\tline 1", "2000\tline 2000", "[Lines 1 to 2000 of 5000 in scratch/long.txt. Go on with offset 2001.]"],
   ]);
   expect(await use(team.alice, "read_file", { path: "scratch/long.txt", offset: 4999, limit: 9 })).toBe(
-    "line 4999\nline 5000\n\n[Lines 4999 to 5000 of 5000 in scratch/long.txt.]",
+    "4999\tline 4999\n5000\tline 5000\n\n[Lines 4999 to 5000 of 5000 in scratch/long.txt.]",
   );
   expect(await use(team.alice, "read_file", { path: "scratch/long.txt", offset: 5001 })).toEqual({
     ok: false,
@@ -40,7 +40,7 @@ test("wide lines are cut, and no answer is larger than its cap", async () => {
   put(team, "many.txt", Array.from({ length: 100 }, () => "y".repeat(1999)).join("\n"));
 
   expect(await use(team.alice, "read_file", { path: "scratch/wide.json" })).toBe(
-    `${"x".repeat(MAX_LINE_CHARS)}… (7 more characters in this line)\nshort`,
+    `1\t${"x".repeat(MAX_LINE_CHARS)}… (7 more characters in this line)\n2\tshort`,
   );
   const many = String(await use(team.alice, "read_file", { path: "scratch/many.txt" }));
   expect(many.length).toBeLessThan(MAX_CHARS + 200);
@@ -55,7 +55,7 @@ test("a file beyond all bounds is looked at in part, with little memory", async 
   truncateSync(file, MAX_SCAN_BYTES * 2);
 
   const shown = String(await use(team.alice, "read_file", { path: "scratch/huge.log", limit: 1 }));
-  expect(shown).toBe("first line\n\n[Lines 1 to 1 of more than 2 in scratch/huge.log. Go on with offset 2.]");
+  expect(shown).toBe("1\tfirst line\n\n[Lines 1 to 1 of more than 2 in scratch/huge.log. Go on with offset 2.]");
 });
 
 test("a file that is no text is named, not shown", async () => {
@@ -77,7 +77,7 @@ test("a file that is no text is named, not shown", async () => {
     ok: false,
     content: expect.stringMatching(/binary data, 3 bytes/),
   });
-  expect(await use(team.alice, "read_file", { path: "scratch/wide.txt" })).toBe("zwölf\nzeilen");
+  expect(await use(team.alice, "read_file", { path: "scratch/wide.txt" })).toBe("1\tzwölf\n2\tzeilen");
 });
 
 test("what was written is read back", async () => {
@@ -86,7 +86,7 @@ test("what was written is read back", async () => {
   expect(await use(team.alice, "write_file", { path: "scratch/new/report.md", content: "grün" })).toBe(
     "Wrote 5 bytes to scratch/new/report.md.",
   );
-  expect(await use(team.alice, "read_file", { path: "scratch/new/report.md" })).toBe("grün");
+  expect(await use(team.alice, "read_file", { path: "scratch/new/report.md" })).toBe("1\tgrün");
 });
 
 test("a refusal is a result", async () => {
@@ -151,7 +151,7 @@ test("a ref is read by its name, a file or a folder", async () => {
   const tool = readRefTool(team.alice, refs);
   const read = (ref_name: string) => tool.run({ ref_name }, AbortSignal.timeout(5000));
 
-  const report = "CANARY home/agents/agent-test/runs/run-1/nodes/node-2/published/report.md";
+  const report = "1\tCANARY home/agents/agent-test/runs/run-1/nodes/node-2/published/report.md";
   expect([await read("report"), await read("all"), await read("node")]).toEqual([report, report, report]);
   writeFileSync(join(published, "more.md"), "more");
   expect(await read("all")).toBe(

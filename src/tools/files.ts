@@ -1,12 +1,15 @@
 import { z } from "zod";
 import type { ListedFile, Scope } from "../store/scope.ts";
-import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { ScopeRefusal } from "../store/scope-refusal.ts";
+import { editFileTool } from "./edit-file.ts";
+import { refusalsAsResults } from "./file-refusals.ts";
+import { searchTools } from "./search-files.ts";
 import { MAX_LINES, textWindow } from "./text-window.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
-/** Reading, writing and listing within one participant's scope. A refusal is a result that says what to do instead. */
+/** Reading, writing, editing, listing and searching within one participant's scope. A refusal is a result that says what to do instead. */
 export function fileTools(scope: Scope): Tool[] {
-  return [readFileTool(scope), writeFileTool(scope), listFilesTool(scope)];
+  return [readFileTool(scope), writeFileTool(scope), editFileTool(scope), listFilesTool(scope), ...searchTools(scope)];
 }
 
 const MAX_LISTED = 500;
@@ -32,7 +35,7 @@ const toReadRef = z.object({ ref_name: z.string().describe("A name in _refs.json
 function readFileTool(scope: Scope): Tool {
   return defineTool({
     name: "read_file",
-    description: `Read a text file, at most ${MAX_LINES} lines at a time: go on with offset. Read before you change or judge.`,
+    description: `Read a text file, its lines numbered, at most ${MAX_LINES} at a time: go on with offset. Read before you change or judge.`,
     repeatable: true,
     readOnly: true,
     parameters: toRead,
@@ -91,10 +94,14 @@ async function readText(scope: Scope, path: string, offset: number, limit: numbe
     const { text, first, last, total, unread } = window;
     if (total === 0) return `(${path} is empty.)`;
     if (last < first) return refusal(`${path} has ${total} lines; there is no line ${first}.`);
-    if (first === 1 && last === total && !unread) return text;
+    const numbered = text
+      .split("\n")
+      .map((line, i) => `${first + i}\t${line}`)
+      .join("\n");
+    if (first === 1 && last === total && !unread) return numbered;
     const lines = unread ? `more than ${total}` : total;
     const next = last < total ? ` Go on with offset ${last + 1}.` : "";
-    return `${text}\n\n[Lines ${first} to ${last} of ${lines} in ${path}.${next}]`;
+    return `${numbered}\n\n[Lines ${first} to ${last} of ${lines} in ${path}.${next}]`;
   } finally {
     file.close();
   }
@@ -150,14 +157,4 @@ function publishedPath(target: string): string | undefined {
   return node && (published === "published" || published === "inputs")
     ? ["nodes", node, published, ...rest].join("/")
     : undefined;
-}
-
-async function refusalsAsResults(run: () => Promise<ToolOutput>): Promise<ToolOutput> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof ScopeRefusal || error instanceof FileNotFound) return refusal(error.message);
-    // A full disk or a bad sector: nothing the model did, yet it should know that the call did not do its work.
-    return refusal(`The file could not be used: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }

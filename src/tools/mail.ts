@@ -8,15 +8,15 @@ export interface MailPort {
   send(to: string, content: string): Promise<ToolOutput>;
   /** How many are waiting. They are told between turns, by the mailbox. */
   waiting(): number;
-  /** Resolves when there is something new, or nothing can come. */
-  arrived(signal: AbortSignal): Promise<void>;
+  /** Resolves when there is something new, or nothing can come; with `all`, a mere result waits for the other results. */
+  arrived(signal: AbortSignal, all: boolean): Promise<void>;
 }
 
 const toSend = z.object({
   to: z.string().min(1).describe('A name, "coordinator", or "*".'),
   content: z.string().min(1).max(LONGEST_MESSAGE),
 });
-const toCheck = z.object({ wait: z.boolean().default(false) });
+const toCheck = z.object({ wait: z.boolean().default(false), all: z.boolean().default(false) });
 
 export function mailTools(port: MailPort): Tool[] {
   return [
@@ -30,14 +30,15 @@ export function mailTools(port: MailPort): Tool[] {
     }),
     defineTool({
       name: "check_messages",
-      description: "Messages are shown to you before each turn anyway; with wait you sleep until one comes.",
+      description:
+        "Messages are shown to you before each turn anyway; with wait you sleep until one comes. With wait and all, in the same reply as the work you hand out, you sleep until all of it has ended, something failed or somebody writes.",
       repeatable: true,
       readOnly: true,
       parameters: toCheck,
-      async run({ wait }, signal) {
-        if (wait && port.waiting() === 0) await port.arrived(signal);
+      async run({ wait, all }, signal) {
+        if (all || (wait && port.waiting() === 0)) await port.arrived(signal, all);
         if (port.waiting() > 0) return "You have new messages; they follow.";
-        return wait ? "Nobody is at work, so nothing will come." : "There is nothing new.";
+        return wait || all ? "Nobody is at work, so nothing will come." : "There is nothing new.";
       },
     }),
   ];

@@ -21,6 +21,7 @@ function scrubbedTool(tool: Tool, scrubber: Scrubber): Tool {
   return {
     spec: scrubber.value(tool.spec),
     repeatable: tool.repeatable,
+    ...(tool.close && { close: () => tool.close?.() ?? Promise.resolve() }),
     parse(args) {
       const parsed = tool.parse(args);
       return parsed.ok ? parsed : { ok: false, problem: scrubber.text(parsed.problem) };

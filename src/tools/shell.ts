@@ -1,16 +1,26 @@
 import { z } from "zod";
 import type { Binds, CommandResult, Network, Sandbox } from "../sandbox/index.ts";
+import { BackgroundCommands, backgroundOutputTool } from "./background.ts";
+import { exceededNotes, fullNote, signalNote } from "./exit-words.ts";
 import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
 
-/** `bash`: a command in the sandbox, in the folders of one participant. */
-export function shellTool(ports: ShellPorts): Tool {
+/** `bash` and `bash_output`: commands in the sandbox, in the folders of one participant. */
+export function shellTools(ports: ShellPorts): Tool[] {
+  const commands = new BackgroundCommands();
+  return [shellTool(ports, commands), backgroundOutputTool(commands)];
+}
+
+export function shellTool(ports: ShellPorts, commands = new BackgroundCommands()): Tool {
   const omissions = new Omissions();
   return defineTool({
     name: "bash",
     description: `Run a bash command in a sandbox; shows stdout and stderr. Each call is a new shell in your working folder ($SCRATCH, $RUN, $PROJECT are set): cd, variables and /tmp do not last, and what it started ends with it. Nobody can type. ${ports.network ? `The network is limited to ${ports.network.allow.join(", ")}.` : "There is no network: use web_search and web_fetch."}`,
     repeatable: false,
     parameters: toRun,
-    run: ({ command, timeout = defaultSeconds }, signal) => runCommand(ports, omissions, command, timeout, signal),
+    run: ({ command, timeout = defaultSeconds, background }, signal) =>
+      background
+        ? startInBackground(ports, omissions, command, commands, signal)
+        : runCommand(ports, omissions, command, timeout, signal),
   });
 }
 
@@ -33,8 +43,17 @@ export interface ShellBinds extends Binds {
 }
 
 export type ProcessEvent =
-  | { type: "started"; pid: number; command: string; sandbox: string; omitted?: readonly string[] }
-  | { type: "exited"; pid: number; code: number | null; signal: string | null };
+  | {
+      type: "started";
+      pid: number;
+      command: string;
+      sandbox: string;
+      omitted?: readonly string[];
+      /** Its id, when it runs beside the turns of the one who started it. */
+      background?: string;
+    }
+  /** `background`: its id, where the one who started it is still to be told. */
+  | { type: "exited"; pid: number; code: number | null; signal: string | null; background?: string };
 
 const defaultSeconds = 120;
 const maxSeconds = 600;
@@ -47,6 +66,7 @@ const toRun = z.object({
     .max(maxSeconds)
     .optional()
     .describe(`Seconds; ${defaultSeconds} if left out, at most ${maxSeconds}.`),
+  background: z.boolean().default(false).describe("For servers and long work: gives an id for bash_output at once."),
 });
 
 /** Told with the first command, when it has changed, and with every command that failed: it may have failed for that. */
@@ -75,7 +95,7 @@ async function runCommand(
 ): Promise<ToolOutput> {
   const { env, network, onProcess } = ports;
   const sandbox = await ports.sandbox();
-  if (sandbox.kind === "none") return { ok: false, content: `bash is refused: ${sandbox.about}` };
+  if (sandbox.kind === "none") return refusedBy(sandbox);
   const { cwd, omitted = [], ...binds } = await ports.binds();
   const areNew = omissions.areNew(omitted) && omitted.length > 0;
   let pid: number | null = null;
@@ -105,6 +125,33 @@ async function runCommand(
   return { ok: result.code === 0, content: note ? `${content}\n\n${note}` : content };
 }
 
+/** It is under the same confinement; only time is not bounded, and its output by what is kept of it. */
+async function startInBackground(
+  ports: ShellPorts,
+  omissions: Omissions,
+  command: string,
+  commands: BackgroundCommands,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
+  const { env, network, onProcess } = ports;
+  const sandbox = await ports.sandbox();
+  if (sandbox.kind === "none") return refusedBy(sandbox);
+  const { cwd, omitted = [], ...binds } = await ports.binds();
+  const areNew = omissions.areNew(omitted) && omitted.length > 0;
+  const launch = () => ({ argv: ["bash", "-c", command] as const, env });
+  const started = { type: "started", command: firstLine(command), sandbox: sandbox.kind } as const;
+  const output = await commands.start({
+    start: () => sandbox.start({ launch, cwd, binds, signal, ...(network ? { network } : {}) }),
+    onStart: (background, pid) => onProcess?.({ ...started, pid, background, ...(areNew && { omitted }) }),
+    onEnd: (background, ended, isTold) => onProcess?.({ type: "exited", ...ended, ...(!isTold && { background }) }),
+  });
+  return areNew && typeof output === "string" ? `${output}\n\n${omittedNote(omitted)}` : output;
+}
+
+function refusedBy({ about }: Sandbox): ToolOutput {
+  return { ok: false, content: `bash is refused: ${about}` };
+}
+
 function described(result: CommandResult, seconds: number, { kind }: Sandbox): string {
   const notes = [
     result.code === 0 || result.code === null ? "" : `Exit code ${result.code}${signalNote(result.code)}.`,
@@ -116,28 +163,6 @@ function described(result: CommandResult, seconds: number, { kind }: Sandbox): s
   ];
   const said = result.output.trimEnd();
   return [...notes, said || "(no output)"].filter(Boolean).join("\n");
-}
-
-const exceededNotes = {
-  memory: "It was ended, because its processes together took more memory than a command may.",
-  disk: "It was ended, because it filled more of the disk than a command may. Remove what you do not need.",
-  files: "It was ended, because its folders hold more files than a command may make. Remove what you do not need.",
-};
-
-const fullNote =
-  "The folders you may write to hold more than they may. Remove what you do not need: until then, commands cannot write files.";
-
-const signals: Readonly<Record<number, string>> = {
-  6: "it aborted",
-  9: "it was killed, perhaps for lack of memory",
-  11: "it crashed with a segmentation fault",
-  24: "it used up its processor time",
-  25: "a file grew beyond the size allowed",
-};
-
-function signalNote(code: number): string {
-  const signal = signals[code - 128];
-  return signal ? ` (${signal})` : "";
 }
 
 /** A fact names short strings; the whole command stands in the conversation. */

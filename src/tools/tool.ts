@@ -23,6 +23,12 @@ export interface Tool {
   parse(args: unknown): { ok: true; args: unknown } | { ok: false; problem: string };
   /** `call` tells a call that is settled after a crash from a new one. */
   run(args: unknown, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
+  /** Ends what its calls have left running; called when the work of its owner ends. */
+  close?(): Promise<void>;
+}
+
+export async function closeTools(tools: readonly Tool[]): Promise<void> {
+  await Promise.all(tools.map((tool) => tool.close?.()));
 }
 
 export function defineTool<S extends z.ZodType>(definition: {
@@ -33,6 +39,7 @@ export function defineTool<S extends z.ZodType>(definition: {
   readOnly?: true;
   parameters: S;
   run(args: z.infer<S>, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
+  close?(): Promise<void>;
 }): Tool {
   const { name, description, repeatable, readOnly, parameters } = definition;
   const schema = jsonSchemaOf(parameters);
@@ -47,6 +54,7 @@ export function defineTool<S extends z.ZodType>(definition: {
       return { ok: false, problem: [...problems, ...others].join("\n") };
     },
     run: (args, signal, call) => definition.run(args as z.infer<S>, signal, call),
+    ...(definition.close && { close: definition.close }),
   };
 }
 

@@ -28,7 +28,7 @@ async function provider(answer: unknown, status = 200, headers: Record<string, s
 }
 
 const search = (env: Record<string, string>, query = "chips 2026") =>
-  webSearchTool({ env, fetch }).run({ query }, signal);
+  webSearchTool({ env, fetch, turn: () => 1 }).run({ query }, signal);
 
 const results = (text: unknown) => String(text).split("\n").slice(2, -1).join("\n");
 
@@ -157,24 +157,25 @@ describe("a failure is a result that says what to do", () => {
   });
 });
 
-test("an assignment has so many searches and no more", async () => {
+test("a turn has so many searches and no more; the next turn has as many again", async () => {
   const { url, asked } = await provider({ results: [] });
-  const tool = webSearchTool({ env: { SEARXNG_URL: url, AGIRAPH_SEARCH_MAX_USES: "2" }, fetch });
-  const answers = [
-    await tool.run({ query: "a" }, signal),
-    await tool.run({ query: "b" }, signal),
-    await tool.run({ query: "c" }, signal),
-  ];
-  expect(answers[2]).toEqual({
+  let turn = 1;
+  const env = { SEARXNG_URL: url, AGIRAPH_SEARCH_MAX_USES: "2" };
+  const tool = webSearchTool({ env, fetch, turn: () => turn });
+  await tool.run({ query: "a" }, signal);
+  await tool.run({ query: "b" }, signal);
+  expect(await tool.run({ query: "c" }, signal)).toEqual({
     ok: false,
-    content: "You have used your 2 searches. Work with what you found, or say what is missing.",
+    content: "A turn has 2 searches, and this one has used them. Look at what you found first.",
   });
-  expect(asked).toHaveLength(2);
+  turn = 2;
+  expect(await tool.run({ query: "c" }, signal)).toContain("found nothing");
+  expect(asked).toHaveLength(3);
 });
 
 test("a stop goes through", async () => {
   const reason = new Error("stop");
-  const stopped = webSearchTool({ env: { SEARXNG_URL: "http://127.0.0.1:1" }, fetch }).run(
+  const stopped = webSearchTool({ env: { SEARXNG_URL: "http://127.0.0.1:1" }, fetch, turn: () => 1 }).run(
     { query: "a" },
     AbortSignal.abort(reason),
   );

@@ -3,21 +3,27 @@ import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 import { foreignText, withoutControls } from "./web-foreign.ts";
 import { type SearchHit, type SearchProvider, searchProvider } from "./web-search-providers.ts";
 
-/** `web_search`, for models whose provider does not search by itself. One is made per assignment, which it counts for. */
-export function webSearchTool({ env, fetch }: SearchPorts): Tool {
+/**
+ * `web_search`. Where a model's provider searches by itself, its search stands in this tool's place (`models/sdk-wire.ts`).
+ * The limit is for one turn: the calls of one reply (seed 003: per inference call).
+ */
+export function webSearchTool({ env, fetch, turn }: SearchPorts): Tool {
   const provider = searchProvider(env, fetch);
   const most = maxUses(env);
   let used = 0;
+  let usedIn = turn();
   return defineTool({
     name: "web_search",
-    description: `Search the web: up to five results, ${most} searches in this assignment. A snippet is a hint: read the page with web_fetch before you rely on it.`,
+    description: `Search the web: up to five results, ${most} searches a turn. A snippet is a hint: read the page with web_fetch before you rely on it.`,
     repeatable: true,
     readOnly: true,
     parameters: toSearch,
     async run({ query }, signal) {
       if (!provider) return refusal(noProvider);
+      if (turn() !== usedIn) used = 0;
+      usedIn = turn();
       if (used >= most)
-        return refusal(`You have used your ${most} searches. Work with what you found, or say what is missing.`);
+        return refusal(`A turn has ${most} searches, and this one has used them. Look at what you found first.`);
       used++;
       return search(provider, query, signal);
     },
@@ -25,6 +31,8 @@ export function webSearchTool({ env, fetch }: SearchPorts): Tool {
 }
 
 export interface SearchPorts {
+  /** The number of the reply whose calls are being made. */
+  turn(): number;
   env: Readonly<Record<string, string | undefined>>;
   fetch: typeof fetch;
 }

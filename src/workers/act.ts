@@ -7,6 +7,7 @@ import {
   type ResultEntry,
 } from "../protocol/index.ts";
 import type { Tools } from "../tools/toolbox.ts";
+import { cutOff } from "./unheard.ts";
 
 /**
  * Makes the calls of a reply, one after the other; their results go to the history and to whoever keeps the record.
@@ -22,7 +23,7 @@ export async function* act(
   let ending: Outcome | undefined;
   for (const call of callsOf(reply)) {
     if (!ending) signal.throwIfAborted(); // a stop comes through between calls too, unless it comes too late
-    const why = ending ? "the work had ended before it" : hold(call);
+    const why = ending ? "the work had ended before it" : (cutOff(call, reply) ?? hold(call));
     const result = why === undefined ? await toolbox.run(call, signal) : notRun(call, why);
     history.push(result);
     yield result;

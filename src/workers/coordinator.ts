@@ -1,5 +1,5 @@
 import { Mailbox } from "../mail/mailbox.ts";
-import type { Situation } from "../projections/index.ts";
+import { deferredBy, type Situation } from "../projections/index.ts";
 import {
   COORDINATOR,
   type Entry,
@@ -22,7 +22,7 @@ import {
 import { askHumanTool, type HumanPort } from "../tools/human.ts";
 import { type MailPort, mailTools } from "../tools/mail.ts";
 import { scheduleTools } from "../tools/schedule.ts";
-import type { Tool } from "../tools/tool.ts";
+import { closeTools, type Tool } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../tools/work.ts";
 import { asking } from "./asking.ts";
@@ -37,6 +37,7 @@ import { coordinatorPrompt } from "./prompt.ts";
 import { noticingRepeats, PATIENT_IN_CYCLES } from "./repeats.ts";
 import { coordinatorStanding } from "./restate.ts";
 import { surroundings } from "./surroundings.ts";
+import { isNoAnswer } from "./unheard.ts";
 import { waitForMail } from "./waiting.ts";
 import type { Silence } from "./work-loop.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
@@ -73,12 +74,16 @@ export async function coordinate(
   const reflection = reflectionOn(run.id, begun, place);
   const mail = {
     waiting: () => mailbox.waiting,
-    async arrived(until: AbortSignal) {
-      if (team.unfinished() !== null) await waitForMail(LEAD, "news", mailbox, place, until);
+    async arrived(until: AbortSignal, all: boolean) {
+      const reason = awaited(team, place);
+      const isEnough =
+        all && reason === "news" ? () => mailbox.hasMoreThanResults || team.unfinished() === null : undefined;
+      if (reason !== null) await waitForMail(LEAD, reason, mailbox, place, until, isEnough);
     },
   };
   const hands = place.tools(scope, LEAD, model, place);
-  const ports = { hands, mail, human: asking(LEAD, place), endCycle: (until: AbortSignal) => cycles.sleep(until) };
+  const human = asking(LEAD, place, mailbox);
+  const ports = { hands, mail, human, endCycle: (until: AbortSignal) => cycles.sleep(until) };
   const toolbox = (await leadToolbox(place))(leadTools(run, team, ports, reflection, place));
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
   try {
@@ -99,6 +104,8 @@ export async function coordinate(
     const hearing = { mail: () => mailbox.take(), isUrgent: () => mailbox.isUrgent };
     return await carryOut(job, { model, toolbox, ...hearing }, LEAD, place, signal);
   } finally {
+    await closeTools(hands);
+    human.close();
     mailbox.close();
   }
 }
@@ -213,12 +220,19 @@ function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["conversation"]
   return pastOf(stored, "beginning", () => true)?.history ?? [];
 }
 
+/** What will come although the coordinator does nothing: news of the team, or an answer; null is neither. */
+function awaited(team: Pick<CoordinationPort, "unfinished">, { soon }: Workplace): "news" | "human" | null {
+  if (team.unfinished() !== null) return "news";
+  return deferredBy(soon().questions, COORDINATOR, null).length > 0 ? "human" : null;
+}
+
 const PATIENCE = 4;
 
 /**
  * Silence while the team works is patience: wait for the news, at no cost. Silence with nothing under way is asked
- * about; a whole answer given again in the face of that question is taken as the answer, a cut one never is. But where
- * nodes failed only `finish` says that the goal is met all the same.
+ * about; a whole answer given again in the face of that question is taken as the answer. A cut one never is, nor is a
+ * promise, an apology, a refusal or a call that was written but not made. And where nodes failed only `finish` says that
+ * the goal is met all the same.
  */
 function waitOrEnd(
   run: RunId,
@@ -227,31 +241,39 @@ function waitOrEnd(
   cycles: Cycles,
   place: Workplace,
 ) {
-  return async ({ reply, inARow }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
-    if (team.unfinished() !== null && mailbox.waiting === 0) await waitForMail(LEAD, "news", mailbox, place, signal);
+  return async (silence: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
+    const reason = awaited(team, place);
+    if (reason !== null && mailbox.waiting === 0) await waitForMail(LEAD, reason, mailbox, place, signal);
     if (mailbox.waiting > 0) return mailbox.take();
     // An infinite agent that has nothing more to say has ended its cycle.
-    if (isEndless(place)) {
+    if (isEndless(place) && (silence.unheard === undefined || silence.inARow > 1)) {
       await cycles.sleep(signal);
       return mailbox.take();
     }
-    return endOrAsk(run, { reply, inARow }, place);
+    return endOrAsk(run, silence, place);
   };
 }
 
 /** Nothing is under way, and it says nothing that could be followed: the end, or what it is asked. */
-export function endOrAsk(run: RunId, { reply, inARow }: Silence, place: Workplace): Outcome | UserEntry[] {
+export function endOrAsk(run: RunId, { reply, inARow, unheard }: Silence, place: Workplace): Outcome | UserEntry[] {
   // It says of a look that there was nothing to do; of a goal it says nothing.
   const isBeat = isQuiet(reply);
   if (isBeat && place.now().agent.run?.trigger) return finished(reply);
   const failed = failedIn(run, place.now());
-  if (!isBeat && inARow > 1 && reply.finish === "stop") return failed ? notMet(failed, reply) : finished(reply);
-  if (inARow > PATIENCE) return { kind: "failed", error: "The coordinator stopped calling tools and never finished." };
+  const isAnswer = reply.finish === "stop" && unheard === undefined && !isNoAnswer(textOf(reply));
+  if (!isBeat && inARow > 1 && isAnswer) return failed ? notMet(failed, reply) : finished(reply);
+  if (inARow > PATIENCE) return neverFinished(reply);
   const next = failed
     ? `${failed} failed. If the goal is met all the same, call finish and say what is missing; otherwise go on.`
     : "If the goal is met, call finish; otherwise go on.";
-  const content = `You called no tool and nothing is under way. ${next}`;
+  const content = unheard ?? `You called no tool and nothing is under way. ${next}`;
   return [{ role: "user", from: "agiraph", content }];
+}
+
+function neverFinished(reply: ReplyEntry): Outcome {
+  const words = textOf(reply).trim();
+  const last = words === "" ? "" : ` Its last words: ${words.length > 300 ? `${words.slice(0, 299)}…` : words}`;
+  return { kind: "failed", error: `The coordinator stopped calling tools and never finished.${last}` };
 }
 
 function failedIn(run: RunId, { board }: Situation): string {

@@ -1,5 +1,6 @@
 import { type NodeState, openBelow, type WorkerState } from "../projections/index.ts";
 import type { Outcome } from "../protocol/index.ts";
+import { closeTools, type Tool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { asking } from "./asking.ts";
 import { beginAssignment, inOneReply, withTools } from "./assignment.ts";
@@ -9,7 +10,7 @@ import { publishAnswer } from "./publishing.ts";
 import { noticingRepeats } from "./repeats.ts";
 import { workerStanding } from "./restate.ts";
 import { takeUp } from "./taking-up.ts";
-import { newsOn, waitForMail, waitOrAsk } from "./waiting.ts";
+import { newsOn, waitForMail, waitOrAsk, waitsFor } from "./waiting.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
 /** A model that works on a node in our loop, until it publishes. */
@@ -22,20 +23,25 @@ export async function workOnNode(
 ): Promise<Outcome> {
   const model = await place.model(worker.spawned.model);
   const single = node.spec.inference === "single";
-  const desk = await takeUp(node, worker, place, signal);
+  let hands: readonly Tool[] = [];
+  const desk = await takeUp(node, worker, place, signal, () => closeTools(hands));
   const { actor, scope, port, mailbox, begun, cursor } = desk;
   mailbox.aside = () => team.begun(worker.id);
+  const human = asking(actor, place, mailbox);
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,
-      arrived: (until: AbortSignal) =>
-        waitForMail(actor, openBelow(node, place.now().board).length > 0 ? "children" : "news", mailbox, place, until),
+      arrived: (until: AbortSignal, all: boolean) => {
+        const isWaitedFor = () => openBelow(node, place.now().board).length > 0;
+        const isEnough = all && isWaitedFor() ? () => mailbox.hasMoreThanResults || !isWaitedFor() : undefined;
+        return waitForMail(actor, waitsFor(node, actor, place), mailbox, place, until, isEnough);
+      },
     };
     const all = () => [
       ...place.tools(scope, actor, model, place),
-      ...nodeTools(node, desk, mailPort, asking(actor, place), team, place),
+      ...nodeTools(node, desk, mailPort, human, team, place),
     ];
-    const hands = single ? [] : allowedOnNode(all(), worker, place);
+    hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
     const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)));
     const manner = single ? inOneReply(model) : withTools(scope);
@@ -55,6 +61,8 @@ export async function workOnNode(
     const mail = () => newsOn(node, mailbox, place);
     return await carryOut(job, { model, toolbox, mail, isUrgent: () => mailbox.isUrgent }, actor, place, signal);
   } finally {
+    await closeTools(hands);
+    human.close();
     mailbox.close();
   }
 }

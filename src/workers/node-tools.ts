@@ -31,6 +31,9 @@ export function nodeTools(
   ];
 }
 
+/** Tools that come with another one: without it they would have nothing to do. */
+const PART_OF: Readonly<Record<string, string>> = { bash_output: "bash" };
+
 /**
  * The tools an agent was given bind everyone in it, and a worker may be hired with fewer. What one needs to take up and
  * to end one's work one always has. `mcp__SERVER` stands for all tools of a server.
@@ -44,7 +47,10 @@ export function onlyThese(
   const servers = names.filter((name) => name.startsWith("mcp__")).map((name) => `${name}__`);
   return tools.filter(
     ({ spec: { name } }) =>
-      names.includes(name) || always.includes(name) || servers.some((server) => name.startsWith(server)),
+      names.includes(PART_OF[name] ?? name) ||
+      names.includes(name) ||
+      always.includes(name) ||
+      servers.some((server) => name.startsWith(server)),
   );
 }
 

@@ -12,6 +12,7 @@ import { act, notRun } from "./act.ts";
 import { type Compactable, heldInFlush, Thinking } from "./compaction.ts";
 import { isQuiet, withoutQuietBeats } from "./heartbeat.ts";
 import { openFlush } from "./past.ts";
+import { cutOff, unheardIn } from "./unheard.ts";
 
 /** One piece of thinking to do: by the coordinator on a goal, or by a worker on a node. */
 export interface Assignment {
@@ -32,6 +33,8 @@ export interface Assignment {
 export interface Silence {
   reply: ReplyEntry;
   inARow: number;
+  /** Said to somebody who meant to do more than to say something. */
+  unheard?: string | undefined;
 }
 
 export interface Ports {
@@ -74,7 +77,7 @@ export async function* workLoop(
     if (ending) return ending;
     if (callsOf(reply).length > 0) continue;
 
-    const next = await job.onSilence({ reply, inARow: silencesIn(history) }, signal);
+    const next = await afterSilence(reply, history, job, toolbox, signal);
     if (!Array.isArray(next)) return next;
     if (isQuiet(reply)) history.splice(0, history.length, ...withoutQuietBeats(history));
     yield* add(...next);
@@ -106,7 +109,7 @@ async function* settle(
   let ending = results.find((result) => result.ending)?.ending;
   const answered = new Set(results.map((result) => result.call_id));
   for (const call of callsOf(reply).filter((call) => !answered.has(call.id))) {
-    const held = openFlush(history) < 0 ? undefined : heldInFlush(call);
+    const held = cutOff(call, reply) ?? (openFlush(history) < 0 ? undefined : heldInFlush(call));
     const result = held === undefined ? await toolbox.settle(call, signal) : notRun(call, held);
     history.push(result);
     yield result;
@@ -115,11 +118,28 @@ async function* settle(
   if (ending) return ending;
   // Silent in a flush, it has written down what it wanted to.
   if (callsOf(reply).length > 0 || openFlush(history) >= 0) return undefined;
-  const next = await job.onSilence({ reply, inARow: silencesIn(history) }, signal);
+  const next = await afterSilence(reply, history, job, toolbox, signal);
   if (!Array.isArray(next)) return next;
   history.push(...next);
   yield* next;
   return undefined;
+}
+
+/** Told at once, so often in a row; then it is up to whoever knows what silence means here. */
+const MOST_TOLD = 4;
+
+function afterSilence(
+  reply: ReplyEntry,
+  history: readonly Entry[],
+  job: Assignment,
+  toolbox: Tools,
+  signal: AbortSignal,
+): Promise<Outcome | UserEntry[]> {
+  const inARow = silencesIn(history);
+  const unheard = unheardIn(reply, toolbox.specs);
+  if (unheard?.certain && inARow <= MOST_TOLD)
+    return Promise.resolve([{ role: "user", from: "agiraph", content: unheard.words }]);
+  return job.onSilence({ reply, inARow, unheard: unheard?.words }, signal);
 }
 
 /** How many replies called nothing since the last call, the last news or the last try: who waits for news is not idle. */

@@ -69,7 +69,7 @@ describe("refs", () => {
     expect(firstWords(alice)).toContain('path="nodes/node-1/inputs/notes/plan.md">\nMeasure twice.\n</input>');
     expect(firstWords(alice)).toContain("a,1");
     const alices = "runs/run-1/workers/alice/conversation.jsonl";
-    expect(await answersTo(team, "read_ref", alices)).toEqual(["Measure twice."]);
+    expect(await answersTo(team, "read_ref", alices)).toEqual(["1\tMeasure twice."]);
     // Exactly these, and nothing else of where they come from.
     expect((await answersTo(team, "read_file", alices)).join()).toMatch(/^You may not read notes\/plan\.md/);
     const started = (await team.facts()).find((fact) => fact.type === "node.started");

@@ -75,13 +75,6 @@ describe("a question", () => {
     expect(await answers(team)).toEqual(["Your human answers: Blue"]);
   });
 
-  test("of somebody is answered by writing to them", async () => {
-    await using team = await asking({ question: "Which?" });
-    await team.agent.send("Green", "coordinator");
-    await team.outcome();
-    expect(await answers(team)).toEqual(["Your human answers: Green"]);
-  });
-
   test.each([
     [{ default: "Blue" }, "No answer came in time. Go on with: Blue"],
     [{}, "No answer came in time. Decide yourself."],
@@ -145,6 +138,82 @@ describe("a question", () => {
     for (const { id, text } of Object.values(team.agent.now.questions.open))
       await team.agent.respond(text === "First?" ? "1st" : "2nd", id);
     expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  });
+
+  test("is not answered by a message: whoever asked hears it, and the answer when it comes", async () => {
+    const coordinator = script(
+      call("ask_human", { question: "Which colour?" }),
+      call("list_files").after(
+        "No answer yet: a message came first and follows. question-1 stays open.",
+        "[Message from your human]: Mind the doors.",
+      ),
+      say("I wait for the colour."),
+      finish.after("[You asked (question-1): Which colour?]\nYour human answers: Blue"),
+    );
+    await using team = await startTeam({ goal: "Go", coordinator });
+    await team.until(({ questions }) => "question-1" in questions.open);
+    expect(await team.agent.send("Mind the doors.")).toBe(
+      "Sent to coordinator. This does not answer question-1, which stays open.",
+    );
+    await team.until(({ roster, questions }) => {
+      const lead = roster.coordinator;
+      return questions.open["question-1"]?.deferred === true && lead?.status === "waiting" && lead.for === "human";
+    });
+    expect(await team.agent.respond("Blue")).toBe("Answered.");
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+    expect(team.agent.now.questions).toMatchObject({
+      asked: 1,
+      open: {},
+      answered: {},
+      settled: [{ id: "question-1", answer: { text: "Blue" } }],
+    });
+  });
+
+  test("that was put aside for a message keeps its deadline, also in the next life", async () => {
+    const clock = manualClock();
+    const ask = call("ask_human", { question: "Which?", deadline_seconds: 600, default: "Red" });
+    const coordinator = script(
+      ask,
+      call("check_messages", { wait: true }).after("question-1 stays open", "[Message from your human]: Hello"),
+      finish.after("You have new messages", "No answer came in time. Go on with: Red"),
+    );
+    await using team = await startTeam({ goal: "Go", clock, coordinator });
+    await team.until(({ questions }) => "question-1" in questions.open);
+    await team.agent.send("Hello");
+    const isWaiting = ({ roster: { coordinator: lead }, questions }: Situation) =>
+      questions.open["question-1"]?.deferred === true && lead?.status === "waiting";
+    await team.until(isWaiting);
+    await team.agent.halt();
+    await team.agent.recover();
+    await team.until(isWaiting);
+    await clock.advance(600_000);
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  });
+
+  test("of a worker is put aside for a message too; asked again, it is not put twice", async () => {
+    const again = call("ask_human", { question: "Which?" });
+    await using team = await startTeam({
+      goal: "Go",
+      coordinator: script(call("create_work_node", { task: "One" }), finish.after("node-1 completed")),
+      workers: {
+        Alice: script(
+          again,
+          again.after("[Message from your human]: Soon"),
+          say("I wait.").after("question-1 is still open."),
+          write.after("Your human answers: Blue"),
+          publish,
+        ),
+      },
+    });
+    await team.until(({ questions }) => "question-1" in questions.open);
+    await team.agent.send("Soon", "Alice");
+    await team.until(
+      ({ roster: { alice }, questions }) =>
+        questions.open["question-1"]?.deferred === true && alice?.status === "waiting" && alice.for === "human",
+    );
+    await team.agent.respond("Blue", "question-1");
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+    expect(team.agent.now.questions.asked).toBe(1);
   });
 
   test("that gives a default and no deadline is refused: it would never be used", async () => {

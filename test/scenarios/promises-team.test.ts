@@ -179,8 +179,8 @@ test("the tools of an agent bind its workers too; what begins and ends one's wor
   await team.outcome();
   const given = (model: typeof alice) => model.requests.at(-1)?.tools.map((tool) => tool.name);
   expect([given(coordinator), given(alice)]).toEqual([
-    ["write_file", "bash", "create_work_node", "finish"],
-    ["write_file", "bash", "read_ref", "create_work_node", "checkpoint", "publish"],
+    ["write_file", "bash", "bash_output", "create_work_node", "finish"],
+    ["write_file", "bash", "bash_output", "read_ref", "create_work_node", "checkpoint", "publish"],
   ]);
 });
 

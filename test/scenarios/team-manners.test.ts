@@ -153,3 +153,48 @@ test("whoever was hired under such a name before it was refused has work in the 
   go();
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
 });
+
+const CALLS_OF_LEAD = (team: Team) => team.agent.now.spending.by_worker.coordinator?.calls;
+
+test("who waits for all in the reply that hands the work out is asked once more, when all of it is done", async () => {
+  const first = Promise.withResolvers<void>();
+  await using team = await startTeam({
+    goal: "Two parts",
+    coordinator: script(
+      both(made("One"), made("Two"), call("check_messages", { wait: true, all: true })),
+      call("finish", { summary: "both" }).after("node-1 completed", "node-2 completed"),
+    ),
+    workers: {
+      Alice: script(both(written("a.md"), published("a"))),
+      Bob: script(both(written("b.md"), published("b")).until(first.promise)),
+    },
+  });
+  team.agent.log.subscribe((fact) => fact.type === "node.completed" && first.resolve());
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "both" });
+  expect(CALLS_OF_LEAD(team)).toBe(2);
+});
+
+test("who waits for all is woken by a colleague who writes, and not by a result", async () => {
+  const first = Promise.withResolvers<void>();
+  await using team = await startTeam({
+    goal: "Two parts",
+    coordinator: script(
+      both(made("One"), made("Two"), call("check_messages", { wait: true, all: true })),
+      both(
+        call("send_message", { to: "Bob", content: "The second." }),
+        call("check_messages", { wait: true, all: true }),
+      ).after("node-1 completed", "Message from Bob]: Which?"),
+      call("finish", { summary: "both" }).after("node-2 completed"),
+    ),
+    workers: {
+      Alice: script(both(written("a.md"), published("a"))),
+      Bob: script(
+        call("send_message", { to: "coordinator", content: "Which?" }).until(first.promise),
+        both(written("b.md"), published("b")).after("The second."),
+      ),
+    },
+  });
+  team.agent.log.subscribe((fact) => fact.type === "node.completed" && first.resolve());
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "both" });
+  expect(CALLS_OF_LEAD(team)).toBe(3);
+});

@@ -8,6 +8,7 @@ import { MOST_READ, partsOf } from "./plan.ts";
 import { reportOf } from "./report.ts";
 import { type Scouted, scout } from "./scout.ts";
 import { surveyStep } from "./survey-work.ts";
+import { readText } from "./tool-text.ts";
 import { orderFor, summaryOf, writeMove } from "./worker.ts";
 
 export const HOW_TO_GET_A_MODEL =
@@ -145,9 +146,10 @@ function conclude(
   const path = reportPath(id);
   const report = madeTo("read_file", conversation).findLast(({ args }) => args.path === path)?.result;
   if (!report) return act(`${id} is completed. I read its report.`, readFile(path, { limit: 80 }));
-  const head = /^# (Survey of .+)$/m.exec(report.content)?.[1] ?? "Survey";
-  const findings = /^## In short\n\n((?:- .*\n?)+)/m.exec(report.content)?.[1]?.trim().replaceAll("**", "");
-  const remarks = [...report.content.matchAll(/^\*\*Note:\*\* (.+)$/gm)].flatMap(([, remark]) => remark ?? []);
+  const { text } = readText(report.content);
+  const head = /^# (Survey of .+)$/m.exec(text)?.[1] ?? "Survey";
+  const findings = /^## In short\n\n((?:- .*\n?)+)/m.exec(text)?.[1]?.trim().replaceAll("**", "");
+  const remarks = [...text.matchAll(/^\*\*Note:\*\* (.+)$/gm)].flatMap(([, remark]) => remark ?? []);
   if (!report.ok || !findings)
     return ending(
       `I could not read the report of ${id}: ${plain(report.content.slice(0, 300))}`,

@@ -1,6 +1,6 @@
 import { type Conversation, madeTo } from "./conversation.ts";
 import { listFiles, type PlannedCall, readFile } from "./move.ts";
-import { createdNode, type Ending, endingsIn, isUnknownOutcome, readListing } from "./tool-text.ts";
+import { createdNode, type Ending, endingsIn, isUnknownOutcome, readListing, readText } from "./tool-text.ts";
 
 /** What became of a piece of work that the coordinator wants on the board. */
 export type Fate =
@@ -38,7 +38,7 @@ function lookOnTheBoard(task: string, after: Conversation, known: ReadonlySet<st
   const specs = new Map(madeTo("read_file", after).map(({ args, result }) => [args.path, result]));
   const unread = strange.map((id) => `nodes/${id}/_spec.md`).filter((path) => !specs.has(path));
   if (unread.length > 0) return { kind: "calls", calls: unread.map((path) => readFile(path)) };
-  const id = strange.find((id) => specs.get(`nodes/${id}/_spec.md`)?.content.includes(task));
+  const id = strange.find((id) => readText(specs.get(`nodes/${id}/_spec.md`)?.content ?? "").text.includes(task));
   return id ? { kind: "node", id } : { kind: "none" };
 }
 

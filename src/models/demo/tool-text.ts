@@ -38,7 +38,7 @@ export interface FileText {
 export function readText(content: string): FileText {
   const note =
     /\n\n\[Lines (\d+) to (\d+) of (?:more than )?(\d+) in ([^\n]+?)\.(?: Go on with offset (\d+)\.)?\]$/.exec(content);
-  const text = note ? content.slice(0, note.index) : content;
+  const text = (note ? content.slice(0, note.index) : content).replace(/^\d+\t/gm, "");
   const hasCutLine = /… \(\d+ more characters in this line\)$/m.test(text);
   const path = note?.[4];
   return {

@@ -75,6 +75,7 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
   "message.expired": { message_id: "message-1", why: "the run has ended" },
   "suggestion.made": { ...ann, suggestion: "Read more" },
   "human.question": { ...ann, question_id: "question-1", call_id: "c1", text: "Which?", choices: ["a", "b"] },
+  "question.deferred": { question_id: "question-1", worker_id: "ann" },
   "human.response": { question_id: "question-1", worker_id: "ann", text: "a", channel: "terminal" },
   "human.nudge": { text: "Faster", channel: "terminal" },
   "memory.written": { path: "memory/a.md", bytes: 12, by: "coordinator" },

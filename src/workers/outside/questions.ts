@@ -1,7 +1,8 @@
+import { answerInWords } from "../../mail/news.ts";
 import type { Question } from "../../projections/index.ts";
 import type { NewFact, UserEntry } from "../../protocol/index.ts";
 import type { HumanPort } from "../../tools/human.ts";
-import { inWords, questioning } from "../asking.ts";
+import { questioning } from "../asking.ts";
 import { type Actor, gist } from "../carry-out.ts";
 import type { Workplace } from "../workplace.ts";
 
@@ -75,9 +76,15 @@ export class LaterAnswers {
   }
 
   #told(question: Question): [UserEntry, NewFact[]] {
-    const content = `You asked: ${gist(question.text)}\n${inWords(question)}`;
+    const content = `You asked: ${gist(question.text)}\n${answerInWords(question)}`;
     const { worker_id, node_id } = this.#actor;
-    const settled = { call_id: question.call_id, tool: "ask_human", ok: true, ms: 0, gist: gist(inWords(question)) };
+    const settled = {
+      call_id: question.call_id,
+      tool: "ask_human",
+      ok: true,
+      ms: 0,
+      gist: gist(answerInWords(question)),
+    };
     return [
       { role: "user", from: "agiraph", content },
       [{ type: "tool.result", data: { worker_id, node_id, ...settled } }],

@@ -112,6 +112,12 @@ export class EntityStream {
         this.#change(fact.data.message_id, (item) => (item.kind === "message" ? { ...item, receipt } : item));
         return;
       }
+      // Its call ends without an answer: the question is not over with it.
+      case "question.deferred":
+        this.#change(fact.data.question_id, (item) =>
+          item.kind === "question" ? { ...item, question: { ...item.question, call_id: "" } } : item,
+        );
+        return;
       case "human.response": {
         const { text, channel } = fact.data;
         const answer = { text, channel, ts: fact.ts };

@@ -108,6 +108,7 @@ const WORDS: Words = {
       : worker_id === HUMAN
         ? gist(text)
         : `${does(worker_id, "asks you")}: ${gist(text)}`,
+  "question.deferred": ({ worker_id, question_id }, { does }) => does(worker_id, `goes on; ${question_id} stays open`),
   "human.response": ({ worker_id, text, channel }, { whom }) => {
     if (channel === DEADLINE) return `Nobody answered ${whom(worker_id)} in time; this counts: ${gist(text)}`;
     return worker_id === HUMAN ? `You said: ${gist(text)}` : `You answered ${whom(worker_id)}: ${gist(text)}`;

@@ -1,0 +1,132 @@
+import { z } from "zod";
+import type { Running } from "../sandbox/index.ts";
+import { Output } from "../sandbox/output.ts";
+import { exitWords } from "./exit-words.ts";
+import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
+
+const MOST_AT_ONCE = 4;
+/** Those that have ended are kept to be looked at. */
+const MOST_KEPT = 16;
+const MAX_OUTPUT_BYTES = 32_000;
+const GRACE_MS = 2_000;
+const MOST_SECONDS = 300;
+
+/** What is asked when one is started, and who hears of its beginning and its end. */
+export interface BackgroundOrder {
+  start(): Promise<Running>;
+  onStart(id: string, pid: number): void;
+  /** `isTold`: somebody waits for the end and is told of it at once. */
+  onEnd(id: string, ended: { pid: number; code: number | null; signal: string | null }, isTold: boolean): void;
+}
+
+interface Job {
+  running: Running;
+  /** What was said since the last look. */
+  unread: Output;
+  begun: number;
+  /** How it ended, in words. */
+  ended: string | undefined;
+  over: Promise<void>;
+  waiting: number;
+}
+
+/**
+ * The commands that one participant has running beside its turns.
+ *
+ * BACKGROUND-1. So many run at once, and of what each says a bounded part is kept between two looks.
+ * BACKGROUND-2. All of them end with `close`, which is over when they are; with the signal under which they were started;
+ *               and with us, as every command does (sandbox C4).
+ */
+export class BackgroundCommands {
+  readonly #jobs = new Map<string, Job>();
+
+  async start({ start, onStart, onEnd }: BackgroundOrder): Promise<ToolOutput> {
+    const busy = [...this.#jobs].filter(([, job]) => job.ended === undefined).map(([id]) => id);
+    if (busy.length >= MOST_AT_ONCE)
+      return refusal(`Not started: ${busy.join(", ")} run already. End one with bash_output and stop: true.`);
+    const running = await start();
+    const id = `bg-${running.pid}`;
+    const job: Job = {
+      running,
+      unread: new Output(MAX_OUTPUT_BYTES),
+      begun: performance.now(),
+      ended: undefined,
+      over: Promise.resolve(),
+      waiting: 0,
+    };
+    for (const stream of [running.stdout, running.stderr]) stream.on("data", (chunk: Buffer) => job.unread.push(chunk));
+    running.stdin.on("error", () => {}).end();
+    onStart(id, running.pid);
+    job.over = running.ended.then(({ code, signal, exceeded }) => {
+      job.ended = exitWords(code, exceeded);
+      onEnd(id, { pid: running.pid, code, signal }, job.waiting > 0);
+    });
+    this.#jobs.set(id, job);
+    this.#forgetOldest();
+    return `${id} runs in the background. You are told when it ends; look at it, or wait for it, with bash_output.`;
+  }
+
+  async look(id: string, { wait, stop }: { wait: number; stop: boolean }, signal: AbortSignal): Promise<ToolOutput> {
+    const job = this.#jobs.get(id);
+    if (!job) {
+      const known = [...this.#jobs.keys()].join(", ") || "none";
+      return refusal(`There is no background command "${id}"; what an interruption ended is gone. You have: ${known}.`);
+    }
+    job.waiting += 1;
+    try {
+      if (stop) await job.running.stop(GRACE_MS).then(() => job.over);
+      else if (wait > 0 && job.ended === undefined) await orAfter(wait, job.over, signal);
+    } finally {
+      job.waiting -= 1;
+    }
+    const said = job.unread.text().trimEnd();
+    job.unread = new Output(MAX_OUTPUT_BYTES);
+    const seconds = Math.round((performance.now() - job.begun) / 1000);
+    return `${job.ended ?? `Still running after ${seconds} s.`}\n${said || "(no new output)"}`;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#jobs.values()].map(({ running, over }) => running.stop(GRACE_MS).then(() => over)));
+  }
+
+  #forgetOldest(): void {
+    const ended = [...this.#jobs].filter(([, job]) => job.ended !== undefined);
+    for (const [id] of ended.slice(0, Math.max(0, this.#jobs.size - MOST_KEPT))) this.#jobs.delete(id);
+  }
+}
+
+async function orAfter(seconds: number, over: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, seconds * 1000);
+  const stop = () => reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    await Promise.race([over, promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+const toLook = z.object({
+  id: z.string(),
+  wait: z
+    .number()
+    .min(0)
+    .max(MOST_SECONDS)
+    .default(0)
+    .describe(`Seconds to wait for its end, at most ${MOST_SECONDS}.`),
+  stop: z.boolean().default(false).describe("End it."),
+});
+
+export function backgroundOutputTool(commands: BackgroundCommands): Tool {
+  return defineTool({
+    name: "bash_output",
+    description: "What a background command said since your last look, and whether it still runs.",
+    repeatable: true,
+    parameters: toLook,
+    run: ({ id, ...how }, signal) => commands.look(id, how, signal),
+    close: () => commands.close(),
+  });
+}

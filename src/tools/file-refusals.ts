@@ -1,0 +1,13 @@
+import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { refusal, type ToolOutput } from "./tool.ts";
+
+/** What a scope refuses is a result that says what to do instead. */
+export async function refusalsAsResults(run: () => Promise<ToolOutput>): Promise<ToolOutput> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof ScopeRefusal || error instanceof FileNotFound) return refusal(error.message);
+    // A full disk or a bad sector: nothing the model did, yet it should know that the call did not do its work.
+    return refusal(`The file could not be used: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,187 @@
+import { z } from "zod";
+import type { ListedFile, Scope } from "../store/scope.ts";
+import { FileNotFound, type RefusalReason, ScopeRefusal } from "../store/scope-refusal.ts";
+import { refusalsAsResults } from "./file-refusals.ts";
+import { globMatcher } from "./glob-match.ts";
+import { GrepThread, type Hit, TooSlow, UnusablePattern } from "./grep.ts";
+import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
+
+const MOST_FILES = 20_000;
+const MOST_HITS = 200;
+const MOST_SHOWN = 500;
+const MOST_CHARS = 40_000;
+const MOST_FILE_BYTES = 8 * 1024 * 1024;
+
+const pattern = z.string().min(1).max(1000);
+const path = z.string().default("").describe("A folder or file.");
+const toGrep = z.object({
+  pattern: pattern.describe("JavaScript regular expression, matched line by line."),
+  path,
+  glob: z.string().min(1).max(200).optional().describe("e.g. *.ts"),
+  ignore_case: z.boolean().default(false),
+  context: z.int().min(0).max(5).default(0).describe("Lines around each match."),
+});
+const toGlob = z.object({ pattern: z.string().min(1).max(200).describe("e.g. **/*.test.ts"), path });
+
+export interface SearchBounds {
+  /** For all files together. */
+  timeoutMs: number;
+}
+
+/**
+ * Finding files by name and by content, in what one participant may read.
+ *
+ * SEARCH-1. What a scope does not show is not searched: hidden files of the project, other people's folders.
+ * SEARCH-2. Time, files, file sizes, matches and line lengths are bounded, and the answer says what was left out.
+ * SEARCH-3. A pattern runs in a thread that ends with its time: no regular expression holds anybody up.
+ */
+export function searchTools(scope: Scope, bounds: SearchBounds = { timeoutMs: 20_000 }): Tool[] {
+  return [
+    defineTool({
+      name: "grep",
+      description: "Search file contents; without a path, everything you can read.",
+      repeatable: true,
+      readOnly: true,
+      parameters: toGrep,
+      run: (order, signal) => refusalsAsResults(() => grep(scope, order, bounds, signal)),
+    }),
+    defineTool({
+      name: "glob",
+      description: "Find files by name.",
+      repeatable: true,
+      readOnly: true,
+      parameters: toGlob,
+      run: ({ pattern, path }) => refusalsAsResults(() => glob(scope, pattern, path)),
+    }),
+  ];
+}
+
+async function glob(scope: Scope, wanted: string, at: string): Promise<string> {
+  const { files, isCut } = await filesBelow(scope, at);
+  const matches = matcherFor(wanted, at);
+  const found = files.filter(({ path }) => matches(path));
+  const shown = found.slice(0, MOST_SHOWN).map(({ path, bytes }) => `${path} (${bytes} bytes)`);
+  const notes = [
+    found.length === 0 ? `No file of ${files.length} matches.` : "",
+    found.length > MOST_SHOWN ? `[${found.length - MOST_SHOWN} more are not shown. Narrow the pattern.]` : "",
+    isCut ? CUT : "",
+  ];
+  return [...shown, ...notes].filter(Boolean).join("\n");
+}
+
+const CUT = `[Not all files were looked at, there are too many. Name a folder as path.]`;
+
+/** A pattern is about the path as it is shown, or as it is seen from the folder that was named. */
+function matcherFor(wanted: string, at: string): (path: string) => boolean {
+  const matches = globMatcher(wanted);
+  const prefix = `${at.replace(/\/+$/, "")}/`;
+  return (path) => matches(path) || (path.startsWith(prefix) && matches(path.slice(prefix.length)));
+}
+
+interface FilesBelow {
+  files: ListedFile[];
+  isCut: boolean;
+}
+
+/** The files below a folder, or the file itself. At the top the project is opened too; the other short names lead to what is there anyway. */
+async function filesBelow(scope: Scope, at: string): Promise<FilesBelow> {
+  const options = { recursive: true, limit: MOST_FILES, withoutShortNames: true };
+  const unless = (reason: RefusalReason) => (error: unknown) => {
+    if (error instanceof ScopeRefusal && error.reason === reason) return null;
+    throw error;
+  };
+  const listing = await scope.list(at, options).catch(unless("wrong_kind"));
+  if (!listing) return { files: [{ path: at, kind: "file", bytes: 0 }], isCut: false };
+  // Refused where there is none.
+  const found = at === "" ? await scope.list("project", options).catch(unless("outside")) : null;
+  const project = found ?? { entries: [], more: false };
+  const files = [...listing.entries, ...project.entries].filter(({ kind }) => kind === "file");
+  return { files, isCut: listing.more || project.more };
+}
+
+interface Searched {
+  lines: string[];
+  hits: number;
+  looked: number;
+  tooBig: number;
+  /** Why it ended before the last file. */
+  ended: string;
+}
+
+async function grep(
+  scope: Scope,
+  order: z.infer<typeof toGrep>,
+  { timeoutMs }: SearchBounds,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
+  const { files, isCut } = await filesBelow(scope, order.path);
+  const matches = order.glob === undefined ? isNoRecord : matcherFor(order.glob, order.path);
+  const wanted = files.length === 1 ? files : files.filter(({ path }) => matches(path));
+  await using thread = new GrepThread(order, { timeoutMs, signal });
+  try {
+    const found = await search(scope, wanted, order, thread);
+    const { looked } = found;
+    const notes = [
+      found.hits === 0 ? `No match in ${looked} ${looked === 1 ? "file" : "files"}.` : "",
+      found.ended && `[${found.ended}]`,
+      found.tooBig > 0 ? `[${found.tooBig} files of more than 8 MB were left out: use bash.]` : "",
+      isCut ? CUT : "",
+    ];
+    return [...found.lines, ...notes].filter(Boolean).join("\n");
+  } catch (error) {
+    if (error instanceof UnusablePattern) return refusal(`Not searched: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Conversations and logs hold every word that was ever searched for; whoever wants them names them. */
+function isNoRecord(path: string): boolean {
+  return path.startsWith("project/") || !/\.jsonl(\.|$)/.test(path);
+}
+
+async function search(
+  scope: Scope,
+  files: readonly ListedFile[],
+  { context }: Pick<z.infer<typeof toGrep>, "context">,
+  thread: GrepThread,
+): Promise<Searched> {
+  const found: Searched = { lines: [], hits: 0, looked: 0, tooBig: 0, ended: "" };
+  let characters = 0;
+  for (const { path } of files) {
+    const room = MOST_HITS - found.hits;
+    const bytes = await bytesOf(scope, path, files.length === 1);
+    if (bytes === "too big") found.tooBig += 1;
+    if (typeof bytes === "string") continue;
+    try {
+      const hits = await thread.search(bytes, { most: room, context });
+      found.looked += 1;
+      if (hits.length === 0) continue;
+      found.hits += hits.filter(({ isMatch }) => isMatch).length;
+      const lines = [path, ...hits.map(lineOf)];
+      found.lines.push(...lines);
+      characters += lines.reduce((sum, line) => sum + line.length + 1, 0);
+    } catch (error) {
+      if (!(error instanceof TooSlow)) throw error;
+      return { ...found, ended: `Ended at ${path}: it took too long. Simplify the pattern, or name a path.` };
+    }
+    if (found.hits >= MOST_HITS || characters > MOST_CHARS)
+      return { ...found, ended: `Ended after ${found.hits} matches. Narrow the pattern, the glob or the path.` };
+  }
+  return found;
+}
+
+function lineOf({ line, text, isMatch }: Hit): string {
+  return `${line}${isMatch ? ":" : "-"}\t${text}`;
+}
+
+/** What cannot be read is passed over, unless it is what was asked for. */
+async function bytesOf(scope: Scope, path: string, isAsked: boolean): Promise<Buffer | "too big" | "no text"> {
+  try {
+    const { bytes, truncated } = await scope.readFile(path, { maxBytes: MOST_FILE_BYTES });
+    if (truncated) return "too big";
+    return bytes.subarray(0, 8192).includes(0) ? "no text" : bytes;
+  } catch (error) {
+    if (!isAsked && (error instanceof ScopeRefusal || error instanceof FileNotFound)) return "no text";
+    throw error;
+  }
+}
