@@ -1,6 +1,6 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { both, call, type ScriptedModel, say, script, startTeam, temporaryHome } from "../../src/testing/index.ts";
 import { dayWords } from "../../src/workers/surroundings.ts";
 import { skipped } from "../try-sandbox.ts";
@@ -83,17 +83,24 @@ test("a worker sees what it must deliver and the commands that check it, before 
 
 test("a spec that the coordinator changed before somebody began is the task", async () => {
   const alice = script(wrote("a.md", "A"), published("A"));
+  const { promise: made, resolve: itIs } = Promise.withResolvers<void>();
   await using team = await startTeam({
     goal: "g",
     coordinator: script(
       call("create_work_node", { task: "Measure chip A.", hold: true }),
-      call("write_file", { path: "nodes/node-1/_spec.md", content: "# node-1\n\nMeasure chip B instead.\n" }),
+      call("write_file", { path: "nodes/node-1/_spec.md", content: "# node-1\n\nMeasure chip B instead.\n" }).until(
+        made,
+      ),
       call("spawn_worker", { name: "Alice" }),
       call("assign_worker", { node_id: "node-1", worker_id: "Alice" }),
       finished.after("node-1 completed"),
     ),
     workers: { Alice: alice },
   });
+  // Its folder follows the fact.
+  const spec = join(team.agent.log.dir, "runs/run-1/nodes/node-1/_spec.md");
+  await vi.waitFor(() => access(spec));
+  itIs();
   await team.outcome();
   expect(told(alice).words).toEqual(["Measure chip B instead."]);
 });
