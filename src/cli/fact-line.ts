@@ -79,6 +79,13 @@ function workWordsOf(fact: Fact): string | undefined {
       return `${fact.data.node_id} ${fact.data.worker_id}: ${headline(fact.data.error)}`;
     case "node.failed":
       return `${fact.data.node_id} ${fact.data.worker_id}: ${headline(outcomeWords(fact.data.outcome))}`;
+    case "node.cancelled":
+      return `${fact.data.node_id} by ${fact.data.by}: ${headline(fact.data.reason)}`;
+    case "node.updated": {
+      const { node_id, by, task, deliverables, checks } = fact.data;
+      const changed = Object.entries({ task, deliverables, checks }).flatMap(([name, value]) => (value ? [name] : []));
+      return `${node_id} by ${by}: ${changed.join(", ")}`;
+    }
     case "node.reopened":
       return [
         fact.data.node_id,

@@ -195,6 +195,18 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     );
 
   program
+    .command("cancel")
+    .description("end a node that is no longer needed; its worker is stopped, its files stay")
+    .argument("<agent>", AGENT)
+    .argument("<node>", "as `board` lists it, e.g. node-3")
+    .argument("[reason]", "why, for the team; - reads it from stdin")
+    .action(
+      does(async (call, agent: string, node: string, reason?: string) =>
+        (await import("./commands/speak.ts")).cancel(call, agent, node, reason),
+      ),
+    );
+
+  program
     .command("publish")
     .description("publish a node that was given to you: what is in its scratch folder")
     .argument("<agent>", AGENT)

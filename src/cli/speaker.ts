@@ -13,6 +13,7 @@ export type Saying =
 /** What a person does with the work itself. */
 export type Doing =
   | { do: "assign"; node: string; to: string }
+  | { do: "cancel"; node: string; text?: string | undefined }
   | { do: "revoke"; permission: string }
   | { do: "publish"; node: string; text?: string | undefined };
 
@@ -25,6 +26,7 @@ export interface Listener {
 
 export interface Handler extends Listener {
   assign(node: string, to: string): Promise<string>;
+  cancel(node: string, reason?: string): Promise<string>;
   revoke(permission: string): Promise<string>;
   publish(node: string, summary?: string): Promise<string>;
 }
@@ -43,6 +45,7 @@ export function sayTo(agent: Listener, saying: Saying): Promise<string> {
 
 export function tell(agent: Handler, order: Saying | Doing): Promise<string> {
   if (order.do === "assign") return agent.assign(order.node, order.to);
+  if (order.do === "cancel") return agent.cancel(order.node, order.text);
   if (order.do === "revoke") return agent.revoke(order.permission);
   return order.do === "publish" ? agent.publish(order.node, order.text) : sayTo(agent, order);
 }
@@ -93,6 +96,8 @@ function requestOf(agent: string, saying: Saying | Doing): ControlRequest {
       return { do: "revoke", agent, permission: saying.permission };
     case "assign":
       return { do: "assign", agent, node: saying.node, to: saying.to };
+    case "cancel":
+      return { do: "cancel", agent, node: saying.node, ...(saying.text && { text: saying.text }) };
     case "publish":
       return { do: "publish", agent, node: saying.node, ...(saying.text && { text: saying.text }) };
   }

@@ -91,6 +91,7 @@ const LOOKS = {
   publishing: { mark: "▸", colour: "blue" },
   completed: { mark: "✓", colour: "green" },
   failed: { mark: "✗", colour: "red" },
+  cancelled: { mark: "⊘", colour: "dim" },
 } as const;
 
 function withActivity(name: string, doing: string | undefined): string {

@@ -28,6 +28,9 @@ const TOLD_BY_FACTS = new Set([
   "conclude",
   "schedule",
   "cancel_trigger",
+  "cancel_node",
+  "update_node",
+  "give_up",
   "offer_insight",
   "accept_insight",
   "decline_insight",
@@ -73,6 +76,10 @@ export class Story {
         const { node_id, worker_id, outcome } = fact.data;
         const why = headline(outcomeWords(outcome));
         return [line(node_id, "failed", `${named(worker_id)}: ${why}${this.#costOf(node_id)}`)];
+      }
+      case "node.cancelled": {
+        const { node_id, by, reason } = fact.data;
+        return [line(node_id, "leaves", `cancelled by ${named(by)}: ${headline(reason)}${this.#costOf(node_id)}`)];
       }
       case "budget.set":
         for (const type of ["budget.warned", "budget.exceeded"]) this.#told.delete(type);
@@ -149,6 +156,8 @@ function workLines(fact: Fact, named: Named): StoryLine[] | undefined {
       return [line(fact.data.node_id, "begins", named(fact.data.worker_id))];
     case "node.released":
       return [line(fact.data.node_id, "new", "may begin")];
+    case "node.updated":
+      return [line(fact.data.node_id, "new", `changed by ${named(fact.data.by)}`)];
     case "node.reopened":
       return [line(fact.data.node_id, "new", reopenedWords(fact.data, named))];
     case "node.retried":

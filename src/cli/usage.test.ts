@@ -36,6 +36,7 @@ test("alone it prints help, and every command that help names has its own", asyn
     "nudge",
     "permissions",
     "assign",
+    "cancel",
     "publish",
     "chat",
     "logs",

@@ -8,6 +8,7 @@ import {
   type Question,
   type Situation,
   triggerNamed,
+  waitingFor,
 } from "../projections/index.ts";
 import {
   COORDINATOR,
@@ -20,6 +21,12 @@ import {
   type NodeId,
   triggerIn,
 } from "../protocol/index.ts";
+
+/** After a stop, while it decides. */
+export const STOPPED =
+  "What is unfinished is stopped. It goes on when you next wait for news (say nothing); first cancel_node what is not wanted any more.";
+
+type Ending = "node.completed" | "node.failed" | "node.cancelled";
 
 export interface News {
   text: string;
@@ -124,8 +131,10 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       if (parentWhen(fact, now)) return undefined;
       return `${endOf(fact.data.node_id, now)}${stageNews(now)}`;
     }
-    case "node.retried":
-      return undefined;
+    case "node.cancelled":
+      return cancellationOf(fact, now);
+    case "node.updated":
+      return fact.data.by === HUMAN ? `Your human changed ${changesOf(fact)}` : undefined;
     case "suggestion.made":
       return `${nameOf(fact.data.worker_id, now)} suggests: ${fact.data.suggestion}`;
     case "insight.offered": {
@@ -143,8 +152,12 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
     case "budget.set":
       return budgetNews(fact, now);
     // Told the state of the board, so that it does not go by what it remembers of it.
-    case "agent.resumed":
-      return `The work was interrupted and your human has now resumed it. The board as it is:\n${describePage(now.board, now.agent.run?.id)}\nGo on.`;
+    case "agent.resumed": {
+      const board = describePage(now.board, now.agent.run?.id);
+      return fact.data.coordinator_decides
+        ? `Your human had stopped the work and speaks to you now. The board as it is:\n${board}\n${STOPPED}`
+        : `The work was interrupted and your human has now resumed it. The board as it is:\n${board}\nGo on.`;
+    }
     default:
       return undefined;
   }
@@ -153,19 +166,52 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
 function newsOfChildren(reader: string, fact: Fact, now: Situation, on?: NodeId): string | undefined {
   if (fact.type === "node.reopened" && fact.data.reserved_for === reader && fact.data.node_id === on)
     return takingOver(fact, now);
-  if (fact.type !== "node.completed" && fact.type !== "node.failed" && fact.type !== "node.reopened") return undefined;
+  if (fact.type === "node.updated" && fact.data.node_id === on)
+    return `${nameOf(fact.data.by, now)} changed your node, ${changesOf(fact)}`;
+  if (!isEndOrReopening(fact)) return undefined;
   if (fact.type !== "node.reopened" && !stands(fact, now)) return undefined;
   const parent = parentWhen(fact, now);
   const mine = parent && "worker_id" in parent && parent.worker_id === reader && (on ?? parent.id) === parent.id;
   if (!mine) return undefined;
+  if (fact.type === "node.cancelled") return `${endOf(fact.data.node_id, now)}${waitingWords(fact.data.node_id, now)}`;
   return fact.type === "node.reopened" ? reopeningOf(fact, now) : endOf(fact.data.node_id, now);
 }
 
+function isEndOrReopening(fact: Fact): fact is FactOf<Ending | "node.reopened"> {
+  return (
+    fact.type === "node.completed" ||
+    fact.type === "node.failed" ||
+    fact.type === "node.cancelled" ||
+    fact.type === "node.reopened"
+  );
+}
+
+/** The coordinator knows what it cancelled itself, and hears of those that lost with the news of who won. */
+function cancellationOf(fact: FactOf<"node.cancelled">, now: Situation): string | undefined {
+  if (fact.data.by !== HUMAN || !stands(fact, now) || parentWhen(fact, now)) return undefined;
+  const { node_id } = fact.data;
+  return `Your human cancelled ${node_id}: ${fact.data.reason}${waitingWords(node_id, now)}${stageNews(now)}`;
+}
+
+function waitingWords(id: NodeId, { board }: Situation): string {
+  const waiting = waitingFor([id], board).join(", ");
+  return waiting ? `\nNot begun, since it depends on ${id}: ${waiting}.` : "";
+}
+
+/** Whole: whoever works on it goes by this from now on. */
+function changesOf({ data: { node_id, task, deliverables, checks } }: FactOf<"node.updated">): string {
+  const list = (name: string, items: readonly string[] | undefined) =>
+    items === undefined ? [] : [`${name}: ${items.join(", ") || "none"}.`];
+  const changes = [
+    ...(task === undefined ? [] : [`Its task now: ${task}`]),
+    ...list("Its deliverables now", deliverables),
+    ...list("Its checks now", checks),
+  ];
+  return `${node_id}. ${changes.join("\n")}`;
+}
+
 /** Whoever answers for it: the nearest node above that was still open when it happened, however late it is read. */
-function parentWhen(
-  { seq, data }: FactOf<"node.completed" | "node.failed" | "node.reopened">,
-  { board }: Situation,
-): NodeState | undefined {
+function parentWhen({ seq, data }: FactOf<Ending | "node.reopened">, { board }: Situation): NodeState | undefined {
   for (let above = board.nodes[data.node_id]?.spec.parent_node_id; above; ) {
     const parent = board.nodes[above];
     if (parent && !(hasEnded(parent) && parent.ended_seq < seq)) return parent;
@@ -193,7 +239,7 @@ function reopeningOf({ data }: FactOf<"node.reopened">, now: Situation): string 
 }
 
 /** An end that was taken back is no news; there will be another. */
-function stands(fact: FactOf<"node.completed" | "node.failed">, { board }: Situation): boolean {
+function stands(fact: FactOf<Ending>, { board }: Situation): boolean {
   const node = board.nodes[fact.data.node_id];
   return hasEnded(node) && node.ended_seq === fact.seq;
 }
@@ -239,7 +285,8 @@ function unheardBelow(id: NodeId, { board }: Pick<Situation, "board">): NodeId[]
 
 function endOfOne(id: NodeId, now: Situation): string {
   const node = now.board.nodes[id];
-  if (node?.status !== "completed" && node?.status !== "failed") return `${id} has ended.`;
+  if (!hasEnded(node)) return `${id} has ended.`;
+  if (node.status === "cancelled") return `${id} was cancelled by ${nameOf(node.by, now)}: ${node.reason}`;
   const named = node.files.slice(0, MOST_FILES).map((file) => `nodes/${id}/published/${file.path}`);
   const list = `${named.join(", ")}${node.files.length > MOST_FILES ? ` and ${node.files.length - MOST_FILES} more` : ""}`;
   if (node.status === "completed") {
@@ -259,7 +306,9 @@ function stageNews(now: Situation): string {
   const run = now.agent.run?.id;
   const stage = run ? currentStage(now.stages, run) : undefined;
   if (!stage || !isStageDone(stage, now.board)) return "";
-  return `\nStage ${stage.number} (${stage.name}) is done. Reconvene, create more work, or finish.`;
+  const losers = (stage.losers ?? []).join(", ");
+  const over = losers ? ` No longer needed, so cancelled: ${losers}.` : "";
+  return `\nStage ${stage.number} (${stage.name}) is done.${over} Reconvene, create more work, or finish.`;
 }
 
 function nameOf(id: string, now: Situation): string {

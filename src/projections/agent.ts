@@ -39,6 +39,8 @@ export interface AgentState {
   outcome: Outcome | null;
   /** Paused or failed: why, in words, and since when. Of a person who paused it, why is `human`. */
   halted: { why: string; ts: number } | null;
+  /** A person spoke after a stop: no node goes on before the coordinator, having read it, waits for news. */
+  coordinator_decides: boolean;
   /** Since when it is out of sight. */
   archived_ts: number | null;
 }
@@ -58,6 +60,7 @@ export function bornFrom(fact: FactOf<"agent.created">): AgentState {
     outcome: null,
     checkpoint: null,
     halted: null,
+    coordinator_decides: false,
     archived_ts: null,
   };
 }
@@ -67,6 +70,7 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
   switch (fact.type) {
     case "agent.started":
     case "agent.resumed":
+      if (fact.type === "agent.resumed") agent.coordinator_decides = fact.data.coordinator_decides ?? false;
       agent.status = "working";
       agent.error = null;
       agent.outcome = null;
@@ -112,6 +116,9 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
         trigger: fact.data.trigger ?? null,
       };
       return;
+    case "worker.waiting":
+      if (fact.data.worker_id === COORDINATOR && fact.data.for === "news") agent.coordinator_decides = false;
+      return;
     case "worker.checkpointed":
       if (fact.data.worker_id === COORDINATOR) agent.checkpoint = fact.data.call_id ?? null;
       return;
@@ -119,6 +126,7 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       if (fact.data.worker_id === COORDINATOR && fact.data.call_id === agent.checkpoint) agent.checkpoint = null;
       return;
     case "run.finished":
+      agent.coordinator_decides = false;
       if (agent.run?.id === fact.data.run_id) agent.run.finished = fact.data.outcome;
       return;
   }

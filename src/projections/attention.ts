@@ -29,6 +29,7 @@ export interface Moment {
 const NEWS = new Set<string>([
   "node.completed",
   "node.failed",
+  "node.cancelled",
   "suggestion.made",
   "human.response",
   "human.nudge",

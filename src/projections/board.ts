@@ -1,5 +1,14 @@
 import { dict } from "../protocol/dict.ts";
-import type { Fact, FactOf, NodeId, Outcome, PublishedFile, RunId, WorkerId } from "../protocol/index.ts";
+import {
+  COORDINATOR,
+  type Fact,
+  type FactOf,
+  type NodeId,
+  type Outcome,
+  type PublishedFile,
+  type RunId,
+  type WorkerId,
+} from "../protocol/index.ts";
 import { noteChange, numberOf, waitingRuns, waitingWork } from "./waiting-work.ts";
 
 interface NodeBase {
@@ -23,6 +32,8 @@ interface NodeBase {
   handed?: { from: WorkerId; did: string };
   /** Nobody takes it before it is released. */
   held?: true;
+  /** Its spec was changed since it was made. */
+  updated?: true;
 }
 
 interface Ended {
@@ -54,11 +65,20 @@ export type NodeState = NodeBase &
     | (Ended & { status: "completed"; summary: string })
     /** With what could be published of it, if anything. */
     | (Ended & { status: "failed"; outcome: Outcome })
+    /** No longer needed; `worker_id` is who had it last, or the coordinator where nobody had. */
+    | (Ended & { status: "cancelled"; by: string; reason: string })
   );
 
+export type EndedNode = Extract<NodeState, { status: "completed" | "failed" | "cancelled" }>;
+
 /** Ended by whoever works on it, or from outside, with the run. */
-export function hasEnded(node: NodeState | undefined): node is Extract<NodeState, { status: "completed" | "failed" }> {
-  return node?.status === "completed" || node?.status === "failed";
+export function hasEnded(node: NodeState | undefined): node is EndedNode {
+  return node?.status === "completed" || node?.status === "failed" || node?.status === "cancelled";
+}
+
+/** Nothing that builds on it can begin. */
+export function isLost(node: NodeState | undefined): boolean {
+  return node?.status === "failed" || node?.status === "cancelled";
 }
 
 /** All work of an agent, by node id, in the order it was made. */
@@ -105,7 +125,8 @@ export function applyToBoard(board: Board, fact: Fact): void {
 function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
   const { id, spec, created_ts, children, reserved_for, failures, spent_usd, facts } = node;
   const handed = node.handed ? { handed: node.handed } : {};
-  const again = { ...(node.reopened ? { reopened: node.reopened } : {}), ...handed };
+  const updated = node.updated ? { updated: node.updated } : {};
+  const again = { ...(node.reopened ? { reopened: node.reopened } : {}), ...handed, ...updated };
   const held = node.held ? { held: node.held } : {};
   const counted = { failures, spent_usd, facts, last_seq: fact.seq };
   const base = { id, spec, created_ts, children, reserved_for, ...counted, ...again };
@@ -135,6 +156,12 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
       // Whoever ends it from outside does not release it: reopened, it still waits for that.
       return { ...base, ...held, ...endedIn(node, fact), status: "failed", outcome };
     }
+    case "node.cancelled": {
+      const { by, reason } = fact.data;
+      return { ...base, ...held, ...cancelledIn(node, fact), status: "cancelled", by, reason };
+    }
+    case "node.updated":
+      return { ...node, spec: updatedSpec(spec, fact.data), updated: true };
     case "node.reopened":
       return reopenedIn({ ...base, ...held }, fact);
     default:
@@ -158,6 +185,19 @@ function assignedIn(node: NodeState, { seq, data }: FactOf<"node.started" | "nod
 function endedIn(node: NodeState, { seq, ts, data }: FactOf<"node.completed" | "node.failed">): Ended {
   const files = node.status === "publishing" ? node.files : [];
   return { worker_id: data.worker_id, files, ended_ts: ts, ended_seq: seq, unheard: data.unheard ?? [] };
+}
+
+/** What was published of it, as a part, stays published. */
+function cancelledIn(node: NodeState, { seq, ts }: FactOf<"node.cancelled">): Ended {
+  const worker_id = "worker_id" in node ? node.worker_id : COORDINATOR;
+  return { worker_id, files: hasEnded(node) ? node.files : [], ended_ts: ts, ended_seq: seq, unheard: [] };
+}
+
+function updatedSpec(
+  { checks: before, ...spec }: NodeBase["spec"],
+  { task = spec.task, deliverables = spec.deliverables, checks = before }: FactOf<"node.updated">["data"],
+): NodeBase["spec"] {
+  return { ...spec, task, deliverables, ...(checks && checks.length > 0 && { checks }) };
 }
 
 /** What a node spends, the nodes above it have spent too. */
@@ -232,6 +272,8 @@ function detailOf(node: NodeState): string {
       return ` — ${node.worker_id}: ${firstLine(node.summary)}`;
     case "failed":
       return ` — ${node.worker_id}: ${"error" in node.outcome ? firstLine(node.outcome.error) : node.outcome.kind}`;
+    case "cancelled":
+      return ` — ${firstLine(node.reason)}`;
     case "pending":
       return "";
     default:

@@ -14,12 +14,13 @@ export function waitsForAny(node: NodeState, above: ReadonlySet<NodeId>, board: 
   return false;
 }
 
-/** Whether it is held, or builds on something that is: it waits for a trigger that may never come. */
+/** Whether it is held or builds on something that is held or cancelled: what it waits for may never come. */
 export function isHeldUp(node: NodeState, board: Board): boolean {
   const seen = new Set<NodeId>();
   const queue = [node.id];
   for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
     const each = board.nodes[id];
+    if (each?.status === "cancelled" && id !== node.id) return true;
     if (seen.has(id) || each?.status !== "pending") continue;
     if (each.held) return true;
     seen.add(id);
@@ -41,8 +42,30 @@ export function ancestorsOf(board: Board, node: NodeState | undefined): Set<Node
   return above;
 }
 
-/** Nodes whose results this one waits for: what it handed out, and what those who have ended left behind. */
+/**
+ * Nodes whose results this one waits for: what it handed out, and what those who have ended left behind. Not what builds
+ * on a cancelled node: nobody would ever be done waiting for it.
+ */
 export function openBelow({ id }: Pick<NodeState, "id">, board: Board): NodeId[] {
   const children = board.nodes[id]?.children ?? [];
-  return children.flatMap((child) => (hasEnded(board.nodes[child]) ? openBelow({ id: child }, board) : [child]));
+  return children.flatMap((child) => {
+    const node = board.nodes[child];
+    if (!node || hasEnded(node)) return openBelow({ id: child }, board);
+    return isHeldUp(node, board) ? [] : [child];
+  });
+}
+
+/** A node and all that was handed out below it, the lowest first. */
+export function familyOf(node: NodeState, board: Board): NodeState[] {
+  const below = node.children.flatMap((id) => board.nodes[id] ?? []);
+  return [...below.flatMap((each) => familyOf(each, board)), node];
+}
+
+/** What waits for these nodes to be completed, or for something that does. */
+export function waitingFor(ids: readonly NodeId[], board: Board): NodeId[] {
+  const gone = new Set<NodeId>(ids);
+  // In the order they were made: what a node builds on is older than the node.
+  for (const { id, status, spec } of Object.values(board.nodes))
+    if (status === "pending" && spec.dependencies.some((each) => gone.has(each))) gone.add(id);
+  return [...gone].slice(ids.length);
 }

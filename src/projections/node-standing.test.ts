@@ -3,17 +3,17 @@ import type { NodeState } from "./board.ts";
 import { nodeStanding, type Standing } from "./node-standing.ts";
 import { emptyQuestions, type Question } from "./questions.ts";
 
-const QUIET = { questions: emptyQuestions() };
+const QUIET = { questions: emptyQuestions(), agent: { coordinator_decides: false } };
 
 test.for([
-  ["working", ["pending", "assigned", "running", "publishing", "completed", "failed"]],
-  ["waiting_for_human", ["pending", "assigned", "running", "publishing", "completed", "failed"]],
-  ["paused", ["pending", "paused", "paused", "paused", "completed", "failed"]],
-  ["stopped", ["pending", "stopped", "stopped", "stopped", "completed", "failed"]],
-  ["failed", ["pending", "stopped", "stopped", "stopped", "completed", "failed"]],
-  ["interrupted", ["pending", "interrupted", "interrupted", "interrupted", "completed", "failed"]],
+  ["working", ["pending", "assigned", "running", "publishing", "completed", "failed", "cancelled"]],
+  ["waiting_for_human", ["pending", "assigned", "running", "publishing", "completed", "failed", "cancelled"]],
+  ["paused", ["pending", "paused", "paused", "paused", "completed", "failed", "cancelled"]],
+  ["stopped", ["pending", "stopped", "stopped", "stopped", "completed", "failed", "cancelled"]],
+  ["failed", ["pending", "stopped", "stopped", "stopped", "completed", "failed", "cancelled"]],
+  ["interrupted", ["pending", "interrupted", "interrupted", "interrupted", "completed", "failed", "cancelled"]],
 ] as const)("while the agent is %s, whatever is under way rests with it", ([standing, words]) => {
-  const all = ["pending", "assigned", "running", "publishing", "completed", "failed"] as const;
+  const all = ["pending", "assigned", "running", "publishing", "completed", "failed", "cancelled"] as const;
   expect(all.map((status) => nodeStanding(node(status), QUIET, standing satisfies Standing))).toEqual(words);
 });
 
@@ -27,10 +27,18 @@ test("a node whose worker asks needs you, and no other", () => {
     asked_ts: 1,
     answer: null,
   };
-  const now = { questions: { ...emptyQuestions(), open: { "question-1": asked } } };
+  const now = { ...QUIET, questions: { ...emptyQuestions(), open: { "question-1": asked } } };
   expect([nodeStanding(node("running"), now, "working"), nodeStanding(node("running", 2), now, "working")]).toEqual([
     "needs you",
     "running",
+  ]);
+});
+
+test("while the coordinator decides after a stop, what was under way is stopped", () => {
+  const now = { ...QUIET, agent: { coordinator_decides: true } };
+  expect([nodeStanding(node("running"), now, "working"), nodeStanding(node("pending"), now, "working")]).toEqual([
+    "stopped",
+    "pending",
   ]);
 });
 

@@ -19,7 +19,12 @@ export function whileWorking(status: string, standing: Standing): string {
 }
 
 /** How a node fares, in the words that every board shows. */
-export function nodeStanding(node: NodeState, { questions }: Pick<Situation, "questions">, standing: Standing): string {
+export function nodeStanding(
+  node: NodeState,
+  { questions, agent }: Pick<Situation, "questions"> & { agent: Pick<Situation["agent"], "coordinator_decides"> },
+  standing: Standing,
+): string {
   if (Object.values(questions.open).some(({ node_id }) => node_id === node.id)) return "needs you";
+  if (agent.coordinator_decides && isUnderWay(node)) return "stopped";
   return isUnderWay(node) ? whileWorking(node.status, standing) : node.status;
 }

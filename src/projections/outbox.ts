@@ -99,6 +99,7 @@ const ENDS_QUESTIONS: Partial<Record<Fact["type"], true>> = {
   "tool.result": true,
   "node.completed": true,
   "node.failed": true,
+  "node.cancelled": true,
   "run.finished": true,
 };
 

@@ -66,6 +66,7 @@ export function applyToQuestions(questions: Questions, fact: Fact): void {
     }
     case "node.completed":
     case "node.failed":
+    case "node.cancelled":
     // Whoever asked does not have it any more.
     case "node.reopened":
       settle(questions, (each) => each.node_id === fact.data.node_id);

@@ -11,7 +11,7 @@ import { applyToOutside, noneOutside, type Outside } from "./outside.ts";
 import { applyToQuestions, emptyQuestions, type Questions } from "./questions.ts";
 import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
-import { applyToStages, type Stage } from "./stages.ts";
+import { applyToStages, noteLosers, type Stage } from "./stages.ts";
 import { applyToThread, type Thread } from "./thread.ts";
 import { applyToTriggers, noTriggers, type Triggers } from "./triggers.ts";
 import { applyToTroubles, type Troubles } from "./trouble.ts";
@@ -43,7 +43,7 @@ export interface Situation {
   mesh_ends: MeshEnds;
 }
 
-export const SITUATION_VERSION = 22;
+export const SITUATION_VERSION = 23;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -87,6 +87,7 @@ export function apply(now: Situation, fact: Fact): void {
   applyToAgent(now.agent, fact);
   applyToBoard(now.board, fact);
   applyToStages(now.stages, fact);
+  noteLosers(now.stages, now.board, fact);
   applyToRoster(now.roster, fact);
   applyToLetters(now.letters, fact);
   applyToQuestions(now.questions, fact);

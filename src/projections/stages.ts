@@ -1,5 +1,6 @@
 import type { Fact, NodeId, RunId, StageContract } from "../protocol/index.ts";
-import type { Board } from "./board.ts";
+import { type Board, hasEnded, type NodeState } from "./board.ts";
+import { isHeldUp } from "./lineage.ts";
 import { waitingWork } from "./waiting-work.ts";
 
 /** Nodes that belong together, under a contract. */
@@ -12,6 +13,8 @@ export interface Stage {
   nodes: NodeId[];
   status: "running" | "reconvening" | "completed";
   assessment: string | null;
+  /** Open when enough of the others were completed (`any`, `majority`): the runtime cancels them. */
+  losers?: NodeId[];
 }
 
 export function applyToStages(stages: Stage[], fact: Fact): void {
@@ -42,16 +45,48 @@ export function currentStage(stages: readonly Stage[], run: RunId): Stage | unde
   return stages.findLast((stage) => stage.run_id === run && stage.status === "running");
 }
 
-/** Whether its contract calls a stage done: by the nodes that have ended. */
+/**
+ * Whether its contract calls a stage done: everything has ended, or enough of what the coordinator itself handed out is
+ * completed. What is cancelled does not count.
+ */
 export function isStageDone(stage: Stage, board: Board): boolean {
-  const ended = stage.nodes.length - (waitingWork(board, stage.run_id).openInStage.get(stage.number) ?? 0);
-  if (ended === 0) return false;
-  switch (stage.contract.checkpoint_policy) {
-    case "all_must_complete":
-      return ended === stage.nodes.length;
-    case "majority":
-      return ended * 2 > stage.nodes.length;
-    case "any":
-      return true;
+  const open = waitingWork(board, stage.run_id).openInStage.get(stage.number) ?? 0;
+  if (stage.nodes.length > 0 && open === 0) return true;
+  const { checkpoint_policy } = stage.contract;
+  if (checkpoint_policy === "all_must_complete") return false;
+  const nodes = topOf(stage, board).filter(({ status }) => status !== "cancelled");
+  const completed = nodes.filter(({ status }) => status === "completed").length;
+  return checkpoint_policy === "any" ? completed > 0 : completed * 2 > nodes.length;
+}
+
+/** Applied after board and stages. Who has lost is decided with the fact that met the contract: later work has not. */
+export function noteLosers(stages: Stage[], board: Board, fact: Fact): void {
+  if (fact.type === "node.reopened") {
+    for (const stage of stages) if (stage.losers) stage.losers = stage.losers.filter((id) => id !== fact.data.node_id);
+    return;
   }
+  const node = fact.type === "node.completed" ? board.nodes[fact.data.node_id] : undefined;
+  if (!node || node.spec.parent_node_id !== null) return;
+  const stage = stages.findLast((each) => each.run_id === node.spec.run_id && each.number === node.spec.stage);
+  // One that was closed meanwhile leaves it to the coordinator what goes on.
+  if (stage?.status !== "running" || stage.contract.checkpoint_policy === "all_must_complete") return;
+  if (!isStageDone(stage, board)) return;
+  const isCompleted = (id: NodeId) => board.nodes[id]?.status === "completed";
+  // What builds on a result goes on, and what is held has not begun to compete.
+  const hasLost = (each: NodeState) =>
+    !hasEnded(each) && !isHeldUp(each, board) && !each.spec.dependencies.some(isCompleted);
+  stage.losers = topOf(stage, board)
+    .filter(hasLost)
+    .map(({ id }) => id);
+}
+
+/** What is still to be cancelled because its stage is done without it. */
+export function losersIn(stages: readonly Stage[], board: Board, run: RunId): NodeId[] {
+  return stages
+    .filter((stage) => stage.run_id === run)
+    .flatMap(({ losers = [] }) => losers.filter((id) => !hasEnded(board.nodes[id])));
+}
+
+function topOf({ nodes }: Stage, board: Board): NodeState[] {
+  return nodes.flatMap((id) => board.nodes[id] ?? []).filter(({ spec }) => spec.parent_node_id === null);
 }

@@ -92,7 +92,7 @@ function noteCompleted(index: Index, { id, worker_id, spec }: Extract<NodeState,
 }
 
 function add(index: Index, board: Board, node: NodeState): void {
-  if (node.status === "completed" || node.status === "failed") return;
+  if (!isOpen(node)) return;
   countOpen(workOf(index, node.spec.run_id), node);
   if (node.status !== "pending") return;
   const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
@@ -105,15 +105,20 @@ function add(index: Index, board: Board, node: NodeState): void {
   if (waitsFor.length === 0) becomesReady(index, node);
 }
 
-function countOpen({ open, shares, openInStage }: WaitingWork, { id, status, spec }: NodeState): void {
-  const { stage, budget_usd } = spec;
-  const isOpen = status !== "completed" && status !== "failed";
-  if (isOpen === open.has(id)) return;
-  if (isOpen) open.add(id);
+function countOpen({ open, shares, openInStage }: WaitingWork, node: NodeState): void {
+  const { id } = node;
+  const { stage, budget_usd } = node.spec;
+  const isNowOpen = isOpen(node);
+  if (isNowOpen === open.has(id)) return;
+  if (isNowOpen) open.add(id);
   else open.delete(id);
-  if (isOpen && budget_usd !== undefined) shares.add(id);
+  if (isNowOpen && budget_usd !== undefined) shares.add(id);
   else shares.delete(id);
-  if (stage !== undefined) openInStage.set(stage, (openInStage.get(stage) ?? 0) + (isOpen ? 1 : -1));
+  if (stage !== undefined) openInStage.set(stage, (openInStage.get(stage) ?? 0) + (isNowOpen ? 1 : -1));
+}
+
+function isOpen({ status }: NodeState): boolean {
+  return status !== "completed" && status !== "failed" && status !== "cancelled";
 }
 
 function release(index: Index, board: Board, completed: NodeId): void {

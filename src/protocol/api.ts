@@ -170,6 +170,14 @@ export const seenSchema = z
   })
   .nullish();
 export const assignSchema = z.strictObject({ worker: z.string().min(1).max(80) });
+/** Why it is not needed any more. */
+export const cancelSchema = z.strictObject({ reason: words.optional() }).nullish();
+/** What is absent stays as it is; `checks: []` withdraws them. */
+export const updateNodeSchema = z.strictObject({
+  task: z.string().min(1).max(32_000).optional(),
+  deliverables: z.array(z.string().min(1).max(200)).optional(),
+  checks: z.array(z.string().min(1).max(4000)).optional(),
+});
 /** What was done, in a few words. */
 export const publishSchema = z.strictObject({ summary: words.optional() }).nullish();
 /** A whole file; `base64` for what is no text. */
@@ -214,7 +222,7 @@ export const nodeViewSchema = z.object({
   run_id: z.string(),
   stage: z.int().nullable(),
   task: z.string(),
-  status: z.enum(["pending", "assigned", "running", "publishing", "completed", "failed"]),
+  status: z.enum(["pending", "assigned", "running", "publishing", "completed", "failed", "cancelled"]),
   assigned_worker: z.string().nullable(),
   parent_node: z.string().nullable(),
   children: z.array(z.string()),

@@ -32,6 +32,8 @@ export const contractSchema = z.object({
   max_iterations_per_node: z.int().positive(),
   timeout_seconds: z.number().positive(),
   checkpoint_policy: z.enum(["all_must_complete", "majority", "any"]),
+  /** How many stages the run may have in all; the smallest number that any stage of it names counts. */
+  max_stages: z.int().positive().optional(),
 });
 export type StageContract = z.infer<typeof contractSchema>;
 
@@ -67,7 +69,8 @@ export const factData = {
   "agent.started": z.object({ why: z.enum(["created", "resumed", "recovered", "new_goal"]), pid: z.int() }),
   /** Nobody works until `agent.resumed`: a person asked for it, or a stage wants their approval. */
   "agent.paused": z.object({ why: z.string().optional() }),
-  "agent.resumed": z.object({}),
+  /** `coordinator_decides`: a person spoke after a stop. No node goes on before the coordinator next waits for news. */
+  "agent.resumed": z.object({ coordinator_decides: z.literal(true).optional() }),
   "agent.stopped": z.object({ by: z.string() }),
   "agent.completed": z.object({ summary: z.string() }),
   "agent.failed": z.object({ error: z.string(), outcome: outcomeSchema.optional() }),
@@ -104,7 +107,7 @@ export const factData = {
     checks: z.array(z.string()).optional(),
     /** Reserved from the parent's share. */
     budget_usd: z.number().positive().optional(),
-    /** What this role of seed 000 is called; a role's node ends with its checkpoint. */
+    /** What this role of seed 000 is called; its worker keeps its conversation from role to role. */
     role: z.string().optional(),
     /** Nobody takes it before it is released. */
     held: z.literal(true).optional(),
@@ -132,6 +135,19 @@ export const factData = {
   /** A try failed and the same worker tries once more. */
   "node.retried": z.object({ ...node, ...worker, error: z.string() }),
   "node.failed": z.object({ ...node, ...worker, outcome: outcomeSchema, ...unheard }),
+  /**
+   * It is no longer needed: ended without a result, whatever its state was. `by` is a worker's id, `human`, or `agiraph`
+   * for the runtime itself. A node above it is cancelled in the same append, after it.
+   */
+  "node.cancelled": z.object({ ...node, by: z.string(), reason: z.string() }),
+  /** Its spec is changed before it is published; what is absent stays as it is. */
+  "node.updated": z.object({
+    ...node,
+    by: z.string(),
+    task: z.string().optional(),
+    deliverables: z.array(z.string()).optional(),
+    checks: z.array(z.string()).optional(),
+  }),
   /**
    * It had ended for want of money, and there is more, or had failed and a trigger runs it, or somebody else is to have
    * it: it waits again, for whoever is named, or was on it.

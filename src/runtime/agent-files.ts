@@ -2,7 +2,7 @@ import type { NodeState, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Fact, FactOf, NodeId, Outcome, RunId } from "../protocol/index.ts";
 import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
-import { createAgentFolder, createNodeFolder, createRunFolder } from "../store/node-folder.ts";
+import { createAgentFolder, createNodeFolder, createRunFolder, writeSpec, writeStatus } from "../store/node-folder.ts";
 import { NodeTraces } from "../store/node-trace.ts";
 import { nodeDir, runDir } from "../store/paths.ts";
 import { writeGoal, writeOutput } from "../store/run-files.ts";
@@ -28,6 +28,8 @@ const CHANGES_THE_PLAN = new Set<Fact["type"]>([
   "node.created",
   "node.completed",
   "node.failed",
+  "node.cancelled",
+  "node.updated",
   "node.reopened",
 ]);
 
@@ -55,6 +57,8 @@ export class AgentFiles {
     this.#traces.note(fact);
     if (fact.type === "node.created") this.#prepareNode(fact.data.node_id);
     if (CHANGES_THE_PLAN.has(fact.type)) this.#plan.changed();
+    if (fact.type === "node.cancelled") this.#rewrite(fact.data.node_id, "_status.md");
+    if (fact.type === "node.updated") this.#rewrite(fact.data.node_id, "_spec.md");
     if (fact.type === "message.sent") this.#noteMessage(fact);
     if (fact.type === "node.created") this.#nodes += 1;
     // It holds the whole board: the larger that is, the rarer, so that a fact costs the same on any board.
@@ -119,6 +123,20 @@ export class AgentFiles {
         () => this.#traces.flush(),
         (error: unknown) => this.#ports.failed(error),
       );
+  }
+
+  /** After what is there was written: both are made from the facts, so failing to write them changes nothing. */
+  #rewrite(id: NodeId, file: "_status.md" | "_spec.md"): void {
+    const node = this.#ports.now().board.nodes[id];
+    if (!node) return;
+    const dir = nodeDir(this.#ports.log.dir, node.spec.run_id, id);
+    const write = () =>
+      file === "_spec.md"
+        ? writeSpec(dir, { id, ...node.spec })
+        : writeStatus(dir, node.status, "reason" in node ? node.reason : "");
+    const written = this.folderOf(node).then(() => write().catch(() => {}));
+    this.#folders.set(id, written);
+    written.catch(() => this.#folders.delete(id));
   }
 
   #noteMessage(fact: FactOf<"message.sent">): void {

@@ -1,8 +1,9 @@
-import { apply, isAtWork, type Situation, summarise, withOwnKeys } from "../projections/index.ts";
+import { apply, isAtWork, losersIn, openNodes, type Situation, summarise, withOwnKeys } from "../projections/index.ts";
 import { COORDINATOR, type Fact, type NewFact, type RunId } from "../protocol/index.ts";
 import { isForWantOfRoom } from "../store/disk.ts";
 import { StoreError } from "../store/errors.ts";
 import type { AgentLog } from "../store/store.ts";
+import type { NodeChange } from "../tools/coordination.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { AgentFiles } from "./agent-files.ts";
 import { Assigning } from "./assigning.ts";
@@ -15,6 +16,7 @@ import { HumanWork } from "./human-work.ts";
 import { situationOf } from "./inspect.ts";
 import type { HostedMeshes } from "./mesh-project.ts";
 import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./more-money.ts";
+import { isTaken } from "./node-run.ts";
 import { RecentFacts } from "./recent-facts.ts";
 import type { Schedule } from "./schedule.ts";
 import { type Start, startOf, type WhyStarted } from "./starting.ts";
@@ -81,7 +83,11 @@ export class Agent {
     const { maxConcurrent } = house;
     // Of an agent that rests, work changes hands on the record alone: who gets it begins when it goes on.
     const isOver = () => this.#tasks.isAborted || !this.#isUnderWay;
-    this.#assigning = new Assigning({ ...ports, maxConcurrent, isOver });
+    this.#assigning = new Assigning({
+      ...ports,
+      maxConcurrent,
+      isOver: () => isOver() || this.#now.agent.coordinator_decides,
+    });
     this.log.subscribe((fact) => this.#onFact(fact));
     const reach = { team: (run: RunId) => this.#workforce.team(run), goOn: () => this.#goOn() };
     this.#time = timekeeper({
@@ -191,6 +197,7 @@ export class Agent {
     this.#workforce.beginRun(current);
     for (const { id } of goingOn) this.#workforce.beginNode(id);
     this.#assigning.goOn();
+    this.#cancelLosers();
   }
 
   async #startMeshes(why: WhyStarted): Promise<void> {
@@ -234,6 +241,16 @@ export class Agent {
     return this.#work.assign(node, to);
   }
 
+  /** Ends a node that is no longer needed. */
+  cancel(node: string, reason?: string): Promise<string> {
+    return this.#work.cancel(node, reason);
+  }
+
+  /** Changes what is asked of a node that is not published. */
+  update(node: string, change: NodeChange): Promise<string> {
+    return this.#work.update(node, change);
+  }
+
   /** The human has done a node that is theirs. */
   publish(node: string, summary?: string, channel: Channel = "terminal"): Promise<string> {
     return this.#work.publish(node, summary, channel);
@@ -268,7 +285,9 @@ export class Agent {
     const isOpen = this.#soon.agent.run?.finished === null; // it may have ended meanwhile, and another begun
     if (!isOpen || this.isWorking) return "";
     const why = isAtWork(this.#soon.agent.status) ? "recovered" : "resumed";
-    return this.start(why).then(
+    // Who stopped it and now speaks may want something else: nobody goes on before the coordinator has heard it.
+    const coordinator_decides = this.#soon.agent.status === "stopped";
+    return this.start(why, { coordinator_decides }).then(
       () => "",
       (error: unknown) => {
         // What was said is recorded: to have it said again would be to have it twice.
@@ -344,6 +363,7 @@ export class Agent {
   }
 
   #onFact(fact: Fact): void {
+    const decided = this.#now.agent.coordinator_decides;
     apply(this.#now, fact);
     this.#recent.add(fact);
     this.#files.note(fact);
@@ -351,8 +371,42 @@ export class Agent {
     if (fact.type === "stage.reconvened" && this.#house.approveStages) this.#awaitApproval(fact.data.stage);
     if (fact.type === "node.assigned" && this.#isUnderWay) this.#workforce.beginNode(fact.data.node_id);
     // What a share has left comes back with the end of its node.
-    if (fact.type === "node.completed" || fact.type === "node.failed") this.#workforce.wakePurse();
+    if (fact.type === "node.completed" || fact.type === "node.failed" || fact.type === "node.cancelled")
+      this.#workforce.wakePurse();
+    if (fact.type === "node.completed") this.#cancelLosers();
+    if (decided && !this.#now.agent.coordinator_decides) this.#goOnWithNodes();
     this.#assigning.note(fact);
+  }
+
+  /** The contract of a stage is met (`any`, `majority`): who still works on it need not. */
+  #cancelLosers(): void {
+    const { agent, stages, board } = this.#soon;
+    const run = agent.run;
+    if (!run || run.finished || losersIn(stages, board, run.id).length === 0) return;
+    this.#workforce
+      .team(run.id)
+      .cancelLosers()
+      // When the run ended meanwhile, they ended with it.
+      .catch((error: unknown) => {
+        if (!this.#soon.agent.run?.finished) this.#fail(error);
+      });
+  }
+
+  /** After a stop: the coordinator has decided, and what it left goes on. */
+  #goOnWithNodes(): void {
+    const run = this.#soon.agent.run;
+    if (!run || this.#tasks.isAborted) return;
+    const left = openNodes(this.#soon.board, run.id)
+      .filter(isTaken)
+      .filter(({ id }) => !this.#tasks.has(id));
+    if (left.length === 0) return;
+    const facts = left.map(({ id, worker_id }): NewFact => ({ type: "worker.busy", data: { worker_id, node_id: id } }));
+    this.log.append({ facts }).durable.then(
+      () => {
+        for (const { id } of left) if (!this.#tasks.isAborted) this.#workforce.beginNode(id);
+      },
+      (error: unknown) => this.#fail(error),
+    );
   }
 
   #awaitApproval(stage: number): void {

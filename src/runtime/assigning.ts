@@ -21,6 +21,7 @@ const WAKES_THE_SCHEDULER = new Set<Fact["type"]>([
   "node.released",
   "node.completed",
   "node.failed",
+  "node.cancelled",
   "node.reopened",
   "worker.spawned",
   "worker.idle",

@@ -16,6 +16,7 @@ const requestSchema = z.discriminatedUnion("do", [
   z.strictObject({ do: z.literal("nudge"), agent, text }),
   z.strictObject({ do: z.literal("revoke"), agent, permission: z.string().min(1) }),
   z.strictObject({ do: z.literal("assign"), agent, node: z.string().min(1), to: z.string().min(1) }),
+  z.strictObject({ do: z.literal("cancel"), agent, node: z.string().min(1), text: text.optional() }),
   z.strictObject({ do: z.literal("publish"), agent, node: z.string().min(1), text: text.optional() }),
   z.strictObject({ do: z.literal("schedule"), agent, order: triggerOrderSchema }),
   z.strictObject({ do: z.enum(["cancel_trigger", "pause_trigger", "resume_trigger"]), agent, trigger_id: z.string() }),

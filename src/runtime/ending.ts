@@ -1,4 +1,4 @@
-import { currentStage, type Letter, openNodes, type Situation } from "../projections/index.ts";
+import { currentStage, type Letter, losersIn, openNodes, type Situation } from "../projections/index.ts";
 import { COORDINATOR, HUMAN, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
 import { endOfCycles } from "../workers/cycles.ts";
 import { explain } from "./node-run.ts";
@@ -20,7 +20,13 @@ export function endOf(now: Situation, run_id: RunId, outcome: Outcome): NewFact[
 function closing({ stages, board, letters }: Situation, run_id: RunId): NewFact[] {
   const stage = currentStage(stages, run_id);
   const facts: NewFact[] = stage ? [{ type: "stage.completed", data: { run_id, stage: stage.number } }] : [];
+  const losers = losersIn(stages, board, run_id);
   for (const node of openNodes(board, run_id)) {
+    if (losers.includes(node.id)) {
+      const reason = "The contract of its stage is met without it.";
+      facts.push({ type: "node.cancelled", data: { node_id: node.id, by: "agiraph", reason } });
+      continue;
+    }
     const worker_id = "worker_id" in node ? node.worker_id : COORDINATOR;
     facts.push({ type: "node.failed", data: { node_id: node.id, worker_id, outcome: { kind: "stopped" } } });
   }

@@ -30,7 +30,7 @@ export interface Equipment {
   /** What commands find there, if it is known by now. */
   machine: Workplace["machine"];
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
-  check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
+  check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
   /** What other people's servers give to this actor. One that is not there is on record, once until it was there. */
   foreignTools(actor: Actor, record: Recorder): Promise<() => readonly Tool[]>;
   close(): Promise<void>;
@@ -80,8 +80,10 @@ export function equip(
       stopAsking();
       return close();
     },
-    async check(command, scope, signal) {
-      const tool = shellTool({ sandbox, binds: () => scope.binds(), env: { SCRATCH: scope.cwd } });
+    async check(command, scope, signal, record) {
+      const { network } = settings.config;
+      const env = placesOf(scope, record);
+      const tool = shellTool({ sandbox, binds: () => scope.binds(), env, ...(network ? { network } : {}) });
       const output = await tool.run({ command }, signal);
       if (typeof output === "string" || output.ok !== false) return null;
       return scrubber.text(output.content);

@@ -1,19 +1,10 @@
-import type { NodeState, Situation, WorkerState } from "../projections/index.ts";
-import {
-  COORDINATOR,
-  callsOf,
-  HUMAN,
-  type NewFact,
-  type ResultEntry,
-  type StoredEntry,
-  textOf,
-  type WorkerId,
-} from "../protocol/index.ts";
+import { hasEnded, isLost, type NodeState, type Situation, type WorkerState } from "../projections/index.ts";
+import { COORDINATOR, HUMAN, type NewFact, type StoredEntry, textOf, type WorkerId } from "../protocol/index.ts";
 import { conversationFile } from "../store/paths.ts";
 import { workerScope } from "../store/scope.ts";
 import type { Batch } from "../store/store.ts";
-import { gist } from "../workers/carry-out.ts";
-import { lastNodeIn, wordsOn } from "../workers/past.ts";
+import { wordsOn } from "../workers/past.ts";
+import { cutOffCalls } from "./cancelling.ts";
 import { givenUpWith } from "./more-money.ts";
 import { isTaken } from "./node-run.ts";
 import type { TeamPorts } from "./team-ports.ts";
@@ -25,9 +16,9 @@ export function problemAssigning(node: NodeState, worker: WorkerState, { board }
   if (node.status === "completed") return `${node.id} is completed. Create a new node for what is still to be done.`;
   if (node.status === "publishing") return `${node.id} is being published; wait for its end.`;
   if (isTaken(node) && node.worker_id === worker.id) return `${node.id} is ${worker.spawned.name}'s already.`;
-  const lost = node.spec.dependencies.find((id) => board.nodes[id]?.status === "failed");
-  return node.status === "failed" && lost !== undefined
-    ? `${node.id} builds on ${lost}, which failed. Have that one done first.`
+  const lost = node.spec.dependencies.find((id) => isLost(board.nodes[id]));
+  return hasEnded(node) && lost !== undefined
+    ? `${node.id} builds on ${lost}, which ${board.nodes[lost]?.status === "failed" ? "failed" : "was cancelled"}. Have that one done first.`
     : undefined;
 }
 
@@ -47,14 +38,12 @@ export async function handingOver(
   const files = await filesOf(node, log.dir, soon().agent.created.project);
   const stored = from === COORDINATOR ? [] : await log.conversation(file);
   const did = leftBy(node, wordsOn(stored, node.id), files);
-  const cutOff = lastNodeIn(stored) === node.id ? unansweredIn(wordsOn(stored, node.id)) : [];
+  const unknown = "Outcome unknown: the work was given to somebody else while this ran.";
+  const cutOff = cutOffCalls(node.id, from, stored, unknown);
   const again = givenUpWith(soon().board, run, [node.id]);
   const idle: NewFact[] = isTaken(node) ? [{ type: "worker.idle", data: { worker_id: from } }] : [];
   const facts: NewFact[] = [
-    ...cutOff.map(({ call_id, tool, ok, content }): NewFact => {
-      const result = { call_id, tool, ok, ms: 0, gist: gist(content) };
-      return { type: "tool.result", data: { worker_id: from, node_id: node.id, ...result } };
-    }),
+    ...cutOff.facts,
     { type: "node.reopened", data: { node_id: node.id, reserved_for: to, why: "reassigned", from, did, by } },
     ...again.map((id): NewFact => {
       const reserved_for = soon().board.nodes[id]?.reserved_for ?? null;
@@ -62,17 +51,7 @@ export async function handingOver(
     }),
     ...idle,
   ];
-  return cutOff.length > 0 ? { facts, entries: { file, entries: cutOff } } : { facts };
-}
-
-/** Nobody will answer what they had begun when they were stopped; whoever gets the node back knows it. */
-function unansweredIn(entries: readonly StoredEntry[]): ResultEntry[] {
-  const answered = new Set(entries.flatMap((entry) => (entry.role === "tool" ? entry.call_id : [])));
-  const content = "Outcome unknown: the work was given to somebody else while this ran.";
-  return entries
-    .flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : []))
-    .filter(({ id }) => !answered.has(id))
-    .map(({ id, name }) => ({ role: "tool", call_id: id, tool: name, ok: false, content }));
+  return cutOff.entries.length > 0 ? { facts, entries: { file, entries: cutOff.entries } } : { facts };
 }
 
 const MOST_FILES = 20;

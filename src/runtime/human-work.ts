@@ -4,6 +4,8 @@ import { HUMAN, type NodeId, type RunId } from "../protocol/index.ts";
 import { reopenPublish } from "../store/node-folder.ts";
 import { nodeDir } from "../store/paths.ts";
 import type { AgentLog } from "../store/store.ts";
+import type { NodeChange } from "../tools/coordination.ts";
+import type { ToolOutput } from "../tools/tool.ts";
 import { DONE, putBeforeHuman, yoursId } from "../workers/by-human.ts";
 import { type Channel, checkNotArchived, HumanRefusal } from "./human.ts";
 import { isTaken } from "./node-run.ts";
@@ -54,6 +56,29 @@ export class HumanWork {
     if (this.#ports.isUnderWay()) return answer;
     const now = isAtWork(status) ? "interrupted" : status;
     return `${answer} ${created.name} is ${now}; to have it go on: agiraph resume ${created.name}`;
+  }
+
+  async cancel(node: string, reason = "You cancelled it."): Promise<string> {
+    return this.#said((team) => team.cancel(node, reason, HUMAN), node);
+  }
+
+  /** Also where nobody works on the agent: the next worker is told. */
+  async update(node: string, change: NodeChange): Promise<string> {
+    return this.#said((team) => team.update(node, change, HUMAN), node);
+  }
+
+  async #said(ask: (team: Team) => Promise<ToolOutput>, node: string): Promise<string> {
+    const { soon, team } = this.#ports;
+    checkNotArchived(soon());
+    this.#node(node);
+    const { run, created } = soon().agent;
+    if (!run || run.finished) throw new HumanRefusal("conflict", `${created.name} has finished: its work is over.`);
+    const answer = await ask(team(run.id)).catch((error: unknown) => {
+      if (soon().agent.run?.id === run.id && !soon().agent.run?.finished) throw error;
+      throw new HumanRefusal("conflict", `${created.name} has just finished: its work is over.`);
+    });
+    if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
+    return answer;
   }
 
   /** Whether they have it from now on. Where nobody gives out work, it is put before them here. */

@@ -50,10 +50,11 @@ export function withMeshes(
       const { meshAdapter } = await import("./mesh-worker.ts");
       return meshAdapter({ agent, layout, host, problemOf, clock });
     },
-    async ended(worker, node) {
-      if (worker.kind !== "mesh") return outside.ended?.(worker, node);
-      const { takeEnds } = await import("./mesh-worker.ts");
+    async ended(worker, node, how) {
+      if (worker.kind !== "mesh") return outside.ended?.(worker, node, how);
+      const { takeEnds, withdraw } = await import("./mesh-worker.ts");
       const [mesh = ""] = this.program(programOf(worker)).command;
+      if (how === "cancelled") withdraw(layout, mesh, agent, node, new Date(clock.now()));
       await takeEnds(layout, mesh, agent, node);
     },
   };

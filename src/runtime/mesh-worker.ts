@@ -46,6 +46,17 @@ export async function takeEnds(layout: Layout, name: string, agent: AgentId, nod
   mesh.takeEnds((task) => task === first || task.startsWith(`${first}-`));
 }
 
+/** The node was cancelled: a mesh that has its task, or is still to begin with it, is told to end it as it is. */
+export function withdraw(layout: Layout, name: string, agent: AgentId, node: string, now: Date): void {
+  const mesh = new MeshFromOutside(layout, readMesh(layout, name));
+  let round = 1;
+  while (mesh.find(taskName(agent, node, round + 1)) !== undefined) round++;
+  const task = taskName(agent, node, round);
+  if (["inbox", "next", "active"].includes(mesh.find(task) ?? "")) mesh.ask(task, STOP, now);
+}
+
+const STOP = "# Stop\n\nThis task is not wanted any more. End it as it is.\n";
+
 function taskName(agent: AgentId, node: string, round: number): string {
   return `${agent}-${node}${round === 1 ? "" : `-${round}`}.md`;
 }
@@ -122,8 +133,7 @@ class MeshSession implements OutsideSession {
   async decide(): Promise<void> {}
 
   async interrupt(): Promise<void> {
-    const body = "# Stop\n\nThis task is not wanted any more. End it as it is.\n";
-    if (!this.#hasEnded && this.#mesh.find(this.#task) !== undefined) this.#mesh.ask(this.#task, body, this.#now);
+    if (!this.#hasEnded && this.#mesh.find(this.#task) !== undefined) this.#mesh.ask(this.#task, STOP, this.#now);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Board, NodeState, Situation } from "../projections/index.ts";
+import { type Board, isLost, type NodeState, type Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type NodeId, type RunId } from "../protocol/index.ts";
 
 /** The person's to mend: with a larger budget. */
@@ -117,6 +117,6 @@ export function givenUpWith(board: Board, run: RunId, ids: readonly NodeId[]): N
 function comesBack(node: NodeState, board: Board, again: ReadonlySet<NodeId>): boolean {
   if (node.status !== "failed" || node.outcome.kind !== "abandoned" || node.worker_id !== COORDINATOR) return false;
   const { dependencies } = node.spec;
-  const isLost = (id: NodeId) => board.nodes[id]?.status === "failed" && !again.has(id);
-  return dependencies.some((id) => again.has(id)) && !dependencies.some(isLost);
+  const staysLost = (id: NodeId) => isLost(board.nodes[id]) && !again.has(id);
+  return dependencies.some((id) => again.has(id)) && !dependencies.some(staysLost);
 }

@@ -4,6 +4,7 @@ import {
   hasEnded,
   holderOf,
   isHeldUp,
+  isLost,
   type NodeState,
   nodeNamed,
   rosterOf,
@@ -41,8 +42,10 @@ export function checkedOrder(
   for (const id of order.dependencies) {
     const node = nodeNamed(board, id);
     if (node?.spec.run_id !== run) return { ok: false, reason: `there is no node "${id}". ${knownNodes(board, run)}` };
-    if (node.status === "failed")
-      return { ok: false, reason: `${id} has failed, nothing can wait for it. What it left may be a ref.` };
+    if (isLost(node)) {
+      const how = node.status === "failed" ? "has failed" : "was cancelled";
+      return { ok: false, reason: `${id} ${how}, nothing can wait for it. What it left may be a ref.` };
+    }
     if (waitsForAny(node, above, board))
       return { ok: false, reason: `${id} is waiting for this very work; it cannot come first.` };
     dependencies.push(node.id);
@@ -154,7 +157,7 @@ function tooManyForOneReply({ inference, deliverables }: NewWork): string | unde
     : undefined;
 }
 
-function notAPath(deliverables: readonly string[]): string | undefined {
+export function notAPath(deliverables: readonly string[]): string | undefined {
   const prose = deliverables.find((path) => !looksLikePath(path));
   return prose === undefined
     ? undefined

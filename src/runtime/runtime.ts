@@ -362,6 +362,8 @@ export class Runtime {
         return agent.nudge(request.text);
       case "assign":
         return agent.assign(request.node, request.to);
+      case "cancel":
+        return agent.cancel(request.node, request.text);
       case "revoke":
         return agent.revoke(request.permission);
       case "publish":

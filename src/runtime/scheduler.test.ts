@@ -112,6 +112,11 @@ const teams = fc.record({
   maxConcurrent: fc.integer({ min: 1, max: 8 }),
 });
 
+test("nobody begins while the coordinator decides after a stop", () => {
+  const now = situationAfter([hired("alice"), made(1), { type: "agent.resumed", data: { coordinator_decides: true } }]);
+  expect(assignments(now, { maxConcurrent: 4 })).toEqual([]);
+});
+
 test("whoever is asked, the answer is that of going through the whole board", () => {
   fc.assert(
     fc.property(teams, ({ nodes, busy, maxConcurrent }) => {

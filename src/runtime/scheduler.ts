@@ -1,5 +1,6 @@
 import {
   type Board,
+  hasEnded,
   idleWorkers,
   type NodeState,
   numberOf,
@@ -16,6 +17,7 @@ import { barredFrom } from "./not-by.ts";
 /**
  * Who takes what now. Pure: the same situation always gives the same answer.
  *
+ * Q0. Nobody begins after a stop before the coordinator has decided.
  * Q1. Oldest ready node first. A node that is reserved waits for its worker; the others do not wait behind it.
  * Q2. Whoever is idle is asked before anybody is hired, in the order they were hired; those somebody has reserved last.
  * Q3. At most `maxConcurrent` work at the same time. Who waits for sub-nodes, for people or for the team does not count:
@@ -24,7 +26,7 @@ import { barredFrom } from "./not-by.ts";
  */
 export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: number }): NewFact[] {
   const run = now.agent.run;
-  if (!run || run.finished) return [];
+  if (!run || run.finished || now.agent.coordinator_decides) return [];
   const work = waitingWork(now.board, run.id);
   if (!isReady(work)) return [];
   let capacity = maxConcurrent - workingNow(now, run.id);
@@ -89,7 +91,7 @@ function workingNow({ board, roster }: Situation, run: RunId): number {
     const work = worker.status === "retired" ? worker.still : "node_id" in worker ? worker : null;
     if (!work || ("for" in work && WAITS_AT_NO_COST.has(work.for))) return false;
     const node = work.node_id === null ? undefined : board.nodes[work.node_id];
-    return node?.spec.run_id === run && node.status !== "completed" && node.status !== "failed";
+    return node?.spec.run_id === run && !hasEnded(node);
   }).length;
 }
 

@@ -114,6 +114,10 @@ class AgentSpans {
         failed(this.#nodes.get(fact.data.node_id)?.span, fact.data.outcome.kind);
         this.#endNode(at, fact.data.node_id);
         return;
+      case "node.cancelled":
+        this.#nodes.get(fact.data.node_id)?.span.setAttribute("agiraph.ended_by", fact.type);
+        this.#endNode(at, fact.data.node_id);
+        return;
       case "worker.idle":
       case "worker.stopped":
         if (fact.data.worker_id === COORDINATOR) this.#endTurn(at, COORDINATOR);

@@ -1,5 +1,5 @@
 import { type NodeState, openNodes, type Situation } from "../projections/index.ts";
-import { COORDINATOR, type FactOf, type NewFact, type RunId } from "../protocol/index.ts";
+import { COORDINATOR, type FactOf, HUMAN, type NewFact, type RunId } from "../protocol/index.ts";
 import { hiredAs } from "../workers/outside/programs.ts";
 import { isAmong, reopenings } from "./more-money.ts";
 import { isTaken } from "./node-run.ts";
@@ -15,13 +15,15 @@ export interface Start {
   trigger?: string;
   /** What brings it about, in the same append. */
   first?: NewFact[];
+  /** It was stopped and is spoken to: nodes wait until the coordinator has decided. */
+  coordinator_decides?: boolean;
 }
 
 /** What is true once an agent goes on, or begins; and the nodes that somebody was on and goes on with. */
 export function startOf(
   now: Situation,
   why: WhyStarted,
-  { budget_usd, budget_tokens, goal, trigger, first = [] }: Start,
+  { budget_usd, budget_tokens, goal, trigger, first = [], coordinator_decides = false }: Start,
   pid: number,
 ): { facts: NewFact[]; goingOn: NodeState[] } {
   const under = now.agent.run;
@@ -30,11 +32,14 @@ export function startOf(
   const isMore = Object.keys(more).length > 0;
   const again = run && isMore ? reopenings(now, run.id, more) : [];
   const taken = run ? openNodes(now.board, run.id).filter(isTaken) : [];
-  const goingOn = taken.filter(({ id }) => !isAmong(id, again));
+  // A person's own work waits for nobody.
+  const waits = coordinator_decides || (why === "recovered" && now.agent.coordinator_decides);
+  const goingOn = taken.filter(({ id, worker_id }) => !isAmong(id, again) && (!waits || worker_id === HUMAN));
   const facts: NewFact[] = [...first];
   if (isMore) facts.push({ type: "budget.set", data: more });
   facts.push(...again);
-  if (why === "resumed") facts.push({ type: "agent.resumed", data: {} });
+  const decides = coordinator_decides ? { coordinator_decides: true as const } : {};
+  if (why === "resumed") facts.push({ type: "agent.resumed", data: decides });
   facts.push({ type: "agent.started", data: { why, pid } });
   if (!run) facts.push(...newRun(now, goal ?? now.agent.created.goal, trigger));
   facts.push({ type: "worker.busy", data: { worker_id: COORDINATOR, node_id: null } });

@@ -21,6 +21,10 @@ export class Tasks {
     return this.#running.size === 0;
   }
 
+  has(id: string): boolean {
+    return this.#running.has(id);
+  }
+
   get isAborted(): boolean {
     return this.#work.signal.aborted;
   }

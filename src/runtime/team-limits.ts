@@ -27,6 +27,7 @@ export function agreedContract(wanted: PartialContract, usual: StageContract): S
     max_iterations_per_node: wanted.max_iterations_per_node ?? usual.max_iterations_per_node,
     timeout_seconds: wanted.timeout_seconds ?? usual.timeout_seconds,
     checkpoint_policy: wanted.checkpoint_policy ?? usual.checkpoint_policy,
+    ...(wanted.max_stages !== undefined && { max_stages: wanted.max_stages }),
   };
 }
 

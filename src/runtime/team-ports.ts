@@ -15,7 +15,7 @@ export interface TeamPorts {
   /** Whoever works on this node stops; resolves when they have put their things away. */
   stopWork(id: NodeId): Promise<void>;
   /** Programs that can be hired. */
-  outside: Pick<OutsidePlace, "list" | "program" | "needsPerson">;
+  outside: Pick<OutsidePlace, "list" | "program" | "needsPerson" | "ended">;
   /** Throws, with advice, for a model that cannot be used here. */
   checkModel(id: string): void;
   /** Throws for a tool that nobody has, and names the nearest. */

@@ -21,15 +21,16 @@ export class TeamStages {
     this.#nextNode = nextNode;
   }
 
-  async reconvene({ assessment, retire, briefs, contract }: Reconvening): Promise<ToolOutput> {
+  async reconvene({ assessment, retire, briefs, next, contract }: Reconvening): Promise<ToolOutput> {
     const now = this.#ports.soon();
     const stage = currentStage(now.stages, this.#ports.run);
     const last = now.stages.findLast((each) => each.run_id === this.#ports.run);
     // Asked again after a crash or an approval: it was done.
     if (!stage && last?.assessment === assessment) return closed(last, now);
     if (!stage) return refusal("There is no stage to end: nothing was handed out since the last one.");
-    if (!isStageDone(stage, now.board)) return refusal(`Stage ${stage.number} is not done.\n${this.status()}`);
-    if (contract && stage.number >= this.#ports.limits.maxStages) return refusal(this.#noMoreStages());
+    if (!isStageDone(stage, now.board)) return refusal(this.#notDone(stage));
+    const begins = contract !== undefined || next !== undefined;
+    if (begins && stage.number >= this.#mostStages(contract)) return refusal(this.#noMoreStages(contract));
     const unknown = [...retire, ...Object.keys(briefs)].find((word) => !this.#members.named(word));
     if (unknown !== undefined) return refusal(this.#members.nobody(unknown));
     const needed = retire.map((word) => this.#members.neededFor(word)).find((reason) => reason !== undefined);
@@ -42,7 +43,7 @@ export class TeamStages {
       if (worker) facts.push({ type: "worker.briefed", data: { worker_id: worker.id, identity } });
     }
     facts.push({ type: "stage.completed", data: at });
-    if (contract) facts.push(...this.#nextStage(stage.number + 1, undefined, contract));
+    if (begins) facts.push(...this.#nextStage(stage.number + 1, next, contract ?? {}));
     await record(this.#ports, facts);
     return closed(stage, this.#ports.soon());
   }
@@ -53,10 +54,9 @@ export class TeamStages {
     const problem = await problemHiring(roles, "may stay", this.#ports);
     const now = this.#ports.soon();
     const open = currentStage(now.stages, this.#ports.run);
-    if (open && open.nodes.length > 0 && !isStageDone(open, now.board))
-      return refusal(`Stage ${open.number} is not done.\n${this.status()}`);
+    if (open && open.nodes.length > 0 && !isStageDone(open, now.board)) return refusal(this.#notDone(open));
     const number = now.stages.filter((stage) => stage.run_id === this.#ports.run).length + 1;
-    if (number > this.#ports.limits.maxStages) return refusal(this.#noMoreStages());
+    if (number > this.#mostStages(contract)) return refusal(this.#noMoreStages(contract));
     const names = roles.map((role) => idOf(role.name));
     const twice = roles.find((role, at) => names.indexOf(idOf(role.name)) !== at);
     if (twice) return refusal(`Two roles are named ${twice.name}; names are unique in a run.`);
@@ -88,7 +88,7 @@ export class TeamStages {
     const open = currentStage(stages, this.#ports.run);
     if (open) return { ok: true, number: open.number, facts: [] };
     const number = stages.filter((stage) => stage.run_id === this.#ports.run).length + 1;
-    if (number > this.#ports.limits.maxStages) return { ok: false, reason: this.#noMoreStages() };
+    if (number > this.#mostStages()) return { ok: false, reason: this.#noMoreStages() };
     return { ok: true, number, facts: this.#nextStage(number, undefined, {}) };
   }
 
@@ -98,8 +98,20 @@ export class TeamStages {
     return [{ type: "stage.started", data: { ...at, name: name ?? `Stage ${stage}`, contract: agreed } }];
   }
 
-  #noMoreStages(): string {
-    return `All ${this.#ports.limits.maxStages} stages are used. Finish with what there is.`;
+  /** By the config, and by what the contracts of this run say, if they say less. */
+  #mostStages(wanted?: PartialContract): number {
+    const { limits, run, soon } = this.#ports;
+    const stages = soon().stages.filter((stage) => stage.run_id === run);
+    const agreed = [...stages.map(({ contract }) => contract), limits.contract, wanted ?? {}];
+    return Math.min(limits.maxStages, ...agreed.flatMap(({ max_stages }) => max_stages ?? []));
+  }
+
+  #noMoreStages(wanted?: PartialContract): string {
+    return `All ${this.#mostStages(wanted)} stages are used. Finish with what there is.`;
+  }
+
+  #notDone({ number }: Stage): string {
+    return `Stage ${number} is not done.\n${this.status()}\nWait for the news, or cancel_node what you no longer need.`;
   }
 
   #launched(role: StageOfRoles["roles"][number], stage: number): NewFact[] {

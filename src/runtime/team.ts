@@ -1,18 +1,35 @@
-import { describePage, describeRoster, isHeldUp, nodeNamed, openNodes, PAGE, rosterOf } from "../projections/index.ts";
+import { STOPPED } from "../mail/news.ts";
+import {
+  describePage,
+  describeRoster,
+  hasEnded,
+  isHeldUp,
+  isLost,
+  losersIn,
+  type NodeState,
+  nodeNamed,
+  openNodes,
+  PAGE,
+  rosterOf,
+} from "../projections/index.ts";
 import { COORDINATOR, HUMAN, type NewFact, type NodeId, type RunId, type WorkerId } from "../protocol/index.ts";
-import type { CoordinationPort, NewWorker, Reconvening, StageOfRoles } from "../tools/coordination.ts";
+import type { CoordinationPort, NewWorker, NodeChange, Reconvening, StageOfRoles } from "../tools/coordination.ts";
 import { refusal, type ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
+import { cancelledWords, cancelNodes } from "./cancelling.ts";
 import { createNode } from "./creating.ts";
 import { handingOver, problemAssigning } from "./handing-over.ts";
 import { problemHiring, spawned } from "./hiring.ts";
 import { Members } from "./members.ts";
 import { idOf } from "./names.ts";
+import { notAPath } from "./new-work.ts";
 import { isTaken } from "./node-run.ts";
 import { whyBarred } from "./not-by.ts";
 import { TeamMail } from "./team-mail.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 import { TeamStages } from "./team-stages.ts";
+
+const CONTRACT_MET = "The contract of its stage is met without it.";
 
 /**
  * What people in a run may ask of the runtime: work, workers, stages, messages. Everything is checked against the fold
@@ -57,14 +74,14 @@ export class Team {
 
   /** Who has begun what this reader handed out, where the answer could not say it: for a line with their next news. */
   begun(reader: WorkerId): string[] {
-    const { board, roster } = this.#ports.soon();
+    const { board } = this.#ports.soon();
     const lines: string[] = [];
     for (const [id, by] of this.#untold) {
       const node = board.nodes[id];
       if (by !== reader || !node || node.status === "pending") continue;
       this.#untold.delete(id);
       // Of one that has ended they are told by its end.
-      if (isTaken(node)) lines.push(`${id}: ${roster[node.worker_id]?.spawned.name ?? node.worker_id} has begun.`);
+      if (isTaken(node)) lines.push(`${id}: ${this.#nameOf(node.worker_id)} has begun.`);
     }
     return lines;
   }
@@ -84,9 +101,8 @@ export class Team {
 
   /** Whoever has it is stopped, and whoever gets it goes on from what there is. */
   async assign(nodeId: string, word: string, by: WorkerId = COORDINATOR): Promise<ToolOutput> {
-    const node = nodeNamed(this.#ports.soon().board, nodeId);
-    if (!node || node.spec.run_id !== this.#ports.run)
-      return refusal(`There is no node "${nodeId}".\n${describePage(this.#ports.soon().board, this.#ports.run)}`);
+    const node = this.#node(nodeId);
+    if (typeof node === "string") return refusal(node);
     await this.#admitHuman(word);
     const worker = this.#members.named(word);
     if (!worker) return refusal(this.#members.nobody(word));
@@ -120,6 +136,57 @@ export class Team {
     return `${node.id} is ${worker.spawned.name}'s, who ${when}.`;
   }
 
+  /** It is no longer needed, whatever its state is: ended with all that is below it. */
+  async cancel(nodeId: string, reason: string, by: WorkerId = COORDINATOR): Promise<ToolOutput> {
+    const node = this.#node(nodeId);
+    if (typeof node === "string") return refusal(node);
+    if (node.status === "completed") return refusal(`${node.id} is completed; it cannot be cancelled any more.`);
+    if (node.status === "cancelled") return refusal(`${node.id} is cancelled already.`);
+    const cancelled = await cancelNodes([node.id], by, reason, this.#ports);
+    const { status } = this.#ports.soon().board.nodes[node.id] ?? node;
+    return status === "cancelled"
+      ? cancelledWords(node.id, cancelled)
+      : refusal(`${node.id} was ${status} just now; it is not cancelled.`);
+  }
+
+  /** Those who lost when the contract of their stage was met by others. */
+  async cancelLosers(): Promise<void> {
+    const { board, stages } = this.#ports.soon();
+    const losers = losersIn(stages, board, this.#ports.run);
+    if (losers.length > 0) await cancelNodes(losers, "agiraph", CONTRACT_MET, this.#ports);
+  }
+
+  /** Changes what is asked, until it is published. */
+  async update(nodeId: string, change: NodeChange, by: WorkerId = COORDINATOR): Promise<ToolOutput> {
+    const node = this.#node(nodeId);
+    if (typeof node === "string") return refusal(node);
+    if (node.status === "completed" || node.status === "publishing")
+      return refusal(`${node.id} is ${node.status}; it cannot be changed any more. Create a new node.`);
+    const { task, deliverables, checks } = change;
+    const data = {
+      ...(task !== undefined && { task }),
+      ...(deliverables && { deliverables }),
+      ...(checks && { checks }),
+    };
+    if (Object.keys(data).length === 0) return refusal("Say what to change: task, deliverables or checks.");
+    const problem = notAPath(deliverables ?? []);
+    if (problem !== undefined) return refusal(`Not changed: ${problem}`);
+    await record(this.#ports, [{ type: "node.updated", data: { node_id: node.id, by, ...data } }]);
+    if (isTaken(node)) return `${node.id} is changed. ${this.#nameOf(node.worker_id)} is told.`;
+    return `${node.id} is changed.${hasEnded(node) ? ` It is ${node.status}: assign_worker has it done again.` : ""}`;
+  }
+
+  #node(nodeId: string): NodeState | string {
+    const { run, soon } = this.#ports;
+    const node = nodeNamed(soon().board, nodeId);
+    if (node?.spec.run_id === run) return node;
+    return `There is no node "${nodeId}".\n${describePage(soon().board, run)}`;
+  }
+
+  #nameOf(id: WorkerId): string {
+    return this.#ports.soon().roster[id]?.spawned.name ?? id;
+  }
+
   /** A person is there from the beginning, and on the roster with the first work that is given to them. */
   async #admitHuman(word: string): Promise<void> {
     if (idOf(word) !== HUMAN || this.#members.named(word)) return;
@@ -141,21 +208,26 @@ export class Team {
 
   board(from?: number): string {
     const { run, soon } = this.#ports;
-    const { board, roster } = soon();
-    return `${describePage(board, run, from)}\n\nPeople:\n${describeRoster(rosterOf(roster, run), PAGE)}`;
+    const { agent, board, roster } = soon();
+    const decides = agent.coordinator_decides ? `\n${STOPPED}` : "";
+    return `${describePage(board, run, from)}\n\nPeople:\n${describeRoster(rosterOf(roster, run), PAGE)}${decides}`;
   }
 
   unfinished(): string | null {
     const { run, now, soon } = this.#ports;
+    const { agent, board, stages } = soon();
+    const losers = losersIn(stages, board, run);
     // Whose end is not on disk yet has not been told yet either.
     const open = new Map(
       [...openNodes(soon().board, run), ...openNodes(now().board, run)].map((node) => [node.id, node]),
     );
-    // What is held waits for something that may never come: it keeps nobody from finishing.
+    // What is held waits for something that may never come, and what has lost ends by itself: neither is waited for.
     const list = [...open.values()]
-      .filter((node) => !isHeldUp(node, soon().board))
-      .map((node) => `${node.id} is ${node.status}`);
-    return list.length > 0 ? `${list.join(", ")}. Wait for the news.` : null;
+      .filter((node) => !isHeldUp(node, board) && !losers.includes(node.id))
+      .map((node) => `${node.id} is ${agent.coordinator_decides && isTaken(node) ? "stopped" : node.status}`);
+    if (list.length === 0) return null;
+    const next = agent.coordinator_decides ? "It goes on when you wait for news" : "Wait for the news";
+    return `${list.join(", ")}. ${next}, or use cancel_node for what you no longer need.`;
   }
 
   send(from: string, to: string, content: string): Promise<ToolOutput> {
@@ -175,10 +247,14 @@ export class Team {
     const node = this.#ports.soon().board.nodes[id];
     if (!node) throw new Error(`There is no node "${id}".`);
     if (node.status === "completed") throw new Error(`${id} is completed.`);
+    if (node.status === "cancelled") throw new Error(`${id} was cancelled: ${node.reason}`);
     if (node.status === "failed") {
       const { board } = this.#ports.soon();
-      const lost = node.spec.dependencies.find((each) => board.nodes[each]?.status === "failed");
-      if (lost !== undefined) throw new Error(`${id} builds on ${lost}, which failed.`);
+      const lost = node.spec.dependencies.find((each) => isLost(board.nodes[each]));
+      if (lost !== undefined)
+        throw new Error(
+          `${id} builds on ${lost}, which ${board.nodes[lost]?.status === "failed" ? "failed" : "was cancelled"}.`,
+        );
       await record(this.#ports, [{ type: "node.reopened", data: { node_id: id, reserved_for: null, why: "trigger" } }]);
     } else if (node.held) await record(this.#ports, [{ type: "node.released", data: { node_id: id } }]);
   }

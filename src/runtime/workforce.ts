@@ -1,12 +1,12 @@
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, type NodeId, type RunId } from "../protocol/index.ts";
-import type { AgentLog } from "../store/store.ts";
 import type { SchedulePort } from "../tools/schedule.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { Purse } from "../workers/purse.ts";
 import type { Workplace } from "../workers/workplace.ts";
 import type { AgentFiles } from "./agent-files.ts";
 import { runCoordinator } from "./coordinator-run.ts";
+import type { ForeseenLog } from "./foreseen-log.ts";
 import type { House } from "./house.ts";
 import { withMeshes } from "./mesh-programs.ts";
 import { isTaken, runNode } from "./node-run.ts";
@@ -14,7 +14,7 @@ import type { Tasks } from "./tasks.ts";
 import { Team } from "./team.ts";
 
 interface WorkforcePorts {
-  log: AgentLog;
+  log: ForeseenLog;
   now(): Situation;
   /** With what is appended and not yet on disk: everything is decided by it. */
   soon(): Situation;
@@ -52,7 +52,11 @@ export class Workforce {
   team(run: RunId): Team {
     if (this.#teamOf?.run !== run) {
       const { log, now, soon, house, tasks } = this.#ports;
-      const stopWork = (id: NodeId) => tasks.end(id, new Error("somebody else is to have it"));
+      const stopWork = async (id: NodeId) => {
+        // Somebody to whom it was just given begins when that is on disk.
+        await log.settled();
+        await tasks.end(id, new Error("somebody else is to have it, or nobody"));
+      };
       const { limits, checkModel, checkTools, checkPrices } = house;
       const outside = this.#outside();
       const team = new Team(run, { log, now, soon, stopWork, limits, outside, checkModel, checkTools, checkPrices });
@@ -68,10 +72,12 @@ export class Workforce {
   }
 
   beginNode(id: NodeId): void {
-    const { now, files, tasks } = this.#ports;
+    const { now, soon, files, tasks } = this.#ports;
     tasks.begin(id, async (signal) => {
       const node = now().board.nodes[id];
-      if (!node || !isTaken(node)) return;
+      const next = soon().board.nodes[id];
+      // Cancelled, or given to somebody else, while the assignment was on its way to the disk.
+      if (!node || !isTaken(node) || !next || !isTaken(next) || next.worker_id !== node.worker_id) return;
       const worker = now().roster[node.worker_id];
       if (!worker) throw new Error(`${id} is assigned to ${node.worker_id}, who is not on the roster.`);
       await files.folderOf(node);

@@ -32,6 +32,7 @@ import {
   sentMeshMessageSchema,
   triggersPageSchema,
   type trustMeshSchema,
+  type updateNodeSchema,
   workersPageSchema,
 } from "../protocol/api.ts";
 
@@ -125,6 +126,15 @@ export class ApiClient {
 
   assign(id: string, node: string, worker: string) {
     return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/assign`, deliveredSchema, {}, { worker });
+  }
+
+  cancel(id: string, node: string, reason?: string) {
+    const body = reason === undefined ? {} : { reason };
+    return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/cancel`, deliveredSchema, {}, body);
+  }
+
+  updateNode(id: string, node: string, change: z.input<typeof updateNodeSchema>) {
+    return this.#ask("PATCH", `${at(id)}/board/${encodeURIComponent(node)}`, deliveredSchema, {}, change);
   }
 
   publish(id: string, node: string, summary?: string) {

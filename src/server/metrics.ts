@@ -114,6 +114,12 @@ function counting(register: Registry, now: () => number): (fact: Fact) => void {
     labelNames: ["tool", "ok"],
     registers,
   });
+  const nodes = new Counter({
+    name: "agiraph_nodes_ended_total",
+    help: "Nodes that ended, by how: completed, failed or cancelled",
+    labelNames: ["status"],
+    registers,
+  });
   // A counter never falls: what was counted too much is kept from what comes next.
   const tooMuch = new Map<string, number>();
   const costs = (model: string, usd: number) => {
@@ -140,6 +146,8 @@ function counting(register: Registry, now: () => number): (fact: Fact) => void {
       const outcome = fact.data.retry_in_ms === null ? "failed" : "retried";
       calls.inc({ model: modelName(fact.data.model), outcome });
     }
+    const [, status] = /^node\.(completed|failed|cancelled)$/.exec(fact.type) ?? [];
+    if (status) nodes.inc({ status });
     if (fact.type === "tool.result") tools.inc({ tool: toolName(fact.data.tool), ok: String(fact.data.ok) });
   };
 }

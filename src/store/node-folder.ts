@@ -97,6 +97,11 @@ export function writeStatus(dir: string, status: string, summary = ""): Promise<
   return rewrite(dir, "_status.md", statusText(status, summary));
 }
 
+/** `_spec.md`, changed after the node was made. */
+export function writeSpec(dir: string, node: SpecifiedNode): Promise<void> {
+  return rewrite(dir, "_spec.md", specFile(node));
+}
+
 /** `identity.md`: who the worker is now. A new brief replaces what it was spawned with. */
 export function writeIdentity(dir: string, identity: string): Promise<void> {
   return rewrite(dir, "identity.md", `${identity.trim()}\n`);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { contractSchema } from "../protocol/index.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
+import { LONGEST_TASK } from "./work.ts";
 
 /** What the coordinator may do with its team; the runtime stands behind it and answers in words. */
 export interface CoordinationPort {
@@ -8,6 +9,8 @@ export interface CoordinationPort {
   /** Programs that can be hired instead of a model, with why not where they cannot. */
   programs(): readonly { name: string; about: string; missing: string | null }[];
   assign(nodeId: string, worker: string): Promise<ToolOutput>;
+  cancel(nodeId: string, reason: string): Promise<ToolOutput>;
+  update(nodeId: string, change: NodeChange): Promise<ToolOutput>;
   /** Board and roster, as they are: a page of them, from a node's number on if one is given. */
   board(from?: number): string;
   reconvene(order: Reconvening): Promise<ToolOutput>;
@@ -41,10 +44,20 @@ const newWorker = z.object({
 });
 export type NewWorker = z.infer<typeof newWorker>;
 
+const toCancel = z.object({ node_id: z.string(), reason: z.string().min(1).max(2000) });
+const nodeChange = z.object({
+  node_id: z.string(),
+  task: z.string().min(1).max(LONGEST_TASK).optional(),
+  deliverables: z.array(z.string().min(1)).optional(),
+  checks: z.array(z.string().min(1)).optional().describe("[] withdraws them."),
+});
+export type NodeChange = Omit<z.infer<typeof nodeChange>, "node_id">;
+
 const reconvening = z.object({
   assessment: z.string().min(1).describe("Your analysis: what is known now, what is missing, what is next."),
   retire: z.array(z.string()).default([]).describe("Names of workers who are no longer needed."),
   briefs: z.record(z.string(), z.string()).default({}).describe("New briefs for workers who stay, by name."),
+  next: z.string().min(1).max(80).optional().describe("Name of the next stage."),
   contract,
 });
 export type Reconvening = z.infer<typeof reconvening>;
@@ -91,6 +104,22 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
       run: ({ node_id, worker_id }) => port.assign(node_id, worker_id),
     }),
     defineTool({
+      name: "cancel_node",
+      description:
+        "End a node that is no longer needed, in whatever state, with its sub-nodes. Its worker is stopped and free; what depends on it does not begin.",
+      repeatable: true,
+      parameters: toCancel,
+      run: ({ node_id, reason }) => port.cancel(node_id, reason),
+    }),
+    defineTool({
+      name: "update_node",
+      description:
+        "Change a node that is not published yet: its task, deliverables or checks (withdraw one that cannot pass). Its worker is told.",
+      repeatable: true,
+      parameters: nodeChange,
+      run: ({ node_id, ...change }) => port.update(node_id, change),
+    }),
+    defineTool({
       name: "check_board",
       description: "See all nodes and workers. You are told what changes, so look only when you have lost the picture.",
       repeatable: true,
@@ -103,7 +132,7 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
     defineTool({
       name: "reconvene",
       description:
-        "End the stage once its contract is met: read what was published, say what it means, let people go or give them a new brief. Then create the next nodes, or finish.",
+        "End the stage once its contract is met (cancel_node what it need not wait for): read what was published, say what it means, let people go or give them a new brief. Then create the next nodes, or finish.",
       repeatable: true,
       parameters: reconvening,
       run: (order) => port.reconvene(order),
@@ -111,7 +140,7 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
     defineTool({
       name: "launch_roles",
       description:
-        "Begin a stage with roles: each gets a worker and a node at once. A name you used before keeps its memory and gets the new brief; people you do not name are retired.",
+        "Begin a stage with roles: each gets a worker and a node at once. A name you used before keeps its conversation and gets the new brief; people you do not name are retired. Each ends its part with publish.",
       repeatable: false,
       parameters: stageOfRoles,
       run: (stage) => port.launch(stage),

@@ -76,6 +76,8 @@ test("after a crash an order for work is never given twice; what ends the same h
     ...coordinationTools({
       spawn: nobody,
       assign: nobody,
+      cancel: nobody,
+      update: nobody,
       board: () => "",
       reconvene: nobody,
       launch: nobody,
@@ -93,6 +95,8 @@ test("after a crash an order for work is never given twice; what ends the same h
       "checkpoint",
       "check_messages",
       "assign_worker",
+      "cancel_node",
+      "update_node",
       "check_board",
       "reconvene",
       "check_stage_status",
@@ -108,7 +112,7 @@ test.each([
 ])("%s ends the run with its words, unless something is still under way, and says what", async (name, field) => {
   const nobody = () => Promise.reject(new Error("not called"));
   let open: string | null = "node-1 is running. Wait for the news.";
-  const port = { spawn: nobody, assign: nobody, reconvene: nobody, launch: nobody };
+  const port = { spawn: nobody, assign: nobody, cancel: nobody, update: nobody, reconvene: nobody, launch: nobody };
   const looks = { board: () => "", programs: () => [], stageStatus: () => "", unfinished: () => open };
   const toolbox = new Toolbox(coordinationTools({ ...port, ...looks }));
   const ask = () => toolbox.run({ type: "call", id: "c", name, args: { [field]: "80" } }, never);

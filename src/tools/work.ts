@@ -26,7 +26,7 @@ export interface DelegationPort {
 }
 
 /** More than this belongs into a file that the task refers to. */
-const LONGEST_TASK = 32_000;
+export const LONGEST_TASK = 32_000;
 
 const newWork = z.object({
   task: z
@@ -95,6 +95,7 @@ const toReflect = toCheckpoint.extend({
     .optional()
     .describe("What you learned so far that a later run should know; kept in your memory. Leave it out if nothing."),
 });
+const toGiveUp = z.object({ reason: z.string().min(1).max(LONGEST_SUMMARY) });
 const toSuggest = z.object({ suggestion: z.string().min(1).max(2000) });
 
 export function publishTool(node: NodePort): Tool {
@@ -110,6 +111,21 @@ export function publishTool(node: NodePort): Tool {
       const files = published.files.map((file) => `${file.path} (${file.bytes} bytes)`).join(", ");
       return { content: `Published: ${files}. The node is completed.`, ending: { kind: "published", summary } };
     },
+  });
+}
+
+/** Ends the node as failed at once: nobody is asked to try again what cannot be done. */
+export function giveUpTool(): Tool {
+  return defineTool({
+    name: "give_up",
+    description:
+      "End the node as failed, because it cannot be done as asked: say why and what would help. Your files stay.",
+    repeatable: true,
+    parameters: toGiveUp,
+    run: async ({ reason }) => ({
+      content: "The node has failed. The coordinator is told why.",
+      ending: { kind: "abandoned", error: reason },
+    }),
   });
 }
 

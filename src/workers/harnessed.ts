@@ -27,6 +27,11 @@ export async function workOnNode(
   const desk = await takeUp(node, worker, place, signal, () => closeTools(hands));
   const { actor, scope, port, mailbox, begun, cursor } = desk;
   mailbox.aside = () => team.begun(worker.id);
+  const manner = single ? inOneReply(model) : withTools(scope);
+  const begin = async () => {
+    const first = await beginAssignment(node, worker, scope, actor, cursor, place, manner);
+    return { ...first, history: [...desk.earlier, ...first.history] };
+  };
   const human = asking(actor, place, mailbox);
   try {
     const mailPort = {
@@ -44,8 +49,7 @@ export async function workOnNode(
     hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
     const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)));
-    const manner = single ? inOneReply(model) : withTools(scope);
-    const past = begun ?? (await beginAssignment(node, worker, scope, actor, cursor, place, manner));
+    const past = begun ?? (await begin());
     const job = {
       ...past,
       // The contract bounds all tries together, but a try that nobody could begin would be none.

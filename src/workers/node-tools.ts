@@ -1,10 +1,9 @@
 import type { NodeState, WorkerState } from "../projections/index.ts";
-import type { Scope } from "../store/scope.ts";
 import { readRefTool } from "../tools/files.ts";
 import { askHumanTool, type HumanPort } from "../tools/human.ts";
 import { type MailPort, mailTools } from "../tools/mail.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
-import { checkpointTool, createWorkNodeTool, type NodePort, publishTool, suggestTool } from "../tools/work.ts";
+import { checkpointTool, createWorkNodeTool, giveUpTool, publishTool, suggestTool } from "../tools/work.ts";
 import type { Actor } from "./carry-out.ts";
 import type { Desk } from "./taking-up.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
@@ -26,7 +25,8 @@ export function nodeTools(
     askHumanTool(human),
     createWorkNodeTool({ createNode: (order) => team.createNode(actor, order) }),
     suggestTool((suggestion) => team.suggest(actor, suggestion)),
-    checkpointTool({ checkpoint: (summary) => checkpoint(summary, node, actor, scope, port, place) }),
+    checkpointTool({ checkpoint: (summary) => checkpoint(summary, actor, place) }),
+    giveUpTool(),
     publishTool(port),
   ];
 }
@@ -57,26 +57,12 @@ export function onlyThese(
 /** Those of them that this worker may use on a node. */
 export function allowedOnNode(tools: readonly Tool[], { spawned }: WorkerState, { now }: Workplace): readonly Tool[] {
   return [now().agent.created.tools, spawned.tools].reduce(
-    (left, names) => onlyThese(left, names, ["publish", "checkpoint", "read_ref"]),
+    (left, names) => onlyThese(left, names, ["publish", "checkpoint", "give_up", "read_ref"]),
     tools,
   );
 }
 
-/** A role of seed 000 has done its part with its checkpoint; anybody else goes on. */
-async function checkpoint(
-  summary: string,
-  node: NodeState,
-  { worker_id, node_id }: Actor,
-  scope: Scope,
-  port: NodePort,
-  { log }: Workplace,
-): Promise<ToolOutput> {
+async function checkpoint(summary: string, { worker_id, node_id }: Actor, { log }: Workplace): Promise<ToolOutput> {
   await log.append({ facts: [{ type: "worker.checkpointed", data: { worker_id, node_id, summary } }] }).durable;
-  if (node.spec.role === undefined) return "Recorded. Put what later work will need into your memory.md. Go on.";
-  if ((await scope.list("scratch", { limit: 1 })).entries.length === 0)
-    await scope.writeFile("scratch/summary.md", `${summary}\n`);
-  // Who stays for the next stage knows what they did in this one.
-  const published = await port.publish(summary, summary, "must have ended");
-  if (!published.ok) return { ok: false, content: `Recorded, but not published: ${published.reason}` };
-  return { content: "Recorded. Your part of the stage is done.", ending: { kind: "published", summary } };
+  return "Recorded. Put what later work will need into your memory.md. Go on; publish ends your work.";
 }

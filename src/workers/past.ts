@@ -1,4 +1,4 @@
-import type { Entry, StoredEntry, SummaryEntry } from "../protocol/index.ts";
+import { callsOf, type Entry, type ResultEntry, type StoredEntry, type SummaryEntry } from "../protocol/index.ts";
 import { withoutQuietBeats } from "./heartbeat.ts";
 
 /** What a conversation says about an assignment that was begun before. */
@@ -18,7 +18,8 @@ export interface Past {
 
 /**
  * Finds the assignment that begins with the given entry; undefined when it never began. A worker takes up only the
- * assignment (what it learned before is in its memory); the coordinator's conversation goes on through all its runs.
+ * assignment (what it learned before is in its memory), unless it is a role; the coordinator's conversation goes on
+ * through all its runs.
  */
 export function pastOf(
   entries: readonly StoredEntry[],
@@ -60,6 +61,25 @@ export function wordsOn(entries: readonly StoredEntry[], node: string): StoredEn
     if (about === node && entry.role !== "system") words.push(entry);
   }
   return words;
+}
+
+/**
+ * What somebody said before they took up a node, whole: calls that were cut off have a result, since providers refuse
+ * a conversation in which one has none.
+ */
+export function wordsBefore(entries: readonly StoredEntry[], node: string): StoredEntry[] {
+  const first = entries.findIndex((entry) => entry.role === "user" && entry.node_id === node);
+  const before = (first < 0 ? entries : entries.slice(0, first)).filter(({ role }) => role !== "system");
+  const answered = new Set(before.flatMap((entry) => (entry.role === "tool" ? entry.call_id : [])));
+  return before.flatMap((entry) => {
+    const calls = entry.role === "assistant" ? callsOf(entry).filter(({ id }) => !answered.has(id)) : [];
+    const { seq, ts } = entry;
+    return [entry, ...calls.map(({ id, name }): StoredEntry => ({ seq, ts, ...cutOff(id, name) }))];
+  });
+}
+
+function cutOff(call_id: string, tool: string): ResultEntry {
+  return { role: "tool", call_id, tool, ok: false, content: "Outcome unknown: the work had ended." };
 }
 
 /** Whose turn it is in a worker's conversation: the node that its last words are about. */

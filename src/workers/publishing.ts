@@ -31,18 +31,22 @@ export function publisher(
         await recoverPublish(dir, current.files);
         return { ok: true, files: current.files };
       }
+      // As it is now: it may have been changed since it was begun.
+      const { checks = [], deliverables } = (place.soon().board.nodes[node.id] ?? node).spec;
       const open = openBelow(node, place.soon().board);
       if (below === "must have ended" && open.length > 0) return { ok: false, reason: stillOpen(open) };
-      for (const command of node.spec.checks ?? []) {
-        const problem = await place.check(command, scope, signal);
-        if (problem !== null) return { ok: false, reason: `the check \`${command}\` did not pass.\n${problem}` };
+      // Seed 000: what a role has to say may be all that it was asked for.
+      if (node.spec.role !== undefined && deliverables.length === 0) await writeIfEmpty(scope, summary);
+      for (const command of checks) {
+        const problem = await place.check(command, scope, signal, place);
+        if (problem !== null) return { ok: false, reason: failedCheck(command, problem) };
       }
       if (letGo) {
-        const reason = problemPublishing(dir, node.spec.deliverables);
+        const reason = problemPublishing(dir, deliverables);
         if (reason !== undefined) return { ok: false, reason };
         await letGo();
       }
-      const prepared = await preparePublish(dir, node.spec.deliverables);
+      const prepared = await preparePublish(dir, deliverables);
       if (!prepared.ok) return prepared;
       if (learned.trim()) await remember(scope, node, learned);
       if (hasEnded(place.soon().board.nodes[node.id])) {
@@ -53,6 +57,16 @@ export function publisher(
       return { ok: true, files: prepared.files };
     },
   };
+}
+
+async function writeIfEmpty(scope: Scope, summary: string): Promise<void> {
+  if ((await scope.list("scratch", { limit: 1 })).entries.length === 0)
+    await scope.writeFile("scratch/summary.md", `${summary}\n`);
+}
+
+/** With its exit code and what it printed. */
+function failedCheck(command: string, problem: string): string {
+  return `the check \`${command}\` did not pass.\n${problem}\nFix it and publish again. If the check itself is wrong, tell the coordinator, who can change it, or give_up.`;
 }
 
 /** Records the intent, then finishes. Where there was no room for the fact, the copy must not take room either. */

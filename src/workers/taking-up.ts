@@ -6,7 +6,7 @@ import { conversationFile } from "../store/paths.ts";
 import { type Scope, workerScope } from "../store/scope.ts";
 import type { NodePort } from "../tools/work.ts";
 import type { Actor } from "./carry-out.ts";
-import { lastCursor, lastNodeIn, type Past, pastOf, wordsOn } from "./past.ts";
+import { lastCursor, lastNodeIn, type Past, pastOf, sinceSummary, wordsBefore, wordsOn } from "./past.ts";
 import { publisher } from "./publishing.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -18,6 +18,8 @@ export interface Desk {
   /** The caller closes it. */
   mailbox: Mailbox;
   begun: Past | undefined;
+  /** Of a role that stays from stage to stage: what was said before it took up this node. */
+  earlier: Entry[];
   /** News up to this fact was told, or came before there was anybody to tell. */
   cursor: number;
 }
@@ -44,11 +46,16 @@ export async function takeUp(
   });
   const port = publisher(node, worker, scope, place, signal, letGo);
 
-  const stored = await log.conversation(actor.conversation);
-  const begun = pastOn(node, stored);
-  if (begun && lastNodeIn(stored) !== node.id) {
-    const again: Entry = { role: "system", content: begun.system, node_id: node.id };
-    await log.append({ entries: { file: actor.conversation, entries: [again] } }).durable;
+  let stored = await log.conversation(actor.conversation);
+  // A program keeps its own conversation, and has one for each node.
+  const isRole = node.spec.role !== undefined && worker.spawned.kind === "harnessed";
+  const earlier = isRole ? wordsBefore(stored, node.id) : [];
+  let begun = pastOn(node, stored, earlier);
+  const again = begun ? takenUpAgain(node, stored, begun) : [];
+  if (begun && again.length > 0) {
+    await log.append({ entries: { file: actor.conversation, entries: again } }).durable;
+    stored = await log.conversation(actor.conversation);
+    begun = pastOn(node, stored, earlier);
   }
   // What was said between the assignment and its first words is the first news of it.
   const assigned = "assigned_seq" in node ? node.assigned_seq : place.now().seq;
@@ -56,10 +63,27 @@ export async function takeUp(
   const cursor = begun?.cursor ?? (node.reopened ? 0 : assigned);
   const on = { node: node.id, told: Math.max(lastCursor(stored), assigned) };
   const mailbox = await Mailbox.open(log, worker.id, cursor, place.now, on);
-  return { actor, scope, port, mailbox, begun, cursor };
+  return { actor, scope, port, mailbox, begun, earlier: sinceSummary(earlier), cursor };
 }
 
-/** What was said on this node, if anything was. */
-export function pastOn({ id }: Pick<NodeState, "id">, stored: readonly StoredEntry[]): Past | undefined {
-  return pastOf(wordsOn(stored, id), "assignment", (entry) => entry.role === "user" && entry.node_id === id);
+/** What was said on this node, if anything was; of a role, with what was said before it. */
+export function pastOn(
+  { id }: Pick<NodeState, "id">,
+  stored: readonly StoredEntry[],
+  earlier: readonly StoredEntry[] = [],
+): Past | undefined {
+  const words = [...earlier, ...wordsOn(stored, id)];
+  return pastOf(words, "beginning", (entry) => entry.role === "user" && entry.node_id === id);
+}
+
+/** What is said to somebody who has a node again: after other work, or after it had ended with them. */
+function takenUpAgain(node: NodeState, stored: readonly StoredEntry[], begun: Past): Entry[] {
+  const { id, spec } = node;
+  const system: Entry[] = lastNodeIn(stored) === id ? [] : [{ role: "system", content: begun.system, node_id: id }];
+  const assigned = "assigned_seq" in node ? node.assigned_seq : undefined;
+  const isSaid = stored.some((entry) => entry.role === "user" && entry.assigned === assigned);
+  const hadEnded = begun.history.findLast((entry) => entry.role === "tool")?.ending !== undefined;
+  if (assigned === undefined || isSaid || !node.reopened || !(node.handed || hadEnded)) return system;
+  const words = { content: `${id} is yours again: go on from what is there.`, node_id: id, run_id: spec.run_id };
+  return [...system, { role: "user", from: "agiraph", ...words, upto: begun.cursor, assigned }];
 }

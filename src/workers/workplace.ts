@@ -21,8 +21,8 @@ export interface Workplace extends Recorder {
   tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb">, record: Recorder): Tool[];
   /** Tools of other people's servers (`mcp_servers`), as they are whenever it is asked. */
   foreignTools(actor: Actor, record: Recorder): Promise<() => readonly Tool[]>;
-  /** Runs a command that a spec wants to succeed; resolves with what went wrong, or null. */
-  check(command: string, scope: Scope, signal: AbortSignal): Promise<string | null>;
+  /** Runs a command that a spec wants to succeed, as the worker's own bash would; resolves with what went wrong, or null. */
+  check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
   maxTurns: number;
   /** The zone that holds for triggers where none is named. */
   timeZone: string;

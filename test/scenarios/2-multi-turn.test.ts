@@ -58,6 +58,32 @@ test.skipIf(sandbox.kind === "none").each(PROVIDERS)(
   },
 );
 
+test.skipIf(sandbox.kind === "none")(
+  "with default settings commands have no network: the model is told before and by the failure (needs a sandbox)",
+  async () => {
+    await using exchange = await priceServer(1);
+    const command = `python3 -c 'import urllib.request as r; r.urlopen("${exchange.url}", timeout=5)'`;
+    const summary = "It needs the network: allow the host with network.allow in config.json.";
+    await using provider = await startProviderServer({
+      turns: [{ calls: [{ name: "bash", args: { command } }] }, { calls: [{ name: "finish", args: { summary } }] }],
+    });
+    const model = "openai-compatible/local/small";
+    const order = {
+      goal: GOAL,
+      model,
+      tools: ["bash", "finish"],
+      env: { ...provider.env },
+      config: configFor(provider),
+    };
+    await runToItsEnd(order, async ({ conversation }) => {
+      const runs = conversation.filter((entry) => entry.role === "tool" && entry.tool === "bash");
+      expect(runs).toMatchObject([{ ok: false, content: expect.stringContaining("URLError") }]);
+    });
+    expect(JSON.stringify(provider.requests[0]?.body)).toContain("There is no network");
+    expect(exchange.visits()).toBe(0);
+  },
+);
+
 async function priceServer(price: number) {
   let visits = 0;
   const server = createServer((_, response) => {

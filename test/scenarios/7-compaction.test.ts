@@ -17,7 +17,7 @@ test.each(PROVIDERS)("ten companies are researched through a small window over $
     models: { [model]: { context_window: WINDOW } },
     web_fetch: { allow: ["127.0.0.1"] },
   });
-  const env = { ...provider.env, SEARXNG_URL: web.url, AGIRAPH_SEARCH_MAX_USES: "50" };
+  const env = { ...provider.env, SEARXNG_URL: web.url };
   await runToItsEnd({ goal: RESEARCH_GOAL, model, tools: TOOLS, env, config }, async (told) => {
     await expectNothingLostOrRedone(told, web.queries);
     // Every request fitted, so the provider was never near its end.
@@ -36,7 +36,7 @@ test("a window smaller than we were told is found out by its refusals, and nothi
         : answer(request, searchFor),
   });
   const model = "openai-compatible/local/small"; // 32,768 tokens, as far as we know
-  const env = { ...provider.env, SEARXNG_URL: web.url, AGIRAPH_SEARCH_MAX_USES: "50" };
+  const env = { ...provider.env, SEARXNG_URL: web.url };
   await runToItsEnd({ goal: RESEARCH_GOAL, model, tools: TOOLS, env, config: configFor(provider) }, async (told) => {
     expect(told.facts.filter((fact) => fact.type === "model.failed").map(({ data }) => data.reason)).toContain(
       "context_too_long",

@@ -68,7 +68,6 @@ test("the human talks to the coordinator, a worker and everyone while the team w
   };
   await using team = await startTeam({
     goal: "Research AI chip companies and write a report",
-    config: { max_concurrent: 4 },
     coordinator,
     workers,
   });

@@ -180,7 +180,7 @@ test("the tools of an agent bind its workers too; what begins and ends one's wor
   const given = (model: typeof alice) => model.requests.at(-1)?.tools.map((tool) => tool.name);
   expect([given(coordinator), given(alice)]).toEqual([
     ["write_file", "bash", "bash_output", "create_work_node", "finish"],
-    ["write_file", "bash", "bash_output", "read_ref", "create_work_node", "checkpoint", "publish"],
+    ["write_file", "bash", "bash_output", "read_ref", "create_work_node", "checkpoint", "give_up", "publish"],
   ]);
 });
 

@@ -5,7 +5,7 @@ import { both, call, script, startTeam, type Team } from "../../src/testing/inde
 
 const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
 const shown = (path: string) => call("read_file", { path });
-const done = (summary: string) => call("checkpoint", { summary });
+const done = (summary: string) => call("publish", { summary, learned: summary });
 const inRun = (team: Team, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
 
 /** Seed 000 §7, the whole example. Bob is a scripted worker in place of a coding agent. */
@@ -78,7 +78,7 @@ test("three analysts research, one stays and a writer comes, and the coordinator
           { name: "Carol", title: "Financial Analyst", model: GPT, prompt: "Analyze R&D spending and revenue." },
         ],
       }),
-      // Sees all three have checkpointed, reads their outputs.
+      // Sees all three have published, reads their outputs.
       call("check_stage_status").after("node-1 completed", "node-2 completed", "node-3 completed"),
       both(
         shown("nodes/node-1/published/market_analysis.md"),

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { ModelRequest } from "../../src/models/model.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
-import { both, call, hang, type Step, script, startTeam, type Team, temporaryHome } from "../../src/testing/index.ts";
+import { both, call, type Step, script, startTeam, type Team, temporaryHome } from "../../src/testing/index.ts";
 import { ScriptedModel } from "../../src/testing/script.ts";
 
 const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
@@ -97,7 +97,14 @@ test("a model that nobody has tried yet is tried by one alone, however many wait
       call("finish", { summary: "rich" }).after("everything is paid"),
     ),
     workers: Object.fromEntries(
-      names.map((name) => [name, new SlowScript([costing(written("a.md", name), 0.06), hang()], {})]),
+      // The second call may be anybody's: the same one's next, or another's first.
+      names.map((name) => [
+        name,
+        new SlowScript(
+          ["a", "b"].map((file) => costing(written(file, name), 0.06)),
+          {},
+        ),
+      ]),
     ),
   });
   await team.agent.idle();

@@ -41,25 +41,30 @@ test.each(policies)("under $policy a stage of three is done with $needed", async
       both(...names.map((name) => hired(name))),
       both(...names.map((worker) => made(`${worker}'s part`, { worker }))),
       ...tries,
-      call("finish", { summary: "agreed" }).after("node-1 completed", "node-2 completed", "node-3 completed"),
+      call("finish", { summary: "agreed" }),
     ),
     workers: Object.fromEntries(names.map((name, at) => [name, script(...gated(name, at))])),
   });
-  // One after the other, each when the coordinator has tried with those before; the rest as soon as it has succeeded.
+  // One after the other, each when the coordinator has tried with those before.
   gates[0]?.resolve();
   let reconvenes = 0;
   team.agent.log.subscribe((fact) => {
     if (fact.type !== "tool.result" || fact.data.tool !== "reconvene") return;
     reconvenes += 1;
-    for (const gate of reconvenes === needed ? gates : gates.slice(0, reconvenes + 1)) gate.resolve();
+    if (reconvenes < needed) gates[reconvenes]?.resolve();
   });
-  expect(await team.outcome()).toEqual({ kind: "finished", summary: "agreed" });
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "agreed" });
   const answers = (await answersTo(team, "coordinator")).filter(([tool]) => tool === "reconvene");
   expect(answers.map(([, ok, content]) => [ok, content.split("\n", 1)[0]])).toEqual([
     ...Array.from({ length: needed - 1 }, () => [false, "Stage 1 is not done."]),
     [true, "Stage 1 is closed."],
   ]);
   expect(team.agent.now.stages.map((stage) => stage.assessment)).toEqual([`with ${needed}`]);
+  // Those who have lost are cancelled, whatever they do.
+  expect(team.board().map(({ status }) => status)).toEqual(
+    [0, 1, 2].map((at) => (at < needed ? "completed" : "cancelled")),
+  );
 });
 
 test("reconvening before anything was handed out, or before it is back, is refused with how things stand", async () => {
@@ -88,7 +93,7 @@ test("reconvening before anything was handed out, or before it is back, is refus
     [
       "reconvene",
       false,
-      "Stage 1 is not done.\nStage 1, Stage 1 (all_must_complete) is not done:\n- node-1 [running] Alice",
+      "Stage 1 is not done.\nStage 1, Stage 1 (all_must_complete) is not done:\n- node-1 [running] Alice\nWait for the news, or cancel_node what you no longer need.",
     ],
     [
       "reconvene",
@@ -188,7 +193,13 @@ test("a worker is hired with the tools, the memory and the identity it should ha
   });
   await team.outcome();
   const [first] = mary.requests;
-  expect(first?.tools.map((tool) => tool.name)).toEqual(["read_file", "write_file", "checkpoint", "publish"]);
+  expect(first?.tools.map((tool) => tool.name)).toEqual([
+    "read_file",
+    "write_file",
+    "checkpoint",
+    "give_up",
+    "publish",
+  ]);
   expect(first?.system.split("\n\n---\n\n").slice(0, 2)).toEqual([
     "You are Mary Jane. A careful clerk.\n",
     "# Your memory (from past work)\n\nThe client is called Zed.\n",
@@ -196,7 +207,7 @@ test("a worker is hired with the tools, the memory and the identity it should ha
   expect((await answersTo(team, "mary-jane"))[0]).toEqual([
     "bash",
     false,
-    'There is no tool "bash". You have: read_file, write_file, checkpoint, publish.',
+    'There is no tool "bash". You have: read_file, write_file, checkpoint, give_up, publish.',
   ]);
 });
 
@@ -236,12 +247,10 @@ test("who is let go while still at work finishes it and stays gone; who has work
     config: { contract: { checkpoint_policy: "any" } },
     coordinator: script(
       both(hired("Alice"), hired("Bob")),
-      both(
-        made("Alice's part", { worker: "Alice" }),
-        made("Bob's part", { worker: "Bob" }),
-        made("Bob's next part", { worker: "Bob" }),
-      ),
-      call("reconvene", { assessment: "Enough.", retire: ["Bob"] }).after("node-1 completed"),
+      made("Alice's part", { worker: "Alice" }),
+      // After the contract was met: what is made now has not lost.
+      both(made("Bob's part", { worker: "Bob" }), made("Bob's next part", { worker: "Bob" })).after("node-1 completed"),
+      call("reconvene", { assessment: "Enough.", retire: ["Bob"] }),
       call("assign_worker", { node_id: "node-3", worker_id: "Alice" }).after(
         "node-3 waits for Bob. Give it to somebody else first (assign_worker).",
       ),

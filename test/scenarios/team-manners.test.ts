@@ -79,7 +79,12 @@ test("who stays for the next stage gets the model and the tools that it names", 
   });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
   expect(team.agent.now.roster.alice?.spawned).toMatchObject({ model: "strong/mind", tools: ["write_file"] });
-  expect(alice.requests.at(-1)?.tools.map((tool) => tool.name)).toEqual(["write_file", "checkpoint", "publish"]);
+  expect(alice.requests.at(-1)?.tools.map((tool) => tool.name)).toEqual([
+    "write_file",
+    "checkpoint",
+    "give_up",
+    "publish",
+  ]);
   const asked = (await team.facts()).flatMap((fact) =>
     fact.type === "model.called" && fact.data.worker_id === "alice" ? [fact.data.model] : [],
   );

@@ -39,6 +39,8 @@ const WEIGHTS = {
   ask: 4,
   schedule: 6,
   cancel: 2,
+  dismiss: 6,
+  change: 4,
 };
 
 function one(weights: typeof WEIGHTS, insight: Insight): Move {
@@ -93,6 +95,10 @@ function one(weights: typeof WEIGHTS, insight: Insight): Move {
       return [{ name: "schedule", args: laterOn(dice, tag, nodes) }];
     case "cancel":
       return [{ name: "cancel_trigger", args: { trigger_id: `trigger-${dice.between(1, 3)}` } }];
+    case "dismiss":
+      return [{ name: "cancel_node", args: { node_id: dice.pick([...nodes, "node-99"]), reason: `over ${tag}.` } }];
+    case "change":
+      return [{ name: "update_node", args: { node_id: dice.pick([...nodes, "node-99"]), ...change(dice, tag) } }];
     case "nonsense":
       return [
         dice.pick([
@@ -102,6 +108,14 @@ function one(weights: typeof WEIGHTS, insight: Insight): Move {
         ]),
       ];
   }
+}
+
+function change(dice: Dice, tag: string): Record<string, unknown> {
+  return {
+    ...(dice.chance(0.5) && { checks: dice.pick([[], ["true"], ["false"]]) }),
+    ...(dice.chance(0.5) && { deliverables: dice.pick([[], ["out.md"]]) }),
+    ...(dice.chance(0.2) && { task: `Changed ${tag}.` }),
+  };
 }
 
 /** With dependencies, refs and names that may or may not exist. */
@@ -170,6 +184,7 @@ function reconvening(dice: Dice, tag: string) {
     ...(dice.chance(0.4) && { retire: [dice.pick(NAMES)] }),
     ...(dice.chance(0.3) && { briefs: { [dice.pick(NAMES)]: `Brief ${tag}.` } }),
     ...(dice.chance(0.3) && { contract: contract(dice) }),
+    ...(dice.chance(0.2) && { next: `Next ${tag}` }),
   };
 }
 

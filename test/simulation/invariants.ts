@@ -163,11 +163,10 @@ function sameWork(entries: readonly StoredEntry[], at: number, later: StoredEntr
 
 /** Nodes whose worker was interrupted for good: out of time, out of money, or the run was over. */
 function endedFromOutside(facts: readonly Fact[]): Set<string> {
-  return new Set(
-    factsOf(facts, "node.failed")
-      .filter(({ data: { outcome } }) => ["stopped", "abandoned", "budget_exhausted"].includes(outcome.kind))
-      .map((fact) => fact.data.node_id),
+  const failed = factsOf(facts, "node.failed").filter(({ data: { outcome } }) =>
+    ["stopped", "abandoned", "budget_exhausted"].includes(outcome.kind),
   );
+  return new Set([...failed, ...factsOf(facts, "node.cancelled")].map((fact) => fact.data.node_id));
 }
 
 /** I8. Whatever a call is to bring about says by which call it was brought about; so nothing may be there twice. */

@@ -28,7 +28,7 @@ function delivered(facts: readonly Fact[]): { letters: Letter[]; problems: strin
   for (const fact of facts) {
     if (fact.type === "node.assigned" || fact.type === "node.reserved")
       work.set(fact.data.node_id, fact.data.worker_id);
-    if (fact.type === "node.completed") work.delete(fact.data.node_id);
+    if (fact.type === "node.completed" || fact.type === "node.cancelled") work.delete(fact.data.node_id);
     // A node that ends with its run had a reader to the last.
     if (fact.type === "node.failed" && fact.data.outcome.kind !== "stopped") work.delete(fact.data.node_id);
     if (fact.type === "message.sent") {
@@ -168,8 +168,11 @@ function newsProblems({ facts, conversations, now }: History): string[] {
     if (parent?.reopened || node.reopened) continue;
     if (!parent || !("ended_seq" in node) || !("ended_seq" in parent) || node.ended_seq > parent.ended_seq) continue;
     const end = new RegExp(`^${parent.id} (completed by|failed:)`, "m");
-    const below = new RegExp(`^(- ${node.id} (completed by|failed:)|… \\d+ more, see check_board)`, "m");
-    const own = new RegExp(`^${node.id} (completed by|failed:)`, "m");
+    const below = new RegExp(
+      `^(- ${node.id} (completed by|failed:|was cancelled by)|… \\d+ more, see check_board)`,
+      "m",
+    );
+    const own = new RegExp(`^${node.id} (completed by|failed:|was cancelled by)`, "m");
     const wasTold = heard(parent.worker_id).some((entry) => own.test(entry.content));
     for (const worker of workersIn(conversations))
       for (const entry of heard(worker))

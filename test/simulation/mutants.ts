@@ -133,7 +133,7 @@ export const mutants: Mutant[] = [
   mutant(
     "publish does not look for the deliverables",
     "workers/publishing.ts",
-    "preparePublish(dir, node.spec.deliverables)",
+    "preparePublish(dir, deliverables)",
     "preparePublish(dir, [])",
   ),
   mutant(
@@ -209,8 +209,8 @@ export const mutants: Mutant[] = [
   mutant(
     "what builds on held work keeps the run from ending",
     "runtime/team.ts",
-    ".filter((node) => !isHeldUp(node, soon().board))",
-    ".filter(({ held }) => !held)",
+    ".filter((node) => !isHeldUp(node, board) && ",
+    ".filter((node) => !node.held && ",
   ),
   mutant(
     "the share of held work keeps everybody waiting",

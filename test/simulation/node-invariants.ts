@@ -1,7 +1,7 @@
 import { COORDINATOR, type Fact, type FactOf, type NodeId } from "../../src/protocol/index.ts";
 import type { History } from "./simulate.ts";
 
-type Status = "pending" | "assigned" | "running" | "publishing" | "completed" | "failed";
+type Status = "pending" | "assigned" | "running" | "publishing" | "completed" | "failed" | "cancelled";
 
 interface Node {
   id: NodeId;
@@ -23,10 +23,12 @@ const MOVES: Partial<Record<Fact["type"], { from: Status[]; to: Status }>> = {
   "node.published": { from: ["running"], to: "publishing" },
   "node.completed": { from: ["publishing"], to: "completed" },
   "node.failed": { from: ["pending", "assigned", "running", "publishing"], to: "failed" },
+  "node.cancelled": { from: ["pending", "assigned", "running", "publishing", "failed"], to: "cancelled" },
   "node.reopened": { from: ["failed", "publishing"], to: "pending" },
 };
+const ENDED: readonly Status[] = ["completed", "failed", "cancelled"];
 /** One that somebody has may change hands. */
-const HANDED: { from: Status[]; to: Status } = { from: ["failed", "assigned", "running"], to: "pending" };
+const HANDED: { from: Status[]; to: Status } = { from: ["failed", "cancelled", "assigned", "running"], to: "pending" };
 
 /** I2 and I3, by an account of our own. */
 export function nodeProblems(history: History): string[] {
@@ -60,7 +62,7 @@ class Account {
     for (const node of this.#nodes.values()) {
       const product = now.board.nodes[node.id]?.status;
       if (product !== node.status) problems.push(`I2: ${node.id} is ${node.status}, the board says ${product}`);
-      const open = node.status !== "completed" && node.status !== "failed";
+      const open = !ENDED.includes(node.status);
       if (open && this.#ended.has(node.spec.run_id))
         problems.push(`I2: ${node.spec.run_id} has ended and ${node.id} is still ${node.status}`);
     }
@@ -101,6 +103,8 @@ class Account {
       if (isHanded) node.retries = 0;
       node.worker = "";
     } else if (fact.type === "node.assigned") this.#assign(node, worker, where);
+    // Whoever had it need not have a word in it.
+    else if (fact.type === "node.cancelled") node.status = "cancelled";
     else if (node.worker && worker !== node.worker)
       this.problems.push(`I3: ${where}: by ${worker}, it is ${node.worker}'s`);
     else if (!node.worker && worker !== COORDINATOR) this.problems.push(`I3: ${where}: by ${worker}, it is nobody's`);
@@ -132,7 +136,7 @@ class Account {
   #idle({ seq, data: { worker_id } }: FactOf<"worker.idle">): void {
     const who = this.#workers.get(worker_id);
     const node = who?.on && this.#nodes.get(who.on);
-    if (node && node.status !== "completed" && node.status !== "failed")
+    if (node && !ENDED.includes(node.status))
       this.problems.push(`I3: fact ${seq}: ${worker_id} is idle and ${node.id} is ${node.status}`);
     if (who) who.on = undefined;
   }

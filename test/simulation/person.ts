@@ -13,7 +13,7 @@ export interface Word {
 }
 
 const TO = [COORDINATOR, COORDINATOR, COORDINATOR, "Alice", "Bob", "*", "Zed"];
-const WORDS = { send: 6, nudge: 2, respond: 4, seen: 1, cancel: 1 };
+const WORDS = { send: 6, nudge: 2, respond: 4, seen: 1, cancel: 1, dismiss: 2 };
 
 /** The human: speaks when they like, to whom they like, and answers what they are asked, now or later. */
 export class Person {
@@ -37,6 +37,8 @@ export class Person {
         return agent.seen();
       case "cancel":
         return this.cancel(agent, 1);
+      case "dismiss":
+        return this.#dismiss(agent);
     }
   }
 
@@ -53,6 +55,15 @@ export class Person {
   async cancel(agent: Agent, most: number): Promise<void> {
     const open = Object.keys(agent.now.triggers.open).slice(0, most);
     for (const id of open) await agent.schedule.cancel("human", id);
+  }
+
+  /** Some node, whatever its state is. */
+  async #dismiss(agent: Agent): Promise<void> {
+    const nodes = Object.keys(agent.now.board.nodes);
+    if (nodes.length === 0) return;
+    await agent.cancel(this.#dice.pick(nodes)).catch((error: unknown) => {
+      if (!(error instanceof HumanRefusal)) throw error;
+    });
   }
 
   async #say(how: Word["how"], say: (text: string) => Promise<string>): Promise<void> {

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Catalog } from "../../src/models/catalog.ts";
-import { isAtWork, isHeldUp, type Situation } from "../../src/projections/index.ts";
+import { hasEnded, isAtWork, isHeldUp, type Situation } from "../../src/projections/index.ts";
 import { COORDINATOR, type Fact, type StoredEntry } from "../../src/protocol/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { situationOf } from "../../src/runtime/inspect.ts";
@@ -276,7 +276,7 @@ class Simulation {
 
   /** I4, the other way round: with room for one more, nothing that is ready waits. */
   #expectNobodyKeptWaiting({ agent, asked, watch }: Life): void {
-    if (!agent || asked || !isAtWork(agent.now.agent.status)) return;
+    if (!agent || asked || !isAtWork(agent.now.agent.status) || agent.now.agent.coordinator_decides) return;
     const { board, roster, agent: me } = agent.now;
     const ready = Object.values(board.nodes).find(
       ({ status, spec, reserved_for, held }) =>
@@ -345,8 +345,7 @@ class Simulation {
 function deadlockIn(now: Situation, watch: Watch): string[] {
   const run = now.agent.run?.id;
   const open = Object.values(now.board.nodes).filter(
-    (node) =>
-      node.spec.run_id === run && node.status !== "completed" && node.status !== "failed" && !isHeldUp(node, now.board),
+    (node) => node.spec.run_id === run && !hasEnded(node) && !isHeldUp(node, now.board),
   );
   const problems = open.map((node) => `I9: at rest, and ${node.id} is ${node.status} for ever`);
   const coordinator = now.roster[COORDINATOR];

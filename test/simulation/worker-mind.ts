@@ -3,7 +3,17 @@ import { type Dice, diceOf } from "./dice.ts";
 import { callsMade, type Insight, lastWords, type Move, nodesHeardOf } from "./minds.ts";
 
 /** How a worker goes about one node. Most do their work; the others are the reason for this simulation. */
-const TEMPERS = { diligent: 66, silent: 7, emptyHanded: 6, circling: 5, waiting: 6, endless: 6, hasty: 4, careless: 6 };
+const TEMPERS = {
+  diligent: 66,
+  silent: 7,
+  emptyHanded: 6,
+  circling: 5,
+  waiting: 6,
+  endless: 6,
+  hasty: 4,
+  careless: 6,
+  despairing: 5,
+};
 
 const PEOPLE = ["Alice", "Alice", "Bob", "Bob", "Carol", "Zed", "coordinator", "*", "human"];
 
@@ -24,6 +34,8 @@ export function workerMove(insight: Insight): Move {
       return turn % 2 === 0 ? [{ name: "check_messages", args: { wait: true } }] : [write(tag), publish(tag)];
     case "endless":
       return [dice.chance(0.3) ? write(tag) : somethingOnTheWay(insight)];
+    case "despairing":
+      return turn < 2 ? [write(tag)] : [{ name: "give_up", args: { reason: `It cannot be done ${tag}.` } }];
     case "careless":
       return turn === 0 ? [write(tag, "other.md"), publish(tag)] : [write(tag), publish(tag)];
     case "hasty":

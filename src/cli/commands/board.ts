@@ -71,6 +71,7 @@ function rowOf(
 const COLOURS = {
   completed: (paint: Paint) => paint.green,
   failed: (paint: Paint) => paint.red,
+  cancelled: (paint: Paint) => paint.dim,
   pending: (paint: Paint) => paint.dim,
 };
 
@@ -99,6 +100,8 @@ function detailOf(node: NodeState): string {
       return ` — ${headline(node.summary)}`;
     case "failed":
       return ` — ${headline(outcomeWords(node.outcome))}`;
+    case "cancelled":
+      return ` — ${headline(node.reason)}`;
     default:
       return "";
   }

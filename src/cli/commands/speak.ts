@@ -32,6 +32,11 @@ export async function assign(call: Invocation, agent: string, node: string, to: 
   return speak(call, agent, { do: "assign", node, to }, {});
 }
 
+export async function cancel(call: Invocation, agent: string, node: string, reason?: string): Promise<ExitCode> {
+  const text = reason === undefined ? undefined : await wordsOf(call, reason);
+  return speak(call, agent, { do: "cancel", node, text }, {});
+}
+
 export async function revoke(call: Invocation, agent: string, permission: string): Promise<ExitCode> {
   return speak(call, agent, { do: "revoke", permission }, {});
 }
@@ -120,6 +125,7 @@ const COMMANDS = { send: "send", respond: "answer", nudge: "nudge" } as const;
 
 function wordsFor(id: AgentId, saying: Saying | Doing): string[] {
   if (saying.do === "assign") return ["assign", id, saying.node, saying.to];
+  if (saying.do === "cancel") return ["cancel", id, saying.node, ...(saying.text ? ["-"] : [])];
   if (saying.do === "revoke") return ["permissions", id, "--revoke", saying.permission];
   if (saying.do === "publish") return ["publish", id, saying.node, ...flags({ summary: saying.text && "-" })];
   const more =

@@ -57,6 +57,8 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
   "node.completed": { ...ann, summary: "Read." },
   "node.retried": { ...ann, error: "No key." },
   "node.failed": { ...ann, outcome: failed },
+  "node.cancelled": { node_id: "node-1", by: "human", reason: "Not needed." },
+  "node.updated": { node_id: "node-1", by: "coordinator", checks: [] },
   "node.reopened": { node_id: "node-1", reserved_for: "ann" },
   "worker.spawned": { ...run, worker_id: "ann", name: "Ann", kind: "harnessed", model: "x/y" },
   "worker.briefed": { worker_id: "ann", identity: "A reader" },

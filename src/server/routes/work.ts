@@ -14,6 +14,7 @@ import {
   assignSchema,
   beforeSeqQuery,
   boardPageSchema,
+  cancelSchema,
   deliveredSchema,
   entriesPageSchema,
   fileWrittenSchema,
@@ -22,6 +23,7 @@ import {
   peoplePageSchema,
   publishSchema,
   putFileSchema,
+  updateNodeSchema,
   workersPageSchema,
 } from "../../protocol/api.ts";
 import { COORDINATOR, HUMAN } from "../../protocol/index.ts";
@@ -119,6 +121,40 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
     async ({ params, body }) => {
       const agent = await agents.agent(params.id);
       return { status: "delivered" as const, detail: await agent.assign(params.node_id, body.worker) };
+    },
+  );
+
+  app.post(
+    "/agents/:id/board/:node_id/cancel",
+    {
+      schema: {
+        summary: "End a node that is no longer needed, with its sub-nodes; whoever has it is stopped, its files stay",
+        tags,
+        params: onNode,
+        body: cancelSchema,
+        response: answers(deliveredSchema),
+      },
+    },
+    async ({ params, body }) => {
+      const agent = await agents.agent(params.id);
+      return { status: "delivered" as const, detail: await agent.cancel(params.node_id, body?.reason) };
+    },
+  );
+
+  app.patch(
+    "/agents/:id/board/:node_id",
+    {
+      schema: {
+        summary: "Change task, deliverables or checks of a node that is not published",
+        tags,
+        params: onNode,
+        body: updateNodeSchema,
+        response: answers(deliveredSchema),
+      },
+    },
+    async ({ params, body }) => {
+      const agent = await agents.agent(params.id);
+      return { status: "delivered" as const, detail: await agent.update(params.node_id, body) };
     },
   );
 
@@ -240,6 +276,7 @@ function nodeView(node: NodeState): NodeView {
 
 function previewOf(node: NodeState): string | null {
   if (node.status === "completed") return node.summary.slice(0, 200);
+  if (node.status === "cancelled") return node.reason.slice(0, 200);
   if (node.status !== "failed") return null;
   return ("error" in node.outcome ? node.outcome.error : node.outcome.kind).slice(0, 200);
 }

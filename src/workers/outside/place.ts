@@ -18,8 +18,12 @@ export interface OutsidePlace {
   makeHome(profile: ProgramProfile, home: string): Promise<void>;
   /** Starts a program in the sandbox; it finds the tools at its door, and nobody else does. */
   start(stay: Stay): Promise<Housed>;
-  /** The end of a node that such a worker had is on record. */
-  ended?(worker: Pick<FactOf<"worker.spawned">["data"], "kind" | "program">, node: NodeId): Promise<void>;
+  /** The end of a node that such a worker had is on record; one that was cancelled is not wanted any more. */
+  ended?(
+    worker: Pick<FactOf<"worker.spawned">["data"], "kind" | "program">,
+    node: NodeId,
+    how?: "cancelled",
+  ): Promise<void>;
   /** What a model call of a program has cost, as far as prices are known; null otherwise. */
   price(model: string, usage: Usage): Promise<number | null>;
 }

@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
-import { type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
+import { hasEnded, type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { GoOn } from "../entity/go-on.tsx";
 import { nameOf } from "../entity/speech.tsx";
@@ -14,6 +14,7 @@ import { clockTime, exactTime, firstLine, money, size } from "../text/figures.ts
 import { Markdown } from "../text/markdown.tsx";
 import { visible } from "../text/visible.ts";
 import { factWords, outcomeWords } from "../timeline/fact-words.ts";
+import { CancelNode } from "./cancel-node.tsx";
 
 /** Everything about one node: why it exists, what was asked, what it reads, what it has made, what happened. */
 export function NodePanel({ view, situation, node }: { view: AgentView; situation: Situation; node: NodeState }) {
@@ -110,6 +111,14 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
             {run_id === situation.agent.run?.id && <GoOn agent={view.id} />}
           </Section>
         )}
+        {node.status === "cancelled" && (
+          <Section title="Why it was cancelled">
+            <p className="[overflow-wrap:anywhere]">
+              {nameOf(view.id, node.by)}: {visible(node.reason)}
+            </p>
+          </Section>
+        )}
+        {run_id === situation.agent.run?.id && <CancelNode view={view} node={node} />}
         <FileSection
           title="published/"
           view={view}
@@ -155,7 +164,7 @@ function withoutTitle(spec: string): string {
 
 /** What was published at the moment that is shown: the record has it, whatever came later. */
 function publishedBy(node: NodeState): FileItem[] {
-  if (node.status !== "completed" && node.status !== "failed") return [];
+  if (!hasEnded(node)) return [];
   return node.files.map(({ path, bytes }) => ({ path, bytes, kind: "file" }));
 }
 

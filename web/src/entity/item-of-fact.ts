@@ -139,6 +139,10 @@ function newsOf(fact: Fact): StreamItem | undefined {
         who: fact.data.worker_id,
         node: fact.data.node_id,
       });
+    case "node.cancelled":
+      return line(fact, "plain", `${fact.data.node_id} was cancelled: ${gist(fact.data.reason)}`, {
+        node: fact.data.node_id,
+      });
     case "suggestion.made":
       return line(fact, "plain", `suggests: ${fact.data.suggestion}`, {
         who: fact.data.worker_id,

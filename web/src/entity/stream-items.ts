@@ -129,6 +129,7 @@ export class EntityStream {
         return;
       case "node.failed":
       case "node.completed":
+      case "node.cancelled":
         this.#endQuestions((question) => question.node_id === fact.data.node_id);
         return;
     }

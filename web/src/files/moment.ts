@@ -1,4 +1,4 @@
-import type { Situation } from "../../../src/projections/index.ts";
+import { hasEnded, type Situation } from "../../../src/projections/index.ts";
 import type { NodeId } from "../../../src/protocol/index.ts";
 
 /**
@@ -15,6 +15,5 @@ export function fileAt(path: string, { agent, board, roster }: Situation): "same
   if (!node) return "later";
   const published = /^published\/(.+)$/.exec(rest[0] ?? "")?.[1];
   if (published === undefined) return "unknown";
-  const hasEnded = node.status === "completed" || node.status === "failed";
-  return hasEnded && node.files.some((file) => file.path === published) ? "same" : "later";
+  return hasEnded(node) && node.files.some((file) => file.path === published) ? "same" : "later";
 }

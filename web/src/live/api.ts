@@ -197,6 +197,11 @@ export async function searchMemory(id: string, query: string): Promise<MemoryHit
   return (await post<{ results: MemoryHit[] }>(`/agents/${id}/memory/search`, { query })).results;
 }
 
+export async function cancelNode(id: string, node: string, reason: string): Promise<string> {
+  const body = reason === "" ? {} : { reason };
+  return (await post<{ detail: string }>(`/agents/${id}/board/${encodeURIComponent(node)}/cancel`, body)).detail;
+}
+
 export function fileAddress(id: string, shelf: Shelf, path: string): string {
   const tail = path.split("/").map(encodeURIComponent).join("/");
   return `/agents/${id}/${shelf}${tail === "" ? "" : `/${tail}`}`;

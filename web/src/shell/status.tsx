@@ -212,6 +212,7 @@ export function statusOfNode(standing: string): Status {
     case "paused":
       return "paused";
     case "stopped":
+    case "cancelled":
       return "stopped";
     case "completed":
       return "done";

@@ -69,6 +69,8 @@ const WORDS: Words = {
   "node.retried": ({ node_id, worker_id, error }, { does }) =>
     `${does(worker_id, `tries ${node_id} once more`)}: ${gist(error)}`,
   "node.failed": ({ node_id, outcome }) => `${node_id} failed: ${outcomeWords(outcome)}`,
+  "node.cancelled": ({ node_id, by, reason }, { does }) => `${does(by, `cancelled ${node_id}`)}: ${gist(reason)}`,
+  "node.updated": ({ node_id, by }, { does }) => does(by, `changed ${node_id}`),
   "node.reopened": ({ node_id, reserved_for, why }, { whom }) =>
     `${node_id} is open again${reserved_for === null ? "" : ` for ${whom(reserved_for)}`}${why ? REOPENED[why] : ""}`,
 

@@ -1,0 +1,56 @@
+import { Ban } from "lucide-react";
+import { useState } from "react";
+import { isAtWork, type NodeState } from "../../../src/projections/index.ts";
+import { cancelNode } from "../live/api.ts";
+import type { AgentView } from "../live/view.ts";
+import { ACTION } from "../shell/form.tsx";
+import { complain, toast } from "../shell/overlay.ts";
+
+/** Ends a node that is not needed any more: asked once more, since nobody goes on with it by itself. */
+export function CancelNode({ view, node }: { view: AgentView; node: NodeState }) {
+  const [isAsked, ask] = useState(false);
+  const [reason, setReason] = useState("");
+  const agent = view.situation?.agent;
+  const isOver = node.status === "completed" || node.status === "cancelled";
+  if (view.standing === "replay" || !agent || agent.run?.finished || agent.archived_ts !== null || isOver) return null;
+  if (!isAsked)
+    return (
+      <button type="button" onClick={() => ask(true)} className={`flex items-center gap-1.5 ${ACTION}`}>
+        <Ban className="size-4" aria-hidden /> Cancel this node
+      </button>
+    );
+  const cancel = () => {
+    cancelNode(view.id, node.id, reason.trim()).then((detail) => toast("plain", detail), complain);
+    ask(false);
+  };
+  const stops = isAtWork(agent.status) && "worker_id" in node ? " Its worker is stopped." : "";
+  return (
+    <form
+      aria-label={`Cancel ${node.id}`}
+      className="space-y-2 rounded-md border border-line p-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        cancel();
+      }}
+    >
+      <p className="text-[13px]">
+        Cancel {node.id} and its sub-nodes?{stops} Its files stay.
+      </p>
+      <input
+        aria-label="Reason"
+        placeholder="Why (optional)"
+        value={reason}
+        onChange={(event) => setReason(event.target.value)}
+        className="min-h-11 w-full rounded-md border border-line bg-page px-2 text-[13px] md:min-h-8"
+      />
+      <div className="flex gap-2">
+        <button type="submit" className={ACTION}>
+          Cancel it
+        </button>
+        <button type="button" onClick={() => ask(false)} className={ACTION}>
+          Keep it
+        </button>
+      </div>
+    </form>
+  );
+}
