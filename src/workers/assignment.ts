@@ -7,7 +7,7 @@ import type { Actor } from "./carry-out.ts";
 import { type InputOptions, inputWords, SMALL_INPUTS } from "./inputs.ts";
 import { type PromptName, workerPrompt } from "./prompt.ts";
 import { answerFile } from "./publishing.ts";
-import { surroundings } from "./surroundings.ts";
+import { surroundingsOf } from "./surroundings.ts";
 import { goalWords, teamWords } from "./team-words.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -65,7 +65,7 @@ export async function beginAssignment(
     identity,
     memory,
     notebook,
-    surroundings: await surroundings(scope, place, hands),
+    surroundings: await surroundingsOf(scope, place, hands),
     team: hands === "nobody" ? goalWords(node, now()) : teamWords(node, worker, now()),
     rules: usual.replaceAll("{file}", answerFile(node)),
     files,

@@ -8,13 +8,14 @@ import type { Workplace } from "./workplace.ts";
  * Where one works, in a few lines, before the first turn: the day, what commands find, what the project holds. Computed
  * once, when a run or a node begins; a prompt must not change from turn to turn.
  */
-export async function surroundings(
+export async function surroundingsOf(
   scope: Scope,
   { today, machine, now }: Pick<Workplace, "today" | "machine" | "now">,
   /** Whoever has no hands needs the date alone; a program has its own, with what is installed. */
   whose: "loop" | "program" | "nobody",
+  aboutTheDay = "",
 ): Promise<string> {
-  const date = `Today is ${today()}.`;
+  const date = `Today is ${today()}${aboutTheDay}.`;
   if (whose === "nobody") return date;
   const { project } = now().agent.created;
   const [commands, listing] = await Promise.all([machine(), project === null ? "" : projectLine(scope, project)]);

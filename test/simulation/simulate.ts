@@ -171,6 +171,7 @@ class Simulation {
         sandbox: () => Promise.reject(new Error("Nobody runs a command here.")),
         machine: async () => ({ loop: "", program: "" }),
         check: (command, _, signal) => world.answer(signal, () => (command === "true" ? null : "exit 1")),
+        look: () => Promise.reject(new Error("Nobody looks at anything here.")),
         callbacks: {},
         outside: scriptedPrograms(),
         pid: 1,
