@@ -1,4 +1,5 @@
 import { isAsleep, type Situation, wakes } from "../projections/index.ts";
+import { watchedIn } from "../runtime/trigger-text.ts";
 import { nextDue } from "../triggers/due.ts";
 import { timestamp } from "./format.ts";
 
@@ -9,11 +10,15 @@ export function asleepWords(now: Situation, at: number): string | undefined {
     .filter(wakes)
     .flatMap((trigger) => nextDue(trigger, now, at) ?? []);
   if (times.length > 0) return `asleep until ${moment(Math.min(...times), at)}`;
+  const watched = Object.values(now.triggers.open).find(
+    ({ status, when }) => status === "active" && when.type === "on_change",
+  );
+  if (watched?.when.type === "on_change") return `asleep until ${watchedIn(watched.when.config)} changes`;
   return now.agent.status === "completed" ? undefined : "asleep until somebody wakes it";
 }
 
 /** As short as it is clear: to the second when it is soon, with its day when that is another. */
-function moment(seconds: number, at: number): string {
+export function moment(seconds: number, at: number): string {
   const [day = "", time = ""] = timestamp(seconds).split(" ");
   const short = seconds - at < SOON_SECONDS ? time : time.slice(0, 5);
   return timestamp(at).startsWith(day) ? short : `${day} ${short}`;

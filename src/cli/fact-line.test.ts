@@ -41,6 +41,7 @@ test("what is to happen later reads as a line of the log", () => {
   expect(words).toEqual([
     `trigger-1 by coordinator: scheduled "0 9 * * MON" (UTC), next ${due}: wake up with "Look"`,
     `trigger-1 due ${due}: wake_agent, next ${next}`,
+    "trigger-1 saw 120 bytes",
     "trigger-1: The run has ended.",
     `trigger-1 missed its time: ${due} → ${next}`,
     "trigger-1 by human",

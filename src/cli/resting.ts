@@ -1,6 +1,7 @@
-import type { Situation } from "../projections/index.ts";
+import { type Situation, wakes } from "../projections/index.ts";
+import { HOUSE } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
-import { asleepWords } from "./asleep.ts";
+import { asleepWords, moment } from "./asleep.ts";
 import { count } from "./format.ts";
 import { commandLine, type Invocation } from "./invocation.ts";
 import { plain } from "./width.ts";
@@ -9,6 +10,23 @@ import { plain } from "./width.ts";
 export function waitsForTriggers(now: Situation): boolean {
   const isUnderWay = Object.keys(now.triggers.undone).length > 0;
   return now.agent.status === "completed" && (activeTriggers(now) > 0 || isUnderWay);
+}
+
+/** An infinite agent that failed and is set to try again by itself, or does so just now. */
+export function triesAgain(now: Situation): boolean {
+  const { status, created } = now.agent;
+  const isSet = Object.values(now.triggers.open).some((trigger) => trigger.created_by === HOUSE && wakes(trigger));
+  return created.mode === "infinite" && status === "failed" && (isSet || Object.keys(now.triggers.undone).length > 0);
+}
+
+/** `watch-page failed (The provider does not answer.); it tries again at 14:05.` */
+export function retryWords(now: Situation): string {
+  const { created, error } = now.agent;
+  const due = Object.values(now.triggers.open).flatMap(
+    (each) => (each.created_by === HOUSE && wakes(each) && each.due) || [],
+  );
+  const when = due.length > 0 ? ` at ${moment(Math.min(...due), Date.now() / 1000)}` : "";
+  return plain(`${created.name} failed (${error ?? "no reason was given"}); it tries again${when}.`);
 }
 
 /** `survey-docs is done, and asleep until 14:05.` */

@@ -21,6 +21,10 @@ function triggerLines(fact: Fact): StoryLine[] | undefined {
     }
     case "trigger.fired":
       return [line(fact.data.trigger_id, "begins", FIRES[fact.data.action])];
+    case "trigger.looked": {
+      const { trigger_id, problem } = fact.data;
+      return problem === undefined ? [] : [line(trigger_id, "warning", `cannot look: ${headline(problem)}`)];
+    }
     case "trigger.done":
       return fact.data.problem === undefined ? [] : [line(fact.data.trigger_id, "failed", fact.data.problem)];
     case "trigger.rescheduled": {

@@ -16,6 +16,10 @@ export function triggerWords(fact: Fact): string | undefined {
       const why = cause === undefined ? `due ${timestamp(due)}` : `because of ${cause}`;
       return `${trigger_id} ${why}: ${action}${next_due === null ? "" : `, next ${timestamp(next_due)}`}`;
     }
+    case "trigger.looked": {
+      const { trigger_id, seen, problem } = fact.data;
+      return `${trigger_id} ${problem === undefined ? `saw ${seen?.bytes} bytes` : `cannot look: ${headline(problem)}`}`;
+    }
     case "trigger.done":
       return `${fact.data.trigger_id}${fact.data.problem ? `: ${headline(fact.data.problem)}` : ""}`;
     case "trigger.rescheduled": {

@@ -11,7 +11,7 @@ import { listenToKeys, listenToLines } from "./keyboard.ts";
 import { whenParked } from "./parked.ts";
 import { waitingLines } from "./question-text.ts";
 import { raisingWords } from "./raising.ts";
-import { restingWords, somethingElse, triggersLeft, waitsForTriggers } from "./resting.ts";
+import { restingWords, retryWords, somethingElse, triesAgain, triggersLeft, waitsForTriggers } from "./resting.ts";
 import { resultLines } from "./result.ts";
 import { sayTo } from "./speaker.ts";
 import { TalkLine } from "./talk-line.ts";
@@ -62,6 +62,13 @@ export async function watchTeam(
       if ((await Promise.race([ended(agent, talk), ...parked])) === "parked") break;
       // What was typed in the last moment may be its next goal.
       if (isAtWork(agent.now.agent.status)) continue;
+      // As in the server: an infinite agent whose provider is away tries again, and nobody has to start it for that.
+      if (triesAgain(agent.now) && !interrupted.aborted) {
+        view.note(`${retryWords(agent.now)} Ctrl-C leaves.`);
+        await somethingElse(agent, interrupted);
+        seq = -1;
+        continue;
+      }
       if (stay === "to_the_end" || !waitsForTriggers(agent.now) || interrupted.aborted) break;
       view.note(`${restingWords(agent.now)} Ctrl-C leaves.`);
       await somethingElse(agent, interrupted);
@@ -77,7 +84,8 @@ export async function watchTeam(
     call.terminal.say(triggersLeft(agent.now, call) ?? `${agent.now.agent.created.name} has no triggers any more.`);
     return interrupted.aborted ? EXIT.interrupted : EXIT.done;
   }
-  return tellEnding(agent, call, (performance.now() - began) / 1000);
+  const code = await tellEnding(agent, call, (performance.now() - began) / 1000);
+  return interrupted.aborted && triesAgain(agent.now) ? EXIT.interrupted : code;
 }
 
 async function ended(agent: Watched, talk: TalkLine | undefined): Promise<"ended"> {

@@ -70,8 +70,12 @@ export class Mailbox {
     const messages = this.#waiting.flatMap((news) => news.message_id ?? []);
     const from = this.#waiting.some((news) => news.from === HUMAN) ? HUMAN : "agiraph";
     const beat = this.#waiting.every((news) => news.beat) ? { beat: true as const } : {};
+    const isCycle = this.#waiting.every((news) => news.cycle) && this.#waiting.some(({ cycle }) => cycle === "begins");
+    const cycle = isCycle ? { cycle: true as const } : {};
     this.#waiting = [];
-    return [{ role: "user", from, content, upto: last.seq, ...(messages.length > 0 && { messages }), ...beat }];
+    return [
+      { role: "user", from, content, upto: last.seq, ...(messages.length > 0 && { messages }), ...beat, ...cycle },
+    ];
   }
 
   /** Whether somebody has spoken who is not to be kept waiting: the human, or the coordinator. */

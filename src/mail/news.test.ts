@@ -134,6 +134,7 @@ test("who is resumed is told the board as it is, not as it is remembered", () =>
   expect([newsOf("coordinator", resumed, [created]), newsOf("alice", resumed, [created])]).toEqual([
     {
       text: "The work was interrupted and your human has now resumed it. The board as it is:\n- node-1 [pending] Measure\nGo on.",
+      cycle: "goes on",
     },
     undefined,
   ]);

@@ -16,6 +16,7 @@ import {
   type Fact,
   type FactOf,
   HEARTBEAT_OK,
+  HOUSE,
   HUMAN,
   isMadeByTrigger,
   type NodeId,
@@ -34,6 +35,8 @@ export interface News {
   message_id?: string;
   /** Only a heartbeat. */
   beat?: true;
+  /** Only a cycle that begins, or that the work goes on with it. */
+  cycle?: "begins" | "goes on";
   /** Only that a node is completed. */
   isResult?: true;
   /** Present when somebody speaks, not the house: the human, the coordinator, a colleague. */
@@ -70,6 +73,7 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
   if (fact.type === "human.response") return answerNews(reader, fact, now, on);
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
   if (text === undefined) return undefined;
+  if (fact.type === "agent.resumed") return { text, cycle: "goes on" };
   return fact.type === "node.completed" ? { text, isResult: true } : { text };
 }
 
@@ -108,8 +112,10 @@ function endOfCommand(reader: string, { data }: FactOf<"process.exited">, on?: N
 /** What a trigger has to say. */
 function reminder(message_id: string, text: string, { triggers }: Situation): News {
   const id = triggerIn(message_id);
-  const isBeat = triggerNamed(triggers, id)?.when.type === "heartbeat";
-  const news = { text: `[${id} is due]: ${text}`, message_id };
+  const trigger = triggerNamed(triggers, id);
+  const isBeat = trigger?.when.type === "heartbeat";
+  const isCycle = trigger?.created_by === HOUSE && trigger.when.type === "delayed";
+  const news: News = { text: `[${id} is due]: ${text}`, message_id, ...(isCycle && { cycle: "begins" }) };
   return isBeat
     ? { ...news, text: `${news.text}\nIf nothing needs you, answer ${HEARTBEAT_OK} and nothing else.`, beat: true }
     : news;

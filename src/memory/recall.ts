@@ -14,16 +14,21 @@ const OF_INDEX = 0.5;
  * daily logs, within a budget. What had no room is named, so that it can be looked up.
  */
 export async function recall(memory: Memory, tokens: number): Promise<string> {
+  return (await recalledParts(memory, tokens)).map(({ path, text }) => `## ${path}\n\n${text}`).join("\n\n");
+}
+
+/** The same, file by file. */
+export async function recalledParts(memory: Memory, tokens: number): Promise<{ path: string; text: string }[]> {
   await memory.refreshIndex().catch(refusalAsText);
   const [newest, before] = (await memory.dailyLogs()).slice(0, SHOWN_AT_START);
   let room = tokens * BYTES_PER_TOKEN;
-  const parts: string[] = [];
+  const parts: { path: string; text: string }[] = [];
   const add = async (path: string | undefined, bytes: () => number, keep: Kept) => {
     const text = path === undefined ? "" : (await memory.readIfThere(path).catch(refusalAsText)).trim();
     if (path === undefined || text === "") return 0;
     const part = cut(text, path, Math.floor(Math.min(room, bytes())), keep);
     room -= Buffer.byteLength(part);
-    parts.push(`## ${path}\n\n${part}`);
+    parts.push({ path, text: part });
     return Buffer.byteLength(part);
   };
   let forPreferences = room * OF_PREFERENCES;
@@ -34,7 +39,7 @@ export async function recall(memory: Memory, tokens: number): Promise<string> {
   if (!isEmpty) await add("index.md", () => room * OF_INDEX, "beginning");
   await add(newest, () => room * (before ? 0.6 : 1), "end");
   await add(before, () => room, "end");
-  return parts.join("\n\n");
+  return parts;
 }
 
 type Kept = "beginning" | "end" | "both ends";

@@ -21,6 +21,7 @@ import {
   type Place,
   placeOf,
   searchesAt,
+  seesAt,
   windowOf,
 } from "./model-name.ts";
 import { httpPost, type Post, postWithoutRedirects } from "./post.ts";
@@ -141,6 +142,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
         quirks,
         contextWindow: windowOf(at, config),
         searchesWeb: maxSearches !== null,
+        seesPictures: seesAt(at),
         keyVariable: keyVariableOf(at),
         ...(options.stallMs !== undefined && { stallMs: options.stallMs }),
       },

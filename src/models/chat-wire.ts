@@ -1,4 +1,4 @@
-import type { LanguageModelV4Message } from "@ai-sdk/provider";
+import type { LanguageModelV4Message, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
 import { type Attempt, MOST_OF_AN_ERROR, orAbort } from "./attempt.ts";
 import { createChatReader } from "./chat-reader.ts";
 import { isWebPage, WebPageAnswer } from "./failure.ts";
@@ -127,12 +127,28 @@ function chatMessages(message: LanguageModelV4Message): object[] {
     case "assistant":
       return [assistantMessage(message)];
     case "tool":
-      return message.content.flatMap((part) => {
-        if (part.type !== "tool-result") return [];
-        const content = part.output.type === "text" || part.output.type === "error-text" ? part.output.value : "";
-        return [{ role: "tool", tool_call_id: part.toolCallId, content }];
-      });
+      return toolMessages(message);
   }
+}
+
+/** Results are words in this format: pictures follow them all, as if the user showed them. */
+function toolMessages({ content }: Extract<LanguageModelV4Message, { role: "tool" }>): object[] {
+  const results = content.filter((part) => part.type === "tool-result");
+  const shown = results.flatMap(({ output }) => (output.type === "content" ? output.value : []));
+  const pictures = shown.flatMap((part) =>
+    part.type === "file" && part.data.type === "data"
+      ? [{ type: "image_url", image_url: { url: `data:${part.mediaType};base64,${part.data.data}` } }]
+      : [],
+  );
+  return [
+    ...results.map(({ toolCallId, output }) => ({ role: "tool", tool_call_id: toolCallId, content: wordsIn(output) })),
+    ...(pictures.length > 0 ? [{ role: "user", content: pictures }] : []),
+  ];
+}
+
+function wordsIn(output: LanguageModelV4ToolResultPart["output"]): string {
+  if (output.type === "text" || output.type === "error-text") return output.value;
+  return output.type === "content" ? output.value.map((part) => (part.type === "text" ? part.text : "")).join("") : "";
 }
 
 function assistantMessage({ content }: Extract<LanguageModelV4Message, { role: "assistant" }>): object {

@@ -115,6 +115,19 @@ export function searchesWeb(provider: string, model: string): boolean {
   return provider === "anthropic" || provider === "openai";
 }
 
+/**
+ * Whether a model of this provider, known or not, can be shown pictures. All that these three have had for years can; of
+ * others, and of models behind a server of one's own, nobody knows.
+ */
+export function seesPictures(provider: string, model: string): boolean {
+  if (provider === "openrouter") {
+    const [maker = "", name = ""] = model.split("/");
+    return seesPictures(maker, name);
+  }
+  if (provider === "openai") return !/^(gpt-3|o[13]-mini|o1-preview)/.test(model);
+  return provider === "anthropic" || (provider === "google" && !/^gemma-[12]/.test(model));
+}
+
 function family(provider: string, contextWindow: number, searchesWeb: boolean, names: readonly string[]): KnownModel[] {
   return names.map((name) => ({ id: `${provider}/${name}`, contextWindow, searchesWeb }));
 }

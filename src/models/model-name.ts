@@ -2,7 +2,14 @@ import { nearest } from "../boundary/nearest.ts";
 import { own } from "../protocol/dict.ts";
 import { DEMO_MODEL } from "./default-model.ts";
 import { keyState } from "./key.ts";
-import { KNOWN_MODELS, knownModel, searchesWeb, UNKNOWN_WINDOW, UNKNOWN_WINDOWS } from "./known-models.ts";
+import {
+  KNOWN_MODELS,
+  knownModel,
+  searchesWeb,
+  seesPictures,
+  UNKNOWN_WINDOW,
+  UNKNOWN_WINDOWS,
+} from "./known-models.ts";
 import type { ModelConfig, ServerConfig } from "./model-config.ts";
 import { PROVIDERS, type Provider, providerNamed } from "./providers.ts";
 
@@ -77,6 +84,10 @@ export function windowOf(place: Place, config: ModelConfig): number {
 
 export function searchesAt(place: Place): boolean {
   return place.kind === "provider" && searchesWeb(place.provider.name, place.model);
+}
+
+export function seesAt(place: Place): boolean {
+  return place.kind === "provider" && seesPictures(place.provider.name, place.model);
 }
 
 /** What people should know about a model that we do not. */

@@ -1,4 +1,4 @@
-import type { Entry, ReplyEntry } from "../protocol/index.ts";
+import type { Entry, ReplyEntry, ResultEntry } from "../protocol/index.ts";
 
 /** A tool as a model sees it: one text and a schema, and nothing of either in the prompt (docs/decisions/prompts.md). */
 export interface ToolSpec {
@@ -8,6 +8,11 @@ export interface ToolSpec {
   parameters: Record<string, unknown>;
   /** It only looks: running it changes nothing for anybody. */
   readOnly?: true;
+}
+
+/** A result with the picture it points at. */
+export interface ShownResult extends ResultEntry {
+  shown: { media_type: string; data: string };
 }
 
 export interface ModelRequest {
@@ -30,6 +35,8 @@ export interface Model {
   readonly contextWindow: number;
   /** The provider searches the web by itself, so our own `web_search` is not offered. */
   readonly searchesWeb: boolean;
+  /** It can be shown pictures. */
+  readonly seesPictures?: boolean;
   /** Resolves with a whole reply. Rejects with a ModelFailure, or with the signal's reason when it was stopped. */
   reply(request: ModelRequest, signal: AbortSignal): Promise<ReplyEntry>;
 }

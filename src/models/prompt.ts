@@ -7,6 +7,7 @@ import type {
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import { type CallPart, callsOf, type Entry, type Part, type ReplyEntry, type ResultEntry } from "../protocol/index.ts";
+import type { ShownResult } from "./model.ts";
 import type { Quirks } from "./quirks.ts";
 
 type AssistantMessage = Extract<LanguageModelV4Message, { role: "assistant" }>;
@@ -175,12 +176,21 @@ function assistantPart(part: Part, foreign: boolean, quirks: Quirks): AssistantP
 
 function resultPart(entry: ResultEntry, foreign: boolean, quirks: Quirks): LanguageModelV4ToolResultPart {
   const value = wellFormed(entry.content);
+  const shown = "shown" in entry ? (entry as ShownResult).shown : undefined;
   return {
     type: "tool-result",
     toolCallId: foreign ? plainId(entry.call_id) : entry.call_id,
     toolName: plainName(entry.tool),
-    output: entry.ok || !quirks.marksFailedResults ? { type: "text", value } : { type: "error-text", value },
+    output: shown
+      ? { type: "content", value: [{ type: "text", text: value }, pictureOf(shown)] }
+      : entry.ok || !quirks.marksFailedResults
+        ? { type: "text", value }
+        : { type: "error-text", value },
   };
+}
+
+function pictureOf({ media_type, data }: ShownResult["shown"]) {
+  return { type: "file" as const, mediaType: media_type, data: { type: "data" as const, data } };
 }
 
 /**

@@ -33,6 +33,7 @@ export interface ProviderModelSettings {
   quirks: Quirks;
   contextWindow: number;
   searchesWeb: boolean;
+  seesPictures?: boolean;
   /** Where its key stands, if it has one. */
   keyVariable?: string | null;
   stallMs?: number;
@@ -50,7 +51,7 @@ const QUIET_MS = 30 * 60_000;
 const LONGEST_MS = 6 * 60 * 60_000;
 
 export function createProviderModel(settings: ProviderModelSettings, ports: ProviderModelPorts): Model {
-  const { id, wire, quirks, contextWindow, searchesWeb } = settings;
+  const { id, wire, quirks, contextWindow, searchesWeb, seesPictures = false } = settings;
   const failed = (error: unknown) =>
     withAdvice(failureOf(error, id, ports.now(), settings.keyVariable), ports.adviceOn);
   const maxChars = settings.maxReplyChars ?? MAX_REPLY_CHARS;
@@ -113,6 +114,7 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
     id,
     contextWindow,
     searchesWeb,
+    seesPictures,
     async reply(request, signal) {
       signal.throwIfAborted();
       const content: Part[] = [];

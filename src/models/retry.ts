@@ -48,6 +48,7 @@ export function withRetry(
     id: model.id,
     contextWindow: model.contextWindow,
     searchesWeb: model.searchesWeb,
+    seesPictures: model.seesPictures ?? false,
     reply,
   };
 }

@@ -29,7 +29,8 @@ export function withoutSecrets(model: Model, scrubber: Scrubber): Model {
       throw error instanceof ModelFailure ? scrubbedFailure(error, scrubber) : error;
     }
   }
-  return { id: model.id, contextWindow: model.contextWindow, searchesWeb: model.searchesWeb, reply };
+  const { id, contextWindow, searchesWeb, seesPictures = false } = model;
+  return { id, contextWindow, searchesWeb, seesPictures, reply };
 }
 
 type Deltas = NonNullable<ModelRequest["onDelta"]>;

@@ -4,6 +4,8 @@ import type { ToolSpec } from "./model.ts";
 /** The estimate errs within a quarter, so we compact a quarter before the end. */
 export const NEAR = 0.75;
 const BYTES_PER_TOKEN = 4;
+/** About what providers count for a large one. */
+const PICTURE_TOKENS = 1600;
 
 /**
  * About how many tokens the next request takes: what the provider counted for the last one, plus the size of what came
@@ -58,6 +60,7 @@ function bytesOf(entry: Entry): number {
   let bytes = sizes.get(entry);
   if (bytes === undefined) {
     bytes = Buffer.byteLength(typeof entry.content === "string" ? entry.content : JSON.stringify(entry.content));
+    if (entry.role === "tool" && entry.picture) bytes += PICTURE_TOKENS * BYTES_PER_TOKEN;
     sizes.set(entry, bytes);
   }
   return bytes;

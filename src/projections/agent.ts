@@ -30,6 +30,10 @@ export interface AgentState {
   } | null;
   /** The call of the coordinator's last checkpoint, until it has its result. */
   checkpoint: string | null;
+  /** What it said with its last checkpoint. */
+  last_checkpoint: { summary: string; ts: number } | null;
+  /** Of an infinite agent: what is limited counts from this fact on, its last checkpoint or waking. */
+  cycle_seq: number;
   runs: number;
   /** What each run was to reach, in its first words. */
   goals: Partial<Record<RunId, string>>;
@@ -59,6 +63,8 @@ export function bornFrom(fact: FactOf<"agent.created">): AgentState {
     error: null,
     outcome: null,
     checkpoint: null,
+    last_checkpoint: null,
+    cycle_seq: 0,
     halted: null,
     coordinator_decides: false,
     archived_ts: null,
@@ -120,7 +126,13 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       if (fact.data.worker_id === COORDINATOR && fact.data.for === "news") agent.coordinator_decides = false;
       return;
     case "worker.checkpointed":
-      if (fact.data.worker_id === COORDINATOR) agent.checkpoint = fact.data.call_id ?? null;
+      if (fact.data.worker_id !== COORDINATOR) return;
+      agent.checkpoint = fact.data.call_id ?? null;
+      agent.last_checkpoint = { summary: fact.data.summary.slice(0, FIRST_WORDS), ts: fact.ts };
+      beginCycle(agent, fact);
+      return;
+    case "trigger.fired":
+      if (fact.data.action === "wake_agent") beginCycle(agent, fact);
       return;
     case "tool.result":
       if (fact.data.worker_id === COORDINATOR && fact.data.call_id === agent.checkpoint) agent.checkpoint = null;
@@ -130,6 +142,16 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       if (agent.run?.id === fact.data.run_id) agent.run.finished = fact.data.outcome;
       return;
   }
+}
+
+/** A cycle has no fact of its own: it ends with a checkpoint or in silence, and begins with a waking. */
+function beginCycle(agent: AgentState, { seq }: Fact): void {
+  if (agent.created.mode === "infinite") agent.cycle_seq = seq;
+}
+
+/** Somebody wants it to rest: nothing wakes it. */
+export function isAtRest({ status, archived_ts }: AgentState): boolean {
+  return status === "paused" || status === "stopped" || archived_ts !== null;
 }
 
 const FIRST_WORDS = 200;

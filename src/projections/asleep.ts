@@ -12,7 +12,9 @@ export function isAsleep({ agent, roster, board }: Situation): boolean {
   return !Object.values(board.nodes).some(({ status, spec }) => spec.run_id === agent.run?.id && isOpen(status));
 }
 
-/** A heartbeat wakes nobody while nothing is new, and what is called back is the program's own affair. */
+/** A heartbeat and a watch wake nobody while nothing is new, and what is called back is the program's own affair. */
 export function wakes({ status, when, action }: OpenTrigger): boolean {
-  return status === "active" && when.type !== "heartbeat" && action.type !== "run_callback";
+  return (
+    status === "active" && when.type !== "heartbeat" && when.type !== "on_change" && action.type !== "run_callback"
+  );
 }

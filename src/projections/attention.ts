@@ -1,5 +1,5 @@
 import { dict } from "../protocol/dict.ts";
-import { COORDINATOR, type Fact, isMadeByTrigger } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, isMadeByTrigger, type WorkerId } from "../protocol/index.ts";
 
 /**
  * What a sleeping agent has not looked at yet, and since when nobody did anything: what a heartbeat and an idle trigger
@@ -17,6 +17,8 @@ export interface Attention {
   news: Moment;
   /** The fact at which the coordinator last had nothing more to do. */
   rested_seq: number;
+  /** When each of those at work last did something; who waits for a person, for money or for others is not among them. */
+  signs: Record<WorkerId, Moment>;
   /** Messages for the coordinator that it was not shown yet. */
   unread: Record<string, Moment>;
 }
@@ -37,7 +39,7 @@ const NEWS = new Set<string>([
 ]);
 
 export function bornAwake({ seq, ts }: Moment): Attention {
-  return { active: { seq, ts }, news: { seq: 0, ts }, rested_seq: 0, unread: dict() };
+  return { active: { seq, ts }, news: { seq: 0, ts }, rested_seq: 0, signs: dict(), unread: dict() };
 }
 
 export function applyToAttention(attention: Attention, fact: Fact): void {
@@ -46,10 +48,28 @@ export function applyToAttention(attention: Attention, fact: Fact): void {
   if (fact.type === "message.expired") delete attention.unread[fact.data.message_id];
   if (isOfTriggers(fact) || isOfTheHouse(fact)) return;
   attention.active = { seq, ts };
+  noteSign(attention, fact);
   if (NEWS.has(fact.type)) attention.news = { seq, ts };
   if (isForCoordinator(fact)) attention.unread[fact.data.message_id] = { seq, ts };
   if (isRest(fact)) attention.rested_seq = seq;
 }
+
+function noteSign({ signs }: Attention, { type, data, seq, ts }: Fact): void {
+  if (!("worker_id" in data) || data.worker_id === COORDINATOR || typeof data.worker_id !== "string") return;
+  if (RESTS.has(type)) delete signs[data.worker_id];
+  else if (type === "worker.waiting") {
+    if (data.for !== "news") delete signs[data.worker_id];
+  } else if (type !== "model.failed" && type !== "model.warned") signs[data.worker_id] = { seq, ts };
+}
+
+const RESTS = new Set([
+  "worker.spawned",
+  "worker.idle",
+  "worker.stopped",
+  "worker.retired",
+  "node.completed",
+  "node.failed",
+]);
 
 /** The newest fact after `since` that the coordinator was not told of. Null: there is nothing to wake it for. */
 export function unseenNews({ news, rested_seq, unread }: Attention, since: number): Moment | null {

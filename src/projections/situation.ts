@@ -43,7 +43,7 @@ export interface Situation {
   mesh_ends: MeshEnds;
 }
 
-export const SITUATION_VERSION = 23;
+export const SITUATION_VERSION = 24;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -72,7 +72,16 @@ export function begin(first: Fact): Situation {
 export function withOwnKeys(now: Situation): Situation {
   const { agent, attention, board, insights, letters, outbox, outside, questions, spending, triggers } = now;
   const maps = [
-    ...[agent.goals, attention.unread, board.nodes, insights.open, letters.queued, letters.lastBetween, outbox.open],
+    ...[
+      agent.goals,
+      attention.unread,
+      attention.signs,
+      board.nodes,
+      insights.open,
+      letters.queued,
+      letters.lastBetween,
+      outbox.open,
+    ],
     ...[outside.sessions, outside.permitted, questions.open, questions.answered, now.roster, spending.by_worker],
     ...[triggers.open, triggers.undone, triggers.matches, now.troubles, now.mesh_ends],
   ];
@@ -96,6 +105,8 @@ export function apply(now: Situation, fact: Fact): void {
   applyToThread(now.thread, fact);
   applyToSpending(now.spending, fact);
   applyToAttention(now.attention, fact);
+  // Who writes to whom is counted anew in each cycle.
+  if (now.agent.cycle_seq === fact.seq) now.letters.lastBetween = dict();
   applyToTriggers(now.triggers, fact, now.agent.run?.trigger ?? null);
   applyToOutside(now.outside, fact);
   applyToTroubles(now.troubles, fact);

@@ -13,6 +13,7 @@ export interface Stage {
   nodes: NodeId[];
   status: "running" | "reconvening" | "completed";
   assessment: string | null;
+  started_seq: number;
   /** Open when enough of the others were completed (`any`, `majority`): the runtime cancels them. */
   losers?: NodeId[];
 }
@@ -21,7 +22,8 @@ export function applyToStages(stages: Stage[], fact: Fact): void {
   switch (fact.type) {
     case "stage.started": {
       const { run_id, stage, name, contract } = fact.data;
-      stages.push({ run_id, number: stage, name, contract, nodes: [], status: "running", assessment: null });
+      const rest = { nodes: [], assessment: null, started_seq: fact.seq };
+      stages.push({ run_id, number: stage, name, contract, status: "running", ...rest });
       return;
     }
     case "stage.reconvened":

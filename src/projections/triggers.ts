@@ -28,6 +28,9 @@ interface TriggerBase {
   last_seq: number;
   /** When it last began to count: made or resumed. */
   since_ts: number;
+  /** Of one that waits for a change: what was there at the last look, or why nobody could look. */
+  seen?: { hash: string; bytes: number };
+  problem?: string;
 }
 
 export type OpenTrigger = TriggerBase & { status: "active" | "paused"; due: number | null };
@@ -59,7 +62,7 @@ export interface Triggers {
   open: Record<TriggerId, OpenTrigger>;
   /** The newest of those that ended. */
   settled: TriggerState[];
-  undone: Record<string, Occurrence & { action: TriggerAction }>;
+  undone: Record<string, Occurrence & { action: TriggerAction; news?: string }>;
   matches: Record<TriggerId, { recent: number[]; waiting: Match[] }>;
 }
 
@@ -79,6 +82,9 @@ export function applyToTriggers(triggers: Triggers, fact: Fact, begunBy: string 
       return;
     case "trigger.fired":
       fire(triggers, fact);
+      return;
+    case "trigger.looked":
+      look(triggers, fact);
       return;
     case "trigger.done":
       delete triggers.undone[occurrenceKey(fact.data)];
@@ -122,11 +128,15 @@ function create(triggers: Triggers, { seq, ts, data }: FactOf<"trigger.created">
 }
 
 function fire(triggers: Triggers, { seq, ts, data }: FactOf<"trigger.fired">): void {
-  const { trigger_id: id, due, cause, next_due } = data;
+  const { trigger_id: id, due, cause, next_due, news } = data;
   const trigger = triggers.open[id];
   if (!trigger) return;
   const occurrence = { trigger_id: id, due, ...(cause !== undefined && { cause }) };
-  triggers.undone[occurrenceKey(occurrence)] = { ...occurrence, action: trigger.action };
+  triggers.undone[occurrenceKey(occurrence)] = {
+    ...occurrence,
+    action: trigger.action,
+    ...(news !== undefined && { news }),
+  };
   const fired = { fired: trigger.fired + 1, last_due: due, last_cause: cause ?? null, last_seq: seq };
   triggers.open[id] = { ...trigger, ...fired, due: next_due };
   const matches = triggers.matches[id];
@@ -137,6 +147,14 @@ function fire(triggers: Triggers, { seq, ts, data }: FactOf<"trigger.fired">): v
     matches.waiting = matches.waiting.filter((each) => each !== match);
   }
   if (isOneShot(trigger.when)) settle(triggers, id, "fired", ts);
+}
+
+/** What was seen stays when it cannot be looked at: what is there afterwards is compared with it. */
+function look(triggers: Triggers, { data: { trigger_id, seen, problem } }: FactOf<"trigger.looked">): void {
+  const trigger = triggers.open[trigger_id];
+  if (!trigger) return;
+  const { problem: _, ...rest } = trigger;
+  triggers.open[trigger_id] = { ...rest, ...(seen && { seen }), ...(problem !== undefined && { problem }) };
 }
 
 function isOneShot({ type }: Condition): boolean {

@@ -5,7 +5,7 @@ import { factTypes, publishedFileSchema } from "./fact.ts";
 import { nodeIdSchema } from "./ids.ts";
 import { MESH_SESSION_STATES, MESSAGE_TYPES, meshNameSchema } from "./mesh.ts";
 import { outcomeSchema } from "./outcome.ts";
-import { missedPolicySchema } from "./trigger.ts";
+import { missedPolicySchema, watchedSchema } from "./trigger.ts";
 
 /**
  * What goes over the wire, both ways: the server checks with these schemas, `GET /openapi.json` is made from them, and
@@ -73,6 +73,8 @@ export const createAgentSchema = z.strictObject({
   budget_usd: z.number().positive().optional(),
   budget_tokens: z.int().positive().optional(),
   cycle_seconds: cycleSecondsSchema.optional(),
+  /** Wakes an infinite agent only when this changes, looked at every `cycle_seconds`. */
+  watch: watchedSchema.optional(),
   /** A folder of the server's machine that the team may read, as an absolute path. */
   project: z.string().min(1).max(4096).optional(),
 });
@@ -366,7 +368,7 @@ export const memoryFoundSchema = z.object({
 });
 
 export const createTriggerSchema = z.strictObject({
-  type: z.enum(["scheduled", "delayed", "at_time", "heartbeat", "on_event", "on_idle"]),
+  type: z.enum(["scheduled", "delayed", "at_time", "heartbeat", "on_event", "on_idle", "on_change"]),
   config: z.record(z.string(), z.unknown()),
   /** A task in words wakes the agent with it. */
   action: z.union([words, z.record(z.string(), z.unknown())]),

@@ -45,6 +45,10 @@ const userEntry = z.object({
   again: z.literal(true).optional(),
   /** Nothing but a heartbeat: with an answer that there is nothing to do, it is not shown again. */
   beat: z.literal(true).optional(),
+  /** Nothing but a cycle that begins: where nothing was done in it, it is not shown again. */
+  cycle: z.literal(true).optional(),
+  /** What of the memory the reader has been shown by now: the hash of each file. */
+  memory: z.record(z.string(), z.string()).optional(),
   /** Present on the first entry of an assignment. */
   node_id: z.string().optional(),
   run_id: z.string().optional(),
@@ -64,6 +68,14 @@ const replyEntry = z.object({
   finish: z.string(),
 });
 
+/** A picture that a model was shown: in the agent's `pictures/`, by its hash. */
+export const pictureSchema = z.object({
+  media_type: z.string().regex(/^image\/[a-z]+$/),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  bytes: z.int().nonnegative(),
+});
+export type Picture = z.infer<typeof pictureSchema>;
+
 const resultEntry = z.object({
   role: z.literal("tool"),
   call_id: z.string(),
@@ -72,6 +84,7 @@ const resultEntry = z.object({
   ok: z.boolean(),
   /** Kept in the record, so that a crash right after `finish` or `publish` is not a lost ending. */
   ending: outcomeSchema.optional(),
+  picture: pictureSchema.optional(),
 });
 
 const summaryEntry = z.object({

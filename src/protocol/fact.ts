@@ -3,7 +3,7 @@ import { channelTopicSchema } from "./channel.ts";
 import { type AgentId, nodeIdSchema, runIdSchema, workerIdSchema } from "./ids.ts";
 import { meshFacts } from "./mesh.ts";
 import { outcomeSchema } from "./outcome.ts";
-import { triggerFacts } from "./trigger.ts";
+import { triggerFacts, watchedSchema } from "./trigger.ts";
 import { usageSchema } from "./usage.ts";
 
 /**
@@ -59,6 +59,8 @@ export const factData = {
     tools: z.array(z.string()).nullable(),
     /** How long an infinite agent sleeps between its cycles. */
     cycle_seconds: z.number().positive().optional(),
+    /** An infinite agent that is woken only when this changes, and costs nothing while it does not. */
+    watch: watchedSchema.optional(),
     /** It thinks nothing itself: it is the record of the meshes of its project, and at work while they are. */
     meshes: z.literal(true).optional(),
   }),

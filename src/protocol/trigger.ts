@@ -12,6 +12,38 @@ const A_CENTURY = 100 * 366 * 86_400;
 const least1 = "at least 1 second";
 const aCentury = "at most a hundred years";
 
+/** How often something may be looked at, and a page of somebody else's server. */
+const LEAST_SECONDS = 10;
+const LEAST_FOR_URL = 60;
+
+/** What is looked at again and again: a file or folder, a page, or what a command prints. */
+export const watchedSchema = z
+  .strictObject({
+    path: z.string().trim().min(1).max(1000).optional(),
+    url: z
+      .url({ protocol: /^https?$/ })
+      .max(4000)
+      .optional(),
+    command: z.string().trim().min(1).max(4000).optional(),
+  })
+  .refine(isOne, "exactly one of path, url and command");
+export type Watched = z.infer<typeof watchedSchema>;
+
+const watchSchema = z
+  .strictObject({
+    ...watchedSchema.shape,
+    every_seconds: z.number().min(LEAST_SECONDS, `at least ${LEAST_SECONDS} seconds`).max(A_CENTURY, aCentury),
+  })
+  .refine(isOne, "exactly one of path, url and command")
+  .refine(({ url, every_seconds }) => url === undefined || every_seconds >= LEAST_FOR_URL, {
+    message: `at least ${LEAST_FOR_URL} seconds for a URL`,
+    path: ["every_seconds"],
+  });
+
+function isOne({ path, url, command }: { path?: unknown; url?: unknown; command?: unknown }): boolean {
+  return [path, url, command].filter((each) => each !== undefined).length === 1;
+}
+
 /** When it fires. A time zone is an IANA name, decided when the trigger is made. */
 export const conditionSchema = z.discriminatedUnion("type", [
   z.object({
@@ -28,7 +60,11 @@ export const conditionSchema = z.discriminatedUnion("type", [
   }),
   z.object({
     type: z.literal("heartbeat"),
-    config: z.strictObject({ interval_seconds: z.number().min(1, least1).max(A_CENTURY, aCentury) }),
+    config: z.strictObject({
+      interval_seconds: z.number().min(1, least1).max(A_CENTURY, aCentury),
+      /** It also fires when somebody on a node has shown no progress for so long; a quarter of an hour if left out. */
+      stuck_seconds: z.number().min(1, least1).max(A_CENTURY, aCentury).optional(),
+    }),
   }),
   z.object({
     type: z.literal("on_event"),
@@ -43,6 +79,7 @@ export const conditionSchema = z.discriminatedUnion("type", [
     type: z.literal("on_idle"),
     config: z.strictObject({ idle_seconds: z.number().min(1, least1).max(A_CENTURY, aCentury) }),
   }),
+  z.object({ type: z.literal("on_change"), config: watchSchema }),
 ]);
 export type Condition = z.infer<typeof conditionSchema>;
 export type ConditionType = Condition["type"];
@@ -85,7 +122,19 @@ export const triggerFacts = {
     created_by: z.string(),
   }),
   /** On disk before anything is done about it. */
-  "trigger.fired": z.object({ ...occurrence, action: z.enum(actionTypes), next_due: z.number().nullable() }),
+  "trigger.fired": z.object({
+    ...occurrence,
+    action: z.enum(actionTypes),
+    next_due: z.number().nullable(),
+    /** What has changed, or who is stuck: told with the task. */
+    news: z.string().optional(),
+  }),
+  /** What an `on_change` trigger saw, where that is new: its hash, or why it could not be looked at. */
+  "trigger.looked": z.object({
+    ...trigger,
+    seen: z.object({ hash: z.string(), bytes: z.int().nonnegative() }).optional(),
+    problem: z.string().optional(),
+  }),
   /** What it asked for was done, or could not be and why. Until then it is done again after a crash. */
   "trigger.done": z.object({ ...occurrence, problem: z.string().optional() }),
   /** It does not fire at `due`: nobody was there then and it skips what it misses, or the clock was set back. */
@@ -125,6 +174,9 @@ export function isMadeByTrigger(id: string): boolean {
 export function triggerIn(key: string): string {
   return key.split(/[@#]/, 1)[0] ?? "";
 }
+
+/** Who makes the triggers that nobody asked for: the cycles of an infinite agent, the upkeep of its memory. */
+export const HOUSE = "agiraph";
 
 /** What somebody says who was woken by a heartbeat and has nothing to do (seed 002 §9.5). Nobody else is told. */
 export const HEARTBEAT_OK = "HEARTBEAT_OK";

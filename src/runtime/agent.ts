@@ -2,6 +2,8 @@ import { apply, isAtWork, losersIn, openNodes, type Situation, summarise, withOw
 import { COORDINATOR, type Fact, type NewFact, type RunId } from "../protocol/index.ts";
 import { isForWantOfRoom } from "../store/disk.ts";
 import { StoreError } from "../store/errors.ts";
+import { manifestsOf } from "../store/manifests.ts";
+import { coordinatorScope } from "../store/scope.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { NodeChange } from "../tools/coordination.ts";
 import type { Delta } from "../workers/carry-out.ts";
@@ -75,7 +77,7 @@ export class Agent {
       house,
       files: this.#files,
       tasks: this.#tasks,
-      schedule: () => this.schedule.by(COORDINATOR),
+      schedule: (who) => this.schedule.by(who),
       live: (delta) => {
         for (const listener of this.#listeners) listener(delta);
       },
@@ -95,6 +97,7 @@ export class Agent {
       ...reach,
       timeZone: house.timeZone,
       callbacks: house.callbacks,
+      look: (what, signal) => house.look(what, scopeOf(this.log.dir, this.#now), signal),
       begin: (goal, trigger) => this.#beginAnother({ goal, trigger }),
     });
     this.#voice = new Voice({
@@ -266,7 +269,7 @@ export class Agent {
    * finished without hearing the last word of its human.
    */
   keepTime(): void {
-    this.#time.alarms.start();
+    this.#time.start();
     void this.#nextLife();
   }
 
@@ -356,7 +359,7 @@ export class Agent {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#time.alarms.stop();
+    await this.#time.stop();
     await this.halt().catch(() => {});
     await this.#postman.close();
     await this.#files.close();
@@ -454,4 +457,11 @@ export class Agent {
     this.#tasks.abort(error);
     if (isForWantOfRoom(error) && !this.#isClosed) this.#house.hadNoRoom(this.log.id);
   }
+}
+
+/** What the agent itself may see. */
+function scopeOf(agentDir: string, now: Situation) {
+  const { run, created } = now.agent;
+  const published = manifestsOf(() => now.board);
+  return coordinatorScope({ agentDir, runId: run?.id ?? "run-1", project: created.project, published });
 }

@@ -1,4 +1,4 @@
-import type { Situation } from "../projections/index.ts";
+import { isAtRest, type Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Fact, NodeId, Occurrence, TriggerAction } from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
@@ -34,7 +34,7 @@ export interface AlarmPorts {
   longestNapMs?: number;
 }
 
-type Undone = Occurrence & { action: TriggerAction };
+type Undone = Occurrence & { action: TriggerAction; news?: string };
 
 /**
  * The alarms of one agent: looks when the next trigger is due, sleeps until then, and has done what it asks for.
@@ -110,7 +110,7 @@ export class Alarms {
   #doWhatIsUndone(): void {
     const { agent, triggers } = this.#ports.now();
     // Whoever was paused, stopped or archived is left alone, also by what fired just before.
-    if (agent.status === "paused" || agent.status === "stopped" || agent.archived_ts !== null) return;
+    if (isAtRest(agent)) return;
     for (const [key, undone] of Object.entries(triggers.undone)) {
       if (this.#underWay.has(key)) continue;
       this.#underWay.add(key);
@@ -122,23 +122,24 @@ export class Alarms {
     }
   }
 
-  async #carryOut(key: string, { trigger_id, due, cause, action }: Undone): Promise<void> {
-    const problem = await this.#act(action, key).then(() => undefined, problemIn);
+  async #carryOut(key: string, { trigger_id, due, cause, action, news }: Undone): Promise<void> {
+    const problem = await this.#act(action, key, news).then(() => undefined, problemIn);
     if (this.#stopped.signal.aborted) return;
     const which = { trigger_id, due, ...(cause !== undefined && { cause }) };
     const data = problem === undefined ? which : { ...which, problem };
     await this.#ports.log.append({ facts: [{ type: "trigger.done", data }] }).durable;
   }
 
-  async #act({ type, payload }: TriggerAction, key: string): Promise<void> {
+  async #act({ type, payload }: TriggerAction, key: string, news: string | undefined): Promise<void> {
     const { actions } = this.#ports;
+    const withNews = (words: string) => (news === undefined ? words : `${words}\n\n${news}`);
     switch (type) {
       case "wake_agent":
-        return actions.wake(payload.task, key);
+        return actions.wake(withNews(payload.task), key);
       case "run_node":
         return actions.runNode(payload.node_id, key);
       case "send_message":
-        return actions.sendMessage(payload.to, payload.content, key);
+        return actions.sendMessage(payload.to, withNews(payload.content), key);
       case "run_callback":
         return actions.callback(payload.name, payload.args ?? {}, key);
     }

@@ -41,9 +41,9 @@ export async function runCoordinator(
   tasks.abort(new Error("the run has ended"));
 }
 
-/** An infinite agent that failed (its provider was away, say) tries again with its next cycle; without money it rests. */
+/** An infinite agent whose provider was away tries again soon, any other that failed with its next cycle; without money it rests. */
 function nextTry(now: Situation, { kind }: Outcome, { clock, timeZone }: Workplace): NewFact[] {
   const isEndless = now.agent.created.mode === "infinite";
   if (!isEndless || kind === "finished" || kind === "budget_exhausted") return [];
-  return nextCycle(now, clock.now(), timeZone);
+  return nextCycle(now, clock.now(), timeZone, kind === "failed" ? "retry" : "cycle");
 }

@@ -7,26 +7,31 @@ import type { Clock } from "../protocol/clock.ts";
 import type { Config, McpServerConfig } from "../protocol/config.ts";
 import type { NewFact } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
+import { keepPicture } from "../store/picture-files.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
+import type { PicturesPort } from "../tools/pictures.ts";
 import { toolsWithoutSecrets } from "../tools/scrubbed-tool.ts";
 import { type ProcessEvent, shellTool, shellTools } from "../tools/shell.ts";
 import type { Tool } from "../tools/tool.ts";
-import { webFetchTool } from "../tools/web-fetch.ts";
+import { type FetchOptions, webFetchTool } from "../tools/web-fetch.ts";
 import { webSearchTool } from "../tools/web-search.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
 import { memoryTools } from "../workers/memories.ts";
 import { systemClock } from "./clock.ts";
 import { liveScrubber } from "./known-secrets.ts";
+import { type Look, looking } from "./looking.ts";
 import { idOf } from "./names.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 
 export interface Equipment {
-  tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb">, record: Recorder): Tool[];
+  tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
   /** The one sandbox of the house, opened by whoever needs it first. */
   sandbox(): Promise<Sandbox>;
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
   check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
+  /** What is there now, for triggers that wait for a change. */
+  look: Look;
   /** What other people's servers give to this actor. One that is not there is on record, once until it was there. */
   foreignTools(actor: Actor, record: Recorder): Promise<() => readonly Tool[]>;
   close(): Promise<void>;
@@ -48,11 +53,11 @@ export function equip(
     (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
       openSandbox({ unsafe: settings.config.sandbox?.unsafe ?? false }),
     ));
-  const tools: Equipment["tools"] = (scope, actor, _model, record) => {
-    const { network, web_fetch } = settings.config;
+  const tools: Equipment["tools"] = (scope, actor, model, record) => {
+    const { network } = settings.config;
     const turn = () => record.soon().spending.by_worker[actor.worker_id]?.calls ?? 0;
     return clean([
-      ...fileTools(scope),
+      ...fileTools(scope, model.seesPictures ? picturesIn(record.log.dir) : undefined),
       ...shellTools({
         sandbox,
         binds: () => scope.binds(),
@@ -61,7 +66,7 @@ export function equip(
         onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
       }),
       ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch, turn })]),
-      webFetchTool(web_fetch ? { allowPrivate: web_fetch.allow } : {}),
+      webFetchTool(fetchOptions(settings)),
       ...memoryTools(actor, record, embedder()),
     ]);
   };
@@ -69,6 +74,7 @@ export function equip(
     tools,
     sandbox,
     ...foreignEquipment(settings, clock, scrubber),
+    look: looking(sandbox, () => fetchOptions(settings), scrubber),
     async check(command, scope, signal, record) {
       const { network } = settings.config;
       const env = placesOf(scope, record);
@@ -78,6 +84,10 @@ export function equip(
       return scrubber.text(output.content);
     },
   };
+}
+
+function fetchOptions({ config: { web_fetch } }: Pick<Settings, "config">): FetchOptions {
+  return web_fetch ? { allowPrivate: web_fetch.allow } : {};
 }
 
 /** Servers are for everyone in the house, and opened with the first who gets one. */
@@ -123,6 +133,10 @@ function foreignEquipment(
     },
     close: async () => (await opening)?.close(),
   };
+}
+
+function picturesIn(agentDir: string): PicturesPort {
+  return { keep: (bytes, media_type) => keepPicture(agentDir, bytes, media_type) };
 }
 
 /** As config.json names it now; made again only when it names another. */

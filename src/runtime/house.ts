@@ -1,6 +1,7 @@
 import type { AgentId } from "../protocol/index.ts";
 import type { Workplace } from "../workers/workplace.ts";
 import type { OpenChannel } from "./channels.ts";
+import type { Look } from "./looking.ts";
 import type { HostedMeshes, MeshRecordPorts } from "./mesh-project.ts";
 import type { MeshTrust } from "./mesh-trust.ts";
 import type { TeamLimits } from "./team-limits.ts";
@@ -18,6 +19,8 @@ export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse" | 
   checkTools(names: readonly string[]): void;
   /** Rejects, with advice, for a model whose price nobody knows. */
   checkPrices(...models: (string | undefined)[]): Promise<void>;
+  /** For triggers that wait for a change. */
+  look: Look;
   /** What triggers may have called, by name. */
   callbacks: Callbacks;
   /** Where else the human is reached. */

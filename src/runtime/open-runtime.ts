@@ -28,7 +28,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   const random = instead.random ?? secureRandom;
   const scrubber = liveScrubber(settings);
   const catalog = instead.catalog ?? liveCatalog(settings, clock, random, scrubber);
-  const { tools, foreignTools, check, sandbox, close } = equip(settings, clock, scrubber);
+  const { tools, foreignTools, check, look, sandbox, close } = equip(settings, clock, scrubber);
   const runtime = new Runtime(settings, {
     store,
     catalog,
@@ -37,6 +37,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     tools,
     foreignTools,
     check,
+    look,
     sandbox,
     outside: outsidePlace(settings, { sandbox, clock, scrubber, price: (model, usage) => catalog.cost(model, usage) }),
     pid: process.pid,

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import type { Catalog } from "../models/catalog.ts";
 import type { AgentSummaryData, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
-import { type AgentId, type Fact, type FactOf, NO_USAGE } from "../protocol/index.ts";
+import { type AgentId, type Fact, type FactOf, NO_USAGE, type Watched } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
 import { isForWantOfRoom } from "../store/disk.ts";
 import { DiskFullError } from "../store/errors.ts";
@@ -41,6 +41,8 @@ export interface NewAgent {
   budget_tokens?: number;
   /** How long an infinite agent sleeps between its cycles; an hour if left out. */
   cycle_seconds?: number;
+  /** What wakes an infinite agent when it changes, instead of the clock; looked at every `cycle_seconds`. */
+  watch?: Watched;
   /** The folder the team may read as `project/`. */
   project?: string;
   tools?: readonly string[];
@@ -54,6 +56,7 @@ export interface RuntimePorts {
   tools: House["tools"];
   foreignTools: House["foreignTools"];
   check: House["check"];
+  look: House["look"];
   sandbox(): Promise<Sandbox>;
   outside: House["outside"];
   pid: number;
@@ -163,6 +166,7 @@ export class Runtime {
       budget_usd: order.budget_usd ?? null,
       ...(order.budget_tokens !== undefined && { budget_tokens: order.budget_tokens }),
       ...(order.cycle_seconds !== undefined && { cycle_seconds: order.cycle_seconds }),
+      ...(order.watch !== undefined && { watch: order.watch }),
       project: order.project ?? null,
       tools: order.tools ? [...order.tools] : null,
     };
@@ -375,7 +379,7 @@ export class Runtime {
   }
 
   #house(): House {
-    const { catalog, clock, random, tools, foreignTools, check, outside, pid } = this.#ports;
+    const { catalog, clock, random, tools, foreignTools, check, look, outside, pid } = this.#ports;
     const settings = this.#settings;
     const { home } = settings;
     const trust = new MeshTrust(home, () => clock.now());
@@ -406,6 +410,7 @@ export class Runtime {
       checkTools: (names) => this.checkTools(names),
       checkPrices: (...models) => this.checkPrices(...models),
       check,
+      look,
       outside,
       channels: this.#channels,
       meshes: async (record) =>

@@ -1,12 +1,14 @@
 import { type OpenTrigger, type Situation, type TriggerState, triggerNamed } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
-import { COORDINATOR, HUMAN, type NewFact } from "../protocol/index.ts";
+import { COORDINATOR, HUMAN, type NewFact, type Watched } from "../protocol/index.ts";
 import type { SchedulePort } from "../tools/schedule.ts";
 import { refusal, type ToolOutput } from "../tools/tool.ts";
+import type { Sight } from "../triggers/change.ts";
 import { nextOccurrence } from "../triggers/cron.ts";
 import { nextDue } from "../triggers/due.ts";
 import { checkedTrigger, type TriggerOrder } from "../triggers/order.ts";
 import { asWritten } from "../triggers/wall-clock.ts";
+import { isCycle } from "../workers/cycles.ts";
 import type { ForeseenLog } from "./foreseen-log.ts";
 import { idOf } from "./names.ts";
 import { actionIn, conditionIn } from "./trigger-text.ts";
@@ -20,6 +22,8 @@ export interface SchedulePorts {
   timeZone: string;
   /** The names of what may be called back. */
   callbacks: readonly string[];
+  /** For triggers that wait for a change. */
+  look(what: Watched, signal: AbortSignal): Promise<Sight>;
 }
 
 /**
@@ -33,8 +37,9 @@ export class Schedule {
     this.#ports = ports;
   }
 
-  /** For the tools of one of them. */
+  /** For the tools of one of them. What a worker sets comes to it as a message, and it sees and cancels its own. */
   by(who: string): SchedulePort {
+    if (who !== COORDINATOR) return this.#byWorker(who);
     return {
       schedule: (order) => this.create(who, order),
       triggers: () => this.describe(),
@@ -42,16 +47,53 @@ export class Schedule {
     };
   }
 
+  #byWorker(who: string): SchedulePort {
+    return {
+      schedule: async (order) => {
+        const { type, action } = order;
+        if (type === "heartbeat" || type === "on_change" || typeof action !== "string")
+          return refusal(
+            "Not scheduled: as a worker, give the action in words (it comes to you as a message, or to the coordinator if you have no work by then), with the type delayed, at_time, scheduled, on_event or on_idle.",
+          );
+        return this.create(who, { ...order, action: { type: "send_message", payload: { to: who, content: action } } });
+      },
+      triggers: () => this.describe(who),
+      cancel: async (id) => {
+        const trigger = triggerNamed(this.#ports.soon().triggers, id);
+        if (trigger && trigger.created_by !== who) return refusal(`${id} is not yours: you can cancel only your own.`);
+        return this.cancel(who, id);
+      },
+    };
+  }
+
   async create(by: string, order: TriggerOrder): Promise<ToolOutput> {
-    const now = this.#ports.soon();
-    const { timeZone, callbacks } = this.#ports;
+    const { timeZone, callbacks, soon, log } = this.#ports;
     const addressProblem = (name: string) => this.#addressProblem(name);
-    const checked = checkedTrigger(order, { now, at: this.#at(), timeZone, callbacks, addressProblem });
+    const checked = checkedTrigger(order, { now: soon(), at: this.#at(), timeZone, callbacks, addressProblem });
     if (!checked.ok) return refusal(`Not scheduled: ${checked.reason}`);
-    const trigger_id = `trigger-${now.triggers.made + 1}` as const;
-    await this.#append({ type: "trigger.created", data: { trigger_id, ...checked.value, created_by: by } });
+    const { when } = checked.value;
+    const first = when.type === "on_change" ? await this.#firstLook(by, when.config) : undefined;
+    if (typeof first === "string") return refusal(`Not scheduled: ${first}`);
+    // Only now: while it was looked, others may have made one.
+    const trigger_id = `trigger-${soon().triggers.made + 1}` as const;
+    const facts: NewFact[] = [{ type: "trigger.created", data: { trigger_id, ...checked.value, created_by: by } }];
+    if (first) facts.push({ type: "trigger.looked", data: { trigger_id, seen: first } });
+    await log.append({ facts }).durable;
     const made = triggerNamed(this.#ports.soon().triggers, trigger_id);
     return made ? `Scheduled ${this.#line(made)}${this.#comings(made)}` : `Scheduled ${trigger_id}.`;
+  }
+
+  /** What is there now, with which later looks are compared; or why it cannot be looked at, while somebody can fix it. */
+  async #firstLook(by: string, what: Watched): Promise<{ hash: string; bytes: number } | string> {
+    const needed = what.url !== undefined ? "web_fetch" : what.path !== undefined ? "read_file" : "bash";
+    const allowed = this.#ports.soon().agent.created.tools;
+    if (by !== HUMAN && allowed && !allowed.includes(needed)) return `this agent was not given ${needed}.`;
+    try {
+      const { hash, bytes } = await this.#ports.look(what, AbortSignal.timeout(LONGEST_LOOK_MS));
+      return { hash, bytes };
+    } catch (error) {
+      return `it cannot be looked at: ${error instanceof Error ? error.message : String(error)}`;
+    }
   }
 
   async cancel(by: string, id: string): Promise<ToolOutput> {
@@ -81,8 +123,12 @@ export class Schedule {
     return `${trigger.id} goes on.`;
   }
 
-  describe(): string {
-    const lines = Object.values(this.#ports.soon().triggers.open).map((trigger) => `- ${this.#line(trigger)}`);
+  /** All of them, or those of one worker. */
+  describe(of?: string): string {
+    const now = this.#ports.soon();
+    const shown = Object.values(now.triggers.open).filter(({ created_by }) => of === undefined || created_by === of);
+    const lines = shown.map((trigger) => `- ${this.#line(trigger)}`);
+    if (of === undefined && now.agent.created.mode === "infinite" && !shown.some(isCycle)) lines.push(`- ${OWN_CYCLE}`);
     return lines.length > 0 ? lines.join("\n") : "There are no triggers.";
   }
 
@@ -94,7 +140,9 @@ export class Schedule {
   #line(trigger: TriggerState): string {
     const next = nextDue(trigger, this.#ports.soon(), this.#at());
     const when = next === null ? "" : `, next ${this.#written(trigger, next)}`;
-    return `${trigger.id} [${trigger.status}] ${conditionIn(trigger)}${when}: ${actionIn(trigger.action)}`;
+    const what = isCycle(trigger) ? "your next cycle (set anew after each)" : actionIn(trigger.action);
+    const problem = trigger.problem === undefined ? "" : ` (cannot be looked at: ${trigger.problem})`;
+    return `${trigger.id} [${trigger.status}] ${conditionIn(trigger)}${when}: ${what}${problem}`;
   }
 
   /** The next times of a calendar, so that whoever wrote it sees what it means. */
@@ -134,6 +182,9 @@ export class Schedule {
     return this.#ports.log.append({ facts: [fact] }).durable;
   }
 }
+
+const OWN_CYCLE = "your next cycle: set by itself when this one ends, with the nightly upkeep of your memory";
+const LONGEST_LOOK_MS = 90_000;
 
 function isOver({ status }: TriggerState): boolean {
   return status !== "active" && status !== "paused";

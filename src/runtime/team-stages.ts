@@ -30,7 +30,7 @@ export class TeamStages {
     if (!stage) return refusal("There is no stage to end: nothing was handed out since the last one.");
     if (!isStageDone(stage, now.board)) return refusal(this.#notDone(stage));
     const begins = contract !== undefined || next !== undefined;
-    if (begins && stage.number >= this.#mostStages(contract)) return refusal(this.#noMoreStages(contract));
+    if (begins && this.#isLast(contract)) return refusal(this.#noMoreStages(contract));
     const unknown = [...retire, ...Object.keys(briefs)].find((word) => !this.#members.named(word));
     if (unknown !== undefined) return refusal(this.#members.nobody(unknown));
     const needed = retire.map((word) => this.#members.neededFor(word)).find((reason) => reason !== undefined);
@@ -56,7 +56,7 @@ export class TeamStages {
     const open = currentStage(now.stages, this.#ports.run);
     if (open && open.nodes.length > 0 && !isStageDone(open, now.board)) return refusal(this.#notDone(open));
     const number = now.stages.filter((stage) => stage.run_id === this.#ports.run).length + 1;
-    if (number > this.#mostStages(contract)) return refusal(this.#noMoreStages(contract));
+    if (this.#isLast(contract)) return refusal(this.#noMoreStages(contract));
     const names = roles.map((role) => idOf(role.name));
     const twice = roles.find((role, at) => names.indexOf(idOf(role.name)) !== at);
     if (twice) return refusal(`Two roles are named ${twice.name}; names are unique in a run.`);
@@ -88,7 +88,7 @@ export class TeamStages {
     const open = currentStage(stages, this.#ports.run);
     if (open) return { ok: true, number: open.number, facts: [] };
     const number = stages.filter((stage) => stage.run_id === this.#ports.run).length + 1;
-    if (number > this.#mostStages()) return { ok: false, reason: this.#noMoreStages() };
+    if (this.#isLast()) return { ok: false, reason: this.#noMoreStages() };
     return { ok: true, number, facts: this.#nextStage(number, undefined, {}) };
   }
 
@@ -98,16 +98,27 @@ export class TeamStages {
     return [{ type: "stage.started", data: { ...at, name: name ?? `Stage ${stage}`, contract: agreed } }];
   }
 
+  /** Whether no further stage may begin in this run, or in this cycle of an infinite agent. */
+  #isLast(wanted?: PartialContract): boolean {
+    return this.#counted().length >= this.#mostStages(wanted);
+  }
+
+  #counted(): Stage[] {
+    const { stages, agent } = this.#ports.soon();
+    return stages.filter(({ run_id, started_seq }) => run_id === this.#ports.run && started_seq > agent.cycle_seq);
+  }
+
   /** By the config, and by what the contracts of this run say, if they say less. */
   #mostStages(wanted?: PartialContract): number {
-    const { limits, run, soon } = this.#ports;
-    const stages = soon().stages.filter((stage) => stage.run_id === run);
-    const agreed = [...stages.map(({ contract }) => contract), limits.contract, wanted ?? {}];
+    const { limits } = this.#ports;
+    const agreed = [...this.#counted().map(({ contract }) => contract), limits.contract, wanted ?? {}];
     return Math.min(limits.maxStages, ...agreed.flatMap(({ max_stages }) => max_stages ?? []));
   }
 
   #noMoreStages(wanted?: PartialContract): string {
-    return `All ${this.#mostStages(wanted)} stages are used. Finish with what there is.`;
+    const { mode } = this.#ports.soon().agent.created;
+    const rest = mode === "infinite" ? "of this cycle are used. Checkpoint" : "are used. Finish";
+    return `All ${this.#mostStages(wanted)} stages ${rest} with what there is.`;
   }
 
   #notDone({ number }: Stage): string {

@@ -1,7 +1,8 @@
 import type { Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
-import type { RunId } from "../protocol/index.ts";
+import type { RunId, Watched } from "../protocol/index.ts";
 import { writeTriggers } from "../store/triggers-file.ts";
+import type { Sight } from "../triggers/change.ts";
 import { MEMORY_UPKEEP } from "../workers/cycles.ts";
 import { upkeepOf } from "../workers/memories.ts";
 import { Alarms } from "./alarms.ts";
@@ -9,6 +10,7 @@ import type { ForeseenLog } from "./foreseen-log.ts";
 import { Schedule } from "./schedule.ts";
 import type { Team } from "./team.ts";
 import { type Callbacks, triggerActions } from "./trigger-actions.ts";
+import { Watches } from "./watches.ts";
 
 interface TimePorts {
   log: ForeseenLog;
@@ -20,29 +22,45 @@ interface TimePorts {
   team(run: RunId): Team;
   begin(goal: string, trigger: string): Promise<boolean>;
   goOn(): Promise<unknown>;
+  /** For triggers that wait for a change. */
+  look(what: Watched, signal: AbortSignal): Promise<Sight>;
   failed(error: unknown): void;
 }
 
 interface Timekeeper {
   schedule: Schedule;
-  alarms: Alarms;
+  /** From now on what is due happens, and what may change is looked at. */
+  start(): void;
+  stop(): Promise<void>;
   /** The triggers are not what they were: their file follows. */
   changed(): void;
 }
 
 /** What an agent is to do later, and the alarms that see to it. */
 export function timekeeper(ports: TimePorts): Timekeeper {
-  const { log, now, soon, clock, timeZone, team, begin, goOn, failed } = ports;
+  const { log, now, soon, clock, timeZone, team, begin, goOn, look, failed } = ports;
   const upkeep = async (_: unknown, key: string) => {
     const task = await upkeepOf({ log, clock });
     if (task) await actions.wake(task, key);
   };
   const callbacks: Callbacks = { ...ports.callbacks, [MEMORY_UPKEEP]: upkeep };
   const actions = triggerActions({ soon, callbacks, team, begin, goOn });
-  const schedule = new Schedule({ log, soon, clock, timeZone, callbacks: Object.keys(callbacks) });
+  const schedule = new Schedule({ log, soon, clock, timeZone, look, callbacks: Object.keys(callbacks) });
   const changed = fileOf(log.dir, now);
   const alarms = new Alarms({ log, now, soon, clock, actions, changed, failed });
-  return { schedule, alarms, changed };
+  const watches = new Watches({ log, soon, clock, look, failed });
+  return {
+    schedule,
+    start() {
+      alarms.start();
+      watches.start();
+    },
+    async stop() {
+      watches.stop();
+      await alarms.stop();
+    },
+    changed,
+  };
 }
 
 /** `triggers.json` follows, once for all that changed together. */

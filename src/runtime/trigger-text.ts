@@ -1,4 +1,4 @@
-import type { Condition, TriggerAction } from "../protocol/index.ts";
+import type { Condition, TriggerAction, Watched } from "../protocol/index.ts";
 
 /** When it fires, in words. */
 export function conditionIn({ when }: { when: Condition }): string {
@@ -15,7 +15,14 @@ export function conditionIn({ when }: { when: Condition }): string {
       return `on_event ${when.config.event_pattern}${when.config.filter ? ` ${JSON.stringify(when.config.filter)}` : ""}`;
     case "on_idle":
       return `on_idle for ${when.config.idle_seconds} s`;
+    case "on_change":
+      return `on_change of ${watchedIn(when.config)}, looked at every ${when.config.every_seconds} s`;
   }
+}
+
+/** What is looked at, in words. */
+export function watchedIn({ path, url, command }: Watched): string {
+  return url ?? path ?? `the output of ${command}`;
 }
 
 /** What happens then, in words. */

@@ -1,5 +1,5 @@
 import type { Situation } from "../projections/index.ts";
-import { COORDINATOR, type NodeId, type RunId } from "../protocol/index.ts";
+import { COORDINATOR, type NodeId, type RunId, type WorkerId } from "../protocol/index.ts";
 import type { SchedulePort } from "../tools/schedule.ts";
 import type { Delta } from "../workers/carry-out.ts";
 import { Purse } from "../workers/purse.ts";
@@ -21,8 +21,8 @@ interface WorkforcePorts {
   house: House;
   files: AgentFiles;
   tasks: Tasks;
-  /** What the coordinator may have happen later. */
-  schedule(): SchedulePort;
+  /** What somebody may have happen later. */
+  schedule(who: WorkerId): SchedulePort;
   live(delta: Delta): void;
 }
 
@@ -106,7 +106,7 @@ export class Workforce {
       now,
       soon,
       purse: this.#purse,
-      schedule: schedule(),
+      schedule,
       aloud: (from, text) => this.team(run).aloud(from, text),
       live,
     };

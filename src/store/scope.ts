@@ -196,6 +196,7 @@ function coordinatorRows(run: string): AccessRow[] {
     { at: "runs/**", access: "read", why: "Other runs are over and stay as they were." },
     { at: "memory/.versions/**", access: "read", why: "What your memory said before is kept as it was." },
     { at: ".index/**", access: "none", why: "It is made from your memory's files; search those with memory_search." },
+    { at: "pictures/**", access: "read", why: RECORD },
     { at: ".programs/**", access: "none", why: "The home of a program is its own." },
     ...["*.jsonl*", "triggers.json", "snapshots/**", ".*/**"].map((at) => ({
       at,

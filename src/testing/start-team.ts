@@ -4,7 +4,7 @@ import type { Model, ModelRequest } from "../models/model.ts";
 import type { NodeState, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Config } from "../protocol/config.ts";
-import type { Fact, Outcome, StoredEntry } from "../protocol/index.ts";
+import type { Fact, Outcome, StoredEntry, Watched } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { openRuntime } from "../runtime/open-runtime.ts";
 import type { Runtime, RuntimePorts } from "../runtime/runtime.ts";
@@ -34,6 +34,8 @@ export interface TeamPlan {
   mode?: "finite" | "infinite";
   /** How long an infinite agent sleeps between its cycles. */
   cycle_seconds?: number;
+  /** What wakes an infinite agent when it changes. */
+  watch?: Watched;
   /** Programs that can be hired. */
   outside?: RuntimePorts["outside"];
   /** What triggers may have called. */
@@ -60,6 +62,7 @@ export async function startTeam(plan: TeamPlan): Promise<Team> {
     worker_model: WORKER_MODEL,
     ...(plan.mode && { mode: plan.mode }),
     ...(plan.cycle_seconds && { cycle_seconds: plan.cycle_seconds }),
+    ...(plan.watch && { watch: plan.watch }),
     ...(plan.tools ? { tools: plan.tools } : {}),
     ...(plan.project ? { project: plan.project } : {}),
     ...(plan.budget_tokens ? { budget_tokens: plan.budget_tokens } : {}),

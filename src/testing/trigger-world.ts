@@ -4,6 +4,7 @@ import type { AgentId, Fact, NewFact } from "../protocol/index.ts";
 import { Alarms, type TriggerActions } from "../runtime/alarms.ts";
 import { Schedule } from "../runtime/schedule.ts";
 import type { Appended, Batch } from "../store/store.ts";
+import { NOT_THERE } from "../triggers/change.ts";
 import { type ManualClock, manualClock } from "./manual-clock.ts";
 
 /**
@@ -44,7 +45,7 @@ export class TriggerWorld {
       data: {
         name: "Agent",
         goal: "Wait",
-        mode: "infinite",
+        mode: "finite",
         model: "m",
         worker_model: "m",
         budget_usd: null,
@@ -54,7 +55,14 @@ export class TriggerWorld {
     });
     this.now = begin(first);
     const log = { append: (batch: Batch) => this.append(batch), settled: async () => {} };
-    this.schedule = new Schedule({ log, soon: () => this.now, clock: this.clock, timeZone, callbacks });
+    this.schedule = new Schedule({
+      log,
+      soon: () => this.now,
+      clock: this.clock,
+      timeZone,
+      callbacks,
+      look: async () => NOT_THERE,
+    });
   }
 
   /** The clock's reading, in seconds. */

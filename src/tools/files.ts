@@ -3,13 +3,20 @@ import type { ListedFile, Scope } from "../store/scope.ts";
 import { ScopeRefusal } from "../store/scope-refusal.ts";
 import { editFileTool } from "./edit-file.ts";
 import { refusalsAsResults } from "./file-refusals.ts";
+import { type PicturesPort, pictureOutput } from "./pictures.ts";
 import { searchTools } from "./search-files.ts";
 import { MAX_LINES, textWindow } from "./text-window.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 /** Reading, writing, editing, listing and searching within one participant's scope. A refusal is a result that says what to do instead. */
-export function fileTools(scope: Scope): Tool[] {
-  return [readFileTool(scope), writeFileTool(scope), editFileTool(scope), listFilesTool(scope), ...searchTools(scope)];
+export function fileTools(scope: Scope, pictures?: PicturesPort): Tool[] {
+  return [
+    readFileTool(scope, pictures),
+    writeFileTool(scope),
+    editFileTool(scope),
+    listFilesTool(scope),
+    ...searchTools(scope),
+  ];
 }
 
 const MAX_LISTED = 500;
@@ -32,14 +39,17 @@ const toList = z.object({
 });
 const toReadRef = z.object({ ref_name: z.string().describe("A name in _refs.json.") });
 
-function readFileTool(scope: Scope): Tool {
+function readFileTool(scope: Scope, pictures: PicturesPort | undefined): Tool {
   return defineTool({
     name: "read_file",
     description: `Read a text file, its lines numbered, at most ${MAX_LINES} at a time: go on with offset. Read before you change or judge.`,
     repeatable: true,
     readOnly: true,
     parameters: toRead,
-    run: ({ path, offset = 1, limit = MAX_LINES }) => refusalsAsResults(() => readText(scope, path, offset, limit)),
+    run: ({ path, offset = 1, limit = MAX_LINES }) =>
+      refusalsAsResults(
+        async () => (await pictureOutput(scope, path, pictures)) ?? readText(scope, path, offset, limit),
+      ),
   });
 }
 

@@ -12,27 +12,19 @@ export interface SchedulePort {
 }
 
 export const triggerOrderSchema = z.object({
-  type: z.enum(["delayed", "at_time", "scheduled", "heartbeat", "on_event", "on_idle"]),
+  type: z.enum(["delayed", "at_time", "scheduled", "heartbeat", "on_event", "on_idle", "on_change"]),
   config: z
-    .looseObject({
-      delay_seconds: z.unknown().optional().describe("delayed: a number of seconds from now."),
-      at: z.unknown().optional().describe("at_time: 2027-02-12T09:00:00, in time_zone, or with its offset."),
-      cron: z.unknown().optional().describe('scheduled: minute hour day month weekday, e.g. "0 9 * * MON".'),
-      interval_seconds: z.unknown().optional().describe("heartbeat: at least 1."),
-      event_pattern: z.unknown().optional().describe('on_event: e.g. "node.completed" or "node.*".'),
-      filter: z.unknown().optional().describe('on_event: equal fields, e.g. {"node_id": "node-1"}.'),
-      idle_seconds: z.unknown().optional().describe("on_idle: at least 1."),
-    })
-    .describe("What belongs to the type."),
+    .record(z.string(), z.unknown())
+    .describe(
+      'By type: {delay_seconds}; {at: "2027-02-12T09:00:00"}; {cron: "0 9 * * MON"}; {interval_seconds, stuck_seconds?}; {event_pattern: "node.completed", filter?: {"node_id": "node-1"}}; {idle_seconds}; {path | url | command, every_seconds}.',
+    ),
   action: z
     .union([z.string().min(1), z.record(z.string(), z.unknown())])
     .describe(
       'The task to wake up with, in words; or {"type": "send_message", "payload": {"to", "content"}}, {"type": "run_node", "payload": {"node_id"}}, {"type": "run_callback", "payload": {"name"}}.',
     ),
-  time_zone: z.string().optional().describe("An IANA name such as Europe/Berlin; this machine's if left out."),
-  missed: missedPolicySchema
-    .optional()
-    .describe("If its time passes while nobody is there: once (late, the usual) or skip (usual for heartbeats)."),
+  time_zone: z.string().optional().describe("IANA name; this machine's if left out."),
+  missed: missedPolicySchema.optional().describe("If its time passes while nobody is there: once (late) or skip."),
 });
 
 export function scheduleTools(port: SchedulePort): Tool[] {
@@ -40,7 +32,7 @@ export function scheduleTools(port: SchedulePort): Tool[] {
     defineTool({
       name: "schedule",
       description:
-        "Have something happen later. It survives restarts: finish, and you are woken with the task, so write it for somebody who has forgotten today. A heartbeat wakes you only if something is new; for work that is due anyway use scheduled.",
+        "Have something happen later. It survives restarts: finish, and you are woken with the task, so write it for somebody who has forgotten today. A heartbeat wakes you only if something is new or somebody is stuck; on_change when a file, a page or a command's output has changed; for work that is due anyway use scheduled.",
       repeatable: false,
       parameters: triggerOrderSchema,
       run: (asked) => port.schedule(asked),

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { ToolSpec } from "../models/model.ts";
-import type { CallPart, Outcome } from "../protocol/index.ts";
+import type { CallPart, Outcome, Picture } from "../protocol/index.ts";
 import { readArguments } from "./arguments.ts";
 
 /** What a tool gives back to the model. A plain string is a success. */
-export type ToolOutput = string | { content: string; ok?: boolean; ending?: Outcome };
+export type ToolOutput = string | { content: string; ok?: boolean; ending?: Outcome; picture?: Picture };
 
 /** The call changed nothing; the words say why, and what the model can do about it. */
 export function refusal(content: string): ToolOutput {

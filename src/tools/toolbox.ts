@@ -42,9 +42,9 @@ export class Toolbox implements Tools {
 
   async run(call: CallPart, signal: AbortSignal): Promise<ResultEntry> {
     const output = await this.#outputOf(call, signal);
-    const { content, ok = true, ending } = typeof output === "string" ? { content: output } : output;
-    const result: ResultEntry = { role: "tool", call_id: call.id, tool: call.name, content, ok };
-    return ending ? { ...result, ending } : result;
+    const { content, ok = true, ending, picture } = typeof output === "string" ? { content: output } : output;
+    const said = { role: "tool", call_id: call.id, tool: call.name, content, ok } as const;
+    return { ...said, ...(ending && { ending }), ...(picture && { picture }) };
   }
 
   async settle(call: CallPart, signal: AbortSignal): Promise<ResultEntry> {

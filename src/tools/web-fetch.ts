@@ -29,6 +29,18 @@ export function webFetchTool(options: FetchOptions = {}): Tool {
   });
 }
 
+/** The text of a page, for whoever only compares it; rejects, in words, where there is none. */
+export async function fetchText(url: string, options: FetchOptions, signal: AbortSignal): Promise<string> {
+  try {
+    const { fetched, title, text } = await fetchPage(url, { ...defaults, ...options }, signal);
+    if (fetched.status < 400) return title ? `# ${title}\n\n${text}` : text;
+    throw new FetchRefused(`The server answered ${fetched.status}.`);
+  } catch (error) {
+    const said = problem(error, url, signal);
+    throw new Error(typeof said === "string" ? said : said.content, { cause: error });
+  }
+}
+
 export interface FetchOptions {
   lookup?: Lookup;
   /** Hosts ("host" or "host:port") that may have a private address: for an intranet, and for tests. */

@@ -1,4 +1,5 @@
 import {
+  isAtRest,
   type OpenTrigger,
   type Situation,
   STORM_SECONDS,
@@ -24,12 +25,13 @@ export const LATE_SECONDS = 60;
  * D1. Each occurrence fires at most once, whatever the clock does: what has fired is in the fold.
  * D2. Of the times of one trigger that passed unseen, `once` fires for the first, and `skip` for none.
  * D3. A clock that is set back brings back the times to come, not those that fired.
- * D4. A heartbeat fires only if there is something the coordinator was not told. If not, it leaves no trace.
+ * D4. A heartbeat fires only if there is something the coordinator was not told, or somebody on a node has shown no
+ *     progress for too long, once for each time. If not, it leaves no trace.
  * D5. Whoever was paused or stopped is not woken; once they go on, what passed meanwhile was missed.
  */
 export function whatIsDue(now: Situation, at: number): Due {
   const all: Due = { facts: [], next: null };
-  if (now.agent.status === "paused" || now.agent.status === "stopped" || now.agent.archived_ts !== null) return all;
+  if (isAtRest(now.agent)) return all;
   for (const trigger of Object.values(now.triggers.open)) {
     if (trigger.status !== "active") continue;
     const { facts, next } = dueOf(trigger, now, at);
@@ -43,6 +45,8 @@ export function whatIsDue(now: Situation, at: number): Due {
 export function nextDue(trigger: TriggerState, now: Situation, at: number): number | null {
   if (trigger.status !== "active") return null;
   if (trigger.when.type === "heartbeat") return beatsOf(trigger.since_ts, trigger.when.config, at).next;
+  if (trigger.when.type === "on_change")
+    return beatsOf(trigger.since_ts, { interval_seconds: trigger.when.config.every_seconds }, at).next;
   if (trigger.when.type === "on_idle") return idleOf(trigger, trigger.when.config, now).due;
   return trigger.due;
 }
@@ -58,6 +62,8 @@ function dueOf(trigger: OpenTrigger, now: Situation, at: number): Due {
       return heartbeat(trigger, trigger.when.config, now, at);
     case "on_event":
       return onEvent(trigger, now, at);
+    case "on_change":
+      return NOTHING; // whoever looks knows
     case "on_idle":
       return onIdle(trigger, trigger.when.config, now, at);
   }
@@ -93,14 +99,48 @@ function oneShot(trigger: OpenTrigger, at: number): Due {
 
 function heartbeat(trigger: OpenTrigger, config: ConfigOf<"heartbeat">, now: Situation, at: number): Due {
   const news = unseenNews(now.attention, trigger.last_seq);
-  // Nothing new: not even an alarm is set. News is a fact, and a fact makes the alarms look again.
-  if (!news) return NOTHING;
   const beats = beatsOf(trigger.since_ts, config, at);
+  const { stuck, next } = stuckPeople(trigger, config, now, beats.last ?? Number.NEGATIVE_INFINITY);
+  // Nothing new: not even an alarm is set but for who may get stuck. News is a fact, and a fact makes the alarms look again.
+  if (!news && stuck.length === 0) return { facts: [], next };
   // What came after the beat waits for the next one. News from the future: the clock was set back since.
-  const wasThere = beats.last !== null && (news.ts <= beats.last || news.ts > at);
-  if (beats.last === null || !wasThere || isMissed(trigger, beats.last, at)) return { facts: [], next: beats.next };
-  const occurrence = { trigger_id: trigger.id, due: beats.last, cause: news.seq };
-  return { facts: [fired(trigger, occurrence, null)], next: null };
+  const wasThere = news && beats.last !== null && (news.ts <= beats.last || news.ts > at);
+  if (beats.last === null || !(wasThere || stuck.length > 0) || isMissed(trigger, beats.last, at))
+    return { facts: [], next: beats.next };
+  const occurrence = { trigger_id: trigger.id, due: beats.last, ...(wasThere && { cause: news.seq }) };
+  return { facts: [fired(trigger, occurrence, null, stuck.join("\n"))], next: null };
+}
+
+const USUAL_STUCK_SECONDS = 900;
+
+/** Who has shown no progress for too long at a beat and was not told of yet, in words; and the next beat at which somebody may. */
+function stuckPeople(
+  trigger: OpenTrigger,
+  config: ConfigOf<"heartbeat">,
+  { attention, roster }: Situation,
+  beat: number,
+) {
+  const { stuck_seconds = USUAL_STUCK_SECONDS, interval_seconds } = config;
+  const stuck: string[] = [];
+  let next: number | null = null;
+  for (const [id, { ts }] of Object.entries(attention.signs)) {
+    const since = ts + stuck_seconds;
+    const worker = roster[id];
+    const node = worker && "node_id" in worker ? worker.node_id : null;
+    if (!worker || node === null || since <= (trigger.last_due ?? Number.NEGATIVE_INFINITY)) continue;
+    if (since <= beat) stuck.push(`${worker.spawned.name} on ${node} has shown no progress for ${minutes(beat - ts)}.`);
+    else {
+      const beats = Math.max(1, Math.ceil((since - trigger.since_ts) / interval_seconds));
+      const due = trigger.since_ts + beats * interval_seconds;
+      next = next === null ? due : Math.min(next, due);
+    }
+  }
+  return { stuck, next };
+}
+
+function minutes(seconds: number): string {
+  const number = Math.round(seconds / 60);
+  return seconds < 120 ? `${Math.round(seconds)} seconds` : `${number} minutes`;
 }
 
 function onEvent(trigger: OpenTrigger, now: Situation, at: number): Due {
@@ -129,7 +169,7 @@ function idleOf(trigger: TriggerState, { idle_seconds }: ConfigOf<"on_idle">, { 
 }
 
 /** Beats are counted from when it was made, so that no delay adds up. */
-function beatsOf(since: number, { interval_seconds }: ConfigOf<"heartbeat">, at: number) {
+export function beatsOf(since: number, { interval_seconds }: { interval_seconds: number }, at: number) {
   const count = Math.max(0, Math.floor((at - since) / interval_seconds));
   const beat = (number: number) => Math.round((since + number * interval_seconds) * 1000) / 1000;
   return { last: count > 0 ? beat(count) : null, next: beat(count + 1) };
@@ -139,10 +179,10 @@ function isMissed({ missed }: TriggerState, due: number, at: number): boolean {
   return missed === "skip" && at - due > LATE_SECONDS;
 }
 
-function fired({ action }: TriggerState, occurrence: Occurrence, next_due: number | null): NewFact {
+function fired({ action }: TriggerState, occurrence: Occurrence, next_due: number | null, news = ""): NewFact {
   const { trigger_id, due, cause } = occurrence;
   const which = { trigger_id, due, ...(cause !== undefined && { cause }) };
-  return { type: "trigger.fired", data: { ...which, action: action.type, next_due } };
+  return { type: "trigger.fired", data: { ...which, action: action.type, next_due, ...(news !== "" && { news }) } };
 }
 
 const NOTHING: Due = { facts: [], next: null };

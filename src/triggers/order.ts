@@ -68,12 +68,14 @@ const EXAMPLES: Record<ConditionType, string> = {
   heartbeat: '{"interval_seconds": 1800}',
   on_event: '{"event_pattern": "node.completed", "filter": {"node_id": "node-1"}}',
   on_idle: '{"idle_seconds": 3600}',
+  on_change: '{"url": "https://example.com/news", "every_seconds": 3600}, with "path" or "command" instead of "url"',
 };
 
 function conditionOf({ type, config, time_zone }: TriggerOrder, around: Surroundings): Checked<Condition> {
   const isOnTheWall = type === "scheduled" || type === "at_time";
   const zone = { time_zone: config.time_zone ?? time_zone ?? around.timeZone };
-  const parsed = conditionSchema.safeParse({ type, config: isOnTheWall ? { ...config, ...zone } : config });
+  const usual = type === "on_change" ? { every_seconds: USUAL_LOOK_SECONDS } : {};
+  const parsed = conditionSchema.safeParse({ type, config: { ...usual, ...config, ...(isOnTheWall ? zone : {}) } });
   if (!parsed.success)
     return wrong(`${z.prettifyError(parsed.error)}\nThe config of ${type} looks like ${EXAMPLES[type]}.`);
   const when = parsed.data;
@@ -102,6 +104,7 @@ function firstDue(when: Condition, { at }: Surroundings): Checked<number | null>
   }
 }
 
+const USUAL_LOOK_SECONDS = 300;
 const WRITTEN = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,3})?)?(Z|[+-]\d\d:?\d\d)?$/i;
 
 function timeOf({ at: written, time_zone }: { at: string; time_zone: string }, now: number): Checked<number> {

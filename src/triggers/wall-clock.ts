@@ -30,6 +30,13 @@ export function asWritten(instant: number, zone: string): string {
   return `${wall}${offset < 0 ? "-" : "+"}${hours}:${String(size % 60).padStart(2, "0")}`;
 }
 
+/** `Monday, 2026-03-02, 09:00 (Europe/Berlin)`: for whoever has no clock of its own. */
+export function momentIn(instant: number, zone: string): string {
+  const wall = new Date(instant + offsetAt(instant, zone));
+  return `${WEEKDAYS[wall.getUTCDay()]}, ${wall.toISOString().slice(0, 10)}, ${wall.toISOString().slice(11, 16)} (${zone})`;
+}
+
+const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 

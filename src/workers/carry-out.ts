@@ -14,9 +14,11 @@ import {
   type WorkerId,
 } from "../protocol/index.ts";
 import { StoreError } from "../store/errors.ts";
+import { readPicture } from "../store/picture-files.ts";
 import type { AgentLog } from "../store/store.ts";
 import { openFlush } from "./past.ts";
 import { BudgetExhausted, type Cost, type Purse } from "./purse.ts";
+import { ShownPictures } from "./shown-pictures.ts";
 import { type Assignment, type Ports, workLoop } from "./work-loop.ts";
 
 /** Who acts, on which node, and the file in which its words are kept. */
@@ -133,11 +135,13 @@ function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () =
   const { worker_id, node_id } = actor;
   const who = { worker_id, node_id, model: model.id };
   const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
+  const pictures = new ShownPictures((picture) => readPicture(log.dir, picture));
   const goOn = () => note({ type: "worker.busy", data: { worker_id, node_id } });
   return {
     id: model.id,
     contextWindow: model.contextWindow,
     searchesWeb: model.searchesWeb,
+    seesPictures: model.seesPictures ?? false,
     async reply(request: ModelRequest, signal: AbortSignal) {
       const watched: ModelRequest = {
         ...request,
@@ -154,7 +158,7 @@ function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () =
         let cost: Cost | undefined;
         let parkedFor: number;
         try {
-          const reply = await model.reply(watched, signal);
+          const reply = await pictures.reply(model, watched, signal);
           cost = { usd: reply.cost_usd, tokens: reply.usage.input + reply.usage.output };
           return reply;
         } catch (error) {

@@ -19,6 +19,7 @@ import {
 } from "../protocol/index.ts";
 import type { Tools } from "../tools/toolbox.ts";
 import { act } from "./act.ts";
+import { show } from "./heartbeat.ts";
 import { openFlush, sinceSummary } from "./past.ts";
 import { lastStep, notesIn, type Section, summaryOf } from "./summary.ts";
 import { tailWithin, trimmed } from "./trimming.ts";
@@ -27,6 +28,8 @@ import { tailWithin, trimmed } from "./trimming.ts";
 export interface Compactable {
   /** The words that ask to write down what must not be lost. */
   flushWords(): Promise<string>;
+  /** The most tokens that a conversation may take, however large the model's window is. */
+  window?: number;
   /** How things stand now: from the record and the files, never from what the model said. */
   restate(): Promise<Section[]>;
 }
@@ -81,7 +84,7 @@ export class Thinking {
     this.#mail = mail;
     this.#compactable = compactable;
     this.#overhead = estimateTokens(system) + toolTokens(toolbox.specs);
-    this.#window = model.contextWindow;
+    this.#window = Math.min(model.contextWindow, compactable?.window ?? Number.POSITIVE_INFINITY);
   }
 
   /** Asks for the reply to a history, which it may compact for it, in place; what it yields is already in it. */
@@ -131,7 +134,7 @@ export class Thinking {
     yield summary;
     // What came while things were written down.
     const news = this.#mail();
-    history.push(...news);
+    for (const entry of news) show(history, entry);
     yield* news;
     return undefined;
   }

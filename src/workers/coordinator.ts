@@ -25,19 +25,21 @@ import { scheduleTools } from "../tools/schedule.ts";
 import { closeTools, type Tool } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../tools/work.ts";
+import { momentIn } from "../triggers/wall-clock.ts";
 import { asking } from "./asking.ts";
 import { textIn } from "./assignment.ts";
 import { type Actor, carryOut } from "./carry-out.ts";
-import { nextCycle } from "./cycles.ts";
+import { cycleRules } from "./cycles.ts";
 import { isQuiet } from "./heartbeat.ts";
-import { keepLearned, recalled } from "./memories.ts";
+import { keepLearned, memoryNow, recalled } from "./memories.ts";
 import { onlyThese } from "./node-tools.ts";
 import { type Past, pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
-import { noticingRepeats, PATIENT_IN_CYCLES } from "./repeats.ts";
+import { noticingRepeats, PATIENT_IN_CYCLES, type RepeatPorts } from "./repeats.ts";
 import { coordinatorStanding } from "./restate.ts";
 import { isNoAnswer } from "./unheard.ts";
 import { waitForMail } from "./waiting.ts";
+import { seenMemory, Waking } from "./waking.ts";
 import type { Silence } from "./work-loop.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
@@ -68,7 +70,7 @@ export async function coordinate(
   // What was said since the run began is its first news.
   const cursor = begun?.cursor ?? now().agent.run?.started_seq ?? now().seq;
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
-  const cycles = new Cycles(mailbox, place);
+  const waking = new Waking(LEAD, mailbox, place, stored);
   const reflection = reflectionOn(run.id, begun, place);
   const mail = {
     waiting: () => mailbox.waiting,
@@ -81,31 +83,51 @@ export async function coordinate(
   };
   const hands = place.tools(scope, LEAD, model, place);
   const human = asking(LEAD, place, mailbox);
-  const ports = { hands, mail, human, endCycle: (until: AbortSignal) => cycles.sleep(until) };
-  const toolbox = (await leadToolbox(place))(leadTools(run, team, ports, reflection, place));
+  const ports = { hands, mail, human, endCycle: (until: AbortSignal) => waking.sleep(until) };
+  const repeats = {
+    othersWork: () => team.unfinished() !== null,
+    news: (until: AbortSignal) => mail.arrived(until, false),
+    cycle: () => waking.cycle,
+  };
+  const toolbox = (await leadToolbox(place, repeats))(leadTools(run, team, ports, reflection, place));
   const past = begun ?? (await beginRun(run, scope, toolbox, pastHistory(stored), cursor, place));
+  await waking.begin(begun ? "taken up" : "begins");
   try {
     // Taken up again, it may take as many turns again.
     const job = {
       ...past,
       history: past.history.map(withoutGivingUp),
-      // Each cycle of an infinite agent has turns of its own.
-      get maxTurns() {
-        return past.turn - 1 + place.maxTurns * (1 + cycles.slept);
-      },
+      maxTurns: past.turn - 1 + place.maxTurns,
+      lastTurn: (turn: number) => waking.lastTurn(turn),
       compactable: {
         flushWords: () => place.prompts("memory-flush"),
-        restate: () => coordinatorStanding(run, scope, now(), mailbox.untoldFrom),
+        async restate() {
+          await waking.restated();
+          return coordinatorStanding(run, scope, now(), mailbox.untoldFrom, await surroundings(place));
+        },
+        ...(isEndless(place) && { window: MOST_IN_CYCLES }),
       },
-      onSilence: waitOrEnd(run.id, team, mailbox, cycles, place),
+      onSilence: waitOrEnd(run.id, team, mailbox, waking, place),
     };
-    const hearing = { mail: () => mailbox.take(), isUrgent: () => mailbox.isUrgent };
+    const hearing = { mail: () => waking.told(mailbox.take()), isUrgent: () => mailbox.isUrgent };
     return await carryOut(job, { model, toolbox, ...hearing }, LEAD, place, signal);
   } finally {
     await closeTools(hands);
     human.close();
+    waking.close();
     mailbox.close();
   }
+}
+
+/**
+ * Between two cycles no provider keeps its cache, so each waking pays for all that is shown: an infinite agent is shown
+ * no more than this, however large its model's window is.
+ */
+const MOST_IN_CYCLES = 64_000;
+
+/** What a summary says of the world outside the work. */
+export async function surroundings(place: Workplace): Promise<{ today: string; memory: string }> {
+  return { today: momentIn(place.clock.now(), place.timeZone), memory: await memoryNow(place) };
 }
 
 /** Only the goal ends a run: who gave up, and is taken up again, may try again. */
@@ -168,19 +190,19 @@ export function leadTools(
     ...mailTools({ ...mail, send: (to, content) => team.send(COORDINATOR, to, content) }),
     askHumanTool(human),
     ...coordinationTools(team, reflection),
-    ...scheduleTools(place.schedule),
+    ...scheduleTools(place.schedule(COORDINATOR)),
     checkpointTool({ checkpoint }, true),
   ];
 }
 
 /** Those of them that this agent was given, with what others' servers give it. */
-export async function leadToolbox(place: Workplace): Promise<(hands: readonly Tool[]) => Tools> {
+export async function leadToolbox(place: Workplace, repeats: RepeatPorts): Promise<(hands: readonly Tool[]) => Tools> {
   const allowed = place.now().agent.created.tools;
   const foreign = await place.foreignTools(LEAD, place);
   const always = isEndless(place) ? ["checkpoint", "finish"] : ["finish"];
   return (hands) => {
     const tools = new Toolbox(onlyThese(hands, allowed, always), () => onlyThese(foreign(), allowed, []));
-    return isEndless(place) ? noticingRepeats(tools, PATIENT_IN_CYCLES) : noticingRepeats(tools);
+    return noticingRepeats(tools, isEndless(place) ? { ...repeats, patient: PATIENT_IN_CYCLES } : repeats);
   };
 }
 
@@ -203,11 +225,15 @@ export async function beginRun(
     recalled(place, toolbox.specs.some(({ name }) => name === "memory_write") ? "memory" : "nothing"),
     prompts("operating-rules"),
   ]);
-  const rules = said.rules === undefined ? usual : `${usual}\n\n${said.rules}`;
-  const brief = { soul, goal: run.goal, today: today(), memory, rules, files: said.files };
+  const { created } = now().agent;
+  const endless = isEndless(place);
+  const rules = [usual, said.rules ?? "", endless ? cycleRules(created) : ""].filter(Boolean).join("\n\n");
+  const firstDay = endless ? ", your first day; each waking tells the date" : "";
+  const brief = { soul, goal: run.goal, today: `${today()}${firstDay}`, memory, rules, files: said.files };
   const system = coordinatorPrompt(brief);
   const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
   const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };
+  if (endless) first.memory = await seenMemory(place);
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: CONVERSATION, entries } }).durable;
   return { system, history: [...before, first], turn: 1, tried: 0, flushTurns: 0, cursor };
@@ -235,17 +261,17 @@ function waitOrEnd(
   run: RunId,
   team: Pick<CoordinationPort, "unfinished">,
   mailbox: Mailbox,
-  cycles: Cycles,
+  waking: Waking,
   place: Workplace,
 ) {
   return async (silence: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
     const reason = awaited(team, place);
     if (reason !== null && mailbox.waiting === 0) await waitForMail(LEAD, reason, mailbox, place, signal);
-    if (mailbox.waiting > 0) return mailbox.take();
+    if (mailbox.waiting > 0) return waking.told(mailbox.take());
     // An infinite agent that has nothing more to say has ended its cycle.
     if (isEndless(place) && (silence.unheard === undefined || silence.inARow > 1)) {
-      await cycles.sleep(signal);
-      return mailbox.take();
+      await waking.sleep(signal);
+      return waking.told(mailbox.take());
     }
     return endOrAsk(run, silence, place);
   };
@@ -287,26 +313,4 @@ function notMet(failed: string, reply: ReplyEntry): Outcome {
     kind: "failed",
     error: `The coordinator never finished, and ${failed} failed. Its last words: ${textOf(reply)}`,
   };
-}
-
-/** The sleep of an infinite agent: at no cost, until its next cycle, a trigger or somebody's word. */
-class Cycles {
-  /** How often it slept in this process. */
-  slept = 0;
-  readonly #mailbox: Mailbox;
-  readonly #place: Workplace;
-
-  constructor(mailbox: Mailbox, place: Workplace) {
-    this.#mailbox = mailbox;
-    this.#place = place;
-  }
-
-  async sleep(signal: AbortSignal): Promise<string> {
-    const { log, soon, clock, timeZone } = this.#place;
-    const facts = nextCycle(soon(), clock.now(), timeZone);
-    if (facts.length > 0) await log.append({ facts }).durable;
-    if (this.#mailbox.waiting === 0) await waitForMail(LEAD, "news", this.#mailbox, this.#place, signal);
-    this.slept += 1;
-    return "Recorded. You slept, and something woke you:";
-  }
 }

@@ -46,7 +46,10 @@ export async function workOnNode(
     ];
     hands = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
-    const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)));
+    // Of its parts it hears; of what colleagues do it does not, so only the first is worth waiting for.
+    const othersWork = () => openBelow(node, place.now().board).length > 0;
+    const repeats = { othersWork, news: (until: AbortSignal) => mailPort.arrived(until, false) };
+    const toolbox = noticingRepeats(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)), repeats);
     const past = begun ?? (await begin());
     const job = {
       ...past,

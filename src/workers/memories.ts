@@ -1,6 +1,6 @@
 import type { Embedder } from "../memory/meaning.ts";
 import { Memory } from "../memory/memory.ts";
-import { recall } from "../memory/recall.ts";
+import { recall, recalledParts } from "../memory/recall.ts";
 import { upkeepByTheWay, upkeepOf as upkeepOfMemory } from "../memory/upkeep.ts";
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
@@ -36,6 +36,17 @@ export async function recalled(place: Recorder, keeps: "memory" | "nothing" = "m
   const hasTrigger = place.now().agent.created.mode === "infinite";
   const upkeep = !hasTrigger && keeps === "memory" ? await upkeepByTheWay(memory, place.clock.now()) : "";
   return [words, open, upkeep].filter((part) => part !== "").join("\n\n");
+}
+
+/** For a summary: what a run begins with in mind, as it is now. */
+export async function memoryNow(place: Pick<Recorder, "log" | "clock">): Promise<string> {
+  const parts = await recalledParts(agentMemory(place), RECALL_TOKENS);
+  return parts.map(({ path, text }) => `### ${path}\n\n${text}`).join("\n\n");
+}
+
+/** What of its memory the agent is always shown, file by file; the list of the other files is left out. */
+export async function shownMemory(place: Pick<Recorder, "log" | "clock">): Promise<{ path: string; text: string }[]> {
+  return (await recalledParts(agentMemory(place), RECALL_TOKENS)).filter(({ path }) => path !== "index.md");
 }
 
 function insightsIn({ insights }: Situation): string {

@@ -2,6 +2,7 @@ import type { NodeState, WorkerState } from "../projections/index.ts";
 import { readRefTool } from "../tools/files.ts";
 import { askHumanTool, type HumanPort } from "../tools/human.ts";
 import { type MailPort, mailTools } from "../tools/mail.ts";
+import { scheduleTools } from "../tools/schedule.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
 import { checkpointTool, createWorkNodeTool, giveUpTool, publishTool, suggestTool } from "../tools/work.ts";
 import type { Actor } from "./carry-out.ts";
@@ -28,6 +29,7 @@ export function nodeTools(
     checkpointTool({ checkpoint: (summary) => checkpoint(summary, actor, place) }),
     giveUpTool(),
     publishTool(port),
+    ...scheduleTools(place.schedule(actor.worker_id)),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { callsOf, type Entry, type ResultEntry, type StoredEntry, type SummaryEntry } from "../protocol/index.ts";
-import { withoutQuietBeats } from "./heartbeat.ts";
+import { show } from "./heartbeat.ts";
 
 /** What a conversation says about an assignment that was begun before. */
 export interface Past {
@@ -33,7 +33,7 @@ export function pastOf(
   const again = since.findLastIndex((entry) => entry.role === "user" && entry.again);
   return {
     system: system?.content ?? "",
-    history: withoutQuietBeats(sinceSummary(entries.slice(from === "assignment" ? start : 0))),
+    history: sinceSummary(entries.slice(from === "assignment" ? start : 0)),
     turn: 1 + turnsIn(since),
     tried: turnsIn(since.slice(0, Math.max(again, 0))),
     flushTurns: flushTurnsIn(since),
@@ -102,7 +102,7 @@ export function sinceSummary(entries: readonly Entry[]): Entry[] {
   let shown: Entry[] = [];
   for (const entry of entries) {
     if (entry.role === "summary") shown = [entry, ...keptBy(entry, shown)];
-    else if (entry.role !== "system") shown.push(entry);
+    else if (entry.role !== "system") show(shown, entry);
   }
   return shown;
 }

@@ -7,16 +7,34 @@ const ENDED_AT = 6;
 
 /** Waiting says the same words each time, and is no circle. */
 const PATIENT: ReadonlySet<string> = new Set(["check_messages"]);
-/** Whoever works in cycles sleeps by a checkpoint, and may have the same to say after each. */
+/** An infinite agent ends a cycle with a checkpoint, and may have the same to say after each. */
 export const PATIENT_IN_CYCLES: ReadonlySet<string> = new Set([...PATIENT, "checkpoint"]);
+
+export interface RepeatPorts {
+  /** Tools whose repetition is never counted. */
+  patient?: ReadonlySet<string>;
+  /** Whether others are at work, so that what is seen may change by itself. */
+  othersWork?(): boolean;
+  /** Resolves when there is something new. Left out where nobody may be kept waiting. */
+  news?(signal: AbortSignal): Promise<void>;
+  /** A number that changes with each cycle: what was asked in another cycle is no repetition. */
+  cycle?(): number;
+}
 
 /**
  * Whoever makes the same call again and again and gets the same answer is told so, and then stopped: it would go on
- * until its turns or the money run out.
+ * until its turns or the money run out. Looking while others work is never stopped: after some times it waits for the
+ * news instead.
  */
-export function noticingRepeats(tools: Tools, patient: ReadonlySet<string> = PATIENT): Tools {
+export function noticingRepeats(tools: Tools, ports: RepeatPorts = {}): Tools {
+  const { patient = PATIENT, othersWork = () => false, news, cycle = () => 0 } = ports;
   let last = "";
   let times = 0;
+  const count = (call: CallPart, { content }: ResultEntry) => {
+    const key = JSON.stringify([cycle(), call.name, call.args, content]);
+    times = key === last ? times + 1 : 1;
+    last = key;
+  };
   return {
     get specs() {
       return tools.specs;
@@ -25,12 +43,27 @@ export function noticingRepeats(tools: Tools, patient: ReadonlySet<string> = PAT
     async run(call, signal) {
       const result = await tools.run(call, signal);
       if (patient.has(call.name)) return result;
-      const key = JSON.stringify([call.name, call.args, result.content]);
-      times = key === last ? times + 1 : 1;
-      last = key;
-      return judged(call, result, times);
+      count(call, result);
+      if (!onlyLooks(call, tools) || !othersWork()) return judged(call, result, times);
+      if (times === 1) return result;
+      if (times < ENDED_AT || !news) return nothingNew(result, tools);
+      await news(signal);
+      last = "";
+      return tools.run(call, signal);
     },
   };
+}
+
+/** Asked again while others work, what only looks is polling: it costs turns and breaks nothing. */
+function onlyLooks({ name }: CallPart, { specs }: Tools): boolean {
+  return specs.some((spec) => spec.name === name && spec.readOnly === true);
+}
+
+function nothingNew(result: ResultEntry, { specs }: Tools): ResultEntry {
+  const canWait = specs.some(({ name }) => name === "check_messages");
+  const how = canWait ? "call check_messages with wait: true" : "answer in a few words and call nothing";
+  const note = `(Nothing has changed since you last looked. You are told the news; to wait for it, ${how}.)`;
+  return { ...result, content: `${result.content}\n\n${note}` };
 }
 
 function judged(call: CallPart, result: ResultEntry, times: number): ResultEntry {

@@ -5,6 +5,8 @@ import { coordinatorScope } from "../store/scope.ts";
 import { temporaryHome } from "../testing/index.ts";
 import { coordinatorStanding } from "./restate.ts";
 
+const AROUND = { today: "Monday, 2026-03-02, 09:00 (UTC)", memory: "## MEMORY.md\n\nThe page is in French." };
+
 const run = { id: "run-1", goal: "Go" } as const;
 
 test("what the human said is restated as far as it was told; the rest comes by mail, once", async () => {
@@ -16,7 +18,7 @@ test("what the human said is restated as far as it was told; the rest comes by m
     said("human", "*", "Three."),
   );
   const between = async (untoldFrom: number) => {
-    const sections = await coordinatorStanding(run, scope, now, untoldFrom);
+    const sections = await coordinatorStanding(run, scope, now, untoldFrom, AROUND);
     return sections.find(({ title }) => title === "Between you and your human")?.text;
   };
   expect(await between(4)).toBe("- Your human: One.");
@@ -36,7 +38,7 @@ test("insights nobody has decided about outlast a compaction; those still to be 
     { type: "insight.declined", data: { insight_id: "insight-2", why: "" } },
     offered("Ice is cold"),
   );
-  const sections = await coordinatorStanding(run, scope, now, 5);
+  const sections = await coordinatorStanding(run, scope, now, 5, AROUND);
   expect(sections.find(({ title }) => title === "Insights that wait for your decision")?.text).toBe(
     "- insight-1 from alice: Chips throttle\n  Measured twice.",
   );

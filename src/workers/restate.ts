@@ -20,15 +20,13 @@ export async function coordinatorStanding(
   scope: Scope,
   now: Situation,
   untoldFrom: number,
+  { today, memory }: { today: string; memory: string },
 ): Promise<Section[]> {
   const own = (await filesAt(scope, "")).filter(({ path }) => !/^(nodes|workers|_messages|agent|project)$/.test(path));
   const inFolders = own.map(async (each) => (each.kind === "folder" ? filesAt(scope, each.path, true) : [each]));
   const files = (await Promise.all(inFolders)).flat();
-  const memory = [
-    ...(await filesAt(scope, "agent/memory", true)),
-    { path: "agent/MEMORY.md", kind: "file", bytes: 0 } as const,
-  ];
   return [
+    { title: "Now", text: `It is ${today}.` },
     { title: `Your goal (${run.id})`, text: run.goal },
     { title: "Between you and your human", text: dialogue(COORDINATOR, now, untoldFrom) },
     { title: "The stage", text: stageWords(run.id, now) },
@@ -40,7 +38,7 @@ export async function coordinatorStanding(
     { title: "Messages you sent that nobody has read yet", text: unread(COORDINATOR, now) },
     { title: "Your files in this run", text: await fileLines(scope, files) },
     { title: "What your team published", text: publishedLines(run.id, now.board) },
-    { title: "Your memory", text: await fileLines(scope, memory) },
+    { title: "Your memory as it is now", text: memory },
   ];
 }
 

@@ -39,7 +39,9 @@ export function trimmed(history: readonly Entry[], tokens: number): Entry[] {
 const SHORT = 400;
 
 function shortResult(entry: Entry): Entry {
-  return entry.role === "tool" ? { ...entry, content: cut(entry.content, SHORT) } : entry;
+  if (entry.role !== "tool") return entry;
+  const { picture: _, ...result } = entry;
+  return { ...result, content: cut(entry.content, SHORT) };
 }
 
 function shortWords(entry: Entry): Entry {

@@ -10,7 +10,7 @@ import {
 import type { Tools } from "../tools/toolbox.ts";
 import { act, notRun } from "./act.ts";
 import { type Compactable, heldInFlush, Thinking } from "./compaction.ts";
-import { isQuiet, withoutQuietBeats } from "./heartbeat.ts";
+import { show } from "./heartbeat.ts";
 import { openFlush } from "./past.ts";
 import { cutOff, unheardIn } from "./unheard.ts";
 
@@ -23,6 +23,8 @@ export interface Assignment {
   turn: number;
   /** Of the work; what it takes to write things down for a compaction comes on top. */
   maxTurns: number;
+  /** The same, asked at each turn, where it moves on: each cycle of an infinite agent has turns of its own. */
+  lastTurn?(turn: number): number;
   /** How its conversation is compacted when it gets too long; null where there is nothing to compact. */
   compactable: Compactable | null;
   /** What it means that the model called no tool: the one thing in which coordinator and worker differ. */
@@ -54,7 +56,7 @@ export async function* workLoop(
 ): AsyncGenerator<Entry, Outcome> {
   const history = [...job.history];
   function* add(...entries: Entry[]) {
-    history.push(...entries);
+    for (const entry of entries) show(history, entry);
     yield* entries;
   }
 
@@ -63,7 +65,8 @@ export async function* workLoop(
 
   const thinking = new Thinking(job.system, { model, toolbox, mail }, job.compactable);
   const hold = ({ name }: CallPart) => (isUrgent?.() && !onlyLooks(name, toolbox) ? MESSAGE_FIRST : undefined);
-  for (let turn = job.turn; turn <= job.maxTurns; turn++) {
+  const lastTurn = (turn: number) => job.lastTurn?.(turn) ?? job.maxTurns;
+  for (let turn = job.turn; turn <= lastTurn(turn); turn++) {
     // Mail enters here and nowhere else: providers reject anything between a call and its result, and a summary would
     // hide what came while things were written down for it.
     if (openFlush(history) < 0) yield* add(...mail());
@@ -79,7 +82,6 @@ export async function* workLoop(
 
     const next = await afterSilence(reply, history, job, toolbox, signal);
     if (!Array.isArray(next)) return next;
-    if (isQuiet(reply)) history.splice(0, history.length, ...withoutQuietBeats(history));
     yield* add(...next);
   }
   return { kind: "exhausted", turns: job.maxTurns };
@@ -120,7 +122,7 @@ async function* settle(
   if (callsOf(reply).length > 0 || openFlush(history) >= 0) return undefined;
   const next = await afterSilence(reply, history, job, toolbox, signal);
   if (!Array.isArray(next)) return next;
-  history.push(...next);
+  for (const entry of next) show(history, entry);
   yield* next;
   return undefined;
 }

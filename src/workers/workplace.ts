@@ -14,7 +14,7 @@ export interface Workplace extends Recorder {
   today(): string;
   model(id: string): Promise<Model>;
   /** Files, shell and web, bound to what this actor may touch. */
-  tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb">, record: Recorder): Tool[];
+  tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
   /** Tools of other people's servers (`mcp_servers`), as they are whenever it is asked. */
   foreignTools(actor: Actor, record: Recorder): Promise<() => readonly Tool[]>;
   /** Runs a command that a spec wants to succeed, as the worker's own bash would; resolves with what went wrong, or null. */
@@ -22,8 +22,8 @@ export interface Workplace extends Recorder {
   maxTurns: number;
   /** The zone that holds for triggers where none is named. */
   timeZone: string;
-  /** What the coordinator may have happen later. */
-  schedule: SchedulePort;
+  /** What somebody may have happen later. */
+  schedule(who: WorkerId): SchedulePort;
   /** Programs that think for themselves. */
   outside: OutsidePlace;
 }

@@ -229,6 +229,33 @@ export const HABITS: Readonly<Record<string, Habit>> = {
     summary: "done",
     within: 2,
   },
+  "has a worker who promises for ever": {
+    turns: {
+      coordinator: [calls(ORDER), words("I wait."), FINISH],
+      worker: [words("Of course! I will start right away.")],
+    },
+    ends: "completed",
+    summary: "done",
+    within: 14,
+    hears: /node-1 failed/,
+  },
+  "has a worker who writes plain tags for ever": {
+    turns: { coordinator: [calls(ORDER), words("I wait."), FINISH], worker: [words(TAG)] },
+    ends: "completed",
+    summary: "done",
+    within: 14,
+    hears: /node-1 failed/,
+  },
+  "has a worker who writes a plain tag, then works": {
+    turns: {
+      coordinator: [calls(ORDER), words("I wait."), FINISH],
+      worker: [words('<tool_call>{"name": "publish", "arguments": {}}</tool_call>'), calls(COUNTED, PUBLISH)],
+    },
+    ends: "completed",
+    summary: "done",
+    within: 5,
+    hears: /Nothing was run: you wrote about calling publish/,
+  },
   "ignores its mail": {
     turns: [calls(LOOK), calls(WRITE), FINISH],
     said: "Please write it in blue.",

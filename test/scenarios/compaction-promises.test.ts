@@ -134,6 +134,8 @@ test("after a compaction the coordinator is told the board, the people, the ques
   const summaries = conversation.filter((entry) => entry.role === "summary");
   expect(summaries.map(({ content }) => sectionsOf(content))).toEqual([
     {
+      // The prompt's date and memory are those of when the run began.
+      Now: expect.stringMatching(/^It is [A-Z][a-z]+day, \d{4}-\d\d-\d\d, \d\d:\d\d \(.+\)\.$/),
       "Your goal (run-1)": "Which chip is faster?",
       "Between you and your human": "- Your human: Which chip is faster?\n- Your human: Use SI units",
       "The stage": "Stage 1 (Stage 1) is under way.",
@@ -146,7 +148,7 @@ test("after a compaction the coordinator is told the board, the people, the ques
         /^- _plan.md \(\d+ bytes\): # Plan\n- notes\/more.md \(30007 bytes\): # More\n- notes\/plan.md \(30018 bytes\): # First A, then B$/,
       ),
       "What your team published": "- nodes/node-1/published/a.md (2 bytes)",
-      "Your memory": "- agent/memory/knowledge/chips.md (11 bytes): ## A is 80\n- agent/MEMORY.md (0 bytes): (empty)",
+      "Your memory as it is now": expect.stringContaining("- knowledge/chips.md (11 bytes): A is 80"),
       "What you noted just now": "Next I wait for B.",
       "Your last step": expect.stringContaining("write_file gave: Wrote 30007 bytes to notes/more.md."),
     },

@@ -170,6 +170,7 @@ class Simulation {
         foreignTools: async () => () => [],
         sandbox: () => Promise.reject(new Error("Nobody runs a command here.")),
         check: (command, _, signal) => world.answer(signal, () => (command === "true" ? null : "exit 1")),
+        look: () => Promise.reject(new Error("Nobody looks at anything here.")),
         callbacks: {},
         outside: scriptedPrograms(),
         pid: 1,

@@ -13,6 +13,7 @@ import { settingsOf } from "../look.ts";
 import { followed, openHome } from "../open-home.ts";
 import { runningServer } from "../running-server.ts";
 import type { Terminal } from "../terminal.ts";
+import { watchOption } from "../watch-option.ts";
 import { type Remark, watchTeam } from "../watch-team.ts";
 import { plain, wrap } from "../width.ts";
 
@@ -22,6 +23,7 @@ export interface RunOptions {
   mode?: "finite" | "infinite";
   /** Seconds. */
   every?: number;
+  watch?: string;
   budget?: number;
   project?: string;
   detach?: boolean;
@@ -35,19 +37,22 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   if (goal === "") throw new UsageError('The goal is empty. Say what is to be achieved: agiraph run "your goal"');
   if (options.every !== undefined && options.mode !== "infinite")
     throw new UsageError("--every says how long an infinite agent sleeps between its cycles: add --mode infinite.");
+  if (options.watch !== undefined && options.mode !== "infinite")
+    throw new UsageError("--watch says what wakes an infinite agent when it changes: add --mode infinite.");
   const project = projectOf(terminal, options);
+  const watch = options.watch === undefined ? undefined : watchOption(options.watch, project, terminal.cwd);
   if (options.detach && !isDetached(terminal.env)) {
-    const { model, workerModel, mode, budget, unsafeNoSandbox } = options;
+    const { model, workerModel, mode, budget, unsafeNoSandbox, watch: watched } = options;
     const every = options.every === undefined ? undefined : `${options.every}s`;
     const flagged = { model, "worker-model": workerModel, mode, every, budget, "unsafe-no-sandbox": unsafeNoSandbox };
-    const given = { ...flagged, project: options.project && project };
+    const given = { ...flagged, project: options.project && project, watch: watched };
     return detach(call, ["run", "-", ...flags(given)], goal);
   }
   const settings = await settingsOf(call, options);
   const server = options.unsafeNoSandbox ? undefined : await runningServer(settings);
   if (server) {
     const { runServed } = await import("../run-served.ts");
-    return runServed(call, server, settings, servedOrder(goal, options, project));
+    return runServed(call, server, settings, { ...servedOrder(goal, options, project), ...(watch && { watch }) });
   }
   const runtime = await openHome(call, followed(settings));
   try {
@@ -56,7 +61,10 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
     sayWrapped(terminal, terminal.errPaint.dim, `Model: ${chosen.model} (${chosen.why})`);
     const listening = listenForOthers(runtime);
     if (chosen.note) sayWrapped(terminal, String, chosen.note);
-    const agent = await runtime.create(orderFor(goal, chosen, options, settings, project));
+    const agent = await runtime.create({
+      ...orderFor(goal, chosen, options, settings, project),
+      ...(watch && { watch }),
+    });
     const { id, created } = agent.now.agent;
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id})`));
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });

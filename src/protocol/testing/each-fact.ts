@@ -107,6 +107,7 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
     created_by: "coordinator",
   },
   "trigger.fired": { ...trigger, due: DUE, action: "wake_agent", next_due: NEXT },
+  "trigger.looked": { ...trigger, seen: { hash: "9f86d081884c", bytes: 120 } },
   "trigger.done": { ...trigger, due: DUE, problem: "The run has ended." },
   "trigger.rescheduled": { ...trigger, due: DUE, next_due: NEXT, why: "missed" },
   "trigger.paused": { ...trigger, by: "human" },

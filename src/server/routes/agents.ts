@@ -132,7 +132,16 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
   );
 
   async function orderFrom(body: z.output<typeof createAgentSchema>): Promise<NewAgent> {
-    const { goal, name, mode, tools, budget_tokens = settings.config.budget_tokens, cycle_seconds, project } = body;
+    const {
+      goal,
+      name,
+      mode,
+      tools,
+      budget_tokens = settings.config.budget_tokens,
+      cycle_seconds,
+      watch,
+      project,
+    } = body;
     const model = body.model ?? (await runtime.catalog.chooseDefault()).model;
     const worker_model = body.worker_model ?? settings.env.AGIRAPH_WORKER_MODEL ?? settings.config.worker_model;
     const budget_usd = body.budget_usd ?? settings.config.budget_usd;
@@ -151,6 +160,7 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
       ...(budget_usd && { budget_usd }),
       ...(budget_tokens && { budget_tokens }),
       ...(cycle_seconds && { cycle_seconds }),
+      ...(watch && { watch }),
       ...(project && { project }),
     };
   }

@@ -17,12 +17,15 @@ import {
   leadToolbox,
   leadTools,
   reflectionOn,
+  surroundings,
   type TeamPort,
   withoutGivingUp,
 } from "../coordinator.ts";
 import { nextCycle } from "../cycles.ts";
 import { type Past, pastOf } from "../past.ts";
+import type { RepeatPorts } from "../repeats.ts";
 import { coordinatorStanding } from "../restate.ts";
+import { Waking } from "../waking.ts";
 import type { Workplace } from "../workplace.ts";
 import { checkMessagesTool, type DoorPorts } from "./door-tools.ts";
 import { projectLine, saidLast, TAKEN_UP } from "./first-words.ts";
@@ -89,7 +92,9 @@ async function leadSeat(
   const reflection = reflectionOn(run.id, begun, place);
   let slept = 0;
   const before = (begun?.turn ?? 1) - 1;
-  const toolsFor = await toolsBy(run, team, scope, mailbox, reflection, place);
+  const waking = new Waking(LEAD, mailbox, place, []);
+  const repeats = { othersWork: () => team.unfinished() !== null, cycle: () => slept };
+  const toolsFor = await toolsBy(run, team, scope, mailbox, reflection, repeats, place);
   return {
     actor: LEAD,
     // One home for all runs, as there is one conversation.
@@ -117,7 +122,7 @@ async function leadSeat(
     },
     past: async () => begunIn(await log.conversation(CONVERSATION), run.id)?.history ?? [],
     async anew(past, told) {
-      const sections = await coordinatorStanding(run, scope, now(), mailbox.untoldFrom);
+      const sections = await coordinatorStanding(run, scope, now(), mailbox.untoldFrom, await surroundings(place));
       const stand = sections
         .filter(({ text }) => text.trim() !== "")
         .map(({ title, text }) => `## ${title}\n\n${text}`);
@@ -126,7 +131,7 @@ async function leadSeat(
       return [TAKEN_UP, lost, ...stand, ...told, ...said, "Go on from here."].join("\n\n");
     },
     hasEnded: () => false,
-    news: () => mailbox.take(),
+    news: () => waking.told(mailbox.take()),
     // Each cycle of an infinite agent has turns of its own; taken up again, it may take as many turns again.
     mostTurns: () => before + place.maxTurns * (1 + slept),
     async waitsFor() {
@@ -158,13 +163,14 @@ async function toolsBy(
   scope: Scope,
   mailbox: Mailbox,
   reflection: ReturnType<typeof reflectionOn>,
+  repeats: RepeatPorts,
   place: Workplace,
 ): Promise<(ports: DoorPorts) => Tools> {
   const hands = place.tools(scope, LEAD, { searchesWeb: true }, place).filter(isMemory);
   const mail = { waiting: () => mailbox.waiting, arrived: async () => {} };
   const endCycle = async () =>
     "Recorded. End your turn now: you sleep until the next cycle, or until somebody needs you.";
-  const box = await leadToolbox(place);
+  const box = await leadToolbox(place, repeats);
   return ({ human, waits }) => {
     const tools = leadTools(run, team, { hands, mail, human, endCycle }, reflection, place);
     return box(tools.map((tool) => (tool.spec.name === "check_messages" ? checkMessagesTool(waits) : tool)));

@@ -158,6 +158,8 @@ const WORDS: Words = {
   "trigger.created": ({ trigger_id, created_by, when, action }, { does }) =>
     `${does(created_by, `set ${trigger_id}`)}, ${conditionWords(when)}: ${gist(actionWords(action))}`,
   "trigger.fired": ({ trigger_id }) => `${trigger_id} fires`,
+  "trigger.looked": ({ trigger_id, problem }) =>
+    problem === undefined ? `${trigger_id} looked` : `${trigger_id} could not look: ${gist(problem)}`,
   "trigger.done": ({ trigger_id, problem }) =>
     problem === undefined ? `${trigger_id} was done` : `${trigger_id} could not be done: ${gist(problem)}`,
   "trigger.rescheduled": ({ trigger_id, why, next_due }) =>

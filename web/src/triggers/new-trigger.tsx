@@ -47,6 +47,10 @@ const CONDITIONS: Record<ConditionType, { says: string; field: Field }> = {
   },
   on_event: { says: "when something happens", field: text("Which fact", "event_pattern", "node.completed") },
   on_idle: { says: "when nothing happens", field: minutes("For so many minutes", "idle_seconds") },
+  on_change: {
+    says: "when a page or file changes",
+    field: { ...text("Address or path", "path", "https://example.com/news"), hint: "Looked at every five minutes." },
+  },
 };
 const TYPES = Object.keys(CONDITIONS) as ConditionType[];
 
@@ -59,7 +63,9 @@ export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => v
     event.preventDefault();
     if (isBusy) return;
     const said = new FormData(event.currentTarget);
-    const config = { [field.name]: field.value(String(said.get("value") ?? "").trim()) };
+    const typed = String(said.get("value") ?? "").trim();
+    const name = type === "on_change" && /^https?:/.test(typed) ? "url" : field.name;
+    const config = { [name]: field.value(typed) };
     setBusy(true);
     createTrigger(agent, {
       type,

@@ -27,6 +27,11 @@ export function conditionWords(when: Condition): string {
       return `every ${duration(when.config.interval_seconds)}, if anything is new`;
     case "on_event":
       return `when ${when.config.event_pattern} happens${filterWords(when.config.filter)}`;
+    case "on_change": {
+      const { path, url, command, every_seconds } = when.config;
+      const what = url ?? path ?? `what \`${command}\` prints`;
+      return `when ${what} changes, looked at every ${duration(every_seconds)}`;
+    }
     case "on_idle":
       return `after ${duration(when.config.idle_seconds)} without anything happening`;
   }

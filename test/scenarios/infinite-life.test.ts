@@ -1,0 +1,163 @@
+import { appendFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { both, call, manualClock, say, script, startTeam, type Team } from "../../src/testing/index.ts";
+import type { ScriptedModel } from "../../src/testing/script.ts";
+
+const DAY = 86_400;
+const plan = { goal: "Watch the page", mode: "infinite", cycle_seconds: DAY } as const;
+const isAsleep = (team: Team, coordinator: ScriptedModel, played: number) =>
+  team.until(
+    ({ roster, agent }) =>
+      agent.status === "failed" || (coordinator.played === played && roster.coordinator?.status === "waiting"),
+  );
+/** What was said last in a request. */
+const lastWords = ({ requests }: ScriptedModel, at = -1) => `${requests.at(at)?.history.at(-1)?.content}`;
+
+test("the same look at an unchanged page in every cycle is no circle", async () => {
+  const clock = manualClock();
+  const look = () => [call("list_files", { path: "notes" }), call("checkpoint", { summary: "As before." })];
+  const coordinator = script(...Array.from({ length: 12 }, look).flat());
+  await using team = await startTeam({ ...plan, clock, coordinator });
+  for (let cycle = 1; cycle <= 12; cycle++) {
+    await isAsleep(team, coordinator, 2 * cycle);
+    await clock.advance(DAY * 1000);
+  }
+  expect(team.agent.now.agent.error).toBe(null);
+});
+
+test("stages are counted in each cycle: after many cycles a node can still be made", async () => {
+  const clock = manualClock();
+  const CYCLES = 5;
+  const cycle = (day: number) => [
+    call("create_work_node", { task: `Look ${day}` }),
+    say("I wait."),
+    call("reconvene", { assessment: `Day ${day} is known.` }).after("is done"),
+    call("checkpoint", { summary: `Day ${day}` }).after("is closed"),
+  ];
+  const days = Array.from({ length: CYCLES }, (_, at) => at + 1);
+  const coordinator = script(...days.flatMap(cycle));
+  const alice = script(
+    ...days.flatMap((day) => [
+      call("write_file", { path: "scratch/a.md", content: `${day}` }),
+      call("publish", { summary: `day ${day}` }),
+    ]),
+  );
+  const config = { max_stages: 2 };
+  await using team = await startTeam({ ...plan, clock, coordinator, workers: { Alice: alice }, config });
+  for (const day of days) {
+    await isAsleep(team, coordinator, 4 * day);
+    await clock.advance(DAY * 1000);
+  }
+  expect(team.agent.now.stages.map(({ status }) => status)).toEqual(days.map(() => "completed"));
+});
+
+test("a waking tells the date, the last checkpoint and what others changed in the memory; the prompt stays the same", async () => {
+  const clock = manualClock();
+  const coordinator = script(
+    both(
+      call("memory_write", { path: "MEMORY.md", content: "The page is in French." }),
+      call("checkpoint", { summary: "First look." }),
+    ),
+    call("checkpoint", { summary: "Second look." }),
+    call("checkpoint", { summary: "Third look." }),
+  );
+  await using team = await startTeam({ ...plan, clock, coordinator, env: { TZ: "UTC" } });
+  await isAsleep(team, coordinator, 1);
+  await clock.advance(DAY * 1000);
+  await isAsleep(team, coordinator, 2);
+  const weekday = new Date(clock.now()).toLocaleDateString("en-US", { weekday: "long", timeZone: "UTC" });
+  const second = lastWords(coordinator);
+  expect(second).toContain(`[It is ${weekday}, `);
+  expect(second).toContain("Your last checkpoint (");
+  expect(second).toContain("First look.");
+  // What it wrote itself it knows.
+  expect(second).not.toContain("has changed since you last saw it");
+
+  await appendFile(join(team.agent.log.dir, "MEMORY.md"), "\nNever write on Sundays.\n");
+  await clock.advance(DAY * 1000);
+  await isAsleep(team, coordinator, 3);
+  const third = lastWords(coordinator);
+  expect(third).toContain("MEMORY.md in your memory has changed since you last saw it:\nNever write on Sundays.");
+  expect(third).not.toContain("The page is in French.");
+  expect(new Set(coordinator.requests.map(({ system }) => system)).size).toBe(1);
+  expect(coordinator.requests[0]?.system).toContain("you are woken 1 day after each cycle");
+});
+
+test("an empty cycle costs one call, by a few words or a checkpoint, and is not shown again; also after a restart", async () => {
+  const clock = manualClock();
+  const coordinator = script(
+    call("list_files", { path: "" }),
+    call("checkpoint", { summary: "First look." }),
+    say("Nothing to do."),
+    call("checkpoint", { summary: "Nothing new." }),
+    say("Nothing to do."),
+    say("Nothing again."),
+  );
+  await using team = await startTeam({ ...plan, clock, coordinator });
+  let now = team;
+  for (let played = 2; played <= 6; played++) {
+    await isAsleep(now, coordinator, played);
+    if (played === 4) {
+      now = await now.restart();
+      await now.agent.start("recovered");
+      await isAsleep(now, coordinator, played);
+      expect(coordinator.requests).toHaveLength(4); // it sleeps on, at no cost
+    }
+    if (played < 6) await clock.advance(DAY * 1000);
+  }
+  const [, , third, ...empty] = coordinator.requests;
+  // All that came before the waking has the same bytes in each: caches of providers hold.
+  const before = (request: typeof third) => request?.history.slice(0, -1).map(({ role, content }) => [role, content]);
+  expect(empty.map(before)).toEqual([before(third), before(third), before(third)]);
+  expect(lastWords(coordinator)).toContain("The next cycle begins.");
+  await now.runtime.close();
+});
+
+test("polling while others work never ends the run: it is answered, then it waits for the news", async () => {
+  const worked = Promise.withResolvers<void>();
+  const polls = Array.from({ length: 6 }, () => call("check_board", {}));
+  const coordinator = script(
+    call("create_work_node", { task: "Measure" }),
+    say("I wait.").after("node-1"),
+    ...polls.map((poll, at) => (at === 0 ? poll.after("Alice reports") : poll)),
+    call("finish", { summary: "measured" }).after("node-1 completed by Alice"),
+  );
+  const alice = script(
+    call("checkpoint", { summary: "Begun." }),
+    call("write_file", { path: "scratch/a.md", content: "80" }).until(worked.promise),
+    call("publish", { summary: "80" }),
+  );
+  await using team = await startTeam({ goal: "Measure it", coordinator, workers: { Alice: alice } });
+  // The sixth poll waits, and is seen to wait.
+  await team.until(({ roster }) => coordinator.played === 8 && roster.coordinator?.status === "waiting");
+  worked.resolve();
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "measured" });
+  const answers = (await team.conversation()).filter((entry) => entry.role === "tool" && entry.tool === "check_board");
+  expect(answers.map(({ content }) => `${content}`.includes("Nothing has changed since you last looked"))).toEqual([
+    ...[false, true, true, true, true, false],
+  ]);
+});
+
+test("after a compaction the date and the memory as it is now are shown, and the request stays bounded", async () => {
+  const clock = manualClock();
+  const long = "x".repeat(60_000);
+  const day = (number: number) => [
+    call("write_file", { path: `notes/${number}.md`, content: long }),
+    call("checkpoint", { summary: `Day ${number}` }),
+  ];
+  const coordinator = script(
+    call("memory_write", { path: "MEMORY.md", content: "The page is in French." }),
+    ...day(1),
+    ...day(2),
+    ...day(3),
+    say("All is written down.").after("write"),
+    call("checkpoint", { summary: "Day 4" }).after("Your memory as it is now", "The page is in French.", "It is "),
+  );
+  await using team = await startTeam({ ...plan, clock, coordinator });
+  for (const played of [3, 5, 7, 9]) {
+    await isAsleep(team, coordinator, played);
+    if (played < 9) await clock.advance(DAY * 1000);
+  }
+  expect((await team.facts()).filter(({ type }) => type === "memory.compacted")).toHaveLength(1);
+});
