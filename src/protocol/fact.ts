@@ -330,6 +330,13 @@ export const factData = {
 
   ...triggerFacts,
 
+  /** The human has the agent go on with other models: workers who had the usual one have the new one from now on. */
+  "model.set": z.object({
+    model: z.string(),
+    worker_model: z.string(),
+    was: z.object({ model: z.string(), worker_model: z.string() }),
+  }),
+
   /** The human allows more, or less; null is no limit, and what is absent stays as it is. */
   "budget.set": z.object({
     budget_usd: z.number().positive().nullable().optional(),

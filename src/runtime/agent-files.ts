@@ -5,6 +5,7 @@ import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
 import { createAgentFolder, createNodeFolder, createRunFolder, writeSpec, writeStatus } from "../store/node-folder.ts";
 import { NodeTraces } from "../store/node-trace.ts";
 import { nodeDir, runDir } from "../store/paths.ts";
+import { runFiles } from "../store/results.ts";
 import { writeGoal, writeOutput } from "../store/run-files.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { Prompts } from "../workers/prompt.ts";
@@ -98,9 +99,10 @@ export class AgentFiles {
     return made;
   }
 
-  writeEnd(run: { id: RunId; goal: string }, outcome: Outcome): void {
+  async writeEnd(run: { id: RunId; goal: string }, outcome: Outcome): Promise<void> {
     const { log, now } = this.#ports;
-    derived(() => writeOutput(runDir(log.dir, run.id), run, outcome, now().board));
+    const files = await runFiles(now(), log.dir).catch(() => ({ results: [], others: [] }));
+    derived(() => writeOutput(runDir(log.dir, run.id), run, outcome, files));
     this.#plan.write();
   }
 

@@ -185,11 +185,10 @@ export class Runtime {
     return agent;
   }
 
-  /** Its own, or one that reminds of its goal and that nobody else has, held until the agent is on disk. */
+  /** Its own, or one that reminds of its goal; numbered where another agent has it. Held until the agent is on disk. */
   async #nameFor({ name, goal }: NewAgent): Promise<Disposable & { words: string }> {
-    if (name !== undefined) return { words: name, [Symbol.dispose]() {} };
     const others = new Set((await this.listed()).map((other) => other.name));
-    const words = nameBeside(nameFrom(goal), (taken) => others.has(taken) || this.#namesInUse.has(taken));
+    const words = nameBeside(name ?? nameFrom(goal), (taken) => others.has(taken) || this.#namesInUse.has(taken));
     this.#namesInUse.add(words);
     return { words, [Symbol.dispose]: () => void this.#namesInUse.delete(words) };
   }
@@ -362,6 +361,8 @@ export class Runtime {
         return agent.respond(request.text, request.question_id);
       case "nudge":
         return agent.nudge(request.text);
+      case "model":
+        return agent.changeModels({ model: request.model });
       case "assign":
         return agent.assign(request.node, request.to);
       case "cancel":

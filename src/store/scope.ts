@@ -101,7 +101,7 @@ export function coordinatorScope({
     published,
     table: new AccessTable(coordinatorRows(run)),
     mayWrite: () =>
-      "You may write the run's own files, e.g. _plan.md or notes/findings.md, a node's _spec.md, agent/MEMORY.md and agent/memory/…",
+      "You may write the run's own files, e.g. output/report.md or notes/findings.md, a node's _spec.md, agent/MEMORY.md and agent/memory/…",
     describe: () => coordinatorWords(runId, project),
     async binds() {
       const inProject = await projectBinds(project, homeOf(agentDir));
@@ -222,6 +222,7 @@ function workerRows(run: string, nodeId: NodeId, workerId: WorkerId): AccessRow[
     { at: `${run}/workers/${workerId}/history.json`, access: "read", why: RECORD },
     { at: `${run}/workers/${workerId}/**`, access: "write", why: "" },
     { at: `${run}/workers/**`, access: "none", why: "Another worker's files are private; send it a message instead." },
+    { at: `${run}/_board.md`, access: "read", why: RECORD },
     {
       at: `${run}/_plan.md`,
       access: "read",
@@ -237,7 +238,7 @@ function coordinatorWords(runId: RunId, project: string | null): string {
   return `# Your files
 
 Paths are relative to this run (${runId}).
-- You write: the run's own files (_plan.md, notes/…), the _spec.md of a node, and your home as agent/… (agent/MEMORY.md, agent/memory/…).
+- You write: output/… (results go here), the run's own files (_plan.md, notes/…), the _spec.md of a node, and your home as agent/… (agent/MEMORY.md, agent/memory/…).
 - You read: all of that, nodes/NODE/… (results are in nodes/NODE/published/), workers/WORKER/…, _messages/…${projectWords(project)}
 - Nobody writes published/, another's folder, or the record (logs, conversations, triggers).`;
 }

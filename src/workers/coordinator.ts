@@ -12,6 +12,7 @@ import {
 } from "../protocol/index.ts";
 import { manifestsOf } from "../store/manifests.ts";
 import { conversationFile } from "../store/paths.ts";
+import { namedResults } from "../store/results.ts";
 import { coordinatorScope, type Scope } from "../store/scope.ts";
 import {
   type CoordinationPort,
@@ -189,7 +190,7 @@ export function leadTools(
     createWorkNodeTool({ createNode: (order) => team.createNode(LEAD, order) }),
     ...mailTools({ ...mail, send: (to, content) => team.send(COORDINATOR, to, content) }),
     askHumanTool(human),
-    ...coordinationTools(team, reflection),
+    ...coordinationTools(team, (named) => namedResults(place.soon(), place.log.dir, named), reflection),
     ...scheduleTools(place.schedule(COORDINATOR)),
     checkpointTool({ checkpoint }, true),
   ];
