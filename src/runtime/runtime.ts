@@ -66,7 +66,7 @@ export interface RuntimePorts {
   catchUp?: CatchUp;
 }
 
-/** The person's to mend: a price in config.json, or no budget. */
+/** For the person to fix: a price in config.json, or no budget. */
 export class UnpricedModel extends Error {
   override readonly name = "UnpricedModel";
 }
@@ -397,6 +397,9 @@ export class Runtime {
       // What config.json says now: an agent that is at work for days goes by it.
       get approveStages() {
         return settings.config.approve_stages ?? false;
+      },
+      get sharedMemory() {
+        return settings.config.memory?.shared ? home : null;
       },
       get limits() {
         return limitsFrom(settings.config);

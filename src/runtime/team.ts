@@ -248,6 +248,10 @@ export class Team {
     return this.#mail.aloud(from, text);
   }
 
+  toHuman(from: WorkerId, text: string): NewFact {
+    return this.#mail.toHuman(from, text);
+  }
+
   remind(key: string, from: string, to: string, text: string): Promise<void> {
     return this.#mail.remind(key, from, to, text);
   }
