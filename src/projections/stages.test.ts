@@ -24,7 +24,7 @@ function situationAfter(checkpoint_policy: "any" | "majority", ...facts: NewFact
 
 function made(number: number, more: { parent?: NodeId; after?: NodeId[]; held?: true } = {}): NewFact {
   const { parent = null, after = [], held } = more;
-  const spec = { task: "", inference: "multi", refs: {}, deliverables: [], created_by: "coordinator" } as const;
+  const spec = { task: "", inference: "multi" as const, refs: {}, deliverables: [], created_by: "coordinator" };
   const node = { run_id, node_id: `node-${number}` as const, stage: 1, dependencies: after, parent_node_id: parent };
   return { type: "node.created", data: { ...node, ...spec, ...(held && { held }) } };
 }
