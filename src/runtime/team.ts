@@ -216,7 +216,8 @@ export class Team {
   unfinished(): string | null {
     const { run, now, soon } = this.#ports;
     const { agent, board, stages } = soon();
-    const losers = losersIn(stages, board, run);
+    // Those that have lost are cancelled without a word: also while that is still on its way to the disk.
+    const losers = [...losersIn(stages, board, run), ...losersIn(now().stages, now().board, run)];
     // Whose end is not on disk yet has not been told yet either.
     const open = new Map(
       [...openNodes(soon().board, run), ...openNodes(now().board, run)].map((node) => [node.id, node]),
