@@ -11,9 +11,9 @@ import { DiskFullError } from "../store/errors.ts";
 import { createAgentFolder, removeAgentFolder } from "../store/node-folder.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 import { problemWithTools } from "../tools/tool-names.ts";
-import { momentIn } from "../triggers/wall-clock.ts";
 import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
 import { promptsOf } from "../workers/prompt.ts";
+import { dayWords } from "../workers/surroundings.ts";
 import { Agent } from "./agent.ts";
 import { Caretaker, ENOUGH_ROOM } from "./caretaker.ts";
 import type { CatchUp } from "./catch-up.ts";
@@ -59,6 +59,7 @@ export interface RuntimePorts {
   check: House["check"];
   look: House["look"];
   sandbox(): Promise<Sandbox>;
+  machine: House["machine"];
   outside: House["outside"];
   pid: number;
   /** What triggers may have called, by name. */
@@ -381,13 +382,14 @@ export class Runtime {
   }
 
   #house(): House {
-    const { catalog, clock, random, tools, foreignTools, check, look, outside, pid } = this.#ports;
+    const { catalog, clock, random, tools, foreignTools, check, look, machine, outside, pid } = this.#ports;
     const settings = this.#settings;
     const { home } = settings;
     const trust = new MeshTrust(home, () => clock.now());
     return {
       prompts: promptsOf(home),
-      today: () => momentIn(clock.now(), zoneOf(settings.config)),
+      today: () => dayWords(clock.now(), zoneOf(settings.config)),
+      machine,
       clock,
       pid,
       tools,
