@@ -300,14 +300,15 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
   program
     .command("memory")
     .description("what an agent remembers, or what it remembers of something")
-    .argument("<agent>", AGENT)
+    .argument("[agent]", AGENT)
     .argument("[query...]", "words to look for; they are matched by their stems, best first")
+    .option("--person", "what all your agents share about you (config.json: memory.shared), instead of an agent's")
     .option("--path <file>", "show this file, as `memory` lists it")
     .option("--history <file>", "the earlier versions of this file that are kept")
     .option("--undo <file>", "bring back what this file said before it was last replaced (again: undo that)")
     .option("--limit <n>", "so many sections, at most 100; about three pages of them if left out")
     .action(
-      does(async (call, agent: string, query: string[], options: object) =>
+      does(async (call, agent: string | undefined, query: string[], options: object) =>
         (await import("./commands/memory.ts")).memory(call, agent, query, options),
       ),
     );

@@ -228,7 +228,8 @@ export const HABITS: Readonly<Record<string, Habit>> = {
     workerWaitsFor: 6,
     ends: "completed",
     summary: "done",
-    within: 10,
+    // Six tries before it waits, and as many again if the news was not yet the end.
+    within: 20,
   },
   "checkpoints before there is anything": {
     turns: [calls(call("checkpoint", { summary: "Began." })), FINISH],
