@@ -91,9 +91,8 @@ export class AgentFiles {
 
   /** Made once in this process, however many want it at the same time; making it again after a crash changes nothing. */
   folderOf({ id, spec }: NodeState): Promise<void> {
-    const { run_id, task, deliverables, refs } = spec;
-    const dir = nodeDir(this.#ports.log.dir, run_id, id);
-    const made = this.#folders.get(id) ?? createNodeFolder(dir, { id, task, deliverables, refs });
+    const dir = nodeDir(this.#ports.log.dir, spec.run_id, id);
+    const made = this.#folders.get(id) ?? createNodeFolder(dir, { id, ...spec });
     this.#folders.set(id, made);
     made.catch(() => this.#folders.delete(id)); // a full disk may have room the next time
     return made;
@@ -132,11 +131,10 @@ export class AgentFiles {
   #rewrite(id: NodeId, file: "_status.md" | "_spec.md"): void {
     const node = this.#ports.now().board.nodes[id];
     if (!node) return;
-    const { run_id, task, deliverables, refs } = node.spec;
-    const dir = nodeDir(this.#ports.log.dir, run_id, id);
+    const dir = nodeDir(this.#ports.log.dir, node.spec.run_id, id);
     const write = () =>
       file === "_spec.md"
-        ? writeSpec(dir, { id, task, deliverables, refs })
+        ? writeSpec(dir, { id, ...node.spec })
         : writeStatus(dir, node.status, "reason" in node ? node.reason : "");
     const written = this.folderOf(node).then(() => write().catch(() => {}));
     this.#folders.set(id, written);

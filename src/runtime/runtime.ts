@@ -13,6 +13,7 @@ import type { AgentLog, Store } from "../store/store.ts";
 import { problemWithTools } from "../tools/tool-names.ts";
 import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
 import { promptsOf } from "../workers/prompt.ts";
+import { dayWords } from "../workers/surroundings.ts";
 import { Agent } from "./agent.ts";
 import { Caretaker, ENOUGH_ROOM } from "./caretaker.ts";
 import type { CatchUp } from "./catch-up.ts";
@@ -58,6 +59,7 @@ export interface RuntimePorts {
   check: House["check"];
   look: House["look"];
   sandbox(): Promise<Sandbox>;
+  machine: House["machine"];
   outside: House["outside"];
   pid: number;
   /** What triggers may have called, by name. */
@@ -380,20 +382,22 @@ export class Runtime {
   }
 
   #house(): House {
-    const { catalog, clock, random, tools, foreignTools, check, look, outside, pid } = this.#ports;
+    const { catalog, clock, random, tools, foreignTools, check, look, machine, outside, pid } = this.#ports;
     const settings = this.#settings;
     const { home } = settings;
     const trust = new MeshTrust(home, () => clock.now());
+    const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
     return {
       prompts: promptsOf(home),
-      today: () => new Date(clock.now()).toISOString().slice(0, 10),
+      today: () => dayWords(clock.now(), timeZone),
+      machine,
       clock,
       pid,
       tools,
       foreignTools,
       model: (id) => catalog.model(id),
       callbacks: this.#ports.callbacks,
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      timeZone,
       // What config.json says now: an agent that is at work for days goes by it.
       get approveStages() {
         return settings.config.approve_stages ?? false;

@@ -7,6 +7,36 @@ const ORDER = { goal: "Which chip is faster?", name: "Chips", worker_model: "scr
 const ASK = call("ask_human", { question: "Which one?", choices: ["A", "B"] });
 const DONE = call("finish", { summary: "B is faster" });
 
+test("a node is changed and cancelled through the API; one that has ended is a conflict", async () => {
+  await using house = await startServer({
+    coordinator: script(
+      call("create_work_node", { task: "Measure chip A", checks: ["false"] }),
+      DONE.after("Your human cancelled node-1: Too slow."),
+    ),
+    workers: { Alice: script(hang()) },
+  });
+  await checkAnswers(house);
+  const id = await made(house);
+  await house.until(id, ({ board }) => board.nodes["node-1"]?.status === "running");
+  const patch = (body: object) => house.ask("PATCH", `/agents/${id}/board/node-1`, body);
+  expect([await patch({ checks: [] }), await patch({}), await patch({ priority: 1 })]).toMatchObject([
+    { status: 200, body: { status: "delivered", detail: "node-1 is changed. Alice is told." } },
+    { status: 409 },
+    { status: 400 },
+  ]);
+  const cancel = (node: string) => house.post(`/agents/${id}/board/${node}/cancel`, { reason: "Too slow." });
+  expect([await cancel("node-1"), await cancel("node-9")]).toMatchObject([
+    { status: 200, body: { status: "delivered", detail: "node-1 is cancelled." } },
+    { status: 404 },
+  ]);
+  await house.until(id, ({ agent }) => agent.status === "completed");
+  expect((await house.get(`/agents/${id}/board/node-1`)).body).toMatchObject({
+    status: "cancelled",
+    result_preview: "Too slow.",
+    outcome: null,
+  });
+});
+
 test("an agent is made, does its work, and everything about it can be looked at", async () => {
   await using house = await startServer({
     coordinator: script(

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Board, describeBoard, type Situation, waitingWork } from "../projections/index.ts";
 import { own } from "../protocol/dict.ts";
-import type { Outcome, RunId, WorkerId } from "../protocol/index.ts";
+import type { HandedInput, Outcome, RunId, WorkerId } from "../protocol/index.ts";
 import { replaceFile } from "./atomic-file.ts";
 import { rewrite } from "./node-folder.ts";
 import { isDerived, marked, OUTPUT_FILE, type RunFile, type RunFiles } from "./results.ts";
@@ -39,17 +39,19 @@ function listed(title: string, files: readonly RunFile[]): string {
   return files.length > 0 ? `\n## ${title}\n\n${files.map(({ path }) => `- ${path}`).join("\n")}\n` : "";
 }
 
-/** `_refs.json`: where each ref points, and the hash it had when the node began. */
+/** `_refs.json`: where each ref points, where a copy came from, and the hash it had when the node began. */
 export function writeRefs(
   nodeDir: string,
   refs: Readonly<Record<string, string>>,
   pins: Readonly<Record<string, string>>,
+  inputs: readonly HandedInput[] = [],
 ): void {
   if (Object.keys(refs).length === 0) return; // the folder was made with just that
-  const pinned = Object.entries(refs).map(([name, target]) => [
-    name,
-    { path: `nodes/${target.replace(/^nodes\//, "")}`, sha256: own(pins, name) ?? null },
-  ]);
+  const pinned = Object.entries(refs).map(([name, target]) => {
+    const path = `nodes/${target.replace(/^nodes\//, "")}`;
+    const from = inputs.find((input) => input.name === name)?.from;
+    return [name, { path, sha256: own(pins, name) ?? null, ...(from !== undefined && { from }) }];
+  });
   replaceFile(join(nodeDir, "_refs.json"), `${JSON.stringify(Object.fromEntries(pinned), null, 2)}\n`);
 }
 

@@ -41,13 +41,21 @@ const newWork = z.object({
   refs: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Published results the worker needs, by name: {"survey": "node-1/published/report.md"}'),
+    .describe(
+      'Files the worker needs, by name: {"survey": "node-1/published/report.md"}. Also published files of earlier runs, notes/…, output/…, project/…',
+    ),
   dependencies: z.array(z.string()).default([]).describe("Ids of nodes that must be completed first."),
   inference: z
     .enum(["multi", "single"])
     .default("multi")
     .describe("multi: a worker with tools. single: one answer, no tools; the cheapest."),
   worker: z.string().optional().describe("Name of the worker who should do it; anyone who is free if left out."),
+  model: z.string().optional().describe("provider/model: somebody with it does it, hired if need be."),
+  program: z.string().optional().describe("A program does it instead of a model, e.g. claude-code."),
+  not_by: z
+    .array(z.string())
+    .default([])
+    .describe("For a review: nodes whose authors must not get it, e.g. node-1; or names."),
   hold: z
     .boolean()
     .default(false)

@@ -31,7 +31,9 @@ test("work begins when what it builds on is completed, by whoever is free, and r
     ["node-2", ["node-1"]],
   ]);
   // What was said on the first node is not said again on the second.
-  expect(alice.requests[2]?.history.map((entry) => entry.content)).toEqual(["Double"]);
+  expect(alice.requests[2]?.history.map((entry) => entry.content)).toEqual([
+    'Double\n\n## Input\n\n<input name="first" path="nodes/node-1/published/a.md">\n80\n</input>',
+  ]);
 });
 
 test("no more work at once than allowed; the rest begins as the others end", async () => {

@@ -28,7 +28,9 @@ function delivered(facts: readonly Fact[]): { letters: Letter[]; problems: strin
   for (const fact of facts) {
     if (fact.type === "node.assigned" || fact.type === "node.reserved")
       work.set(fact.data.node_id, fact.data.worker_id);
-    if (fact.type === "node.completed" || fact.type === "node.cancelled") work.delete(fact.data.node_id);
+    if (fact.type === "node.completed") work.delete(fact.data.node_id);
+    // One that has lost may end with its run.
+    if (fact.type === "node.cancelled" && fact.data.by !== "agiraph") work.delete(fact.data.node_id);
     // A node that ends with its run had a reader to the last.
     if (fact.type === "node.failed" && fact.data.outcome.kind !== "stopped") work.delete(fact.data.node_id);
     if (fact.type === "message.sent") {
@@ -165,7 +167,8 @@ function newsProblems({ facts, conversations, now }: History): string[] {
   for (const node of Object.values(now.board.nodes)) {
     const parent = node.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
     // What was reopened had ended before, and told of what it had not heard: now it has heard it.
-    if (parent?.reopened || node.reopened) continue;
+    // And one that had failed and was cancelled has ended twice.
+    if (parent?.reopened || node.reopened || parent?.status === "cancelled") continue;
     if (!parent || !("ended_seq" in node) || !("ended_seq" in parent) || node.ended_seq > parent.ended_seq) continue;
     const end = new RegExp(`^${parent.id} (completed by|failed:)`, "m");
     const below = new RegExp(

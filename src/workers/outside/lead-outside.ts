@@ -87,6 +87,7 @@ async function leadSeat(
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project, published });
   // The same in every run: programs know their sessions by the folder they work in.
   const desk = leadDesk(log.dir);
+  mailbox.aside = () => team.begun(COORDINATOR);
   await mkdir(desk, { recursive: true, mode: 0o700 });
   const session = now().outside.sessions[sessionKey(LEAD)];
   const reflection = reflectionOn(run.id, begun, place);
