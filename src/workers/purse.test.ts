@@ -64,7 +64,8 @@ test("P4. after a stop nobody goes on before the coordinator has decided: it doe
 test("P2. what a call may cost is known after a restart, too", async () => {
   const who = { worker_id: "coordinator", node_id: null, model: "m", turn: 1, finish: "stop", ms: 0 } as const;
   const usage = { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 };
-  const house = houseOf({ budget_usd: 1 }, { type: "model.responded", data: { ...who, usage, cost_usd: 0.4 } });
+  const house = houseOf({ budget_usd: 1 }, { type: "model.responded", data: { ...who, usage, cost_usd: 0.7 } });
+  (await house.purse.enter("cheap", null, never, () => {}))({ usd: 0.01, tokens: 0 });
   const first = await house.purse.enter("m", null, never, () => {});
   let waits = 0;
   void house.purse.enter("cheap", null, never, () => (waits += 1));
