@@ -41,7 +41,7 @@ export async function upkeepByTheWay(memory: Memory, now: number): Promise<strin
 }
 
 function distill(logs: readonly string[]): string {
-  return `Read these daily logs: ${logs.join(", ")} (memory_read). Write what still matters to MEMORY.md, knowledge/, experiences/ or preferences/; correct or remove there what is no longer true (memory_write with supersedes, memory_forget), and keep it short. Sort what is in experiences/learned.md, if there is such a file, into the files it belongs to. Then append a line "Distilled." to each of the logs (memory_write), so that you are not asked again.`;
+  return `Read these daily logs: ${logs.join(", ")} (memory_read). Write what still matters to MEMORY.md, knowledge/, experiences/ or preferences/; correct or remove there what is no longer true (memory_write with supersedes), and keep it short. Sort what is in experiences/learned.md, if there is such a file, into the files it belongs to. Then append a line "Distilled." to each of the logs (memory_write), so that you are not asked again.`;
 }
 
 const SHORTEN = `${ALWAYS_SHOWN} is longer than what is shown at the start of a run (${SHOWN_BYTES} bytes): read it, move what is not needed every time to knowledge/, experiences/ or preferences/, and replace it by something shorter.`;
