@@ -10,6 +10,7 @@ export const TOOL_NAMES: readonly string[] = [
   "glob",
   "read_ref",
   "bash",
+  "bash_output",
   "web_search",
   "web_fetch",
   "memory_read",
