@@ -10,6 +10,7 @@ process.env.AGIRAPH_MUTANTS ??= "all";
 process.env.AGIRAPH_MISSED ??= "720000";
 process.env.AGIRAPH_FLOOD ??= "20";
 process.env.AGIRAPH_SWEEP ??= "1";
+process.env.AGIRAPH_YEARS ??= "10";
 
 export default defineConfig({
   test: {
@@ -23,6 +24,7 @@ export default defineConfig({
       "test/faults/provider-sweep.test.ts",
       "test/faults/server-faults.test.ts",
       "test/faults/store-crash*.test.ts",
+      "test/scenarios/infinite-year.test.ts",
       "test/simulation/*.test.ts",
     ],
     globalSetup: ["test/global-setup.ts"],

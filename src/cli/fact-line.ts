@@ -1,4 +1,4 @@
-import type { Fact, Outcome } from "../protocol/index.ts";
+import type { Fact, FactOf, Outcome } from "../protocol/index.ts";
 import { waitingWords } from "./activity.ts";
 import { amount, milliseconds, money, spentOf } from "./format.ts";
 import { meshWordsOf } from "./mesh-words.ts";
@@ -199,6 +199,8 @@ function thoughtWordsOf(fact: Fact): string | undefined {
       return `${onNode(fact.data)} ${fact.data.tool} ${fact.data.gist}`;
     case "tool.result":
       return `${onNode(fact.data)} ${fact.data.ok ? "✓" : "✗"} ${fact.data.tool} ${milliseconds(fact.data.ms)}: ${fact.data.gist}`;
+    case "model.set":
+      return modelChangeWords(fact.data);
     case "budget.set":
       return [usdLimit(fact.data.budget_usd), tokenLimit(fact.data.budget_tokens)].filter(Boolean).join(", ");
     case "memory.compacted": {
@@ -255,4 +257,12 @@ function tokenLimit(tokens: number | undefined): string {
 /** What of the project a command does not see. */
 function omittedWords(omitted: readonly string[] = []): string {
   return omitted.length === 0 ? "" : `. ${omitted.join(" ")}`;
+}
+
+export function modelChangeWords({ model, worker_model, was }: FactOf<"model.set">["data"]): string {
+  const lead = model === was.model ? [] : [`${model} instead of ${was.model}`];
+  const isSame = worker_model === model && was.worker_model === was.model;
+  const workers =
+    worker_model === was.worker_model || isSame ? [] : [`workers ${worker_model} instead of ${was.worker_model}`];
+  return [...lead, ...workers].join(", ");
 }

@@ -6,7 +6,13 @@ import { lines, scriptedAgent } from "./testing/scripted-agent.ts";
 
 const { scripted, options, call, run, start, standing } = scriptedAgent();
 
-const cycle = (number: number) => ({ calls: [{ name: "checkpoint", args: { summary: `Cycle ${number}` } }] });
+/** It does something: a cycle that only ends would not be shown again, and the script counts what is shown. */
+const cycle = (number: number) => ({
+  calls: [
+    { name: "list_files", args: { path: "" } },
+    { name: "checkpoint", args: { summary: `Cycle ${number}` } },
+  ],
+});
 const checkpoints = (words: string[]) => words.filter((line) => line.includes("Cycle"));
 const told = (...numbers: number[]) => numbers.map((number) => `coordinator → everyone: Cycle ${number}`);
 
@@ -79,4 +85,33 @@ test("how long it sleeps is said by --every or config.json, and only to an infin
     return JSON.parse(created).data.cycle_seconds;
   };
   expect([await slept(), await slept("--every", "2h")]).toEqual([600, 7200]);
+});
+
+test("an infinite agent whose provider is away is waited for, as in the server", async () => {
+  const away = { fault: { status: 401, message: "bad key" } };
+  await scripted([cycle(1), [away, cycle(2)]]);
+  const working = start("--mode", "infinite", "--every", "1s");
+  await working.saw("Cycle 2");
+  working.signal("SIGINT");
+  const ended = await working.ended;
+  expect(ended.code).toBe(130);
+  expect(ended.stderr).toMatch(/failed \(.*\); it tries again at \d\d:\d\d:\d\d\. Ctrl-C leaves\./);
+});
+
+test("--watch binds an infinite agent to a change, and only an infinite one", async () => {
+  await scripted([{ gate: "never" }]);
+  const refused = await Promise.all([
+    run("--watch", "a.txt"),
+    run("--mode", "infinite", "--watch", "../elsewhere.txt"),
+    run("--mode", "infinite", "--watch", "http://"),
+  ]);
+  expect(refused.map(({ code, stderr }) => [code, stderr.split("\n")[0]])).toEqual([
+    [2, "✗ --watch says what wakes an infinite agent when it changes: add --mode infinite."],
+    [2, expect.stringMatching(/--watch: \.\.\/elsewhere\.txt is outside of .*, the folder that the team may read\./)],
+    [2, expect.stringContaining('is not an address, a path or "cmd: a command"')],
+  ]);
+  const born = JSON.parse((await run("--mode", "infinite", "--detach", "--json", "--watch", "a.txt")).stdout);
+  await call("stop", born.id);
+  const [created = ""] = (await call("logs", born.id, "--json")).stdout.split("\n");
+  expect(JSON.parse(created).data.watch).toEqual({ path: "project/a.txt" });
 });

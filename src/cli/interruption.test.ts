@@ -70,11 +70,13 @@ test("another terminal sees the agent at work, is refused the home with the hold
   const { running, id } = await startRun();
   expect((await agents()).map((agent) => agent.status)).toEqual(["working"]);
   const second = await call("run", "Another", "--model", "ollama/test");
-  expect({ code: second.code, stderr: second.stderr }).toEqual({
+  const said = second.stderr.replace(/since [\d-]+ [\d:]+/, "since THEN");
+  expect({ code: second.code, stderr: said }).toEqual({
     code: 1,
     stderr:
-      `✗ The home ${join(folder.path, "home")} is in use by pid ${running.pid}, which works on deep-question (${id}). ` +
-      `Watch it: agiraph logs ${id} -f · stop it: agiraph stop ${id} · or give this one a home of its own with --home DIR.\n`,
+      `✗ The home ${join(folder.path, "home")} is in use by pid ${running.pid} (agiraph run, since THEN), which works on deep-question (${id}). ` +
+      `Watch it: agiraph logs ${id} -f · talk to it: agiraph chat ${id} · stop it: agiraph stop ${id} · ` +
+      `several agents at once: agiraph serve · or give this one a home of its own with --home DIR.\n`,
   });
 
   const stopped = await call("stop", "deep-question", "--json");

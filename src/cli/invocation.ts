@@ -8,6 +8,8 @@ export interface Invocation {
   json: boolean;
   /** Where the program's own files are. */
   packageRoot: string;
+  /** Its name: `run`. */
+  command?: string;
 }
 
 /** Where the person stood: npm runs its scripts in the package's folder and says where it was called. */

@@ -7,6 +7,8 @@ import type { Input, Terminal } from "./terminal.ts";
 export interface Typist {
   /** One key. */
   press(letters: string | undefined, key: Key): void;
+  /** Ctrl-C: true where it took back what was typed, and so stops nothing. */
+  clear?(): boolean;
   /** A whole line, from a terminal that gives no keys. */
   line(text: string): void;
   /** Nobody will type any more. */
@@ -16,13 +18,14 @@ export interface Typist {
 /**
  * Listens to a person's keys. Returns the end of it, after which the terminal is as it was.
  *
- * K1. Ctrl-C, Ctrl-\ and Ctrl-Z mean what they always mean.
+ * K1. Ctrl-C, Ctrl-\ and Ctrl-Z mean what they always mean; as in a shell, Ctrl-C takes back a line that is typed first.
  * K2. A process in the background never reads the keyboard: it would be stopped for it.
  */
 export function listenToKeys({ stdin, stderr }: Pick<Terminal, "stdin" | "stderr">, typist: Typist): () => void {
   let isOpen = false;
   const onKey = (letters: string | undefined, key: Key) => {
     const signal = key.ctrl ? SIGNALS[key.name ?? ""] : undefined;
+    if (signal === "SIGINT" && typist.clear?.()) return;
     if (signal === undefined) typist.press(letters, key);
     else if (signal !== "SIGTSTP") process.kill(process.pid, signal);
     else suspend();

@@ -8,19 +8,16 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Settings } from "../runtime/settings.ts";
 import { recordCrashesIn } from "./crash.ts";
 import { HomeInUse } from "./exit-code.ts";
+import { timestamp } from "./format.ts";
 import { commandLine, type Invocation } from "./invocation.ts";
 import { lookAt } from "./look.ts";
 
-/** The home, to work in. When another process works there already, says on what, and what to do about it. */
+/** The home, to work in; other processes can see what for. */
 export async function openHome(call: Invocation, settings: Settings): Promise<Runtime> {
   recordCrashesIn(settings.home, scrubberFor(settings).text);
-  try {
-    return await openRuntime(settings);
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== "HomeLockedError") throw error;
-    const words = await whoIsThere(call).catch(() => undefined);
-    throw words === undefined ? error : new HomeInUse(words, { cause: error });
-  }
+  const runtime = await openRuntime(settings);
+  if (call.command !== undefined) runtime.store.announce({ command: `agiraph ${call.command}` });
+  return runtime;
 }
 
 /** Settings of a process that works: they follow config.json, which may be changed at any time. */
@@ -29,12 +26,20 @@ export function followed(settings: Settings): LiveSettings {
   return liveSettings(settings, (config) => void embedderOf({ env, config }));
 }
 
-async function whoIsThere(call: Invocation): Promise<string | undefined> {
+/** Another process works in the home: which, since when, on what, and how to join or stop it. */
+export async function whoIsThere(call: Invocation, locked: Error): Promise<Error> {
+  const words = await wordsOn(call).catch(() => undefined);
+  return words === undefined ? locked : new HomeInUse(words, { cause: locked });
+}
+
+async function wordsOn(call: Invocation): Promise<string | undefined> {
   const { store, holder, settings } = await lookAt(call);
   if (!holder) return undefined;
+  const details = [...(holder.command ? [holder.command] : []), `since ${timestamp(holder.started_ts)}`].join(", ");
+  const who = `pid ${holder.pid} (${details})`;
   if (holder.url !== undefined)
     return (
-      `The home ${settings.home} is served by pid ${holder.pid} at ${holder.url}; other commands go through it by themselves. ` +
+      `The home ${settings.home} is served by ${who} at ${holder.url}; other commands go through it by themselves. ` +
       `A link for your browser: ${commandLine(call, "token", "--link")}. ` +
       `Stop it (kill ${holder.pid}, or Ctrl-C in its terminal) to serve the home anew, or give this one a home of its own with --home DIR.`
     );
@@ -43,14 +48,15 @@ async function whoIsThere(call: Invocation): Promise<string | undefined> {
   const working = agents.find(({ summary }) => isAtWork(summary.status) && summary.updated_ts >= holder.started_ts);
   if (!working)
     return (
-      `The home ${settings.home} is in use by pid ${holder.pid}, which works on no agent now: ` +
-      "it keeps time for one that is done, or is about to end. Ctrl-C in its terminal ends it; " +
+      `The home ${settings.home} is in use by ${who}, which works on no agent now: ` +
+      `it keeps time for one that is done, or is about to end. Stop it (kill ${holder.pid}, or Ctrl-C in its terminal); ` +
       "or give this one a home of its own with --home DIR."
     );
   const { id, name } = working.summary;
   return (
-    `The home ${settings.home} is in use by pid ${holder.pid}, which works on ${name} (${id}). ` +
-    `Watch it: ${commandLine(call, "logs", id, "-f")} · stop it: ${commandLine(call, "stop", id)} · ` +
+    `The home ${settings.home} is in use by ${who}, which works on ${name} (${id}). ` +
+    `Watch it: ${commandLine(call, "logs", id, "-f")} · talk to it: ${commandLine(call, "chat", id)} · ` +
+    `stop it: ${commandLine(call, "stop", id)} · several agents at once: ${commandLine(call, "serve")} · ` +
     "or give this one a home of its own with --home DIR."
   );
 }

@@ -10,7 +10,7 @@ export const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.me
 /** What all our programs have in common: home, JSON, how help looks and mistakes are told. */
 export function baseProgram(terminal: Terminal, name: string): Command {
   return new Command(name)
-    .version(versionOf(packageRoot))
+    .version(versionOf(packageRoot), "-v, --version", "print the version")
     .option("--home <dir>", "where agents live (AGIRAPH_HOME, default ~/.agiraph)")
     .option("--json", "for programs: JSON lines on stdout, people's words on stderr")
     .configureHelp({ showGlobalOptions: true })
@@ -28,7 +28,7 @@ export function baseProgram(terminal: Terminal, name: string): Command {
     .exitOverride();
 }
 
-function versionOf(root: string): string {
+export function versionOf(root: string): string {
   const manifest: { version?: unknown } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   return String(manifest.version);
 }

@@ -1,11 +1,13 @@
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { dict, own } from "../protocol/dict.ts";
 import { onCrash } from "./crash.ts";
+import { isDetached } from "./detached.ts";
+import { endWithNpm } from "./end-with-npm.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { reportFailure } from "./failure.ts";
 import { type Invocation, programWords, whereAsked } from "./invocation.ts";
 import { PLAIN_PASTE, SHOW_CURSOR } from "./live-region.ts";
-import { baseProgram, packageRoot } from "./program-base.ts";
+import { baseProgram, packageRoot, versionOf } from "./program-base.ts";
 import { Terminal } from "./terminal.ts";
 
 /** Runs one command line to its end and leaves with its exit code, once everything that was written is out. */
@@ -14,6 +16,7 @@ export async function runProgram(process: NodeJS.Process, create: typeof createP
   const env: NodeJS.ProcessEnv = Object.assign(dict<string | undefined>(), process.env);
   const terminal = new Terminal(process, env, whereAsked(env, process.cwd()));
   const words = process.argv.slice(2);
+  if (env.npm_lifecycle_event === "start" && !isDetached(env)) endWithNpm(process);
   // A bug of ours: still one sentence for the person, and a terminal that can be used again.
   onCrash(process, (error, file) => {
     if (process.stderr.isTTY) process.stderr.write(SHOW_CURSOR + PLAIN_PASTE);
@@ -59,7 +62,13 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     async (...given: unknown[]): Promise<void> => {
       const command = given.pop() as Command;
       const { home, json = false } = command.optsWithGlobals<{ home?: string; json?: boolean }>();
-      end(await work({ terminal, home, json, packageRoot }, ...(given as never[])));
+      const call = { terminal, home, json, packageRoot, command: command.name() };
+      try {
+        end(await work(call, ...(given as never[])));
+      } catch (error) {
+        const isLocked = error instanceof Error && error.name === "HomeLockedError";
+        throw isLocked ? await (await import("./open-home.ts")).whoIsThere(call, error) : error;
+      }
     };
 
   program
@@ -71,6 +80,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .addOption(new Option("--mode <mode>", "finite ends with its goal, infinite stays").choices(["finite", "infinite"]))
     .option("--every <duration>", "how long an infinite agent sleeps between its cycles: 30s, 10m, 2h, 1d", duration)
     .option("--watch <what>", 'wake an infinite agent only when this changes: a URL, a path, or "cmd: a command"')
+    .option("--name <name>", "what to call it; the first words of the goal by default", agentName)
     .option("--budget <usd>", "stop calling models when so much is spent", positive)
     .option("--project <dir>", "the folder that the team may read, instead of the one you stand in")
     .option("--detach", "leave it working in the background")
@@ -88,6 +98,24 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .action(does(async (call, options: object) => (await import("./commands/serve.ts")).serve(call, options)));
 
   program
+    .command("status")
+    .description("this home at a glance: who works in it, how its agents are doing, what waits for you")
+    .action(does(async (call) => (await import("./commands/status.ts")).status(call)));
+
+  program
+    .command("version")
+    .description("print the version")
+    .action(
+      does(async (call) => {
+        const version = versionOf(call.packageRoot);
+        await (call.json
+          ? terminal.printJson({ version, node: process.versions.node })
+          : terminal.printLines([version]));
+        return EXIT.done;
+      }),
+    );
+
+  program
     .command("token")
     .description("print the API's token")
     .option("--link", "a link that logs a browser in, once; the server must be running")
@@ -102,9 +130,11 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
 
   program
     .command("rm")
-    .description("stop an agent and put it out of sight; nothing is erased")
+    .description("stop an agent and put it out of sight; nothing is erased, unless with --purge")
     .argument("<agent>", AGENT)
     .option("--undo", "bring it back")
+    .option("--purge", "erase it for good, with all its files; asks first")
+    .option("--yes", "with --purge: do not ask")
     .action(
       does(async (call, agent: string, options: object) => (await import("./commands/rm.ts")).rm(call, agent, options)),
     );
@@ -137,6 +167,8 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
       "go on where an agent was stopped, failed or was interrupted; one that is done keeps its triggers' time",
     )
     .argument("<agent>", AGENT)
+    .option("--model <provider/model>", "go on with another model (AGIRAPH_MODEL)")
+    .option("--worker-model <provider/model>", "and another one for the workers (AGIRAPH_WORKER_MODEL)")
     .option("--budget <usd>", "from now on this much may be spent in all", positive)
     .option("--budget-tokens <number>", "from now on so many tokens may be used in all", tokens)
     .option("--detach", "leave it working in the background")
@@ -249,6 +281,12 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     );
 
   program
+    .command("open")
+    .description("open the result of an agent's last run, or print where it is")
+    .argument("<agent>", AGENT)
+    .action(does(async (call, agent: string) => (await import("./commands/open.ts")).open(call, agent)));
+
+  program
     .command("files")
     .description("the files of an agent's run, or what is in one of them")
     .argument("<agent>", AGENT)
@@ -262,14 +300,15 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
   program
     .command("memory")
     .description("what an agent remembers, or what it remembers of something")
-    .argument("<agent>", AGENT)
+    .argument("[agent]", AGENT)
     .argument("[query...]", "words to look for; they are matched by their stems, best first")
+    .option("--person", "what all your agents share about you (config.json: memory.shared), instead of an agent's")
     .option("--path <file>", "show this file, as `memory` lists it")
     .option("--history <file>", "the earlier versions of this file that are kept")
     .option("--undo <file>", "bring back what this file said before it was last replaced (again: undo that)")
     .option("--limit <n>", "so many sections, at most 100; about three pages of them if left out")
     .action(
-      does(async (call, agent: string, query: string[], options: object) =>
+      does(async (call, agent: string | undefined, query: string[], options: object) =>
         (await import("./commands/memory.ts")).memory(call, agent, query, options),
       ),
     );
@@ -312,10 +351,28 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
       does(async (call, shell: string) => (await import("./commands/completion.ts")).completion(call, shell, program)),
     );
 
+  program.addHelpText("after", VARIABLES);
+  program.commands.find((command) => command.name() === "run")?.addHelpText("after", VARIABLES);
   for (const command of program.commands)
     command.showHelpAfterError(`\`${programWords(terminal.env)} ${command.name()} --help\` shows how it is meant.`);
   return program;
 }
+
+/** Nobody finds these by trying. */
+const VARIABLES = `
+Variables, also in a .env file:
+  ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY
+      a provider's key; without any the built-in demo surveys files
+  ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GEMINI_BASE_URL, OPENROUTER_BASE_URL, OLLAMA_BASE_URL
+      another address for it: a gateway, or a local Ollama
+  AGIRAPH_MODEL, AGIRAPH_WORKER_MODEL
+      provider/model, where --model and --worker-model are not given
+  BRAVE_API_KEY, SERPER_API_KEY, TAVILY_API_KEY, SEARXNG_URL
+      web search, for models that cannot search themselves
+  AGIRAPH_SEARCH_MAX_USES
+      how many web searches one turn may make (5; 0 is none)
+  AGIRAPH_HOME, AGIRAPH_PORT, NO_COLOR
+`;
 
 const UNSAFE = "run commands without a sandbox, with your own rights (every call says so)";
 const AGENT = "its name, its id, or the beginning of either";
@@ -325,6 +382,16 @@ function positive(text: string): number {
   if (!(value > 0) || !Number.isFinite(value))
     throw new InvalidArgumentError("It must be an amount above 0, e.g. 2.50.");
   return value;
+}
+
+/** By which it can be called afterwards: `agiraph show NAME`. */
+function agentName(text: string): string {
+  const name = text.trim();
+  if (name === "" || name.length > 80 || name.startsWith("-") || /[\p{Cc}\p{Cs}]/u.test(name))
+    throw new InvalidArgumentError("It must be one line of up to 80 characters that does not begin with a dash.");
+  if (/^agent-[a-z0-9]{4,32}$/.test(name))
+    throw new InvalidArgumentError("It looks like an agent's id. Choose a name.");
+  return name;
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };

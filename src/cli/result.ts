@@ -1,45 +1,43 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Situation } from "../projections/index.ts";
-import { changedFiles } from "../store/manifests.ts";
-import { nodeDir, runDir } from "../store/paths.ts";
+import { runDir } from "../store/paths.ts";
+import { type RunFile, runFiles } from "../store/results.ts";
 import { plain, plainLines, wrap } from "./width.ts";
 
-/** What came out: the summary, then the absolute paths of what was published and of the run's own files. */
+/** What came out: the summary, then the absolute paths of the results, then of everything else that was made. */
 export async function resultLines(now: Situation, agentDir: string, columns: number): Promise<string[]> {
   const { summary, status } = now.agent;
   const words =
     status === "completed" && summary !== null ? plainLines(summary).flatMap((line) => wrap(line, columns)) : [];
-  const paths = (await resultFiles(now, agentDir)).map(fileLine);
-  return words.length > 0 && paths.length > 0 ? [...words, "", ...paths] : [...words, ...paths];
+  const { results, others } = await resultFiles(now, agentDir);
+  return withGaps([words, results.map(fileLine), others.map(fileLine)]);
 }
 
-export interface ResultFile {
+function withGaps(parts: readonly string[][]): string[] {
+  return parts.filter((part) => part.length > 0).flatMap((part, at) => (at === 0 ? part : ["", ...part]));
+}
+
+export interface ResultFile extends Omit<RunFile, "path"> {
+  /** In the run. */
+  name: string;
+  /** Absolute. */
   path: string;
-  /** Published, and not there any more with the content that was recorded. */
-  changed: boolean;
 }
 
-export async function resultFiles(now: Situation, agentDir: string): Promise<ResultFile[]> {
+/** The files of the last run: those that are its result, and the others. */
+export async function resultFiles(
+  now: Situation,
+  agentDir: string,
+): Promise<{ results: ResultFile[]; others: ResultFile[] }> {
   const { run } = now.agent;
-  if (!run) return [];
-  const published: ResultFile[] = [];
-  for (const node of Object.values(now.board.nodes)) {
-    if (node.status !== "completed" || node.spec.run_id !== run.id) continue;
-    const changed = new Set(await changedFiles(agentDir, run.id, node.id, node.files));
-    const folder = join(nodeDir(agentDir, run.id, node.id), "published");
-    for (const { path } of node.files) published.push({ path: join(folder, path), changed: changed.has(path) });
-  }
+  if (!run) return { results: [], others: [] };
   const folder = runDir(agentDir, run.id);
-  const inRun = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  const own = inRun.filter((entry) => entry.isFile()).map((entry) => join(folder, entry.name));
   // A name is a model's word: it must not speak to the terminal.
-  return [...published, ...own.sort().map((path) => ({ path, changed: false }))].map((file) => ({
-    ...file,
-    path: plain(file.path),
-  }));
+  const shown = ({ path, ...file }: RunFile) => ({ ...file, name: plain(path), path: plain(join(folder, path)) });
+  const { results, others } = await runFiles(now, agentDir);
+  return { results: results.map(shown), others: others.map(shown) };
 }
 
-export function fileLine({ path, changed }: ResultFile): string {
-  return changed ? `${path} (changed or removed after it was published)` : path;
+export function fileLine({ path, changed }: Pick<ResultFile, "path" | "changed">): string {
+  return changed ? `${path} (changed or removed since)` : path;
 }

@@ -32,7 +32,7 @@ export async function resumeServed(
   call: Invocation,
   server: ApiClient,
   word: string,
-  more: { budget_usd?: number | undefined; budget_tokens?: number | undefined },
+  more: Parameters<ApiClient["resume"]>[1],
 ): Promise<ExitCode> {
   const { settings, now } = await lookAtAgent(call, word);
   const resumed = await server.resume(now.agent.id, more);

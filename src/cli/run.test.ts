@@ -93,6 +93,7 @@ test("the story is told on stderr in plain lines, the result and its files on st
       "",
       join(runFolder(), "nodes/node-1/published/data.bin"),
       join(runFolder(), "nodes/node-1/published/report.md"),
+      "",
       join(runFolder(), "_output.md"),
       join(runFolder(), "_plan.md"),
       "",

@@ -84,6 +84,10 @@ export class ServedAgent implements Watched {
     return this.#say({ do: "nudge", text });
   }
 
+  changeModels({ model }: { model: string }): Promise<string> {
+    return this.#say({ do: "model", model });
+  }
+
   async stop(): Promise<void> {
     await askControl(controlPath(this.#home), { do: "stop", agent: this.now.agent.id });
   }

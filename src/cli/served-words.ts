@@ -62,6 +62,8 @@ export class ServedWords {
     this.#shown = fact.seq;
     if (fact.type === "worker.spawned") this.#speaker(fact.data.worker_id).since = fact.seq;
     if (fact.type === "model.responded") this.#finish(fact);
+    // Nothing of it is used: the next try says it all again.
+    if (fact.type === "model.failed") this.#speaker(fact.data.worker_id).streamed = "";
     // Once it is shown: nothing else may come for a long time.
     if (this.#ahead.length > 0) queueMicrotask(() => this.#catchUp(this.#shown));
   }

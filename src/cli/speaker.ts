@@ -8,7 +8,8 @@ import { Refusal } from "./exit-code.ts";
 export type Saying =
   | { do: "send"; text: string; to?: string | undefined }
   | { do: "respond"; text: string; question_id?: string | undefined }
-  | { do: "nudge"; text: string };
+  | { do: "nudge"; text: string }
+  | { do: "model"; model: string };
 
 /** What a person does with the work itself. */
 export type Doing =
@@ -22,6 +23,7 @@ export interface Listener {
   send(text: string, to?: string): Promise<string>;
   respond(text: string, question_id?: string): Promise<string>;
   nudge(text: string): Promise<string>;
+  changeModels(order: { model: string }): Promise<string>;
 }
 
 export interface Handler extends Listener {
@@ -40,6 +42,8 @@ export function sayTo(agent: Listener, saying: Saying): Promise<string> {
       return agent.respond(saying.text, saying.question_id);
     case "nudge":
       return agent.nudge(saying.text);
+    case "model":
+      return agent.changeModels({ model: saying.model });
   }
 }
 
@@ -92,6 +96,8 @@ function requestOf(agent: string, saying: Saying | Doing): ControlRequest {
       };
     case "nudge":
       return { do: "nudge", agent, text: saying.text };
+    case "model":
+      return { do: "model", agent, model: saying.model };
     case "revoke":
       return { do: "revoke", agent, permission: saying.permission };
     case "assign":

@@ -65,6 +65,19 @@ test("the story names who does what, how each call ended, and what the work cost
   ]);
 });
 
+test("words of a reply that broke off are not glued to those of the next try", () => {
+  const story = new Story(() => ({}));
+  const failed = facts.find(({ type }) => type === "model.failed");
+  if (!failed) throw new Error("There is a failed call.");
+  const said = (text: string) => story.hear({ worker_id: "ann", kind: "text", text });
+  const lines = [...said("I rea"), ...story.tell(failed), ...said("I read both.\n")];
+  expect(lines.flatMap((line) => storyText(line, undefined, noPaint))).toEqual([
+    "ann         │ I rea … (broke off)",
+    "ann         ! x/y (rate_limited): slow down; tries again in 2.0 s",
+    "ann         │ I read both.",
+  ]);
+});
+
 test("on a terminal words wrap under each other and are all there; other lines are cut", () => {
   const words = storyText({ who: "coordinator", mark: "says", text: "one two three four five six" }, 30, noPaint);
   const call = storyText(

@@ -1,7 +1,7 @@
 import type { Roster } from "../projections/index.ts";
 import { DEADLINE, type Fact, type FactOf, HUMAN, type WorkerId } from "../protocol/index.ts";
 import { waitingWords } from "./activity.ts";
-import { outcomeWords } from "./fact-line.ts";
+import { modelChangeWords, outcomeWords } from "./fact-line.ts";
 import { milliseconds, money, spentOf } from "./format.ts";
 import { nameOf } from "./names.ts";
 import { askerName, questionText } from "./question-text.ts";
@@ -62,6 +62,8 @@ export class Story {
       case "model.responded":
         this.#count(fact);
         return this.#said(fact.data.worker_id, this.#speech.pause(fact.data.worker_id));
+      case "model.failed":
+        return [...this.#brokenOff(fact.data.worker_id), ...asideOf(fact, named)];
       case "tool.called":
         // Nothing to go by is nothing to tell.
         this.#calls.set(fact.data.call_id, fact.data.gist === "{}" ? "" : fact.data.gist);
@@ -114,6 +116,14 @@ export class Story {
   #said(id: WorkerId, lines: string[]): StoryLine[] {
     const who = nameOf(this.#roster(), id);
     return lines.map((text) => line(who, "says", text)).filter(({ text }) => text !== "");
+  }
+
+  /** Nothing of it is used, and what is said next begins anew. */
+  #brokenOff(id: WorkerId): StoryLine[] {
+    return this.#said(
+      id,
+      this.#speech.pause(id).map((text) => `${text} … (broke off)`),
+    );
   }
 
   #toolLines({ data }: FactOf<"tool.result">, named: (id: string) => string): StoryLine[] {
@@ -258,6 +268,8 @@ function asideOf(fact: Fact, named: Named): StoryLine[] {
       return fact.data.for === "news" || fact.data.for === "children" || fact.data.for === "human"
         ? []
         : [line(named(fact.data.worker_id), "warning", waitingWords(fact.data))];
+    case "model.set":
+      return [line("model", "begins", modelChangeWords(fact.data))];
     case "budget.warned":
       return [line("budget", "warning", `${spentOf(fact.data)} is spent`)];
     case "budget.exceeded":

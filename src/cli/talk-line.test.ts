@@ -126,3 +126,37 @@ test("what is refused is said, and a narrow screen is never overrun", async () =
   for (const columns of [12, 20, 33])
     for (const line of talk.draw(columns)) expect(line.length).toBeLessThanOrEqual(columns + 1);
 });
+
+test("Ctrl-C takes back what is typed first; with nothing typed it is not ours", () => {
+  const { talk, said, type } = talking("first");
+  expect(talk.clear()).toBe(false);
+  type("never mind");
+  expect(talk.clear()).toBe(true);
+  type("\n");
+  expect([talk.clear(), said]).toEqual([false, []]);
+});
+
+test("what was asked before somebody came is shown whole, however long", () => {
+  const { talk, notes, happens } = talking("first");
+  const text = `Which of these, ${"and why, ".repeat(40)}please?\nThe second line.`;
+  happens(asked("question-1", "ann", { text, choices: ["red", "blue"] }));
+  happens(asked("question-2", "bob"));
+  talk.showOpen();
+  expect(notes).toEqual([
+    `? ann asks: ${text.split("\n")[0]}`,
+    "  The second line.",
+    "    1  red",
+    "    2  blue",
+    "? bob asks: What about question-2?",
+  ]);
+});
+
+test("/model has the agent go on with another model", () => {
+  const { talk, said, notes } = talking("first");
+  talk.line("/model openai/gpt-5");
+  talk.line("/model");
+  return talk.said.then(() => {
+    expect(said).toEqual([{ do: "model", model: "openai/gpt-5" }]);
+    expect(notes).toEqual(["✗ Say which: /model provider/model"]);
+  });
+});

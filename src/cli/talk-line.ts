@@ -55,6 +55,15 @@ export class TalkLine {
     this.#ports.changed();
   }
 
+  /** Whether there was something typed to take back. */
+  clear(): boolean {
+    if (this.#editor.text === "") return false;
+    this.#editor.replace("");
+    this.#bound = undefined;
+    this.#ports.changed();
+    return true;
+  }
+
   line(text: string): void {
     const question = this.#bound === undefined ? this.#current() : (this.#bound ?? undefined);
     this.#bound = undefined;
@@ -77,6 +86,12 @@ export class TalkLine {
       default:
         this.#ports.command(typed.kind);
     }
+  }
+
+  /** Everything that is asked, whole: for somebody who has not seen it being asked. */
+  showOpen(): void {
+    for (const question of openQuestions(this.#ports.now())) this.#show(question);
+    this.#asking = this.#current()?.id;
   }
 
   /** Something happened: the next of several questions is shown again when its turn has come. */

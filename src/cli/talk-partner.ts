@@ -82,6 +82,7 @@ export class TalkPartner {
     // Heavy, and not needed where another process works.
     const { openRuntime } = await import("../runtime/open-runtime.ts");
     const runtime = await openRuntime(this.#settings);
+    runtime.store.announce({ command: "agiraph chat" });
     let letGo = () => {};
     let isStaying = false;
     const close = async () => {

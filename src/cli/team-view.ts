@@ -85,7 +85,7 @@ export function liveView(
   return {
     fact(fact) {
       applyToActivity(activity, fact);
-      if (fact.type === "model.responded") thinking.delete(fact.data.worker_id);
+      if (fact.type === "model.responded" || fact.type === "model.failed") thinking.delete(fact.data.worker_id);
       tell(story.tell(fact));
     },
     delta(delta) {

@@ -126,7 +126,11 @@ test("resume of an agent that is done keeps time for its triggers, wakes it, and
   const [second, stop] = await Promise.all([run(), call("stop", "paint")]);
   expect([second.code, lines(second), stop.code, lines(stop)]).toEqual([
     1,
-    [expect.stringMatching(/is in use by pid \d+, which works on no agent now: it keeps time for one that is done/)],
+    [
+      expect.stringMatching(
+        /is in use by pid \d+ \(agiraph resume, since [\d :-]+\), which works on no agent now: it keeps time for one that is done/,
+      ),
+    ],
     0,
     [`paint-house (ID) is not at work: it is completed. If pid ${keeping.pid} keeps its time, Ctrl-C there ends that.`],
   ]);

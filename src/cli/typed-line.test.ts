@@ -77,7 +77,7 @@ test("Tab knows the commands, the team and the open questions", () => {
     [],
     ["/answer question-3 "],
     [],
-    ["/say ", "/to ", "/answer ", "/nudge ", "/board ", "/stop ", "/help ", "/quit "],
+    ["/say ", "/to ", "/answer ", "/nudge ", "/model ", "/board ", "/stop ", "/help ", "/quit "],
   ]);
   expect([commonStart(["/to Alice ", "/to Albert "]), commonStart(["/nudge "])]).toEqual(["/to Al", "/nudge "]);
 });

@@ -32,6 +32,7 @@ export const HELP = [
   "  /to NAME text     to one of the team; * is everyone",
   "  /answer ID text   to a question, where several are open",
   "  /nudge text       a hint that need not be answered",
+  "  /model P/M        go on with another model, e.g. /model openai/gpt-5",
   "  /board            the work, node by node",
   "  /stop             stop the agent; everything is kept",
   "  /quit             leave",
@@ -56,6 +57,10 @@ const COMMANDS: Readonly<Record<string, (rest: string) => Typed>> = {
     })),
   nudge: (rest) =>
     rest === "" ? wrong("Say what: /nudge text") : { kind: "say", saying: { do: "nudge", text: rest } },
+  model: (rest) =>
+    /^\S+$/u.test(rest)
+      ? { kind: "say", saying: { do: "model", model: rest } }
+      : wrong("Say which: /model provider/model"),
   board: () => ({ kind: "board" }),
   stop: () => ({ kind: "stop" }),
   help: () => ({ kind: "help" }),

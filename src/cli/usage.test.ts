@@ -21,6 +21,8 @@ test("alone it prints help, and every command that help names has its own", asyn
   expect(names).toEqual([
     "run",
     "serve",
+    "status",
+    "version",
     "token",
     "ls",
     "rm",

@@ -18,7 +18,7 @@ import { TalkLine } from "./talk-line.ts";
 import { jsonView, liveView, plainView, type TeamView } from "./team-view.ts";
 import { undoneWords } from "./undone.ts";
 import { watchFacts } from "./watch-facts.ts";
-import { plain } from "./width.ts";
+import { plain, wrap } from "./width.ts";
 
 /** Something to be said in passing, if there is something; nobody waits for it. */
 export type Remark = Promise<string | undefined>;
@@ -26,7 +26,10 @@ export type Remark = Promise<string | undefined>;
 /** Whether one leaves with the end of the work, or waits with an agent that is done for what its triggers will do. */
 export type Stay = "to_the_end" | "for_triggers";
 /** An agent that is watched and talked to, in this process or in the server's. */
-export type Watched = Pick<Agent, "now" | "onDelta" | "send" | "respond" | "nudge" | "stop" | "seen" | "idle"> & {
+export type Watched = Pick<
+  Agent,
+  "now" | "onDelta" | "send" | "respond" | "nudge" | "changeModels" | "stop" | "seen" | "idle"
+> & {
   log: Pick<Agent["log"], "seq" | "dir" | "read" | "subscribe">;
   /** Just before a fact is shown: whatever was said until then is heard first. */
   meet?(fact: Fact): void;
@@ -53,6 +56,8 @@ export async function watchTeam(
     talk?.look();
     if (attended && isForHuman(fact)) void agent.seen().catch(() => {});
   });
+  // What was asked before is not told by a fact that is still to come.
+  if (after > 0) talk?.showOpen();
   const watching = new AbortController();
   try {
     // Where nobody can answer, nobody waits: the agent stays as it is, and goes on with its answer.
@@ -129,7 +134,7 @@ function talkingView({ terminal }: Invocation, agent: Watched): { view: TeamView
         (columns) => talk.draw(columns),
       )
     : plainView(terminal, () => agent.now);
-  const typist = { press: talk.press.bind(talk), line: talk.line.bind(talk) };
+  const typist = { press: talk.press.bind(talk), line: talk.line.bind(talk), clear: () => talk.clear() };
   const deafen = isLive(terminal) ? listenToKeys(terminal, typist) : listenToLines(terminal.stdin, typist);
   return {
     talk,
@@ -172,6 +177,11 @@ function obeyInterrupts(agent: Watched, call: Invocation, view: TeamView): Abort
 /** A reader that is stuck must not hold back somebody who pressed Ctrl-C twice. */
 const LEAVE_AT_ONCE_MS = 200;
 
+/** Prose is broken at spaces where somebody reads it; commands are left whole, to be copied. */
+function wrapped({ terminal: { stderr } }: Invocation, text: string): string[] {
+  return stderr.isTTY ? wrap(text, stderr.columns ?? 80) : [text];
+}
+
 async function tellEnding({ now, log }: Watched, call: Invocation, seconds: number): Promise<ExitCode> {
   const { terminal, json } = call;
   const { agent, spending } = now;
@@ -200,7 +210,11 @@ async function tellEnding({ now, log }: Watched, call: Invocation, seconds: numb
       for (const line of waitingLines(call, now)) terminal.say(line);
       return EXIT.waiting;
     case "failed":
-      terminal.say(`${paint.red("✗")} ${agent.created.name} failed: ${plain(agent.error ?? "no reason was given")}`);
+      for (const line of wrapped(
+        call,
+        `✗ ${agent.created.name} failed: ${plain(agent.error ?? "no reason was given")}`,
+      ))
+        terminal.say(line.replace(/^✗/, paint.red("✗")));
       if (undone !== "") terminal.say(`  ${undone}.`);
       terminal.say(
         `  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}${raisingWords(now)}`,

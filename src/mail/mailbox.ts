@@ -27,6 +27,8 @@ export class Mailbox {
   #wake: (() => void) | undefined;
   readonly #listeners = new Set<() => void>();
   #close: () => void = () => {};
+  /** What is worth a line with the next news, and not worth waking anybody for. */
+  aside: () => string[] = () => [];
 
   private constructor(reader: string, cursor: number, now: () => Situation, on: OnNode | undefined) {
     this.#reader = reader;
@@ -66,7 +68,7 @@ export class Mailbox {
   take(): UserEntry[] {
     const last = this.#waiting.at(-1);
     if (!last) return [];
-    const content = this.#waiting.map((news) => news.text).join("\n\n");
+    const content = [...this.#waiting.map((news) => news.text), ...this.aside()].join("\n\n");
     const messages = this.#waiting.flatMap((news) => news.message_id ?? []);
     const from = this.#waiting.some((news) => news.from === HUMAN) ? HUMAN : "agiraph";
     const beat = this.#waiting.every((news) => news.beat) ? { beat: true as const } : {};

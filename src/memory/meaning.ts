@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Hit } from "./ranking.ts";
 import type { SectionIndex } from "./section-index.ts";
 
@@ -45,17 +44,14 @@ async function vectorsOf(
 ): Promise<{ id: number; vector: Float32Array }[]> {
   const known: { id: number; vector: Float32Array }[] = [];
   const missing: { id: number; hash: string; text: string }[] = [];
-  const inUse = new Set<string>();
-  for (const id of index.ids()) {
-    const text = await textAt(id);
-    if (!text) continue;
-    const hash = createHash("sha256").update(text).digest("hex");
-    inUse.add(hash);
+  for (const { id, hash } of index.hashes()) {
     const vector = index.vector(embedder.id, hash);
     if (vector) known.push({ id, vector });
-    else if (missing.length < NEW_AT_ONCE) missing.push({ id, hash, text });
+    else if (missing.length < NEW_AT_ONCE) {
+      const text = await textAt(id);
+      if (text) missing.push({ id, hash, text });
+    }
   }
-  index.forgetVectorsBut(embedder.id, inUse);
   for (let at = 0; at < missing.length; at += BATCH) {
     const batch = missing.slice(at, at + BATCH);
     const vectors = await embedder.embed(
@@ -80,13 +76,18 @@ const DAMPING = 60;
 export function fused(byWords: readonly Hit[], byMeaning: readonly Hit[]): Hit[] {
   if (byMeaning.length === 0) return [...byWords];
   const scores = new Map<number, number>();
+  // By meaning it may be the answer by itself.
+  const beside = new Set(byWords.flatMap(({ id, isBeside }) => (isBeside ? id : [])));
+  for (const { id } of byMeaning) beside.delete(id);
   for (const [hits, weight] of [
     [byWords, WORDS],
     [byMeaning, MEANING],
   ] as const) {
     for (const [rank, { id }] of hits.entries()) scores.set(id, (scores.get(id) ?? 0) + weight / (DAMPING + rank + 1));
   }
-  return [...scores].map(([id, score]) => ({ id, score })).sort((a, b) => b.score - a.score || a.id - b.id);
+  return [...scores]
+    .map(([id, score]): Hit => (beside.has(id) ? { id, score, isBeside: true } : { id, score }))
+    .sort((a, b) => b.score - a.score || a.id - b.id);
 }
 
 function cosine(a: Float32Array, b: Float32Array): number {

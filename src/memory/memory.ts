@@ -1,12 +1,17 @@
 import type { MemoryFiles, StampedFile } from "../store/memory-files.ts";
 import { oneAtATime } from "../store/one-at-a-time.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { superseded, without } from "./edits.ts";
 import { ownPart, withListing } from "./listing.ts";
+import { type Mark, marked, withoutMark } from "./marks.ts";
+import type { Searchable } from "./search.ts";
 import { keepVersion, readVersion, type Version, versionsOf } from "./versions.ts";
 
 export const MAX_MEMORY_FILE_BYTES = 1024 * 1024;
 const DAILY_LOG = /^\d{4}-\d{2}-\d{2}\.md$/;
 const INDEX = "index.md";
+/** How an agent names what its human's agents share. */
+const PERSON = "person/";
 
 /**
  * What an agent, or a worker, keeps for later.
@@ -17,16 +22,19 @@ const INDEX = "index.md";
  * K4. One writer at a time per memory, and what somebody saved by hand meanwhile is not overwritten: the file is read
  *     again right before it is written.
  * K5. What is replaced or forgotten in an agent's memory is kept as a version, and can be brought back.
+ * K6. `person/…` is the memory that all agents of the home share, where the human chose so: every promise holds there.
  */
 export class Memory {
   readonly files: MemoryFiles;
   readonly #now: () => number;
   /** What its reader last saw of a file. */
   readonly #seen = new Map<string, string>();
+  readonly #person: Memory | undefined;
 
-  constructor(files: MemoryFiles, now: () => number) {
+  constructor(files: MemoryFiles, now: () => number, person?: MemoryFiles) {
     this.files = files;
     this.#now = now;
+    this.#person = person && new Memory(person, now);
   }
 
   /** Today's daily log. */
@@ -34,11 +42,15 @@ export class Memory {
     return `${this.#stamp().slice(0, 10)}.md`;
   }
 
-  /** Resolves with the file as seen from the agent's home. Rejects with ScopeRefusal, in words for who wrote. */
-  async write(path: string, content: string, mode: "append" | "replace"): Promise<Written> {
-    const file = nameOf(path);
+  /**
+   * Resolves with the file as seen from the agent's home. Rejects with ScopeRefusal, in words for who wrote. What is added
+   * `by` somebody is marked with that and the day.
+   */
+  async write(path: string, content: string, mode: "append" | "replace", by?: string): Promise<Written> {
+    const [shared, file] = this.#placeOf(path);
+    if (shared) return shared.write(file, content, mode, by);
     if (content.trim() === "") throw new ScopeRefusal("invalid", "There is nothing to remember in empty content.");
-    if (mode === "append") return this.#change(file, (before) => this.#appended(file, before, content.trim()));
+    if (mode === "append") return this.#change(file, (before) => this.#appended(file, before, content.trim(), by));
     mustNotBeLog(file);
     return this.#change(file, (before) => {
       this.#mustBeAsSeen(file, before);
@@ -47,18 +59,17 @@ export class Memory {
   }
 
   /** Puts new words in the place of old ones, which must stand there exactly once. */
-  async supersede(path: string, old: string, content: string): Promise<Written> {
-    const file = nameOf(path);
+  async supersede(path: string, old: string, content: string, by?: string): Promise<Written> {
+    const [shared, file] = this.#placeOf(path);
+    if (shared) return shared.supersede(file, old, content, by);
     mustNotBeLog(file);
-    return this.#change(file, (before) => {
-      const at = onlyPlaceOf(old.trim(), before, file);
-      return `${before.slice(0, at)}${content.trim()}${before.slice(at + old.trim().length)}`;
-    });
+    return this.#change(file, (before) => superseded(old.trim(), content.trim(), this.#markBy(file, by), before, file));
   }
 
   /** Takes words out of a file: a section by its heading line, or any text that stands there exactly once. */
   async forget(path: string, what: string): Promise<Written> {
-    const file = nameOf(path);
+    const [shared, file] = this.#placeOf(path);
+    if (shared) return shared.forget(file, what);
     mustNotBeLog(file);
     return this.#change(file, (before) => {
       const rest = without(what.trim(), before, file).trim();
@@ -67,13 +78,15 @@ export class Memory {
   }
 
   /** What is kept of what a file said before, newest first. */
-  versions(path: string): Promise<Version[]> {
-    return versionsOf(this.files, nameOf(path));
+  async versions(path: string): Promise<Version[]> {
+    const [shared, file] = this.#placeOf(path);
+    return shared ? shared.versions(file) : versionsOf(this.files, file);
   }
 
   /** Brings back what the file said before it was last replaced, or a version by its name; undoing again undoes that. */
   async undo(path: string, version?: string): Promise<Written & { version: string }> {
-    const file = nameOf(path);
+    const [shared, file] = this.#placeOf(path);
+    if (shared) return shared.undo(file, version);
     const versions = await this.versions(path);
     const wanted = version === undefined ? versions[0] : versions.find(({ name }) => name === version);
     if (!wanted)
@@ -86,7 +99,8 @@ export class Memory {
   }
 
   async read(path: string): Promise<string> {
-    const file = nameOf(path);
+    const [shared, file] = this.#placeOf(path);
+    if (shared) return shared.read(file);
     const { bytes, truncated } = await this.files.scope.readFile(file, { maxBytes: MAX_MEMORY_FILE_BYTES });
     const text = bytes.toString("utf8");
     this.#seen.set(file, text);
@@ -103,8 +117,25 @@ export class Memory {
     }
   }
 
-  list(): Promise<StampedFile[]> {
-    return this.files.list();
+  async list(): Promise<StampedFile[]> {
+    const shared = (await this.#person?.list()) ?? [];
+    return [...(await this.files.list()), ...shared.map((file) => ({ ...file, path: `${PERSON}${file.path}` }))];
+  }
+
+  /** The text of a file as it is, for whoever does not act on it; undefined where it cannot be read. */
+  get searchable(): Searchable {
+    const person = this.#person?.files.scope;
+    const { scope, indexFile } = this.files;
+    const readFile: Searchable["scope"]["readFile"] = (path, options) =>
+      person && path.startsWith(PERSON)
+        ? person.readFile(path.slice(PERSON.length), options)
+        : scope.readFile(path, options);
+    return { list: () => this.list(), scope: { readFile }, indexFile };
+  }
+
+  /** Whether there is a memory that all agents of the home share, and this is a file of it. */
+  isShared(path: string): boolean {
+    return this.#placeOf(path)[0] !== undefined;
   }
 
   /** Daily logs, newest first. */
@@ -113,14 +144,26 @@ export class Memory {
   }
 
   /** People add and remove files by hand: the listing is made from what is there. Only an agent's memory has one. */
-  refreshIndex(): Promise<void> {
-    return oneAtATime(this.files.root, () => this.#listAnew());
+  async refreshIndex(): Promise<void> {
+    await oneAtATime(this.files.root, () => this.#listAnew());
+    await this.#person?.refreshIndex();
+  }
+
+  #placeOf(path: string): [Memory | undefined, string] {
+    const file = nameOf(path);
+    return this.#person && file.startsWith(PERSON) ? [this.#person, file.slice(PERSON.length)] : [undefined, file];
+  }
+
+  #markBy(file: string, by: string | undefined): Mark | undefined {
+    return by === undefined || DAILY_LOG.test(file) || file === INDEX
+      ? undefined
+      : { day: this.today.slice(0, 10), by };
   }
 
   async #listAnew(): Promise<void> {
     if (this.files.indexFile === null) return;
     const before = await this.#textOf(INDEX);
-    if (before === "" && (await this.list()).every(({ bytes }) => bytes === 0)) return;
+    if (before === "" && (await this.files.list()).every(({ bytes }) => bytes === 0)) return;
     const after = await withListing(this.files, before);
     if (after !== before) await this.#put(INDEX, after);
   }
@@ -137,8 +180,10 @@ export class Memory {
         await this.#put(file, whole);
         if (file !== INDEX) await this.#listAnew();
         const bytes = Buffer.byteLength(text);
-        const warning = file === ALWAYS_SHOWN && bytes > SHOWN_BYTES ? tooLongToShow(bytes) : undefined;
-        return { path: this.files.inHome(file), bytes, ...(warning ? { warning } : {}) };
+        const isTooLong = file === ALWAYS_SHOWN && bytes > SHOWN_BYTES;
+        const outgrown = isTooLong && Buffer.byteLength(before) <= SHOWN_BYTES;
+        const told = isTooLong ? { warning: tooLongToShow(bytes), ...(outgrown && { outgrown }) } : {};
+        return { path: this.files.inHome(file), bytes, ...told };
       }
       throw new ScopeRefusal("invalid", `${file} is being written by somebody else right now. Try again in a moment.`);
     });
@@ -158,10 +203,13 @@ export class Memory {
     );
   }
 
-  #appended(file: string, before: string, content: string): string {
+  #appended(file: string, before: string, content: string, by: string | undefined): string {
     const own = file === INDEX ? ownPart(before) : before.trimEnd();
-    if (own === content || own.endsWith(`\n\n${content}`)) return `${own}\n`;
-    const entry = DAILY_LOG.test(file) ? `## ${this.#stamp().slice(11, 16)}\n\n${content}` : content;
+    const mark = this.#markBy(file, by);
+    const said = mark ? withoutMark(own) : own;
+    if (said === content || said.endsWith(`\n\n${content}`)) return `${own}\n`;
+    const note = mark ? marked(content, mark) : content;
+    const entry = DAILY_LOG.test(file) ? `## ${this.#stamp().slice(11, 16)}\n\n${content}` : note;
     return own === "" ? `${entry}\n` : `${own}\n\n${entry}\n`;
   }
 
@@ -207,6 +255,8 @@ export interface Written {
   bytes: number;
   /** What its writer should know: it is written, but it will not be seen as they expect. */
   warning?: string;
+  /** This write made it longer than what is shown; before, it was not. */
+  outgrown?: true;
 }
 
 /** A person who saves in the same instant, again and again, is a program. */
@@ -231,49 +281,6 @@ function mustNotBeLog(file: string): void {
     "read_only",
     `${file} is a daily log and only grows. Append to it, or correct it in a new line.`,
   );
-}
-
-function onlyPlaceOf(words: string, text: string, file: string): number {
-  if (text === "")
-    throw new ScopeRefusal("invalid", `There is nothing in ${file}. memory_read lists the files there are.`);
-  const at = words === "" ? -1 : text.indexOf(words);
-  if (at < 0)
-    throw new ScopeRefusal(
-      "invalid",
-      `${file} does not say that. Give the words exactly as they stand there (memory_read).`,
-    );
-  if (text.indexOf(words, at + 1) >= 0)
-    throw new ScopeRefusal(
-      "invalid",
-      `These words stand in ${file} more than once. Give more of them, so that one place is meant.`,
-    );
-  return at;
-}
-
-/** A heading stands for its whole section, a whole line for the line, anything else for itself. */
-function without(what: string, text: string, file: string): string {
-  const at = onlyPlaceOf(what, text, file);
-  const end = at + what.length;
-  const isWholeLine = /(^|\n)[ \t]*$/.test(text.slice(0, at)) && /^[ \t]*(\n|$)/.test(text.slice(end));
-  if (!isWholeLine) return withoutWords(text, at, end);
-  const level = /^(#{1,6})\s[^\n]*$/.exec(what)?.[1]?.length;
-  const next = level === undefined ? null : new RegExp(`^#{1,${level}}\\s`, "m").exec(text.slice(end));
-  const to = level === undefined ? end : next ? end + next.index : text.length;
-  return `${text.slice(0, at).trimEnd()}\n\n${text.slice(to).trimStart()}`;
-}
-
-/** Part of a line: the rest of it stays one line, and goes too where only its mark is left. */
-function withoutWords(text: string, from: number, to: number): string {
-  const lineStart = text.lastIndexOf("\n", from - 1) + 1;
-  const lineEnd = text.indexOf("\n", to) < 0 ? text.length : text.indexOf("\n", to);
-  const rest = `${text.slice(lineStart, from).trimEnd()} ${text.slice(to, lineEnd).trimStart()}`.replace(
-    / (?=[.,;:!?])/g,
-    "",
-  );
-  const isOnlyMark = /^\s*(?:[-*+]|\d+[.)]|#{1,6}|>)?\s*[.,;:!?]?\s*$/.test(rest);
-  return isOnlyMark
-    ? text.slice(0, lineStart) + text.slice(Math.min(text.length, lineEnd + 1))
-    : text.slice(0, lineStart) + rest.trimEnd() + text.slice(lineEnd);
 }
 
 /** As models write it: with or without the folder's own name before it. */

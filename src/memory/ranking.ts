@@ -10,6 +10,8 @@
 export interface Hit {
   id: number;
   score: number;
+  /** It has none of the words itself: a section beside it does. */
+  isBeside?: true;
 }
 
 /** How much one word says about each section that has it. */
@@ -20,19 +22,53 @@ const BESIDE = 0.3;
 const AGAIN_BESIDE = 0.06;
 const CANDIDATES = 100;
 
-/** Best first. `filesOf` says which file a section is of; those of a file have numbers in a row. */
-export function ranked(
+/**
+ * Best first. `filesOf` says which file a section is of; those of a file have numbers in a row. Rests whenever a slice of
+ * its time is over: common words are in very many sections.
+ */
+export async function ranked(
   words: readonly Weights[],
   filesOf: (ids: readonly number[]) => ReadonlyMap<number, number>,
-): Hit[] {
+  slices: Slices,
+): Promise<Hit[]> {
   const alone = new Map<number, number>();
-  for (const weights of words) for (const [id, weight] of weights) alone.set(id, (alone.get(id) ?? 0) + weight);
-  const best = hitsOf(alone).slice(0, CANDIDATES);
+  for (const weights of words)
+    for (const [id, weight] of weights) {
+      alone.set(id, (alone.get(id) ?? 0) + weight);
+      if (slices.isDue) await slices.rest();
+    }
+  const best = await bestOf(alone, slices);
   const files = filesOf([...new Set(best.flatMap(({ id }) => [id - 2, id - 1, id, id + 1, id + 2]))]);
   const besideOf = (id: number) =>
     [id - 1, id + 1].filter((each) => files.has(each) && files.get(each) === files.get(id));
   const candidates = new Set(best.flatMap(({ id }) => [id, ...besideOf(id)]));
-  return hitsOf(new Map([...candidates].map((id) => [id, scoreOf(id, besideOf(id), words)])));
+  return [...candidates]
+    .map((id): Hit => {
+      const score = scoreOf(id, besideOf(id), words);
+      return alone.has(id) ? { id, score } : { id, score, isBeside: true };
+    })
+    .sort(byScore);
+}
+
+/** Work in slices, so that nobody else waits for it. */
+export interface Slices {
+  readonly isDue: boolean;
+  rest(): Promise<void>;
+}
+
+/** The first of them, without putting all the others in order. */
+async function bestOf(scores: ReadonlyMap<number, number>, slices: Slices): Promise<Hit[]> {
+  let best: Hit[] = [];
+  let least = Number.NEGATIVE_INFINITY;
+  for (const [id, score] of scores) {
+    if (slices.isDue) await slices.rest();
+    if (score < least) continue;
+    best.push({ id, score });
+    if (best.length < 4 * CANDIDATES) continue;
+    best = best.sort(byScore).slice(0, CANDIDATES);
+    least = best.at(-1)?.score ?? least;
+  }
+  return best.sort(byScore).slice(0, CANDIDATES);
 }
 
 function scoreOf(id: number, beside: readonly number[], words: readonly Weights[]): number {
@@ -66,7 +102,7 @@ const MOST_WORDS = 0.75;
  * the others. `ageOf` is 0 for the newest section, 1 for the oldest.
  */
 export function newerFirst(hits: readonly Hit[], words: readonly Weights[], ageOf: (id: number) => number): Hit[] {
-  const newer = hits.map(({ id, score }) => ({ id, score: score * (1 + NEWER * (1 - ageOf(id))) })).sort(byScore);
+  const newer = hits.map((hit) => ({ ...hit, score: hit.score * (1 + NEWER * (1 - ageOf(hit.id))) })).sort(byScore);
   const known = words.filter((weights) => weights.size > 0);
   const alike = Map.groupBy(newer.keys(), (at) => known.map((weights) => weights.has(newer[at]?.id ?? -1)).join());
   for (const [which, places] of alike) {
@@ -81,10 +117,6 @@ export function newerFirst(hits: readonly Hit[], words: readonly Weights[], ageO
     for (const [at, { hit }] of weighed.entries()) newer[places[at] ?? 0] = hit;
   }
   return newer;
-}
-
-function hitsOf(scores: ReadonlyMap<number, number>): Hit[] {
-  return [...scores].map(([id, score]) => ({ id, score })).sort(byScore);
 }
 
 function byScore(a: Hit, b: Hit): number {

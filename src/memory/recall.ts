@@ -1,4 +1,5 @@
 import { ScopeRefusal } from "../store/scope-refusal.ts";
+import { differences, lastingStatements } from "./contradictions.ts";
 import { ALWAYS_SHOWN, type Memory, SHOWN_BYTES } from "./memory.ts";
 
 const BYTES_PER_TOKEN = 4;
@@ -8,10 +9,13 @@ export const SHOWN_AT_START = 2;
 const OF_PREFERENCES = 0.2;
 const OF_MEMORY = 0.5;
 const OF_INDEX = 0.5;
+const OF_SHARED_INDEX = 0.2;
+const SHARED_INDEX = "person/index.md";
+const PREFERENCES = /^(?:person\/)?preferences\//;
 
 /**
- * What an agent knows when a run begins (seed 002 §7.2): what its human prefers, MEMORY.md, index.md and its last two
- * daily logs, within a budget. What had no room is named, so that it can be looked up.
+ * What an agent knows when a run begins (seed 002 §7.2): what its human prefers (what all agents share first), MEMORY.md,
+ * index.md and its last two daily logs, within a budget. What had no room is named, so that it can be looked up.
  */
 export async function recall(memory: Memory, tokens: number): Promise<string> {
   return (await recalledParts(memory, tokens)).map(({ path, text }) => `## ${path}\n\n${text}`).join("\n\n");
@@ -34,9 +38,16 @@ export async function recalledParts(memory: Memory, tokens: number): Promise<{ p
   let forPreferences = room * OF_PREFERENCES;
   for (const path of await preferenceFiles(memory))
     forPreferences -= await add(path, () => forPreferences, "both ends");
+  const contradictions = differences(await lastingStatements(memory, PREFERENCES), () => true);
+  if (contradictions.length > 0)
+    parts.push({
+      path: "preferences/",
+      text: `${contradictions.join("\n")} Ask your human, or supersede the wrong one.`,
+    });
   await add(ALWAYS_SHOWN, () => Math.min(SHOWN_BYTES, room * OF_MEMORY), "both ends");
-  const isEmpty = (await memory.list()).every(({ path, bytes }) => path === "index.md" || bytes === 0);
+  const isEmpty = (await memory.files.list()).every(({ path, bytes }) => path === "index.md" || bytes === 0);
   if (!isEmpty) await add("index.md", () => room * OF_INDEX, "beginning");
+  if (memory.isShared(SHARED_INDEX)) await add(SHARED_INDEX, () => room * OF_SHARED_INDEX, "beginning");
   await add(newest, () => room * (before ? 0.6 : 1), "end");
   await add(before, () => room, "end");
   return parts;
@@ -44,10 +55,11 @@ export async function recalledParts(memory: Memory, tokens: number): Promise<{ p
 
 type Kept = "beginning" | "end" | "both ends";
 
-/** The last changed first: where there is room for some only, those are it. */
+/** What is shared, then the agent's own, the last changed first: where there is room for some only, those are it. */
 async function preferenceFiles(memory: Memory): Promise<string[]> {
-  const files = (await memory.list()).filter(({ path, bytes }) => path.startsWith("preferences/") && bytes > 0);
-  return files.sort((a, b) => b.changedAt - a.changedAt).map(({ path }) => path);
+  const files = (await memory.list()).filter(({ path, bytes }) => PREFERENCES.test(path) && bytes > 0);
+  const own = ({ path }: { path: string }) => Number(!memory.isShared(path));
+  return files.sort((a, b) => own(a) - own(b) || b.changedAt - a.changedAt).map(({ path }) => path);
 }
 
 /** A link in the place of a file, a backup by hard links: the run begins all the same, and says so. */

@@ -14,7 +14,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { agentMemoryFiles, type MemoryFiles } from "../store/memory-files.ts";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import type { Embedder } from "./meaning.ts";
-import { type SearchOptions, searchMemory } from "./search.ts";
+import { type SearchOptions, searchMemory, unsearched } from "./search.ts";
 
 let dir: string;
 let memory: MemoryFiles;
@@ -256,17 +256,28 @@ describe("a provider's embeddings, where somebody chose them", () => {
     expect(asked).toEqual([["# Oolong\n\nSteep twice."], ["warm"]]);
   });
 
+  test("go with the text that they are of, also where the next search uses none", async () => {
+    await searchMemory(memory, "cost", { tokens: 4000, embedder });
+    const before = Number(await vectorsOnDisk());
+    put("knowledge/chips.md", "# AI chips\n");
+    await searchMemory(memory, "cost", { tokens: 4000 });
+    expect(before - Number(await vectorsOnDisk())).toBe(2);
+  });
+
   test("cost nothing but their part when they fail", async () => {
     const broken: Embedder = { id: "test/broken", embed: () => Promise.reject(new Error("503")) };
     expect(await first("heat throttles", { embedder: broken })).toEqual(["knowledge/chips.md", "AI chips", "Heat"]);
   });
 });
 
-async function sectionsOnDisk(): Promise<unknown> {
+const sectionsOnDisk = () => rowsOnDisk("section");
+const vectorsOnDisk = () => rowsOnDisk("vector");
+
+async function rowsOnDisk(table: string): Promise<unknown> {
   const { DatabaseSync } = await import("node:sqlite");
   const database = new DatabaseSync(index(), { readOnly: true });
   try {
-    return database.prepare("select count(*) as sections from section").get()?.sections;
+    return database.prepare(`select count(*) as rows from ${table}`).get()?.rows;
   } finally {
     database.close();
   }
@@ -277,3 +288,20 @@ function damage(path: string): void {
   const bytes = readFileSync(path);
   writeFileSync(path, bytes.fill(0xa5, 100));
 }
+
+test("of what stands beside and has none of the words only little is shown, near the top", async () => {
+  const sections = Array.from({ length: 40 }, (_, at) => `## Part ${at}\n\n${at % 3 === 0 ? "Oolong." : "Nothing."}\n`);
+  put("knowledge/parts.md", sections.join("\n"));
+  const found = await searchMemory(memory, "oolong", { tokens: 4000 });
+  expect(found.filter(({ text }) => text.includes("Oolong"))).toHaveLength(14);
+  expect(found.filter(({ text }) => !text.includes("Oolong")).length).toBeLessThanOrEqual(3);
+});
+
+test("what is too much to be searched is said", () => {
+  const file = (path: string, bytes: number) => ({ path, bytes, stamp: "1", changedAt: 0 });
+  expect(unsearched([file("a.md", 1)])).toEqual([]);
+  expect(unsearched([file("a.md", 9 * 1024 ** 2)])).toEqual([
+    "Of a.md only the first 8 MB are searched. Split it by topic.",
+  ]);
+  expect(unsearched(Array.from({ length: 50_000 }, (_, at) => file(`${at}.md`, 1)))[0]).toContain("Only 50000 files");
+});

@@ -39,15 +39,21 @@ export interface SearchOptions {
 /** The longest part of a file that is read; nobody remembers more in one place. */
 export const MAX_READ_BYTES = 8 * 1024 * 1024;
 const BYTES_PER_TOKEN = 4;
+/** Of sections that have none of the words and stand beside one that has: only near the top, and so many. */
+const MOST_BESIDE = 3;
+const NEAR_THE_TOP = 10;
+
+/** What of a memory a search needs. */
+export type Searchable = Pick<MemoryFiles, "list" | "indexFile"> & { scope: Pick<MemoryFiles["scope"], "readFile"> };
 
 export async function searchMemory(
-  memory: MemoryFiles,
+  memory: Searchable,
   query: string,
   { tokens, least = 1, look = false, embedder, signal }: SearchOptions,
 ): Promise<Found[]> {
   const terms = termsToFind(query);
   if (terms.length === 0) return [];
-  const files = (await memory.list()).filter(({ path }) => path !== "index.md");
+  const files = (await memory.list()).filter(({ path }) => !isListing(path));
   const texts = new Map<string, string | undefined>();
   const read = async (path: string) => {
     const text = texts.get(path) ?? (await textOf(memory, path));
@@ -55,7 +61,7 @@ export async function searchMemory(
     return text;
   };
   const find = async (index: SectionIndex) => {
-    const byWords = index.search(terms);
+    const byWords = await index.search(terms);
     const sectionAt = async (id: number) => {
       const place = index.place(id);
       const whole = place && (await read(place.path));
@@ -86,6 +92,11 @@ export async function searchMemory(
   });
 }
 
+/** It says of other files what they are called. */
+export function isListing(path: string): boolean {
+  return path === "index.md" || path === "person/index.md";
+}
+
 /** What of a memory is too much to be searched, in words; empty where everything is. */
 export function unsearched(files: readonly StampedFile[]): string[] {
   const long = files.filter(({ bytes }) => bytes > MAX_READ_BYTES);
@@ -106,7 +117,9 @@ async function withinBudget(
 ): Promise<Found[]> {
   const found: Found[] = [];
   let room = tokens * BYTES_PER_TOKEN;
-  for (const { id, score } of hits) {
+  let beside = 0;
+  for (const [at, { id, score, isBeside }] of hits.entries()) {
+    if (isBeside && (at >= NEAR_THE_TOP || ++beside > MOST_BESIDE)) continue;
     const section = await sectionAt(id);
     if (!section) continue;
     room -= Buffer.byteLength(section.text) + section.path.length;
@@ -123,7 +136,7 @@ function lineAt(text: string, place: number): number {
 }
 
 /** Undefined where there is no such file any more, or it may not be opened. */
-export async function textOf(memory: MemoryFiles, path: string): Promise<string | undefined> {
+export async function textOf(memory: Pick<Searchable, "scope">, path: string): Promise<string | undefined> {
   try {
     const { bytes } = await memory.scope.readFile(path, { maxBytes: MAX_READ_BYTES });
     return bytes.toString("utf8");

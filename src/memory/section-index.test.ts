@@ -16,13 +16,13 @@ test("in a very large memory the rarest words decide, and those that are everywh
   );
   const files = Object.keys(texts).map((path) => ({ path, bytes: 1, stamp: "1", changedAt: 0 }));
   await index.refresh(files, async (path) => texts[path]);
-  const found = index.search([["tea"], ["oolong"], ["sencha"]]).map(({ id }) => index.place(id)?.path);
+  const found = (await index.search([["tea"], ["oolong"], ["sencha"]])).map(({ id }) => index.place(id)?.path);
   // What follows them are the sections beside.
   expect([found.slice(0, 4), new Set(found)]).toEqual([
     ["1.md", "2.md", "3.md", "4.md"],
     new Set(["1.md", "2.md", "3.md", "4.md"]),
   ]);
-  expect(index.search([["tea"]]).length).toBeGreaterThanOrEqual(100);
+  expect((await index.search([["tea"]])).length).toBeGreaterThanOrEqual(100);
 });
 
 test("words count four times as much as meaning", () => {

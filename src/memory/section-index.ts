@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { StampedFile } from "../store/memory-files.ts";
+import { TimeSlices } from "../store/time-slices.ts";
 import { dateWords, dayNamedIn } from "./dates.ts";
+import { markOf, marksIn, type PlacedMark, withoutMark } from "./marks.ts";
 import { nearWords } from "./near-words.ts";
 import { type Hit, newerFirst, ranked, rarity, type Weights } from "./ranking.ts";
 import { type Section, sectionsOf } from "./sections.ts";
@@ -13,14 +15,16 @@ import { matchOf, type Term, wordsToKeep } from "./words.ts";
  * I1. Sections of a file have numbers in a row, so that neighbours are found by counting.
  * I2. A file is taken in whole or not at all, with the stamp it had before it was read: what changes meanwhile is seen
  *     by the next search.
- * I3. Taking in files never holds up the process for longer than a few hundred sections take.
+ * I3. What was computed for a text (its vectors) goes when no section says it any more, whichever search notices.
+ * I4. Neither taking in files nor searching holds up the process: both work in slices of a few milliseconds.
  */
-export const SCHEMA = `/* which words: raised when other words are taken in, so that older indexes are begun anew: 3 */
+export const SCHEMA = `/* which words: raised when other words are taken in, so that older indexes are begun anew: 5 */
   create table file (id integer primary key, path text not null unique, stamp text not null);
-  create table section (id integer primary key, file integer not null, headings text not null, "from" integer not null, "to" integer not null, at real not null);
+  create table section (id integer primary key, file integer not null, headings text not null, "from" integer not null, "to" integer not null, at real not null, hash text not null);
   create index section_of_file on section (file);
   create index section_by_age on section (at);
-  create table vector (model text not null, hash text not null, value blob not null, primary key (model, hash)) without rowid;
+  create index section_by_hash on section (hash);
+  create table vector (hash text not null, model text not null, value blob not null, primary key (hash, model)) without rowid;
   create virtual table words using fts5 (body, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2');
   create virtual table vocabulary using fts5vocab (words, row)`;
 
@@ -35,7 +39,6 @@ export interface Place {
 
 /** So many sections are weighed by one search. In a memory that large, the rarest words decide and the others are left out. */
 const WEIGHED = 30_000;
-const SECTIONS_AT_ONCE = 200;
 /** Words that no section has and that are looked for under other spellings; each costs some hundred look-ups. */
 const MOST_UNKNOWN = 4;
 
@@ -43,6 +46,9 @@ export class SectionIndex {
   readonly #database: DatabaseSync;
   readonly #weighed: number;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #slices = new TimeSlices();
+  /** The texts that were taken out; some of them may be said elsewhere. */
+  readonly #unsaid = new Set<string>();
 
   constructor(database: DatabaseSync, { weighed = WEIGHED }: { weighed?: number } = {}) {
     this.#database = database;
@@ -59,13 +65,15 @@ export class SectionIndex {
       if (2 * (changed.length + gone.length) > known) {
         this.#database.exec("insert into words (words) values ('delete-all'); delete from section; delete from file");
         changed.splice(0, changed.length, ...files);
+        for (const { hash } of this.#all("select distinct hash from vector")) this.#unsaid.add(String(hash));
       }
-      for (const path of gone) this.#remove(path);
+      for (const path of gone) await this.#remove(path);
       for (const file of changed) {
-        this.#remove(file.path);
+        await this.#remove(file.path);
         const text = await read(file.path);
         if (text !== undefined) await this.#add(file, text);
       }
+      await this.#forgetVectors();
       this.#database.exec("commit");
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("rollback");
@@ -81,12 +89,13 @@ export class SectionIndex {
   }
 
   /** Best first. */
-  search(terms: readonly Term[]): Hit[] {
+  async search(terms: readonly Term[]): Promise<Hit[]> {
     const sections = this.#size();
-    const known = this.#asWritten(terms);
-    const telling = sections <= this.#weighed ? known : this.#rarest(known);
-    const weights = telling.map((term) => this.#weights(term, sections));
-    const hits = ranked(weights, (ids) => this.#filesOf(ids));
+    const known = await this.#asWritten(terms);
+    const telling = sections <= this.#weighed ? known : await this.#rarest(known);
+    const weights: Weights[] = [];
+    for (const term of telling) weights.push(await this.#weights(term, sections));
+    const hits = await ranked(weights, (ids) => this.#filesOf(ids), this.#slices);
     return newerFirst(hits, weights, this.#ages(hits));
   }
 
@@ -101,9 +110,12 @@ export class SectionIndex {
     return { path: String(row.path), headings, from, to, at };
   }
 
-  /** All section numbers, for whoever must look at every one. */
-  ids(): number[] {
-    return this.#all("select id from section order by id").map((row) => Number(row.id));
+  /** All sections, for whoever must look at every one. */
+  hashes(): { id: number; hash: string }[] {
+    return this.#all("select id, hash from section order by id").map(({ id, hash }) => ({
+      id: Number(id),
+      hash: String(hash),
+    }));
   }
 
   vector(model: string, hash: string): Float32Array | undefined {
@@ -113,28 +125,33 @@ export class SectionIndex {
 
   keepVector(model: string, hash: string, vector: Float32Array): void {
     const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
-    this.#run("insert or replace into vector values (?, ?, ?)", model, hash, bytes);
+    this.#run("insert or replace into vector (hash, model, value) values (?, ?, ?)", hash, model, bytes);
   }
 
-  /** Vectors of texts that are no longer there go with them. */
-  forgetVectorsBut(model: string, hashes: ReadonlySet<string>): void {
-    this.#run(
-      "delete from vector where model = ? and hash not in (select value from json_each(?))",
-      model,
-      JSON.stringify([...hashes]),
-    );
+  async #forgetVectors(): Promise<void> {
+    for (const hash of this.#unsaid) {
+      this.#run("delete from vector where hash = ? and not exists (select 1 from section where hash = ?)", hash, hash);
+      await this.#rest();
+    }
+    this.#unsaid.clear();
   }
 
   /** A word that no section has is looked for as it may have been meant: part of a compound, or a slip of the keyboard. */
-  #asWritten(terms: readonly Term[]): Term[] {
+  async #asWritten(terms: readonly Term[]): Promise<Term[]> {
     let unknown = 0;
-    return terms.map((term) => {
-      if (this.#sectionsWith(term, 1) > 0 || unknown++ >= MOST_UNKNOWN) return term;
-      const near = nearWords(term[0], {
-        isKnown: (word) => this.#sectionsWith([word], 1) > 0,
-        longer: (part) => this.#longerWords(part),
-      });
-      return [term[0], ...near];
+    const written: Term[] = [];
+    for (const term of terms) {
+      await this.#rest();
+      const isKnown = this.#sectionsWith(term, 1) > 0 || unknown++ >= MOST_UNKNOWN;
+      written.push(isKnown ? term : [term[0], ...this.#near(term[0])]);
+    }
+    return written;
+  }
+
+  #near(word: string): string[] {
+    return nearWords(word, {
+      isKnown: (each) => this.#sectionsWith([each], 1) > 0,
+      longer: (part) => this.#longerWords(part),
     });
   }
 
@@ -159,8 +176,12 @@ export class SectionIndex {
     return (id) => ages.get(id) ?? 1;
   }
 
-  #rarest(terms: readonly Term[]): readonly Term[] {
-    const counted = terms.map((word) => ({ word, sections: this.#sectionsWith(word, this.#weighed + 1) }));
+  async #rarest(terms: readonly Term[]): Promise<readonly Term[]> {
+    const counted: { word: Term; sections: number }[] = [];
+    for (const word of terms) {
+      await this.#rest();
+      counted.push({ word, sections: this.#sectionsWith(word, this.#weighed + 1) });
+    }
     counted.sort((a, b) => a.sections - b.sections);
     let weighed = 0;
     const rare = counted.filter(({ sections }, at) => {
@@ -170,10 +191,16 @@ export class SectionIndex {
     return rare.map(({ word }) => word);
   }
 
-  #weights(term: Term, sections: number): Weights {
-    const rows = this.#all("select rowid as id, rank from words where words match ?", matchOf(term));
-    const { theirs, ours } = rarity(sections, rows.length);
-    return new Map(rows.map((row) => [Number(row.id), (-Number(row.rank) / theirs) * ours]));
+  async #weights(term: Term, sections: number): Promise<Weights> {
+    const weights = new Map<number, number>();
+    const matches = this.#statement("select rowid as id, rank from words where words match ?");
+    for (const { id, rank } of matches.iterate(matchOf(term))) {
+      weights.set(Number(id), -Number(rank));
+      if (this.#slices.isDue) await this.#slices.rest();
+    }
+    const { theirs, ours } = rarity(sections, weights.size);
+    for (const [id, rank] of weights) weights.set(id, (rank / theirs) * ours);
+    return weights;
   }
 
   #size(): number {
@@ -198,9 +225,10 @@ export class SectionIndex {
     let [{ next } = { next: 1 }] = this.#all("select coalesce(max(id), 0) + 1 as next from section") as [
       { next: number },
     ];
-    const firstLine = text.trimStart().split("\n", 1)[0]?.slice(0, 200) ?? "";
+    const firstLine = withoutMark(text.trimStart().split("\n", 1)[0]?.slice(0, 200) ?? "");
     const day = dateWords(firstLine).join(" ");
-    const ofFile = dayNamedIn(path) ?? dayNamedIn(firstLine);
+    const [ofName, ofFirstLine] = [dayNamedIn(path), dayNamedIn(firstLine)];
+    const marks = marksIn(text);
     const name = path.replace(/\.md$/, "");
     for (const section of sectionsOf(text)) {
       const { headings, start, end } = section;
@@ -209,27 +237,36 @@ export class SectionIndex {
       const above = headings.filter((heading) => !body.startsWith("#") || !body.split("\n", 1)[0]?.includes(heading));
       // A log says its day in its name, in a heading or in its first line: each part of it is of that day.
       const about = [name, name.replaceAll(/[/_-]/g, " "), day, ...above].join(" ");
-      const at = timeOf(section, ofFile, text.length) ?? changedAt;
+      const at = timeOf(section, ofName ?? dayOf(markOf(marks, start, end)) ?? ofFirstLine, text.length) ?? changedAt;
       this.#run(
-        "insert into section values (?, ?, ?, ?, ?, ?)",
+        "insert into section values (?, ?, ?, ?, ?, ?, ?)",
         next,
         file?.id ?? 0,
         headings.join("\n"),
         start,
         end,
         at,
+        hashOf(body.trim()),
       );
       this.#run("insert into words (rowid, body) values (?, ?)", next, wordsToKeep(`${about}\n${body}`));
       next += 1;
-      if (next % SECTIONS_AT_ONCE === 0) await nextTurn();
+      await this.#rest();
     }
   }
 
-  #remove(path: string): void {
+  async #remove(path: string): Promise<void> {
     const [file] = this.#all("delete from file where path = ? returning id", path);
     if (!file) return;
-    this.#run("delete from words where rowid in (select id from section where file = ?)", file.id ?? 0);
+    for (const { id, hash } of this.#all("select id, hash from section where file = ?", file.id ?? 0)) {
+      this.#run("delete from words where rowid = ?", id ?? 0);
+      this.#unsaid.add(String(hash));
+      await this.#rest();
+    }
     this.#run("delete from section where file = ?", file.id ?? 0);
+  }
+
+  async #rest(): Promise<void> {
+    if (this.#slices.isDue) await this.#slices.rest();
   }
 
   #all(sql: string, ...values: SqlValue[]): Record<string, SqlValue>[] {
@@ -250,7 +287,17 @@ export class SectionIndex {
   }
 }
 
+/** Of a section's text as it is shown. */
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+}
+
 const DAY_MS = 86_400_000;
+
+function dayOf(mark: PlacedMark | undefined): number | undefined {
+  const day = mark && Date.parse(`${mark.day}T00:00:00Z`);
+  return day === undefined || Number.isNaN(day) ? undefined : day;
+}
 
 /** What stands lower in a log was written later: within its day, its place tells. Undefined where no day is named. */
 function timeOf({ headings, start }: Section, ofFile: number | undefined, length: number): number | undefined {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { agentMemoryFiles } from "../store/memory-files.ts";
 import { temporaryHome } from "../testing/index.ts";
 import { Memory } from "./memory.ts";
-import { undistilled, upkeepByTheWay } from "./upkeep.ts";
+import { undistilled, upkeepByTheWay, upkeepOf } from "./upkeep.ts";
 
 const DAY = 86_400_000;
 
@@ -36,7 +36,35 @@ test("what is still shown is left alone however old it is, and by the way only w
   expect(await undistilled(memory, now)).toEqual(["2026-11-01.md", "2026-11-08.md"]);
   expect(await upkeepByTheWay(memory, now)).toBe("");
   await lived(1);
-  expect(await upkeepByTheWay(memory, now)).toMatch(
-    /^## Before you finish\n\nUpkeep of your memory\. Read these daily logs: 2026-11-01\.md, 2026-11-08\.md, 2026-11-15\.md /,
-  );
+  const asked = await upkeepByTheWay(memory, now);
+  expect(asked).toMatch(/^## Before you finish\n\nUpkeep of your memory\. Below are daily logs /);
+  // The logs are in the question, and one line for all of them is the answer.
+  expect(["Week 0.", "Week 1.", "Week 2."].filter((each) => !asked.includes(each))).toEqual([]);
+  const [answer = ""] = /Distilled: [\d, -]+/.exec(asked) ?? [];
+  await memory.write(memory.today, answer, "append");
+  // The note made a new log, and with it the last but two is no longer shown.
+  expect(await undistilled(memory, now)).toEqual(["2026-11-22.md"]);
+  expect(await upkeepByTheWay(memory, now)).toBe("");
+});
+
+test("a log that says which others were gone through is not gone through itself thereby", async () => {
+  await using home = await temporaryHome();
+  await mkdir(join(home.path, "memory"));
+  let now = Date.UTC(2026, 10, 1, 12);
+  const memory = new Memory(agentMemoryFiles(home.path), () => now);
+  for (let day = 0; day < 6; day++, now += DAY) await memory.write(memory.today, `Day ${day}.`, "append");
+  await memory.write("2026-11-03.md", "Distilled: 2026-11-01, 2026-11-02", "append");
+  expect(await undistilled(memory, now)).toEqual(["2026-11-03.md", "2026-11-04.md"]);
+});
+
+test("logs that have no room in the question are asked for the next time, and a long one is begun", async () => {
+  await using home = await temporaryHome();
+  await mkdir(join(home.path, "memory"));
+  let now = Date.UTC(2026, 10, 1, 12);
+  const memory = new Memory(agentMemoryFiles(home.path), () => now);
+  for (let day = 0; day < 8; day++, now += DAY)
+    await memory.write(memory.today, `Day ${day}. ${"It rained. ".repeat(500)}`, "append");
+  const asked = (await upkeepOf(memory, now)) ?? "";
+  expect(/Distilled: [\d, -]+/.exec(asked)?.[0]).toBe("Distilled: 2026-11-01, 2026-11-02");
+  expect(asked.length).toBeLessThan(18_000);
 });

@@ -2,34 +2,45 @@ import { ALWAYS_SHOWN, type Memory, SHOWN_BYTES } from "./memory.ts";
 import { SHOWN_AT_START } from "./recall.ts";
 
 const DAY_MS = 86_400_000;
-/** A daily log that was gone through says so, in a line of its own. */
-const DISTILLED = /^distilled\b/im;
 const MOST_AT_ONCE = 14;
 /** From so many on, a run that begins for another reason is asked to see to them too. */
 const WORTH_A_RUN = 3;
+/** So much of the logs is shown with the question; what has no room there is asked for next time. */
+const MOST_SHOWN = 16_000;
 
 /**
  * What is to be gone through: daily logs that are no longer shown at the start of a run and whose lasting part was not
  * written down yet. Decided by code: where there is nothing, nobody is woken.
  */
 export async function undistilled(memory: Memory, now: number): Promise<string[]> {
+  return (await undistilledLogs(memory, now)).map(({ path }) => path);
+}
+
+async function undistilledLogs(memory: Memory, now: number): Promise<{ path: string; text: string }[]> {
   const yesterday = new Date(now - DAY_MS).toISOString().slice(0, 10);
-  const logs = await memory.dailyLogs();
-  const old = logs.slice(SHOWN_AT_START).filter((path) => path.slice(0, 10) < yesterday);
-  const left: string[] = [];
-  for (const path of old.toReversed()) {
-    if (!DISTILLED.test(await memory.readIfThere(path))) left.push(path);
-    if (left.length === MOST_AT_ONCE) break;
-  }
-  return left;
+  const paths = await memory.dailyLogs();
+  const logs: { path: string; text: string }[] = [];
+  for (const path of paths) logs.push({ path, text: await memory.readIfThere(path) });
+  const done = new Set(logs.flatMap(({ path, text }) => distilledIn(text, path.slice(0, 10))));
+  const old = logs.slice(SHOWN_AT_START).filter(({ path }) => path.slice(0, 10) < yesterday);
+  return old
+    .toReversed()
+    .filter(({ path }) => !done.has(path.slice(0, 10)))
+    .slice(0, MOST_AT_ONCE);
+}
+
+/** Days that a log says were gone through: those that such a line names ("Distilled: 2026-11-01, 2026-11-02"), else its own. */
+function distilledIn(log: string, own: string): string[] {
+  return [...log.matchAll(/^distilled\b.*$/gim)].flatMap(([line]) => line.match(/\d{4}-\d{2}-\d{2}/g) ?? [own]);
 }
 
 /** What is to be done for a memory, in words; null where there is nothing. */
 export async function upkeepOf(memory: Memory, now: number, leastLogs = 1): Promise<string | null> {
-  const logs = await undistilled(memory, now);
+  const logs = await undistilledLogs(memory, now);
+  const bytes = (await memory.list()).find(({ path }) => path === ALWAYS_SHOWN)?.bytes ?? 0;
   const tasks = [
-    ...(logs.length >= leastLogs ? [distill(logs)] : []),
-    ...((await memory.list()).some(({ path, bytes }) => path === ALWAYS_SHOWN && bytes > SHOWN_BYTES) ? [SHORTEN] : []),
+    ...(bytes > SHOWN_BYTES ? [shorten(bytes)] : []),
+    ...(logs.length >= leastLogs && logs.length > 0 ? [distill(logs)] : []),
   ];
   return tasks.length === 0 ? null : `Upkeep of your memory. ${tasks.join(" ")}`;
 }
@@ -40,8 +51,22 @@ export async function upkeepByTheWay(memory: Memory, now: number): Promise<strin
   return task === null ? "" : `## Before you finish\n\n${task}`;
 }
 
-function distill(logs: readonly string[]): string {
-  return `Read these daily logs: ${logs.join(", ")} (memory_read). Write what still matters to MEMORY.md, knowledge/, experiences/ or preferences/; correct or remove there what is no longer true (memory_write with supersedes), and keep it short. Sort what is in experiences/learned.md, if there is such a file, into the files it belongs to. Then append a line "Distilled." to each of the logs (memory_write), so that you are not asked again.`;
+/** The logs themselves are in the question, and one line answers for all of them. */
+function distill(logs: readonly { path: string; text: string }[]): string {
+  let room = MOST_SHOWN;
+  const shown = logs.filter(({ text }, at) => {
+    room -= text.length;
+    return at === 0 || room >= 0;
+  });
+  const texts = shown.map(({ path, text }) =>
+    text.length > MOST_SHOWN
+      ? `### ${path}\n\n${text.slice(0, MOST_SHOWN).toWellFormed()}\n(It goes on: memory_read.)`
+      : `### ${path}\n\n${text.trim()}`,
+  );
+  const days = shown.map(({ path }) => path.slice(0, 10)).join(", ");
+  return `Below are daily logs that you no longer see otherwise. Write what still matters in them to MEMORY.md, knowledge/, experiences/ or preferences/; correct or remove there what is no longer true (memory_write with supersedes), and sort experiences/learned.md, if there is one, into the files it belongs to. Then write this line to today's log, so that you are not asked again: "Distilled: ${days}"\n\n${texts.join("\n\n")}`;
 }
 
-const SHORTEN = `${ALWAYS_SHOWN} is longer than what is shown at the start of a run (${SHOWN_BYTES} bytes): read it, move what is not needed every time to knowledge/, experiences/ or preferences/, and replace it by something shorter.`;
+function shorten(bytes: number): string {
+  return `${ALWAYS_SHOWN} has ${bytes} bytes; ${SHOWN_BYTES} are shown when a run begins. Read it, move what is not needed every time to knowledge/, experiences/ or preferences/, and replace it (mode replace) by at most ${SHOWN_BYTES} bytes; what it says now is kept as a version.`;
+}

@@ -39,8 +39,7 @@ export class WebPageAnswer extends Error {
   override readonly name = "WebPageAnswer";
   constructor() {
     super(
-      "it answered with a web page instead of a reply. A proxy may be in the way, or a network that wants you to sign " +
-        "in first. Check the network and the base URL",
+      "the address answered with a web page, not with a model's reply: check the base URL, or sign in to the network",
     );
   }
 }
@@ -131,15 +130,19 @@ const ADVICE: Partial<Record<FailureReason, string>> = {
   auth: "Check the provider's key.",
   context_too_long: "The conversation has to be compacted before it is sent again.",
   connection: "Check the network and the base URL.",
+  unreadable: "That is not a model's reply; if it goes on, check the base URL.",
 };
 
 function messageOf(model: string, reason: FailureReason, found: Described, keyVariable: string | null): string {
-  const page = /^\s*<(!doctype html|html)/i.test(found.body) ? " (with a web page, perhaps of a proxy)" : "";
+  const page = /^\s*<(!doctype html|html)/i.test(found.body)
+    ? " (with a web page, not with a model's reply: check the base URL, or sign in to the network)"
+    : "";
   const line = found.message.replace(/\s+/g, " ").trim().slice(0, 500);
   const said = line.replace(/[.\s]+$/, "") + page;
   const isAnswer = found.status !== undefined && reason !== "connection" && reason !== "redirected";
   const answered = isAnswer ? `answered ${found.status}` : "failed";
-  const advice = reason === "auth" && keyVariable !== null ? `Check the key in ${keyVariable}.` : ADVICE[reason];
+  const usual = found.name === "WebPageAnswer" ? undefined : ADVICE[reason];
+  const advice = reason === "auth" && keyVariable !== null ? `Check the key in ${keyVariable}.` : usual;
   return `${model} ${answered}: ${said}.${advice === undefined ? "" : ` ${advice}`}`;
 }
 

@@ -106,6 +106,11 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
     case "agent.restored":
       agent.archived_ts = null;
       return;
+    case "model.set": {
+      const { model, worker_model } = fact.data;
+      agent.created = { ...agent.created, model, worker_model };
+      return;
+    }
     case "budget.set":
       if (fact.data.budget_usd !== undefined) agent.created = { ...agent.created, budget_usd: fact.data.budget_usd };
       if (fact.data.budget_tokens) agent.created = { ...agent.created, budget_tokens: fact.data.budget_tokens };

@@ -26,6 +26,10 @@ export function applyToRoster(roster: Roster, fact: Fact): void {
     roster[fact.data.worker_id] = { id: fact.data.worker_id, spawned: fact.data, status: "idle" };
     return;
   }
+  if (fact.type === "model.set") {
+    for (const worker of Object.values(roster)) worker.spawned = rethought(worker.spawned, fact.data);
+    return;
+  }
   if (!fact.type.startsWith("worker.") || !("worker_id" in fact.data)) return;
   const worker = roster[fact.data.worker_id];
   if (!worker) return;
@@ -60,6 +64,13 @@ export function applyToRoster(roster: Roster, fact: Fact): void {
       roster[id] = { id, spawned, status: "stopped" };
       return;
   }
+}
+
+/** Whoever has a model of their own keeps it, and so does a program. */
+function rethought(spawned: WorkerState["spawned"], { model, worker_model, was }: FactOf<"model.set">["data"]) {
+  if (spawned.kind !== "harnessed") return spawned;
+  if (spawned.worker_id === COORDINATOR) return { ...spawned, model };
+  return spawned.model === was.worker_model ? { ...spawned, model: worker_model } : spawned;
 }
 
 export function idleWorkers(roster: Roster): WorkerState[] {

@@ -1,6 +1,6 @@
 import type { Fact, NodeId, RunId, StageContract } from "../protocol/index.ts";
 import { type Board, hasEnded, type NodeState } from "./board.ts";
-import { isHeldUp } from "./lineage.ts";
+import { familyOf, isHeldUp } from "./lineage.ts";
 import { waitingWork } from "./waiting-work.ts";
 
 /** Nodes that belong together, under a contract. */
@@ -82,11 +82,14 @@ export function noteLosers(stages: Stage[], board: Board, fact: Fact): void {
     .map(({ id }) => id);
 }
 
-/** What is still to be cancelled because its stage is done without it. */
+/** What is still to be cancelled because its stage is done without it, with all below it. */
 export function losersIn(stages: readonly Stage[], board: Board, run: RunId): NodeId[] {
   return stages
     .filter((stage) => stage.run_id === run)
-    .flatMap(({ losers = [] }) => losers.filter((id) => !hasEnded(board.nodes[id])));
+    .flatMap(({ losers = [] }) => losers.flatMap((id) => board.nodes[id] ?? []))
+    .filter(({ status }) => status !== "completed")
+    .flatMap((node) => familyOf(node, board).filter((each) => !hasEnded(each)))
+    .map(({ id }) => id);
 }
 
 function topOf({ nodes }: Stage, board: Board): NodeState[] {

@@ -137,6 +137,13 @@ export const agentSummarySchema = z.object({
 });
 export type AgentSummary = z.infer<typeof agentSummarySchema>;
 
+export type AgentDetail = z.infer<typeof agentDetailSchema>;
+/** With what came out of its last run. */
+export const agentDetailSchema = agentSummarySchema.extend({
+  /** The result, what is wanted first; each is at `/agents/{id}/workspace/{path}`. */
+  results: z.array(z.object({ path: z.string(), bytes: z.int(), by: z.string(), changed: z.boolean() })),
+});
+
 export const agentsQuery = z.strictObject({
   ...afterIdQuery.shape,
   archived: z.enum(["true", "false", "all"]).default("false"),
@@ -149,7 +156,13 @@ export const agentsPageSchema = z.object({
 });
 
 export const resumeSchema = z
-  .strictObject({ budget_usd: z.number().positive().optional(), budget_tokens: z.int().positive().optional() })
+  .strictObject({
+    budget_usd: z.number().positive().optional(),
+    budget_tokens: z.int().positive().optional(),
+    /** `provider/model` to go on with; its workers too, where they had the same. */
+    model: modelName.optional(),
+    worker_model: modelName.optional(),
+  })
   .nullish();
 export const sendSchema = z.strictObject({ message: words, to: z.string().min(1).max(80).optional() });
 export const nudgeSchema = z.strictObject({ message: words });

@@ -151,8 +151,11 @@ export const configSchema = z.strictObject({
   network: z.strictObject({ allow: z.array(z.string()) }).optional(),
   /** Private hosts that `web_fetch` may reach all the same. */
   web_fetch: z.strictObject({ allow: z.array(z.string()) }).optional(),
-  /** Memory is searched by words; with a model for embeddings (`provider/model`) also by meaning. */
-  memory: z.strictObject({ embeddings: z.string().optional() }).optional(),
+  /**
+   * Memory is searched by words; with a model for embeddings (`provider/model`) also by meaning. `shared`: all agents
+   * read and write what they know of their human in `AGIRAPH_HOME/memory/`, beside a memory of their own.
+   */
+  memory: z.strictObject({ embeddings: z.string().optional(), shared: z.boolean().optional() }).optional(),
   /** Where else the human is reached, by name. */
   channels: z.record(channelNameSchema, channelConfigSchema).optional(),
   /** Where `agiraph serve` can be reached. It stays on this machine unless it has TLS or stands behind a proxy. */

@@ -43,6 +43,10 @@ export const DEADLINE = "deadline";
 export const publishedFileSchema = z.object({ path: z.string(), sha256: z.string(), bytes: z.int().nonnegative() });
 export type PublishedFile = z.infer<typeof publishedFileSchema>;
 
+/** A ref of a node to something that was not published in its run. Paths of its files are from the node's `inputs/`. */
+const handedInputSchema = z.object({ name: z.string(), from: z.string(), files: z.array(publishedFileSchema) });
+export type HandedInput = z.infer<typeof handedInputSchema>;
+
 export const factData = {
   "agent.created": z.object({
     name: z.string(),
@@ -109,6 +113,10 @@ export const factData = {
     role: z.string().optional(),
     /** Nobody takes it before it is released. */
     held: z.literal(true).optional(),
+    /** Who must not get it: workers, and whoever works or worked on these nodes. */
+    not_by: z.array(z.string()).optional(),
+    /** Files that were handed over with it, copied into its folder: where from, and their content. */
+    inputs: z.array(handedInputSchema).optional(),
   }),
   "node.released": z.object(node),
   /** Whoever is named takes it as soon as they are free; nobody else does. */
@@ -329,6 +337,13 @@ export const factData = {
   "mcp.changed": z.object({ ...actor, server: z.string(), tool: z.string() }),
 
   ...triggerFacts,
+
+  /** The human has the agent go on with other models: workers who had the usual one have the new one from now on. */
+  "model.set": z.object({
+    model: z.string(),
+    worker_model: z.string(),
+    was: z.object({ model: z.string(), worker_model: z.string() }),
+  }),
 
   /** The human allows more, or less; null is no limit, and what is absent stays as it is. */
   "budget.set": z.object({

@@ -5,6 +5,7 @@ import { writeMessage, writeMissingMessages } from "../store/message-files.ts";
 import { createAgentFolder, createNodeFolder, createRunFolder, writeSpec, writeStatus } from "../store/node-folder.ts";
 import { NodeTraces } from "../store/node-trace.ts";
 import { nodeDir, runDir } from "../store/paths.ts";
+import { runFiles } from "../store/results.ts";
 import { writeGoal, writeOutput } from "../store/run-files.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { Prompts } from "../workers/prompt.ts";
@@ -90,17 +91,17 @@ export class AgentFiles {
 
   /** Made once in this process, however many want it at the same time; making it again after a crash changes nothing. */
   folderOf({ id, spec }: NodeState): Promise<void> {
-    const { run_id, task, deliverables, refs } = spec;
-    const dir = nodeDir(this.#ports.log.dir, run_id, id);
-    const made = this.#folders.get(id) ?? createNodeFolder(dir, { id, task, deliverables, refs });
+    const dir = nodeDir(this.#ports.log.dir, spec.run_id, id);
+    const made = this.#folders.get(id) ?? createNodeFolder(dir, { id, ...spec });
     this.#folders.set(id, made);
     made.catch(() => this.#folders.delete(id)); // a full disk may have room the next time
     return made;
   }
 
-  writeEnd(run: { id: RunId; goal: string }, outcome: Outcome): void {
+  async writeEnd(run: { id: RunId; goal: string }, outcome: Outcome): Promise<void> {
     const { log, now } = this.#ports;
-    derived(() => writeOutput(runDir(log.dir, run.id), run, outcome, now().board));
+    const files = await runFiles(now(), log.dir).catch(() => ({ results: [], others: [] }));
+    derived(() => writeOutput(runDir(log.dir, run.id), run, outcome, files));
     this.#plan.write();
   }
 
@@ -130,11 +131,10 @@ export class AgentFiles {
   #rewrite(id: NodeId, file: "_status.md" | "_spec.md"): void {
     const node = this.#ports.now().board.nodes[id];
     if (!node) return;
-    const { run_id, task, deliverables, refs } = node.spec;
-    const dir = nodeDir(this.#ports.log.dir, run_id, id);
+    const dir = nodeDir(this.#ports.log.dir, node.spec.run_id, id);
     const write = () =>
       file === "_spec.md"
-        ? writeSpec(dir, { id, task, deliverables, refs })
+        ? writeSpec(dir, { id, ...node.spec })
         : writeStatus(dir, node.status, "reason" in node ? node.reason : "");
     const written = this.folderOf(node).then(() => write().catch(() => {}));
     this.#folders.set(id, written);

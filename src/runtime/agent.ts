@@ -13,10 +13,11 @@ import { Postman } from "./channels.ts";
 import { unheardGoal } from "./ending.ts";
 import { type ForeseenLog, foreseen } from "./foreseen-log.ts";
 import type { House } from "./house.ts";
-import { type Channel, checkNotArchived } from "./human.ts";
+import { type Channel, checkNotArchived, checkThinks } from "./human.ts";
 import { HumanWork } from "./human-work.ts";
 import { situationOf } from "./inspect.ts";
 import type { HostedMeshes } from "./mesh-project.ts";
+import { modelChange, type NewModels } from "./model-change.ts";
 import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./more-money.ts";
 import { isTaken } from "./node-run.ts";
 import { RecentFacts } from "./recent-facts.ts";
@@ -51,6 +52,8 @@ export class Agent {
   /** Somebody wants it to rest: no next life begins by itself. */
   #resting = false;
   #isClosed = false;
+  /** It is stopped for a moment, to go on with another model. */
+  #changing: Promise<void> | undefined;
   readonly #postman: Postman;
   readonly #time: ReturnType<typeof timekeeper>;
   readonly #voice: Voice;
@@ -239,6 +242,34 @@ export class Agent {
     return this.#voice.nudge(text, channel);
   }
 
+  /** Has it think with other models from now on; if it is at work, those who work begin again with them. */
+  changeModels(order: NewModels): Promise<string> {
+    const changing = this.#changeModels(order);
+    const over = changing.then(
+      () => {},
+      () => {},
+    );
+    this.#changing = over;
+    void over.then(() => {
+      if (this.#changing === over) this.#changing = undefined;
+    });
+    return changing;
+  }
+
+  async #changeModels(order: NewModels): Promise<string> {
+    checkNotArchived(this.#soon);
+    checkThinks(this.#soon);
+    const { name } = this.#soon.agent.created;
+    const data = await modelChange(this.#soon, order, this.#house);
+    if (!data) return `${name} has these models already.`;
+    await this.settled();
+    const isAtWorkHere = this.#isUnderWay && isAtWork(this.#soon.agent.status);
+    if (isAtWorkHere) await this.halt();
+    await this.log.append({ facts: [{ type: "model.set", data }] }).durable;
+    if (isAtWorkHere) await this.start("recovered");
+    return `${name} goes on with ${data.model}, no longer with ${data.was.model}.`;
+  }
+
   /** Gives a node to somebody else, also to the human. */
   assign(node: string, to: string): Promise<string> {
     return this.#work.assign(node, to);
@@ -340,7 +371,7 @@ export class Agent {
       const hosted = this.#meshes;
       this.#meshes = undefined;
       await hosted?.close(meshes);
-      await this.idle().catch((error: unknown) => {
+      await this.#atRest().catch((error: unknown) => {
         // What had gone wrong before was told when it happened.
         if (error !== before) throw error;
       });
@@ -351,6 +382,14 @@ export class Agent {
 
   /** Resolves when nobody works any more. Rejects when the record could not be kept. */
   async idle(): Promise<void> {
+    await this.#atRest();
+    while (this.#changing) {
+      await this.#changing;
+      await this.#atRest();
+    }
+  }
+
+  async #atRest(): Promise<void> {
     while (this.#isUnderWay) await Promise.all([...this.#tasks.all, this.#starting]);
     await this.#files.settle();
     this.#recent.clear();

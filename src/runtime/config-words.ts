@@ -55,7 +55,7 @@ export const EXAMPLE: Config = {
   },
   network: { allow: ["api.example.org"] },
   web_fetch: { allow: ["wiki.local:8080"] },
-  memory: { embeddings: "openai/text-embedding-3-small" },
+  memory: { embeddings: "openai/text-embedding-3-small", shared: true },
   channels: {
     pager: {
       type: "webhook",

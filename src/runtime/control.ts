@@ -14,6 +14,7 @@ const requestSchema = z.discriminatedUnion("do", [
   z.strictObject({ do: z.literal("send"), agent, text, to: z.string().min(1).optional() }),
   z.strictObject({ do: z.literal("respond"), agent, text, question_id: z.string().min(1).optional() }),
   z.strictObject({ do: z.literal("nudge"), agent, text }),
+  z.strictObject({ do: z.literal("model"), agent, model: z.string().min(1).max(200) }),
   z.strictObject({ do: z.literal("revoke"), agent, permission: z.string().min(1) }),
   z.strictObject({ do: z.literal("assign"), agent, node: z.string().min(1), to: z.string().min(1) }),
   z.strictObject({ do: z.literal("cancel"), agent, node: z.string().min(1), text: text.optional() }),

@@ -36,7 +36,7 @@ export async function runCoordinator(
   if (outcome.kind === "finished" && outcome.summary !== HEARTBEAT_OK)
     await noteRun(run, outcome, place).catch(() => {});
   await log.append({ facts: [...endOf(soon(), run.id, outcome), ...nextTry(soon(), outcome, place)] }).durable;
-  files.writeEnd(run, outcome);
+  await files.writeEnd(run, outcome);
   // Nobody works for a run that has ended.
   tasks.abort(new Error("the run has ended"));
 }

@@ -18,9 +18,11 @@ import { type FetchOptions, webFetchTool } from "../tools/web-fetch.ts";
 import { canSearch, type SearchPorts, webSearchTool } from "../tools/web-search.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
 import { memoryTools } from "../workers/memories.ts";
+import type { Workplace } from "../workers/workplace.ts";
 import { systemClock } from "./clock.ts";
 import { liveScrubber } from "./known-secrets.ts";
 import { type Look, looking } from "./looking.ts";
+import { machineOf } from "./machine.ts";
 import { idOf } from "./names.ts";
 import { type Settings, SettingsError } from "./settings.ts";
 
@@ -28,6 +30,8 @@ export interface Equipment {
   tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
   /** The one sandbox of the house, opened by whoever needs it first. */
   sandbox(): Promise<Sandbox>;
+  /** What commands find there, if it is known by now. */
+  machine: Workplace["machine"];
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
   check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
   /** What is there now, for triggers that wait for a change. */
@@ -70,10 +74,17 @@ export function equip(
       ...memoryTools(actor, record, embedder()),
     ]);
   };
+  const { machine, close: stopAsking } = machineOf(sandbox, () => settings.config);
+  const { foreignTools, close } = foreignEquipment(settings, clock, scrubber);
   return {
     tools,
     sandbox,
-    ...foreignEquipment(settings, clock, scrubber),
+    machine,
+    foreignTools,
+    close() {
+      stopAsking();
+      return close();
+    },
     look: looking(sandbox, () => fetchOptions(settings), scrubber),
     async check(command, scope, signal, record) {
       const { network } = settings.config;

@@ -1,3 +1,4 @@
+import { didYouMean } from "../boundary/nearest.ts";
 import type { AgentSummaryData, Situation } from "../projections/index.ts";
 import type { Store } from "../store/store.ts";
 import { lookAtAll } from "./first-look.ts";
@@ -7,23 +8,31 @@ export class NoSuchAgent extends Error {
   override readonly name = "NoSuchAgent";
 }
 
+const MOST_NAMED = 8;
+
 /** By its name in the list, for which no log is folded; then only that one is. */
 export async function findAgent(store: Store, word: string): Promise<Situation> {
   const { agents } = await lookAtAll(store, 0);
+  const typed = word.toLowerCase();
   const exact = agents.filter(({ summary }) => summary.id === word || summary.name === word);
   const alike = agents.filter(({ summary: { id, name } }) =>
-    [id, id.slice("agent-".length), name].some((known) => known.startsWith(word)),
+    [id, id.slice("agent-".length), name.toLowerCase()].some((known) => known.startsWith(typed)),
   );
   const found = exact.length > 0 ? exact : alike;
   if (found.length === 1 && found[0]) return found[0].situation();
   const names = (list: { summary: AgentSummaryData }[]) =>
     list
-      .slice(0, 8)
+      .slice(0, MOST_NAMED)
       .map(({ summary }) => `${summary.id} (${summary.name})`)
       .join(", ");
   if (found.length > 1)
     throw new NoSuchAgent(`"${word}" could be several agents: ${names(found)}. Give more of the name, or the id.`);
   if (agents.length === 0)
     throw new NoSuchAgent(`There is no agent "${word}": this home has none yet. Begin with: agiraph run "your goal"`);
-  throw new NoSuchAgent(`There is no agent "${word}". There are: ${names(agents)}.`);
+  const near = didYouMean(
+    word,
+    agents.map(({ summary }) => summary.name),
+  );
+  const more = agents.length > MOST_NAMED ? " All of them: agiraph ls" : "";
+  throw new NoSuchAgent(`There is no agent "${word}".${near} There are: ${names(agents)}.${more}`);
 }

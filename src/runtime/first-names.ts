@@ -18,6 +18,11 @@ const SURNAMES =
     " ",
   );
 
+/** For somebody whom nobody named. */
+export function freeName(taken: ReadonlySet<WorkerId>): string {
+  return NAMES.find((candidate) => !taken.has(candidate.toLowerCase())) ?? fullName(taken);
+}
+
 /** When every first name is taken, people are told apart by their surname, and in the end by a number. */
 export function fullName(taken: ReadonlySet<WorkerId>): string {
   for (let number = 1; ; number++) {

@@ -47,7 +47,10 @@ export async function problemHiring(
   return problem();
 }
 
-export function spawned(candidate: Candidate, { run, soon, outside }: TeamPorts): NewFact {
+export function spawned(
+  candidate: Candidate,
+  { run, soon, outside }: TeamPorts,
+): Extract<NewFact, { type: "worker.spawned" }> {
   const { name, identity, model, program, tools, memory } = candidate;
   const usual = program === undefined ? soon().agent.created.worker_model : "";
   return {

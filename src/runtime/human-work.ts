@@ -1,3 +1,4 @@
+import { didYouMean } from "../boundary/nearest.ts";
 import { hasEnded, isAtWork, type NodeState, nodeNamed, type Question, type Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import { HUMAN, type NodeId, type RunId } from "../protocol/index.ts";
@@ -172,7 +173,7 @@ function nodeOf({ agent, board }: Situation, name: string): NodeState {
   if (node) return node;
   const ids = Object.keys(board.nodes);
   const list = ids.length === 0 ? "There are none yet." : `There are: ${ids.slice(-MOST_NAMED).join(", ")}.`;
-  throw new HumanRefusal("not_found", `${agent.created.name} has no node "${name}". ${list}`);
+  throw new HumanRefusal("not_found", `${agent.created.name} has no node "${name}".${didYouMean(name, ids)} ${list}`);
 }
 
 const MOST_NAMED = 12;

@@ -265,7 +265,7 @@ class MeshSession implements OutsideSession {
     const shared = this.#layout.shared(this.#mesh.name);
     const found = await Promise.all(
       Object.entries(this.#spec.refs).map(async ([name, target]) => {
-        const path = /^(?:nodes\/)?(node-\d+\/published(?:\/.*)?)$/.exec(target)?.[1];
+        const path = /^(?:nodes\/)?(node-\d+\/(?:published|inputs)(?:\/.*)?)$/.exec(target)?.[1];
         if (path === undefined) return `${name}: ${target}`;
         const from = join(run, "nodes", path);
         const files = (await filesBelow(from)).map((file) => join(path, file));

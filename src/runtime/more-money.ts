@@ -1,7 +1,7 @@
 import { type Board, isLost, type NodeState, type Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type NodeId, type RunId } from "../protocol/index.ts";
 
-/** The person's to mend: with a larger budget. */
+/** For the person to fix: with a larger budget. */
 export class TooLittleMoney extends Error {
   override readonly name = "TooLittleMoney";
 }

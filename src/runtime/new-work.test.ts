@@ -5,6 +5,7 @@ import type { NewWork } from "../tools/work.ts";
 import { checkedOrder } from "./new-work.ts";
 
 const order = (change: Partial<NewWork>): NewWork => ({
+  not_by: [],
   task: "Task",
   deliverables: [],
   refs: {},
@@ -65,7 +66,7 @@ test.each<[string, Partial<NewWork>, string]>([
   [
     "a ref to a node that is not there",
     { refs: { survey: "node-9/published/a.md" } },
-    'ref "survey" must point at the published files of another node, e.g. node-1/published/report.md; it is "node-9/published/a.md".',
+    'ref "survey" is "node-9/published/a.md", and there is no node-9. There are: node-1, node-2, node-3.',
   ],
   [
     "a ref that only looks like one",

@@ -7,6 +7,7 @@ import {
   isLost,
   type NodeState,
   nodeNamed,
+  rosterOf,
   type Situation,
   sharesUnder,
   waitsForAny,
@@ -14,6 +15,7 @@ import {
 import { dict } from "../protocol/dict.ts";
 import type { NodeId, RunId } from "../protocol/index.ts";
 import type { NewWork } from "../tools/work.ts";
+import { idOf } from "./names.ts";
 
 type Checked = { ok: true; dependencies: NodeId[]; refs: Record<string, string> } | { ok: false; reason: string };
 
@@ -24,12 +26,15 @@ export function checkedOrder(
   run: RunId,
   parent: NodeState | undefined,
   limits: { maxDepth: number; maxChildren: number },
+  /** Refs that are copied, and need no check. */
+  handed: ReadonlySet<string> = new Set(),
 ): Checked {
   const { board } = now;
   const reason =
     tooDeepOrBroad(board, parent, limits) ??
     (parent && order.hold ? "only the coordinator can run what is held. Leave hold out." : undefined) ??
     notAPath(order.deliverables) ??
+    tooManyForOneReply(order) ??
     overTheShare(order.budget_usd, now, run, parent);
   if (reason !== undefined) return { ok: false, reason };
   const above = ancestorsOf(board, parent);
@@ -47,8 +52,11 @@ export function checkedOrder(
   }
   const refs = dict<string>();
   for (const [name, target] of Object.entries(order.refs)) {
+    if (handed.has(name)) continue;
     const [, id = "", path = ""] = /^(?:\.\/)?(?:nodes\/)?(node-\d+)\/published(?:\/+(.*))?$/.exec(target) ?? [];
     const node = nodeNamed(board, id);
+    if (id && !node)
+      return { ok: false, reason: `ref "${name}" is "${target}", and there is no ${id}. ${knownNodes(board, run)}` };
     if (node?.spec.run_id !== run || waitsForAny(node, above, board) || /(^|\/)\.\.(\/|$)/.test(path)) {
       return {
         ok: false,
@@ -67,6 +75,22 @@ export function checkedOrder(
   if (parent && waiting !== undefined)
     return { ok: false, reason: `${waiting} is held until the coordinator runs it. Do it without, or suggest it.` };
   return { ok: true, dependencies, refs };
+}
+
+/** Who must not get it, by id: nodes of any run, whose authors are meant, and people. */
+export function checkedNotBy(
+  { not_by }: Pick<NewWork, "not_by">,
+  { board, roster }: Situation,
+  run: RunId,
+): { ok: true; ids: string[] } | { ok: false; reason: string } {
+  const idIn = (word: string) => nodeNamed(board, word)?.id ?? (Object.hasOwn(roster, idOf(word)) ? idOf(word) : null);
+  const unknown = not_by.find((word) => idIn(word) === null);
+  if (unknown === undefined) return { ok: true, ids: not_by.map((word) => idIn(word) ?? word) };
+  const people = Object.values(rosterOf(roster, run)).map(({ spawned }) => spawned.name);
+  return {
+    ok: false,
+    reason: `not_by names nodes or workers, and "${unknown}" is neither. ${knownNodes(board, run)} People: ${people.join(", ")}.`,
+  };
 }
 
 /** Whether a node that has ended published this file, or something in this folder. All it left may be nothing. */
@@ -125,6 +149,12 @@ function reservedIn(shares: readonly NodeState[]): number {
 function knownNodes(board: Board, run: RunId): string {
   const known = Object.keys(board.nodes).filter((id) => nodeNamed(board, id)?.spec.run_id === run);
   return known.length > 0 ? `There are: ${known.slice(-20).join(", ")}.` : "The board is empty.";
+}
+
+function tooManyForOneReply({ inference, deliverables }: NewWork): string | undefined {
+  return inference === "single" && deliverables.length > 1
+    ? `one reply makes one file, and there are ${deliverables.length} deliverables. Leave inference out, or ask for one file.`
+    : undefined;
 }
 
 export function notAPath(deliverables: readonly string[]): string | undefined {

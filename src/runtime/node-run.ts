@@ -69,7 +69,7 @@ export async function runNode(
     const pins = pinnedRefs(node.spec.refs, now().board);
     const refs = Object.keys(pins).length > 0 ? { refs: pins } : {};
     await log.append({ facts: [{ type: "node.started", data: { ...who, ...refs } }] }).durable;
-    writeRefs(dir, node.spec.refs, pins);
+    writeRefs(dir, node.spec.refs, pins, node.spec.inputs);
   }
   await writeStatus(dir, "running", `By ${worker.spawned.name}.`).catch(() => {});
 
@@ -78,8 +78,7 @@ export async function runNode(
     // A brief that was given since then replaces the one before.
     if (node.status === "assigned" && !added.has("identity.md")) await writeIdentity(home, identity);
     // A crash may have cost the file what the facts say.
-    const { task, deliverables, refs } = node.spec;
-    if (node.status === "assigned" && node.updated) await writeSpec(dir, { id: node.id, task, deliverables, refs });
+    if (node.status === "assigned" && node.updated) await writeSpec(dir, { id: node.id, ...node.spec });
     if (node.status === "assigned" && node.reopened) await reopenPublish(dir);
     // A publish that was prepared but never recorded has left a copy.
     if (node.status === "running") await undoPublish(dir);

@@ -28,7 +28,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
   const random = instead.random ?? secureRandom;
   const scrubber = liveScrubber(settings);
   const catalog = instead.catalog ?? liveCatalog(settings, clock, random, scrubber);
-  const { tools, foreignTools, check, look, sandbox, close } = equip(settings, clock, scrubber);
+  const { tools, foreignTools, check, look, sandbox, machine, close } = equip(settings, clock, scrubber);
   const runtime = new Runtime(settings, {
     store,
     catalog,
@@ -39,6 +39,7 @@ export async function openRuntime(settings: Settings, instead: Partial<RuntimePo
     check,
     look,
     sandbox,
+    machine,
     outside: outsidePlace(settings, { sandbox, clock, scrubber, price: (model, usage) => catalog.cost(model, usage) }),
     pid: process.pid,
     callbacks: {},

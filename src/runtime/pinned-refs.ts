@@ -5,7 +5,7 @@ import { changedFiles } from "../store/manifests.ts";
 
 /**
  * What each ref of a node points at, by hash: of the file, or of all files of the folder with their names. Published
- * files never change, so a pin that no longer fits means that somebody tampered.
+ * files never change, nor do those that were handed over, so a pin that no longer fits means that somebody tampered.
  */
 export function pinnedRefs(refs: Readonly<Record<string, string>>, board: Board): Record<string, string> {
   return Object.fromEntries(
@@ -24,9 +24,9 @@ export async function problemWithRefs(
 ): Promise<string | undefined> {
   const problems: string[] = [];
   for (const [name, target] of Object.entries(refs)) {
-    const { node, files } = filesOf(target, board);
-    const changed = node && (await changedFiles(agentDir, node.spec.run_id, node.id, files));
-    const paths = changed?.slice(0, MOST_NAMED).map((path) => `nodes/${node?.id}/published/${path}`);
+    const { node, files, folder } = filesOf(target, board);
+    const changed = node && (await changedFiles(agentDir, node.spec.run_id, node.id, files, folder));
+    const paths = changed?.slice(0, MOST_NAMED).map((path) => `nodes/${node?.id}/${folder}/${path}`);
     if (changed && paths && changed.length > 0)
       problems.push(`${name}: ${paths.join(", ")}${changed.length > paths.length ? " and others" : ""}`);
   }
@@ -36,21 +36,33 @@ export async function problemWithRefs(
 
 const MOST_NAMED = 5;
 
-function filesOf(target: string, board: Board): { node?: NodeState | undefined; files: readonly PublishedFile[] } {
-  const [, id, path = ""] = /^(?:nodes\/)?(node-\d+)\/published\/?(.*)$/.exec(target) ?? [];
+interface Referred {
+  node?: NodeState | undefined;
+  files: readonly PublishedFile[];
+  folder: "published" | "inputs";
+}
+
+function filesOf(target: string, board: Board): Referred {
+  const [, id, where, path = ""] = /^(?:nodes\/)?(node-\d+)\/(published|inputs)\/?(.*)$/.exec(target) ?? [];
   const node = board.nodes[id as NodeId];
-  const files = node && "files" in node ? node.files : [];
+  const folder = where === "inputs" ? "inputs" : "published";
+  const files = node ? recordedIn(node, folder) : [];
   const exact = files.find((file) => file.path === path);
-  if (exact) return { node, files: [exact] };
-  const folder = path === "" ? "" : `${path.replace(/\/+$/, "")}/`;
-  return { node, files: files.filter((file) => file.path.startsWith(folder)) };
+  if (exact) return { node, files: [exact], folder };
+  const top = path === "" ? "" : `${path.replace(/\/+$/, "")}/`;
+  return { node, files: files.filter((file) => file.path.startsWith(top)), folder };
+}
+
+function recordedIn(node: NodeState, folder: Referred["folder"]): readonly PublishedFile[] {
+  if (folder === "inputs") return (node.spec.inputs ?? []).flatMap(({ files }) => files);
+  return "files" in node ? node.files : [];
 }
 
 function pinOf(target: string, board: Board): string | undefined {
-  const { files: inside } = filesOf(target, board);
+  const { files: inside, folder } = filesOf(target, board);
   const [only] = inside;
   if (only === undefined) return undefined;
-  if (inside.length === 1 && target.endsWith(`/published/${only.path}`)) return only.sha256;
+  if (inside.length === 1 && target.endsWith(`/${folder}/${only.path}`)) return only.sha256;
   const list = inside.map((file) => `${file.sha256}  ${file.path}\n`).sort();
   return createHash("sha256").update(list.join("")).digest("hex");
 }

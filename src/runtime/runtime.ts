@@ -13,6 +13,7 @@ import type { AgentLog, Store } from "../store/store.ts";
 import { problemWithTools } from "../tools/tool-names.ts";
 import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
 import { promptsOf } from "../workers/prompt.ts";
+import { dayWords } from "../workers/surroundings.ts";
 import { Agent } from "./agent.ts";
 import { Caretaker, ENOUGH_ROOM } from "./caretaker.ts";
 import type { CatchUp } from "./catch-up.ts";
@@ -58,6 +59,7 @@ export interface RuntimePorts {
   check: House["check"];
   look: House["look"];
   sandbox(): Promise<Sandbox>;
+  machine: House["machine"];
   outside: House["outside"];
   pid: number;
   /** What triggers may have called, by name. */
@@ -66,7 +68,7 @@ export interface RuntimePorts {
   catchUp?: CatchUp;
 }
 
-/** The person's to mend: a price in config.json, or no budget. */
+/** For the person to fix: a price in config.json, or no budget. */
 export class UnpricedModel extends Error {
   override readonly name = "UnpricedModel";
 }
@@ -185,11 +187,10 @@ export class Runtime {
     return agent;
   }
 
-  /** Its own, or one that reminds of its goal and that nobody else has, held until the agent is on disk. */
+  /** Its own, or one that reminds of its goal; numbered where another agent has it. Held until the agent is on disk. */
   async #nameFor({ name, goal }: NewAgent): Promise<Disposable & { words: string }> {
-    if (name !== undefined) return { words: name, [Symbol.dispose]() {} };
     const others = new Set((await this.listed()).map((other) => other.name));
-    const words = nameBeside(nameFrom(goal), (taken) => others.has(taken) || this.#namesInUse.has(taken));
+    const words = nameBeside(name ?? nameFrom(goal), (taken) => others.has(taken) || this.#namesInUse.has(taken));
     this.#namesInUse.add(words);
     return { words, [Symbol.dispose]: () => void this.#namesInUse.delete(words) };
   }
@@ -362,6 +363,8 @@ export class Runtime {
         return agent.respond(request.text, request.question_id);
       case "nudge":
         return agent.nudge(request.text);
+      case "model":
+        return agent.changeModels({ model: request.model });
       case "assign":
         return agent.assign(request.node, request.to);
       case "cancel":
@@ -379,23 +382,28 @@ export class Runtime {
   }
 
   #house(): House {
-    const { catalog, clock, random, tools, foreignTools, check, look, outside, pid } = this.#ports;
+    const { catalog, clock, random, tools, foreignTools, check, look, machine, outside, pid } = this.#ports;
     const settings = this.#settings;
     const { home } = settings;
     const trust = new MeshTrust(home, () => clock.now());
+    const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
     return {
       prompts: promptsOf(home),
-      today: () => new Date(clock.now()).toISOString().slice(0, 10),
+      today: () => dayWords(clock.now(), timeZone),
+      machine,
       clock,
       pid,
       tools,
       foreignTools,
       model: (id) => catalog.model(id),
       callbacks: this.#ports.callbacks,
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      timeZone,
       // What config.json says now: an agent that is at work for days goes by it.
       get approveStages() {
         return settings.config.approve_stages ?? false;
+      },
+      get sharedMemory() {
+        return settings.config.memory?.shared ? home : null;
       },
       get limits() {
         return limitsFrom(settings.config);

@@ -10,8 +10,9 @@ import {
 } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type RunId, type WorkerId } from "../protocol/index.ts";
 import { hiredAs } from "../workers/outside/programs.ts";
-import { fullName, NAMES } from "./first-names.ts";
+import { freeName } from "./first-names.ts";
 import { idOf } from "./names.ts";
+import { barredFrom } from "./not-by.ts";
 
 /**
  * Who takes what now. Pure: the same situation always gives the same answer.
@@ -21,6 +22,7 @@ import { idOf } from "./names.ts";
  * Q2. Whoever is idle is asked before anybody is hired, in the order they were hired; those somebody has reserved last.
  * Q3. At most `maxConcurrent` work at the same time. Who waits for sub-nodes, for people or for the team does not count:
  *     otherwise parents could keep their own children from beginning.
+ * Q4. Who is barred from a node (`not_by`) never gets it: somebody else does, and is hired where nobody else is there.
  */
 export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: number }): NewFact[] {
   const run = now.agent.run;
@@ -38,7 +40,10 @@ export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: 
   const hired = new Set(Object.keys(now.roster));
   const facts: NewFact[] = [];
   for (const node of candidates(now.board, work, idle)) {
-    const worker_id = takerOf(node, free, isHuman) ?? (node.reserved_for ? undefined : hire(now, run.id, hired, facts));
+    const barred = barredFrom(node.spec, now.board);
+    const wanted = node.reserved_for && !barred.has(node.reserved_for) ? node.reserved_for : null;
+    const isOut = (id: WorkerId) => isHuman(id) || barred.has(id);
+    const worker_id = takerOf(wanted, free, isOut) ?? (wanted ? undefined : hire(now, run.id, hired, facts));
     if (worker_id === undefined) continue;
     facts.push({ type: "node.assigned", data: { node_id: node.id, worker_id } });
     facts.push({ type: "worker.busy", data: { worker_id, node_id: node.id } });
@@ -71,9 +76,9 @@ function* candidates(board: Board, { free, reserved }: WaitingWork, idle: Worker
   }
 }
 
-/** A person takes what was given to them by name, and nothing else. */
-function takerOf(node: NodeState, free: WorkerId[], isHuman: (id: WorkerId) => boolean): WorkerId | undefined {
-  const at = node.reserved_for ? free.indexOf(node.reserved_for) : free.findIndex((id) => !isHuman(id));
+/** A person takes what was given to them by name, and nothing else; who is barred from it takes nothing of it. */
+function takerOf(wanted: WorkerId | null, free: WorkerId[], isOut: (id: WorkerId) => boolean): WorkerId | undefined {
+  const at = wanted ? free.indexOf(wanted) : free.findIndex((id) => !isOut(id));
   return at < 0 ? undefined : free.splice(at, 1)[0];
 }
 
@@ -91,7 +96,7 @@ function workingNow({ board, roster }: Situation, run: RunId): number {
 }
 
 function hire(now: Situation, run_id: RunId, hired: Set<WorkerId>, facts: NewFact[]): WorkerId {
-  const name = NAMES.find((candidate) => !hired.has(candidate.toLowerCase())) ?? fullName(hired);
+  const name = freeName(hired);
   const worker_id = idOf(name);
   hired.add(worker_id);
   const { worker_model } = now.agent.created;

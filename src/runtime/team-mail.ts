@@ -52,6 +52,11 @@ export class TeamMail {
     return this.#message(from, HUMAN, words, { aloud: true });
   }
 
+  /** Said by the house in somebody's name. */
+  toHuman(from: WorkerId, text: string): NewFact {
+    return this.#message(from, HUMAN, text, {});
+  }
+
   /** What a trigger says, known by its occurrence: said again after a crash, it is still the same message. */
   async remind(key: string, from: string, word: string, text: string): Promise<void> {
     const to = this.#members.addressee(word);

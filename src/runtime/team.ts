@@ -17,12 +17,14 @@ import type { CoordinationPort, NewWorker, NodeChange, Reconvening, StageOfRoles
 import { refusal, type ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
 import { cancelledWords, cancelNodes } from "./cancelling.ts";
+import { createNode } from "./creating.ts";
 import { handingOver, problemAssigning } from "./handing-over.ts";
 import { problemHiring, spawned } from "./hiring.ts";
 import { Members } from "./members.ts";
 import { idOf } from "./names.ts";
-import { checkedOrder, notAPath } from "./new-work.ts";
+import { notAPath } from "./new-work.ts";
 import { isTaken } from "./node-run.ts";
+import { whyBarred } from "./not-by.ts";
 import { TeamMail } from "./team-mail.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 import { TeamStages } from "./team-stages.ts";
@@ -39,6 +41,8 @@ export class Team {
   readonly #stages: TeamStages;
   readonly #mail: TeamMail;
   #nodes = 0;
+  /** Nodes whose maker was not told yet who does them. */
+  readonly #untold = new Map<NodeId, WorkerId>();
 
   constructor(run: RunId, ports: Omit<TeamPorts, "run">) {
     this.#ports = { ...ports, run };
@@ -58,43 +62,28 @@ export class Team {
 
   async createNode(by: { worker_id: WorkerId; node_id: NodeId | null }, order: NewWork): Promise<ToolOutput> {
     if (order.worker !== undefined) await this.#admitHuman(order.worker);
-    const now = this.#ports.soon();
-    const parent = by.node_id ? now.board.nodes[by.node_id] : undefined;
-    const checked = checkedOrder(order, now, this.#ports.run, parent, this.#ports.limits);
-    if (!checked.ok) return refusal(`Not created: ${checked.reason}`);
-    const worker = order.worker === undefined ? undefined : this.#members.named(order.worker);
-    if (order.worker !== undefined && !worker) return refusal(`Not created: ${this.#members.nobody(order.worker)}`);
-    const tied = worker && this.#members.tiedUp(worker, parent);
-    if (tied) return refusal(`Not created: ${tied}`);
-    const stage = this.#stages.forNewWork();
-    if (!stage.ok) return refusal(`Not created: ${stage.reason}`);
-    const node_id = this.#nextNode();
-    const facts: NewFact[] = [
-      ...stage.facts,
-      {
-        type: "node.created",
-        data: {
-          run_id: this.#ports.run,
-          node_id,
-          stage: stage.number,
-          task: order.task,
-          inference: order.inference,
-          dependencies: checked.dependencies,
-          refs: checked.refs,
-          deliverables: order.deliverables,
-          parent_node_id: by.node_id,
-          created_by: by.worker_id,
-          ...(order.hold && { held: true as const }),
-          ...(order.checks.length > 0 && { checks: order.checks }),
-          ...(order.budget_usd !== undefined && { budget_usd: order.budget_usd }),
-        },
-      },
-    ];
-    if (worker) facts.push({ type: "node.reserved", data: { node_id, worker_id: worker.id } });
-    await record(this.#ports, facts);
-    return order.hold
-      ? `Created ${node_id}. It is held: run it with a trigger, or assign it.`
-      : `Created ${node_id}. You will be told when it ends.`;
+    const { said, node_id, isOpen } = await createNode(by, order, {
+      ports: this.#ports,
+      members: this.#members,
+      stages: this.#stages,
+      nextNode: () => this.#nextNode(),
+    });
+    if (node_id && isOpen) this.#untold.set(node_id, by.worker_id);
+    return said;
+  }
+
+  /** Who has begun what this reader handed out, where the answer could not say it: for a line with their next news. */
+  begun(reader: WorkerId): string[] {
+    const { board } = this.#ports.soon();
+    const lines: string[] = [];
+    for (const [id, by] of this.#untold) {
+      const node = board.nodes[id];
+      if (by !== reader || !node || node.status === "pending") continue;
+      this.#untold.delete(id);
+      // Of one that has ended they are told by its end.
+      if (isTaken(node)) lines.push(`${id}: ${this.#nameOf(node.worker_id)} has begun.`);
+    }
+    return lines;
   }
 
   async spawn(order: NewWorker): Promise<ToolOutput> {
@@ -119,7 +108,9 @@ export class Team {
     if (!worker) return refusal(this.#members.nobody(word));
     const now = this.#ports.soon();
     const parent = node.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
-    const problem = problemAssigning(node, worker, now) ?? this.#members.tiedUp(worker, parent);
+    // A person decides over it.
+    const barred = by === HUMAN || worker.id === HUMAN ? undefined : whyBarred(node.spec, worker.id, now);
+    const problem = problemAssigning(node, worker, now) ?? barred ?? this.#members.tiedUp(worker, parent);
     if (problem) return refusal(problem);
     if (isTaken(node)) await this.#ports.stopWork(node.id);
     const left = this.#ports.soon().board.nodes[node.id] ?? node;
@@ -225,7 +216,8 @@ export class Team {
   unfinished(): string | null {
     const { run, now, soon } = this.#ports;
     const { agent, board, stages } = soon();
-    const losers = losersIn(stages, board, run);
+    // Those that have lost are cancelled without a word: also while that is still on its way to the disk.
+    const losers = [...losersIn(stages, board, run), ...losersIn(now().stages, now().board, run)];
     // Whose end is not on disk yet has not been told yet either.
     const open = new Map(
       [...openNodes(soon().board, run), ...openNodes(now().board, run)].map((node) => [node.id, node]),
@@ -245,6 +237,10 @@ export class Team {
 
   aloud(from: WorkerId, text: string): NewFact {
     return this.#mail.aloud(from, text);
+  }
+
+  toHuman(from: WorkerId, text: string): NewFact {
+    return this.#mail.toHuman(from, text);
   }
 
   remind(key: string, from: string, to: string, text: string): Promise<void> {

@@ -108,6 +108,7 @@ export class Workforce {
       purse: this.#purse,
       schedule,
       aloud: (from, text) => this.team(run).aloud(from, text),
+      toHuman: (from, text) => this.team(run).toHuman(from, text),
       live,
     };
   }

@@ -1,7 +1,9 @@
 import type { z } from "zod";
 import { withoutRedirects } from "../boundary/without-redirects.ts";
 import {
+  type AgentDetail,
   type AgentSummary,
+  agentDetailSchema,
   agentSummarySchema,
   agentsPageSchema,
   archivedMeshSchema,
@@ -28,6 +30,7 @@ import {
   nodeDetailSchema,
   permissionsPageSchema,
   questionsPageSchema,
+  type resumeSchema,
   type sendMeshMessageSchema,
   sentMeshMessageSchema,
   triggersPageSchema,
@@ -86,8 +89,8 @@ export class ApiClient {
     return this.#ask("GET", "/agents", agentsPageSchema, query);
   }
 
-  agent(id: string): Promise<AgentSummary> {
-    return this.#ask("GET", at(id), agentSummarySchema);
+  agent(id: string): Promise<AgentDetail> {
+    return this.#ask("GET", at(id), agentDetailSchema);
   }
 
   /** Stops it and puts it out of sight. */
@@ -99,7 +102,7 @@ export class ApiClient {
     return this.#ask("POST", `${at(id)}/${deed}`, agentSummarySchema);
   }
 
-  resume(id: string, more: { budget_usd?: number | undefined; budget_tokens?: number | undefined } = {}) {
+  resume(id: string, more: NonNullable<z.input<typeof resumeSchema>> = {}) {
     return this.#ask("POST", `${at(id)}/resume`, agentSummarySchema, {}, more);
   }
 

@@ -7,6 +7,36 @@ const ORDER = { goal: "Which chip is faster?", name: "Chips", worker_model: "scr
 const ASK = call("ask_human", { question: "Which one?", choices: ["A", "B"] });
 const DONE = call("finish", { summary: "B is faster" });
 
+test("a node is changed and cancelled through the API; one that has ended is a conflict", async () => {
+  await using house = await startServer({
+    coordinator: script(
+      call("create_work_node", { task: "Measure chip A", checks: ["false"] }),
+      DONE.after("Your human cancelled node-1: Too slow."),
+    ),
+    workers: { Alice: script(hang()) },
+  });
+  await checkAnswers(house);
+  const id = await made(house);
+  await house.until(id, ({ board }) => board.nodes["node-1"]?.status === "running");
+  const patch = (body: object) => house.ask("PATCH", `/agents/${id}/board/node-1`, body);
+  expect([await patch({ checks: [] }), await patch({}), await patch({ priority: 1 })]).toMatchObject([
+    { status: 200, body: { status: "delivered", detail: "node-1 is changed. Alice is told." } },
+    { status: 409 },
+    { status: 400 },
+  ]);
+  const cancel = (node: string) => house.post(`/agents/${id}/board/${node}/cancel`, { reason: "Too slow." });
+  expect([await cancel("node-1"), await cancel("node-9")]).toMatchObject([
+    { status: 200, body: { status: "delivered", detail: "node-1 is cancelled." } },
+    { status: 404 },
+  ]);
+  await house.until(id, ({ agent }) => agent.status === "completed");
+  expect((await house.get(`/agents/${id}/board/node-1`)).body).toMatchObject({
+    status: "cancelled",
+    result_preview: "Too slow.",
+    outcome: null,
+  });
+});
+
 test("an agent is made, does its work, and everything about it can be looked at", async () => {
   await using house = await startServer({
     coordinator: script(
@@ -54,8 +84,10 @@ test("an agent is made, does its work, and everything about it can be looked at"
     created_at: expect.any(Number),
     updated_at: expect.any(Number),
     seq: expect.any(Number),
+    results: [{ path: "runs/run-1/nodes/node-1/published/a.md", bytes: 6, by: "alice", changed: false }],
   });
-  expect((await house.get("/agents")).body).toEqual({ agents: [body], unreadable: [], next_after: null });
+  const { results: _, ...summary } = body as { results: unknown };
+  expect((await house.get("/agents")).body).toEqual({ agents: [summary], unreadable: [], next_after: null });
 
   const node = {
     id: "node-1",
@@ -522,7 +554,10 @@ test("a model that cannot be used here is refused before anything is made, with 
 
 async function made(house: TestServer): Promise<`agent-${string}`> {
   const answer = await house.post("/agents", ORDER);
-  expect(answer).toMatchObject({ status: 201, body: { name: "Chips", goal: ORDER.goal } });
+  expect(answer).toMatchObject({
+    status: 201,
+    body: { name: expect.stringMatching(/^Chips(?:-\d+)?$/), goal: ORDER.goal },
+  });
   return (answer.body as { id: `agent-${string}` }).id;
 }
 

@@ -82,7 +82,12 @@ function changesASummary(fact: Fact): boolean {
   if (fact.type === "worker.waiting") return fact.data.for === "human";
   if (fact.type === "message.sent") return (fact.data.reader ?? fact.data.to) === HUMAN;
   if (fact.type === "message.received") return fact.data.by === HUMAN;
-  return fact.type === "model.failed" || /^(?:agent|run|stage|human)\./.test(fact.type) || changesAMesh(fact);
+  return (
+    fact.type === "model.failed" ||
+    fact.type === "model.set" ||
+    /^(?:agent|run|stage|human)\./.test(fact.type) ||
+    changesAMesh(fact)
+  );
 }
 
 /** What is told to whom within one is seen by those who look at it. */

@@ -22,6 +22,8 @@ const holderSchema = z.object({
   epoch: z.int(),
   socket: z.string().optional(),
   url: z.string().optional(),
+  /** What it does there, as a person would call it: `agiraph run`. */
+  command: z.string().optional(),
   /** The file with the certificate that it shows there. */
   cert: z.string().optional(),
   /** By which it is told from a later process with the same number (`processMark`). */
@@ -32,7 +34,7 @@ const holderSchema = z.object({
 export type HomeHolder = z.infer<typeof holderSchema>;
 
 /** Where a holder is reached. */
-export type Address = Partial<Pick<HomeHolder, "socket" | "url" | "cert">>;
+export type Address = Partial<Pick<HomeHolder, "socket" | "url" | "cert" | "command">>;
 
 export interface HomeLock {
   readonly holder: HomeHolder;

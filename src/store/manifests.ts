@@ -21,17 +21,19 @@ export async function changedFiles(
   run: RunId,
   node: NodeId,
   files: readonly PublishedFile[],
+  folder = "published",
 ): Promise<string[]> {
   const changed: string[] = [];
-  for (const file of files) if (!(await isUnchanged(nodeDir(agentDir, run, node), file))) changed.push(file.path);
+  const dir = nodeDir(agentDir, run, node);
+  for (const file of files) if (!(await isUnchanged(dir, folder, file))) changed.push(file.path);
   return changed;
 }
 
-async function isUnchanged(dir: string, recorded: PublishedFile): Promise<boolean> {
+async function isUnchanged(dir: string, under: string, recorded: PublishedFile): Promise<boolean> {
   const parts = recorded.path.split("/");
   const name = parts.pop() ?? "";
   try {
-    const folder = openFolder(dir, ["published", ...parts]);
+    const folder = openFolder(dir, [under, ...parts]);
     try {
       const file = openFile(folder, name);
       try {

@@ -1,4 +1,4 @@
-import type { BigIntStats } from "node:fs";
+import { type BigIntStats, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { RunId, WorkerId } from "../protocol/index.ts";
 import { type AccessRow, AccessTable } from "./access.ts";
@@ -41,6 +41,26 @@ export function agentMemoryFiles(agentDir: string): MemoryFiles {
     indexFile: agentMemoryIndex(agentDir),
     list: async () => [...stampedIn(agentDir, [], ["MEMORY.md"]), ...(await stampedBelow(agentDir, ["memory"]))],
     inHome: (path) => (path === "MEMORY.md" ? path : `memory/${path}`),
+  };
+}
+
+/** What all agents of a home know of their human: `memory/` in the home, which each of them calls `person/`. */
+export function personMemoryFiles(home: string): MemoryFiles {
+  const hint = "Name a markdown file, e.g. person/preferences/writing.md.";
+  const root = join(home, "memory");
+  const scope = scopeOf(home, ["memory"], [{ at: "memory/**", access: "write", why: "" }], new Map(), hint);
+  const writeFile = scope.writeFile.bind(scope);
+  scope.writeFile = async (path, content) => {
+    // No agent makes it with its home: it is there from the first note on.
+    mkdirSync(root, { recursive: true, mode: 0o700 });
+    return writeFile(path, content);
+  };
+  return {
+    root,
+    scope,
+    indexFile: join(home, ".index", "memory.sqlite"),
+    list: () => stampedBelow(home, ["memory"]),
+    inHome: (path) => `person/${path}`,
   };
 }
 

@@ -42,7 +42,7 @@ test("a node's folder of truth", async () => {
 
   expect(contentsOf(dir)).toEqual({
     "_spec.md":
-      "# node-1\n\nMeasure chip A\n\n## Deliverables\n\n- report.md\n\n## Input (read_ref)\n\n- survey: nodes/node-0/published/survey.md\n",
+      "# node-1\n\nMeasure chip A\n\n## Deliverables\n\n- report.md\n\n## Input\n\n- survey: nodes/node-0/published/survey.md\n",
     "_refs.json": '{\n  "survey": "node-0/published/survey.md"\n}\n',
     "_status.md": "PENDING\n",
     "log.jsonl": "",

@@ -16,19 +16,48 @@ export {
  * The folders of seed 002 §1.0. Making one again adds what is missing and changes nothing that is there, so recovery
  * simply makes them all again. For the same reason nothing is synced here: what a power cut takes is in the facts.
  */
-export async function createNodeFolder(
-  dir: string,
-  node: { id: string; task: string; deliverables: readonly string[]; refs: Readonly<Record<string, string>> },
-): Promise<void> {
+export async function createNodeFolder(dir: string, node: SpecifiedNode): Promise<void> {
   await createFolder(dir, {
     folders: ["scratch", "published"],
     files: {
-      "_spec.md": specOf(node),
+      "_spec.md": specFile(node),
       "_refs.json": `${JSON.stringify(node.refs, null, 2)}\n`,
       "_status.md": statusText("pending"),
       "log.jsonl": "",
     },
   });
+}
+
+/** What `_spec.md` is made from. */
+export interface SpecifiedNode {
+  id: string;
+  task: string;
+  deliverables: readonly string[];
+  checks?: readonly string[] | undefined;
+  refs: Readonly<Record<string, string>>;
+}
+
+/** `_spec.md`, as it is made. The coordinator may change it before somebody begins. */
+export function specFile(node: SpecifiedNode): string {
+  const inputs = listed(
+    "Input",
+    Object.entries(node.refs).map(([name, target]) => `${name}: nodes/${target}`),
+  );
+  return `${[`# ${node.id}`, specText(node), ...inputs].join("\n\n")}\n`;
+}
+
+/** What a worker has to do, and how it is checked. */
+export function specText({ task, deliverables, checks = [] }: Omit<SpecifiedNode, "id" | "refs">): string {
+  const commands = checks.map((command) => `\`${command}\``);
+  return [
+    task.trim(),
+    ...listed("Deliverables", deliverables),
+    ...listed("Checks (publish runs them in scratch/; all must pass)", commands),
+  ].join("\n\n");
+}
+
+function listed(title: string, items: readonly string[]): string[] {
+  return items.length > 0 ? [`## ${title}\n\n${items.map((item) => `- ${item}`).join("\n")}`] : [];
 }
 
 /** Tells which files were not there before. */
@@ -69,8 +98,8 @@ export function writeStatus(dir: string, status: string, summary = ""): Promise<
 }
 
 /** `_spec.md`, changed after the node was made. */
-export function writeSpec(dir: string, node: Parameters<typeof createNodeFolder>[1]): Promise<void> {
-  return rewrite(dir, "_spec.md", specOf(node));
+export function writeSpec(dir: string, node: SpecifiedNode): Promise<void> {
+  return rewrite(dir, "_spec.md", specFile(node));
 }
 
 /** `identity.md`: who the worker is now. A new brief replaces what it was spawned with. */
@@ -111,15 +140,6 @@ async function addFile(folder: Folder, name: string, content: string): Promise<b
   if (content === "" || glance(folder, name)?.size !== 0n) return false;
   await writeWhole(folder, name, bytes, "unsynced");
   return true;
-}
-
-function specOf({ id, task, deliverables, refs }: Parameters<typeof createNodeFolder>[1]): string {
-  const inputs = Object.entries(refs).map(([name, target]) => `- ${name}: nodes/${target}`);
-  const sections = [`# ${id}`, task.trim()];
-  if (deliverables.length > 0)
-    sections.push(`## Deliverables\n\n${deliverables.map((path) => `- ${path}`).join("\n")}`);
-  if (inputs.length > 0) sections.push(`## Input (read_ref)\n\n${inputs.join("\n")}`);
-  return `${sections.join("\n\n")}\n`;
 }
 
 function statusText(status: string, summary = ""): string {

@@ -1,15 +1,22 @@
 import { join } from "node:path";
 import { type Board, describeBoard, type Situation, waitingWork } from "../projections/index.ts";
 import { own } from "../protocol/dict.ts";
-import type { Outcome, RunId, WorkerId } from "../protocol/index.ts";
+import type { HandedInput, Outcome, RunId, WorkerId } from "../protocol/index.ts";
 import { replaceFile } from "./atomic-file.ts";
 import { rewrite } from "./node-folder.ts";
+import { isDerived, marked, OUTPUT_FILE, type RunFile, type RunFiles } from "./results.ts";
 
-/** `_plan.md`: the goal and the board, for everyone in the run. Rewritten whenever the plan changes. */
+const PLAN = "_plan.md";
+/** Where the board goes when the plan is the coordinator's own. */
+const BOARD = "_board.md";
+
+/** The goal and the board, for everyone in the run: `_plan.md`, until the coordinator writes a plan of its own. */
 export function writePlan(dir: string, now: Situation): void {
   const goal = now.agent.run?.goal ?? now.agent.created.goal;
   const board = describeBoard(now.board, now.agent.run?.id);
-  replaceFile(join(dir, "_plan.md"), `# Plan\n\nGoal: ${goal}\n\n${board}\n`);
+  const isOurs = isDerived(join(dir, PLAN));
+  const text = `# ${isOurs ? "Plan" : "Board"}\n\nGoal: ${goal}\n\n${board}\n`;
+  replaceFile(join(dir, isOurs ? PLAN : BOARD), isOurs ? marked(text) : text);
 }
 
 /** `GOAL.md`: what the agent is at now. */
@@ -17,32 +24,34 @@ export function writeGoal(agentDir: string, goal: string): void {
   replaceFile(join(agentDir, "GOAL.md"), `${goal.trim()}\n`);
 }
 
-/** `_output.md`: how the run ended, and where its results are. */
-export function writeOutput(dir: string, run: { id: RunId; goal: string }, outcome: Outcome, board: Board): void {
+/** `_output.md`: how the run ended, and where its results are; what the coordinator wrote there itself stays. */
+export function writeOutput(dir: string, run: { goal: string }, outcome: Outcome, { results, others }: RunFiles): void {
+  if (!isDerived(join(dir, OUTPUT_FILE))) return;
   const words = outcome.kind === "finished" ? outcome.summary : "error" in outcome ? outcome.error : outcome.kind;
-  const files = Object.values(board.nodes).flatMap((node) =>
-    node.status === "completed" && node.spec.run_id === run.id
-      ? node.files.map((file) => `- nodes/${node.id}/published/${file.path}`)
-      : [],
-  );
-  const list = files.length > 0 ? `\n## Published files\n\n${files.join("\n")}\n` : "";
-  replaceFile(
-    join(dir, "_output.md"),
-    `# Output\n\nGoal: ${run.goal}\n\nOutcome: ${outcome.kind}\n\n${words}\n${list}`,
-  );
+  const isPublished = ({ path }: RunFile) => path.startsWith("nodes/");
+  const named = results.filter((file) => !isPublished(file) && file.path !== OUTPUT_FILE);
+  const published = [...results, ...others].filter(isPublished);
+  const text = `# Output\n\nGoal: ${run.goal}\n\nOutcome: ${outcome.kind}\n\n${words}\n${listed("Results", named)}${listed("Published files", published)}`;
+  replaceFile(join(dir, OUTPUT_FILE), marked(text));
 }
 
-/** `_refs.json`: where each ref points, and the hash it had when the node began. */
+function listed(title: string, files: readonly RunFile[]): string {
+  return files.length > 0 ? `\n## ${title}\n\n${files.map(({ path }) => `- ${path}`).join("\n")}\n` : "";
+}
+
+/** `_refs.json`: where each ref points, where a copy came from, and the hash it had when the node began. */
 export function writeRefs(
   nodeDir: string,
   refs: Readonly<Record<string, string>>,
   pins: Readonly<Record<string, string>>,
+  inputs: readonly HandedInput[] = [],
 ): void {
   if (Object.keys(refs).length === 0) return; // the folder was made with just that
-  const pinned = Object.entries(refs).map(([name, target]) => [
-    name,
-    { path: `nodes/${target.replace(/^nodes\//, "")}`, sha256: own(pins, name) ?? null },
-  ]);
+  const pinned = Object.entries(refs).map(([name, target]) => {
+    const path = `nodes/${target.replace(/^nodes\//, "")}`;
+    const from = inputs.find((input) => input.name === name)?.from;
+    return [name, { path, sha256: own(pins, name) ?? null, ...(from !== undefined && { from }) }];
+  });
   replaceFile(join(nodeDir, "_refs.json"), `${JSON.stringify(Object.fromEntries(pinned), null, 2)}\n`);
 }
 

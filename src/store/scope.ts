@@ -101,7 +101,7 @@ export function coordinatorScope({
     published,
     table: new AccessTable(coordinatorRows(run)),
     mayWrite: () =>
-      "You may write the run's own files, e.g. _plan.md or notes/findings.md, a node's _spec.md, agent/MEMORY.md and agent/memory/…",
+      "You may write the run's own files, e.g. output/report.md or notes/findings.md, a node's _spec.md, agent/MEMORY.md and agent/memory/…",
     describe: () => coordinatorWords(runId, project),
     async binds() {
       const inProject = await projectBinds(project, homeOf(agentDir));
@@ -222,6 +222,7 @@ function workerRows(run: string, nodeId: NodeId, workerId: WorkerId): AccessRow[
     { at: `${run}/workers/${workerId}/history.json`, access: "read", why: RECORD },
     { at: `${run}/workers/${workerId}/**`, access: "write", why: "" },
     { at: `${run}/workers/**`, access: "none", why: "Another worker's files are private; send it a message instead." },
+    { at: `${run}/_board.md`, access: "read", why: RECORD },
     {
       at: `${run}/_plan.md`,
       access: "read",
@@ -237,7 +238,7 @@ function coordinatorWords(runId: RunId, project: string | null): string {
   return `# Your files
 
 Paths are relative to this run (${runId}).
-- You write: the run's own files (_plan.md, notes/…), a node's _spec.md, your home as agent/…
+- You write: output/… (results go here), the run's own files (_plan.md, notes/…), a node's _spec.md, your home as agent/…
 - You read: all of that, nodes/NODE/… (results in published/), workers/WORKER/…, _messages/…${projectWords(project)}`;
 }
 

@@ -37,10 +37,10 @@ export async function startServer(plan: ServerPlan): Promise<TestServer> {
   const { coordinator, workers = {} } = plan;
   const temporary = plan.home === undefined ? await temporaryHome() : undefined;
   const settings = { home: plan.home ?? temporary?.path ?? "", env: plan.env ?? {}, config: plan.config ?? {} };
-  const runtime = await openRuntime(
-    settings,
-    coordinator ? { catalog: scriptedCatalog({ coordinator, workers }) } : {},
-  );
+  const runtime = await openRuntime(settings, {
+    machine: async () => ({ loop: "", program: "" }),
+    ...(coordinator && { catalog: scriptedCatalog({ coordinator, workers }) }),
+  });
   const app = await buildServer({
     runtime,
     settings,

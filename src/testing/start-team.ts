@@ -74,6 +74,8 @@ export async function startTeam(plan: TeamPlan): Promise<Team> {
 function portsOf(plan: TeamPlan) {
   return {
     catalog: scriptedCatalog(plan),
+    // What is installed here must not change what scripts are told.
+    machine: async () => ({ loop: "", program: "" }),
     ...(plan.clock && { clock: plan.clock }),
     ...(plan.outside && { outside: plan.outside }),
     ...(plan.callbacks && { callbacks: plan.callbacks }),

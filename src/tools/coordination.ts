@@ -86,7 +86,10 @@ export interface ReflectionPort {
   asksBeforeEnd(): boolean;
 }
 
-export function coordinationTools(port: CoordinationPort, reflection?: ReflectionPort): Tool[] {
+/** Which files of the run are meant as its result, or what is wrong with them. */
+export type ResultsPort = (named: readonly string[]) => Promise<{ files: string[] } | { problem: string }>;
+
+export function coordinationTools(port: CoordinationPort, results: ResultsPort, reflection?: ReflectionPort): Tool[] {
   return [
     defineTool({
       name: "spawn_worker",
@@ -153,8 +156,8 @@ export function coordinationTools(port: CoordinationPort, reflection?: Reflectio
         run: async () => port.stageStatus(),
       }),
     ),
-    endingTool("finish", "summary", port, reflection),
-    hidden(endingTool("conclude", "output", port, reflection)),
+    endingTool("finish", "summary", port, results, reflection),
+    hidden(endingTool("conclude", "output", port, results, reflection)),
   ];
 }
 
@@ -170,41 +173,45 @@ function programsIn(port: CoordinationPort): string {
 /** What is asked of somebody who forgot to say what the run taught them; also how it is known that they were asked. */
 export const WHAT_DID_YOU_LEARN = "Before the run ends: what did it teach you that a later run should know?";
 
-/** Models give what a schema calls required; who leaves it out all the same is not refused for it. */
-const endings = {
-  summary: endingOf("summary"),
-  output: endingOf("output"),
+const answer = z.string().min(1);
+const ending = {
+  files: z.array(z.string().min(1).max(1000)).max(100).optional().describe("e.g. output/report.md"),
+  learned: z.string().max(4000).optional().describe("What a later run should know; kept in your memory."),
 };
 
-function endingOf(field: "summary" | "output") {
-  return z
-    .object({
-      [field]: z.string().min(1),
-      learned: z.string().max(4000).optional().describe("What a later run should know; kept in your memory."),
-    })
-    .meta({ required: [field, "learned"] });
-}
+/** Models give what a schema calls required; who leaves `learned` out all the same is not refused for it. */
+const endings = {
+  summary: z.object({ summary: answer, ...ending }).meta({ required: ["summary", "learned"] }),
+  output: z.object({ output: answer, ...ending }).meta({ required: ["output", "learned"] }),
+};
 
 function endingTool(
   toolName: string,
   field: "summary" | "output",
   port: CoordinationPort,
+  results: ResultsPort,
   reflection: ReflectionPort | undefined,
 ): Tool {
   return defineTool({
     name: toolName,
-    description: `End the run when the goal is met and the results are in files; the ${field} answers the goal and names them.`,
+    description: `End the run when the goal is met. The ${field} answers it; files name the result.`,
     repeatable: true,
     parameters: endings[field],
-    async run({ [field]: summary = "", learned }) {
+    async run({ files = [], learned, ...words }) {
       const why = port.unfinished();
       if (why) return { ok: false, content: `Not finished: ${why}` };
       if (learned === undefined && reflection?.asksBeforeEnd())
         return refusal(
           `${WHAT_DID_YOU_LEARN} Call ${toolName} again with it as \`learned\`, empty if there is nothing.`,
         );
+      const named = files.length > 0 ? await results(files) : { files };
+      if ("problem" in named) return refusal(`Not finished: ${named.problem}`);
       const lesson = learned?.trim() ? { learned: learned.trim() } : {};
-      return { content: "Finished.", ending: { kind: "finished", summary, ...lesson } };
+      const result = named.files.length > 0 ? { files: named.files } : {};
+      return {
+        content: "Finished.",
+        ending: { kind: "finished", summary: "summary" in words ? words.summary : words.output, ...lesson, ...result },
+      };
     },
   });
 }

@@ -142,7 +142,7 @@ function entryLine({ path, kind, bytes }: ListedFile): string {
 /** A file is shown, a folder is listed; a folder with one file in it is as good as the file. */
 async function readRef(scope: Scope, target: string): Promise<ToolOutput> {
   const path = publishedPath(target);
-  if (path === undefined) return refusal(`The ref leads to ${target}, which is not in a node's published/.`);
+  if (path === undefined) return refusal(`The ref leads to ${target}, which is neither published nor handed over.`);
   try {
     return await readText(scope, path, 1, MAX_LINES);
   } catch (error) {
@@ -155,11 +155,13 @@ async function readRef(scope: Scope, target: string): Promise<ToolOutput> {
   return `${path} is a folder:\n\n${await listingText(scope, path, true)}`;
 }
 
-/** `node-1/published/a.md`, with or without `nodes/` before it; a bare node stands for all it published. */
+/** `node-1/published/a.md` or `inputs/a.md`, with or without `nodes/` before it; a bare node stands for all it published. */
 function publishedPath(target: string): string | undefined {
   const [node, published = "published", ...rest] = target
     .replace(/^nodes\//, "")
     .replace(/\/+$/, "")
     .split("/");
-  return node && published === "published" ? ["nodes", node, published, ...rest].join("/") : undefined;
+  return node && (published === "published" || published === "inputs")
+    ? ["nodes", node, published, ...rest].join("/")
+    : undefined;
 }

@@ -23,7 +23,7 @@ export function mailTools(port: MailPort): Tool[] {
     defineTool({
       name: "send_message",
       description:
-        'Write to a colleague by name, "coordinator", "human" or "*" (everyone). Long things belong into files; no mere thanks.',
+        'Write to a colleague by name, "coordinator", "human" or "*" (all). Long things belong into files; no mere thanks.',
       repeatable: false,
       parameters: toSend,
       run: ({ to, content }) => port.send(to, content),
@@ -31,7 +31,7 @@ export function mailTools(port: MailPort): Tool[] {
     defineTool({
       name: "check_messages",
       description:
-        "Messages are shown before each turn anyway. wait: sleep until one comes; with all, in the same reply as the work you hand out: until all of it has ended, failed or somebody writes.",
+        "Messages are shown before each turn anyway. wait: sleep until one comes; with all: until all work you handed out has ended or failed.",
       repeatable: true,
       readOnly: true,
       parameters: toCheck,

@@ -21,8 +21,12 @@ beforeEach(async () => {
   facts = [];
   insights = {};
   const memory = new Memory(agentMemoryFiles(dir), () => Date.UTC(2026, 1, 11, 9, 30));
+  const toHuman = (text: string): NewFact => ({ type: "human.nudge", data: { text, channel: "test" } });
+  const author = { run: () => "run-1", agent: "Ada" };
   const record = async (...told: NewFact[]) => void facts.push(...told);
-  toolbox = new Toolbox(agentMemoryTools({ memory, record, by: "coordinator", insights: () => insights }));
+  toolbox = new Toolbox(
+    agentMemoryTools({ memory, record, by: "coordinator", insights: () => insights, author, toHuman }),
+  );
   return () => home.remove();
 });
 
@@ -58,7 +62,7 @@ test("an empty memory says so, a small one is given whole", async () => {
   await use("memory_write", { path: "knowledge/tea.md", content: "# Tea\n\nSteep twice." });
   expect(await use("memory_search", { query: "chips" })).toEqual([
     true,
-    "Your memory is small; this is all of it.\n\n**knowledge/tea.md**\n\n# Tea\n\nSteep twice.",
+    "Your memory is small; this is all of it.\n\n**knowledge/tea.md**\n\n# Tea\n\nSteep twice.\n\n(2026-02-11, run-1)",
   ]);
 });
 
@@ -68,7 +72,7 @@ test("a large memory answers with sections, each under its file and headings, an
   expect(await use("memory_search", { query: "Do they throttle?" })).toEqual([
     true,
     expect.stringMatching(
-      /^\*\*knowledge\/chips\.md:3 · \d{4}-\d\d-\d\d › Chips\*\*\n\n## Heat\n\nThey throttle at 88\.$/,
+      /^\*\*knowledge\/chips\.md:3 · 2026-02-11 › Chips\*\*\n\n## Heat\n\nThey throttle at 88\.\n\n\(2026-02-11, run-1\)$/,
     ),
   ]);
   expect(await use("memory_search", { query: "xylophone" })).toEqual([
@@ -83,9 +87,34 @@ test("an insight that was written before a crash, and not yet decided, is there 
   await use("accept_insight", call);
   facts = [];
   expect(await use("accept_insight", call)).toEqual([true, "Remembered in memory/knowledge/insights.md."]);
-  expect(text("memory/knowledge/insights.md")).toBe("## Heat\n\n88.\n\n(from alice)\n");
+  expect(text("memory/knowledge/insights.md")).toBe("## Heat\n\n88.\n\n(2026-02-11, run-1, from alice)\n");
   expect(facts).toEqual([
-    { type: "memory.written", data: { path: "memory/knowledge/insights.md", bytes: 27, by: "coordinator" } },
+    { type: "memory.written", data: { path: "memory/knowledge/insights.md", bytes: 46, by: "coordinator" } },
     { type: "insight.accepted", data: { insight_id: "insight-1", path: "memory/knowledge/insights.md" } },
   ]);
+});
+
+test("the human is told once when MEMORY.md outgrows what is shown, not at each write after", async () => {
+  const long = (words: string) => use("memory_write", { path: "MEMORY.md", content: `- ${words.repeat(1000)}` });
+  const answers = [await long("short. "), await long("longer. "), await long("longest. ")];
+  expect(answers.map(([, text]) => String(text).includes("only 12000 of them are shown"))).toEqual([false, true, true]);
+  const told = facts.flatMap((fact) => (fact.type === "human.nudge" ? fact.data.text : []));
+  expect(told).toEqual([expect.stringMatching(/^My MEMORY\.md has 15\d{3} bytes now, more than the 12000 that I see/)]);
+});
+
+test("a note that another run contradicts names the other, and a search of both says which is newer", async () => {
+  mkdirSync(join(dir, "memory", "knowledge"));
+  writeFileSync(join(dir, "memory/knowledge/owners.md"), "Amara is responsible for billing. (2025-12-01, run-0)\n");
+  const [, answer] = await use("memory_write", {
+    path: "knowledge/team.md",
+    content: "Chen is responsible for billing.",
+  });
+  expect(answer).toBe(
+    'Remembered in memory/knowledge/team.md (53 bytes).\nOther notes seem to say something else. Use supersedes for what is no longer true:\n- knowledge/owners.md:1 · 2025-12-01 · run-0: "Amara is responsible for billing."',
+  );
+  const says =
+    "These seem to contradict each other: knowledge/team.md:1 · 2026-02-11 · run-1 (newer) and knowledge/owners.md:1 · 2025-12-01 · run-0.";
+  expect((await use("memory_search", { query: "who is responsible for billing" }))[1]).toContain(says);
+  writeFileSync(join(dir, "memory", "filler.md"), `# Filler\n\n${"Nothing of note. ".repeat(2000)}`);
+  expect((await use("memory_search", { query: "who is responsible for billing" }))[1]).toContain(says);
 });

@@ -1,9 +1,12 @@
 import { z } from "zod";
+import { contradicted, contradictionWords, differences, statementsIn } from "../memory/contradictions.ts";
 import type { Embedder } from "../memory/meaning.ts";
-import type { Memory, Written } from "../memory/memory.ts";
-import { type Found, searchMemory, textOf, unsearched } from "../memory/search.ts";
+import { type Memory, SHOWN_BYTES, type Written } from "../memory/memory.ts";
+import { type Found, isListing, searchMemory, textOf, unsearched } from "../memory/search.ts";
+import { termsToFind } from "../memory/words.ts";
 import type { Insight } from "../projections/index.ts";
 import type { NewFact } from "../protocol/index.ts";
+import type { StampedFile } from "../store/memory-files.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import { defineTool, hidden, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
@@ -20,6 +23,10 @@ export interface MemoryPort {
 /** What the coordinator may decide about. */
 export interface InsightsPort extends MemoryPort {
   insights(): Readonly<Record<string, Insight>>;
+  /** Who notes something, for later runs; and for other agents, which share the human's memory. */
+  author: { run(): string; agent: string };
+  /** A message to the human. */
+  toHuman?(text: string): NewFact;
 }
 
 const ANSWER_TOKENS = 4000;
@@ -64,18 +71,19 @@ const decline = z.object({ insight_id: z.string(), why: z.string().max(500).defa
 
 /** The agent's memory, for its coordinator. */
 export function agentMemoryTools(port: InsightsPort): Tool[] {
+  const isShared = port.memory.isShared("person/index.md");
+  const person = isShared ? " the same under person/…: for all agents of your human;" : "";
   return [
     defineTool({
       name: "memory_write",
-      description:
-        "Keep something for later runs, each thing under a short ## heading: MEMORY.md (shown to you at every start: keep it short), knowledge/TOPIC.md, experiences/TOPIC.md (what worked and what did not), preferences/TOPIC.md (what your human likes); without path, today's log.",
+      description: `Keep something for later runs, each thing under a short ## heading: MEMORY.md (shown to you at every start: keep it short), knowledge/TOPIC.md, experiences/TOPIC.md (what worked and what did not), preferences/TOPIC.md (what your human likes);${person} without path, today's log. index.md lists the files by itself.`,
       repeatable: true,
       parameters: agentWrites,
       run: ({ path, content: words, mode, supersedes }) =>
         words === "" && supersedes !== undefined
           ? forget(port, path, supersedes)
           : supersedes === undefined
-            ? write(port, path ?? port.memory.today, words, mode)
+            ? note(port, path ?? port.memory.today, words, mode)
             : supersede(port, path, supersedes, words),
     }),
     hidden(
@@ -179,21 +187,55 @@ async function write(port: MemoryPort, path: string, words: string, mode: "appen
   return recorded(port, port.memory.write(path, words, mode), remembered);
 }
 
-async function supersede(port: MemoryPort, path: string | undefined, old: string, words: string): Promise<ToolOutput> {
+async function note(port: InsightsPort, path: string, words: string, mode: "append" | "replace"): Promise<ToolOutput> {
+  if (words === "") return refusal("There is nothing to write: content is empty.");
+  return refusalsAsResults(async () => {
+    const by = authorOf(port, path);
+    const others = mode === "append" ? await contradicted(port.memory, path, words, by) : [];
+    const done = port.memory.write(path, words, mode, by);
+    return recorded(port, done, (written) => `${remembered(written)}${contradictionWords(others)}`);
+  });
+}
+
+function authorOf({ memory, author: { run, agent } }: InsightsPort, path: string): string {
+  return memory.isShared(path) ? `${agent} ${run()}` : run();
+}
+
+async function supersede(
+  port: InsightsPort,
+  path: string | undefined,
+  old: string,
+  words: string,
+): Promise<ToolOutput> {
   if (path === undefined) return refusal("Name the file whose words are superseded.");
-  return recorded(
-    port,
-    port.memory.supersede(path, old, words),
-    (written) => `${remembered(written)} It stands in the place of the old words.`,
+  return refusalsAsResults(() =>
+    recorded(
+      port,
+      port.memory.supersede(path, old, words, authorOf(port, path)),
+      (written) => `${remembered(written)} It stands in the place of the old words.`,
+    ),
   );
 }
 
-function recorded(port: MemoryPort, done: Promise<Written>, words: (written: Written) => string): Promise<ToolOutput> {
+function recorded(
+  port: MemoryPort & Partial<InsightsPort>,
+  done: Promise<Written>,
+  words: (written: Written) => string,
+): Promise<ToolOutput> {
   return refusalsAsResults(async () => {
     const written = await done;
-    await port.record({ type: "memory.written", data: { path: written.path, bytes: written.bytes, by: port.by } });
+    const told = written.outgrown && port.toHuman ? [port.toHuman(tooLong(written))] : [];
+    await port.record(
+      { type: "memory.written", data: { path: written.path, bytes: written.bytes, by: port.by } },
+      ...told,
+    );
     return words(written);
   });
+}
+
+/** Said once each time it outgrows what is shown. */
+function tooLong({ path, bytes }: Written): string {
+  return `My ${path} has ${bytes} bytes now, more than the ${SHOWN_BYTES} that I see when a run begins. I will be asked to shorten it; you may do so too. What it said before is kept.`;
 }
 
 function remembered({ path, bytes, warning }: Written): string {
@@ -204,8 +246,9 @@ async function acceptInsight(port: InsightsPort, id: string, path: string): Prom
   const insight = port.insights()[id];
   if (!insight) return unknownInsight(port, id);
   return refusalsAsResults(async () => {
-    const words = `## ${insight.title}\n\n${insight.content.trim()}\n\n(from ${insight.worker_id})`;
-    const written = await port.memory.write(path, words, "append");
+    const words = `## ${insight.title}\n\n${insight.content.trim()}`;
+    const by = `${authorOf(port, path)}, from ${insight.worker_id}`;
+    const written = await port.memory.write(path, words, "append", by);
     // One append: what is in the file and what is decided are never parted.
     await port.record(
       { type: "memory.written", data: { path: written.path, bytes: written.bytes, by: port.by } },
@@ -229,21 +272,31 @@ function unknownInsight(port: InsightsPort, id: string): ToolOutput {
 }
 
 async function search({ memory, embedder }: MemoryPort, query: string, signal: AbortSignal): Promise<ToolOutput> {
-  const files = (await memory.list()).filter(({ path, bytes }) => path !== "index.md" && bytes > 0);
+  const all = await memory.list();
+  const files = all.filter(({ path, bytes }) => !isListing(path) && bytes > 0);
   if (files.length === 0) return "Your memory is empty.";
-  if (files.reduce((sum, { bytes }) => sum + bytes, 0) < SMALL_BYTES) {
-    const texts = await Promise.all(
-      files.map(
-        async ({ path }) => `**${path}**\n\n${(await textOf(memory.files, path))?.trim() ?? "(cannot be read)"}`,
-      ),
-    );
-    return `Your memory is small; this is all of it.\n\n${texts.join("\n\n---\n\n")}`;
-  }
-  const found = await searchMemory(memory.files, query, { tokens: ANSWER_TOKENS, embedder, signal });
-  const notSearched = unsearched(files).map((each) => `(${each})`);
+  if (files.reduce((sum, { bytes }) => sum + bytes, 0) < SMALL_BYTES) return wholeMemory(memory, files, query);
+  const found = await searchMemory(memory.searchable, query, { tokens: ANSWER_TOKENS, embedder, signal });
+  const notSearched = unsearched(all).map((each) => `(${each})`);
   if (found.length === 0)
     return ["No note has any of these words. Try others, or see the list with memory_read.", ...notSearched].join("\n");
-  return [...found.map(shown), ...notSearched].join("\n\n---\n\n");
+  return [...differing(found, query), ...found.map(shown), ...notSearched].join("\n\n---\n\n");
+}
+
+async function wholeMemory(memory: Memory, files: readonly StampedFile[], query: string): Promise<string> {
+  const texts = await Promise.all(
+    files.map(async ({ path, changedAt }) => {
+      const text = (await textOf(memory.searchable, path)) ?? "(cannot be read)";
+      return { path, text, from_line: 1, day: new Date(changedAt).toISOString().slice(0, 10) };
+    }),
+  );
+  const parts = [...differing(texts, query), ...texts.map(({ path, text }) => `**${path}**\n\n${text.trim()}`)];
+  return `Your memory is small; this is all of it.\n\n${parts.join("\n\n---\n\n")}`;
+}
+
+function differing(found: readonly Pick<Found, "path" | "text" | "from_line" | "day">[], query: string): string[] {
+  const terms = termsToFind(query).map(([word]) => word.replace(/s$/, ""));
+  return differences(statementsIn(found), ({ words }) => terms.some((word) => words.has(word)));
 }
 
 function shown({ path, from_line, day, headings, text }: Found): string {

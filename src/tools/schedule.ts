@@ -15,7 +15,7 @@ export const triggerOrderSchema = z.object({
   type: z.enum(["delayed", "at_time", "scheduled", "heartbeat", "on_event", "on_idle", "on_change"]),
   config: z.record(z.string(), z.unknown()).meta({
     short:
-      "By type: {delay_seconds} {at} {cron} {interval_seconds, stuck_seconds?} {event_pattern, filter?} {idle_seconds} {path | url | command, every_seconds}",
+      "By type: {delay_seconds} {at} {cron} {interval_seconds, stuck_seconds} {event_pattern, filter} {idle_seconds} {path | url | command, every_seconds}",
   }),
   action: z.union([z.string().min(1), z.record(z.string(), z.unknown())]).meta({
     short:

@@ -14,7 +14,7 @@ export function shellTool(ports: ShellPorts, commands = new BackgroundCommands()
   const omissions = new Omissions();
   return defineTool({
     name: "bash",
-    description: `Run a command in a sandbox: a new bash each time, in your working folder ($SCRATCH, $RUN and $PROJECT are set). /tmp does not last, and what it started ends with it. Nobody can type. ${ports.network ? `Network: ${ports.network.allow.join(", ")} alone.` : "There is no network."}`,
+    description: `Run a command in a sandbox: a new bash in your working folder ($SCRATCH, $RUN, $PROJECT are set). /tmp does not last; what it started ends with it. Nobody can type. ${ports.network ? `Network: ${ports.network.allow.join(", ")} alone.` : "No network."}`,
     repeatable: false,
     parameters: toRun,
     run: ({ command, timeout = defaultSeconds, background }, signal) =>

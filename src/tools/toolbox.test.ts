@@ -73,18 +73,21 @@ test("after a crash an order for work is never given twice; what ends the same h
     checkpointTool({ checkpoint: nobody }),
     suggestTool(nobody),
     ...mailTools({ send: nobody, waiting: () => 0, arrived: nobody }),
-    ...coordinationTools({
-      spawn: nobody,
-      assign: nobody,
-      cancel: nobody,
-      update: nobody,
-      board: () => "",
-      reconvene: nobody,
-      launch: nobody,
-      programs: () => [],
-      stageStatus: () => "",
-      unfinished: () => null,
-    }),
+    ...coordinationTools(
+      {
+        spawn: nobody,
+        assign: nobody,
+        cancel: nobody,
+        update: nobody,
+        board: () => "",
+        reconvene: nobody,
+        launch: nobody,
+        programs: () => [],
+        stageStatus: () => "",
+        unfinished: () => null,
+      },
+      nobody,
+    ),
   ];
   const names = (repeatable: boolean) =>
     tools.filter((tool) => tool.repeatable === repeatable).map((tool) => tool.spec.name);
@@ -114,7 +117,7 @@ test.each([
   let open: string | null = "node-1 is running. Wait for the news.";
   const port = { spawn: nobody, assign: nobody, cancel: nobody, update: nobody, reconvene: nobody, launch: nobody };
   const looks = { board: () => "", programs: () => [], stageStatus: () => "", unfinished: () => open };
-  const toolbox = new Toolbox(coordinationTools({ ...port, ...looks }));
+  const toolbox = new Toolbox(coordinationTools({ ...port, ...looks }, nobody));
   const ask = () => toolbox.run({ type: "call", id: "c", name, args: { [field]: "80" } }, never);
   const refused = await ask();
   open = null;

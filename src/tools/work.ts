@@ -30,13 +30,19 @@ export const LONGEST_TASK = 32_000;
 
 const newWork = z.object({
   task: z.string().min(1).max(LONGEST_TASK).describe("The whole brief, with acceptance criteria."),
-  deliverables: z.array(z.string().min(1)).default([]).describe("Files it must publish, e.g. report.md"),
-  refs: z.record(z.string(), z.string()).default({}).describe('By name: {"survey": "node-1/published/report.md"}'),
+  deliverables: z.array(z.string().min(1)).default([]).describe("Files it must publish."),
+  refs: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('{"survey": "node-1/published/report.md"}; also notes/…, output/…, project/…'),
   dependencies: z.array(z.string()).default([]).describe("Nodes to complete first."),
   inference: z.enum(["multi", "single"]).default("multi").describe("single: one answer, no tools."),
   worker: z.string().optional(),
-  hold: z.boolean().default(false).describe("Until assigned or run by a trigger."),
-  checks: z.array(z.string().min(1)).default([]).describe("Shell commands that must pass before it is published."),
+  model: z.string().optional().describe("provider/model"),
+  program: z.string().optional(),
+  not_by: z.array(z.string()).default([]).describe("For a review: nodes whose authors must not do it."),
+  hold: z.boolean().default(false).describe("Until assigned or triggered."),
+  checks: z.array(z.string().min(1)).default([]).describe("Shell commands that must pass."),
   budget_usd: z.number().positive().optional(),
 });
 export type NewWork = z.infer<typeof newWork>;
@@ -60,7 +66,7 @@ export function publishTool(node: NodePort): Tool {
   return defineTool({
     name: "publish",
     description:
-      "End your work on the node: scratch/ becomes published/, read-only, for others. Remove first what nobody should see. Others are told the summary.",
+      "End your work on the node: scratch/ becomes published/ for others, who are told the summary. Remove first what nobody should see.",
     repeatable: true,
     parameters: toPublish,
     async run({ summary, learned, leave }) {
@@ -101,7 +107,7 @@ export function createWorkNodeTool(port: DelegationPort): Tool {
   return defineTool({
     name: "create_work_node",
     description:
-      "Hand out work that can stand alone, one clear result a node. A worker begins at once and sees only task, refs and project; you are told how it ends. Go on meanwhile, or say nothing and wait.",
+      "Hand out work that can stand alone, one clear result a node. Its worker sees only task, refs and project; you are told how it ends. Go on meanwhile, or say nothing and wait.",
     repeatable: false,
     parameters: newWork,
     run: (order) => port.createNode(order),

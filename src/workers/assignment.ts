@@ -1,54 +1,91 @@
 import type { NodeState, WorkerState } from "../projections/index.ts";
 import type { Entry, UserEntry } from "../protocol/index.ts";
+import { specFile, specText } from "../store/node-folder.ts";
 import type { Scope } from "../store/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import type { Actor } from "./carry-out.ts";
+import { type InputOptions, inputWords, SMALL_INPUTS } from "./inputs.ts";
 import { type PromptName, workerPrompt } from "./prompt.ts";
+import { answerFile } from "./publishing.ts";
+import { surroundingsOf } from "./surroundings.ts";
+import { goalWords, teamWords } from "./team-words.ts";
 import type { Workplace } from "./workplace.ts";
 
-/** The first words of an assignment, on disk with the prompt they were said under. */
+/** What differs between those who begin: a model in our loop, one that answers once, a program. */
+export interface Manner {
+  rules: PromptName;
+  /** What it may read and write, and how the paths are written. */
+  files: string;
+  inputs: InputOptions;
+  /** One that has no hands and speaks to nobody is told neither where it works nor who else does. */
+  hands: "loop" | "program" | "nobody";
+}
+
+/** A worker with tools, in our loop. */
+export function withTools(scope: Scope): Manner {
+  const inputs: InputOptions = { inline: SMALL_INPUTS, beyond: "described", pathOf: (target) => `nodes/${target}` };
+  return { rules: "worker-rules", files: scope.describe(), inputs, hands: "loop" };
+}
+
+/** Half of the window is left to the answer and everything else: a byte is about a quarter of a token. */
+const MOST_INPUT = 200_000;
+
+/** One reply, no tools: what it is to read must be in what it is told. */
+export function inOneReply({ contextWindow }: { contextWindow: number }): Manner {
+  const inline = Math.min(MOST_INPUT, 2 * contextWindow);
+  const inputs: InputOptions = { inline, beyond: "cut", pathOf: (target) => `nodes/${target}` };
+  return { rules: "single-rules", files: "", inputs, hands: "nobody" };
+}
+
+/**
+ * The first words of an assignment, on disk with the prompt they were said under. The prompt says who the worker is and
+ * where it works; the words are the task, with what must be delivered, how it is checked and what it builds on. Both are
+ * made once: what they say must not change from turn to turn.
+ */
 export async function beginAssignment(
   node: NodeState,
   worker: WorkerState,
   scope: Scope,
   actor: Actor,
   cursor: number,
-  { log, prompts, today }: Workplace,
-  rulesFor: { rules: PromptName; files: string } = { rules: "worker-rules", files: scope.describe() },
+  place: Workplace,
+  { rules, files, inputs, hands }: Manner,
 ) {
-  const [identity, memory, notebook, spec, rules] = await Promise.all([
+  const { log, prompts, now } = place;
+  const [identity, memory, notebook, spec, usual, built] = await Promise.all([
     textIn(scope, "identity.md"),
     textIn(scope, "memory.md"),
     textIn(scope, "notebook.md"),
     textIn(scope, "_spec.md"),
-    prompts(rulesFor.rules),
+    prompts(rules),
+    inputWords(node, scope, now().board, inputs),
   ]);
-  const refs = Object.entries(node.spec.refs)
-    .map(([name, target]) => `- ${name}: nodes/${target}`)
-    .join("\n");
-  const brief = {
+  const system = workerPrompt({
     name: worker.spawned.name,
     identity,
     memory,
     notebook,
-    today: today(),
-    spec,
-    refs,
-    rules,
-    files: rulesFor.files,
-  };
-  const system = workerPrompt(brief);
+    surroundings: await surroundingsOf(scope, place, hands),
+    team: hands === "nobody" ? goalWords(node, now()) : teamWords(node, worker, now()),
+    rules: usual.replaceAll("{file}", answerFile(node)),
+    files,
+  });
   const first: UserEntry = {
     role: "user",
     from: node.spec.created_by,
-    content: node.spec.task,
+    content: [taskIn(spec, node), built].filter(Boolean).join("\n\n"),
     node_id: node.id,
     run_id: node.spec.run_id,
     upto: cursor,
   };
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: actor.conversation, entries } }).durable;
-  return { system, history: [first], turn: 1, tried: 0, flushTurns: 0, cursor };
+  return { system, history: [first], words: first.content, turn: 1, tried: 0, flushTurns: 0, cursor };
+}
+
+/** What the coordinator wrote into `_spec.md` since then is the task. */
+function taskIn(spec: string, { id, spec: made }: NodeState): string {
+  return spec === specFile({ id, ...made }) ? specText(made) : spec.replace(/^# node-\d+\n+/, "").trim();
 }
 
 const MAX_PROMPT_FILE_BYTES = 64 * 1024;

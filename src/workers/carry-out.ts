@@ -45,6 +45,10 @@ export interface Recorder {
   live(delta: Delta): void;
   /** Words said aloud to the human, as a message. */
   aloud?(from: WorkerId, text: string): NewFact;
+  /** A message to the human that no tool sends. */
+  toHuman?(from: WorkerId, text: string): NewFact;
+  /** The home, where its agents share a memory of their human; null where each has its own alone. */
+  sharedMemory?: string | null;
   /** Shared by the whole team. */
   purse: Purse;
 }

@@ -12,6 +12,7 @@ import {
 } from "../protocol/index.ts";
 import { manifestsOf } from "../store/manifests.ts";
 import { conversationFile } from "../store/paths.ts";
+import { namedResults } from "../store/results.ts";
 import { coordinatorScope, type Scope } from "../store/scope.ts";
 import {
   type CoordinationPort,
@@ -37,6 +38,7 @@ import { type Past, pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
 import { noticingRepeats, PATIENT_IN_CYCLES, type RepeatPorts } from "./repeats.ts";
 import { coordinatorStanding } from "./restate.ts";
+import { surroundingsOf } from "./surroundings.ts";
 import { isNoAnswer } from "./unheard.ts";
 import { waitForMail } from "./waiting.ts";
 import { seenMemory, Waking } from "./waking.ts";
@@ -70,6 +72,7 @@ export async function coordinate(
   // What was said since the run began is its first news.
   const cursor = begun?.cursor ?? now().agent.run?.started_seq ?? now().seq;
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
+  mailbox.aside = () => team.begun(COORDINATOR);
   const waking = new Waking(LEAD, mailbox, place, stored);
   const reflection = reflectionOn(run.id, begun, place);
   const mail = {
@@ -189,7 +192,7 @@ export function leadTools(
     createWorkNodeTool({ createNode: (order) => team.createNode(LEAD, order) }),
     ...mailTools({ ...mail, send: (to, content) => team.send(COORDINATOR, to, content) }),
     askHumanTool(human),
-    ...coordinationTools(team, reflection),
+    ...coordinationTools(team, (named) => namedResults(place.soon(), place.log.dir, named), reflection),
     ...scheduleTools(place.schedule(COORDINATOR)),
     // Elsewhere it ends nothing, and nobody waits for it.
     isEndless(place) ? checkpointTool({ checkpoint }, true) : hidden(checkpointTool({ checkpoint }, true)),
@@ -220,17 +223,18 @@ export async function beginRun(
   place: Workplace,
   said: { files: string; rules?: string } = { files: scope.describe() },
 ) {
-  const { log, now, prompts, today } = place;
-  const [soul, memory, usual] = await Promise.all([
+  const { log, now, prompts } = place;
+  const { created } = now().agent;
+  const endless = isEndless(place);
+  const firstDay = endless ? ", your first day; each waking tells the date" : "";
+  const [soul, memory, usual, around] = await Promise.all([
     textIn(scope, "agent/SOUL.md"),
     recalled(place, toolbox.specs.some(({ name }) => name === "memory_write") ? "memory" : "nothing"),
     prompts("operating-rules"),
+    surroundingsOf(scope, place, said.rules === undefined ? "loop" : "program", firstDay),
   ]);
-  const { created } = now().agent;
-  const endless = isEndless(place);
   const rules = [usual, said.rules ?? "", endless ? cycleRules(created) : ""].filter(Boolean).join("\n\n");
-  const firstDay = endless ? ", your first day; each waking tells the date" : "";
-  const brief = { soul, goal: run.goal, today: `${today()}${firstDay}`, memory, rules, files: said.files };
+  const brief = { soul, goal: run.goal, surroundings: around, memory, rules, files: said.files };
   const system = coordinatorPrompt(brief);
   const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
   const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };

@@ -3,7 +3,7 @@ import type { Outcome } from "../protocol/index.ts";
 import { closeTools, type Tool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { asking } from "./asking.ts";
-import { beginAssignment } from "./assignment.ts";
+import { beginAssignment, inOneReply, withTools } from "./assignment.ts";
 import { carryOut } from "./carry-out.ts";
 import { allowedOnNode, nodeTools } from "./node-tools.ts";
 import { publishAnswer } from "./publishing.ts";
@@ -26,8 +26,10 @@ export async function workOnNode(
   let hands: readonly Tool[] = [];
   const desk = await takeUp(node, worker, place, signal, () => closeTools(hands));
   const { actor, scope, port, mailbox, begun, cursor } = desk;
+  mailbox.aside = () => team.begun(worker.id);
+  const manner = single ? inOneReply(model) : withTools(scope);
   const begin = async () => {
-    const first = await beginAssignment(node, worker, scope, actor, cursor, place);
+    const first = await beginAssignment(node, worker, scope, actor, cursor, place, manner);
     return { ...first, history: [...desk.earlier, ...first.history] };
   };
   const human = asking(actor, place, mailbox);

@@ -1,10 +1,13 @@
+import { lastingStatements } from "../memory/contradictions.ts";
 import type { Embedder } from "../memory/meaning.ts";
 import { Memory } from "../memory/memory.ts";
 import { recall, recalledParts } from "../memory/recall.ts";
+import { isListing } from "../memory/search.ts";
+import { isSaidBy, type Statement, statementsOf } from "../memory/statements.ts";
 import { upkeepByTheWay, upkeepOf as upkeepOfMemory } from "../memory/upkeep.ts";
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
-import { agentMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
+import { agentMemoryFiles, personMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
 import { agentMemoryTools, workerMemoryTools } from "../tools/memory.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Actor, Recorder } from "./carry-out.ts";
@@ -17,8 +20,16 @@ export function memoryTools(actor: Actor, place: Recorder, embedder?: Embedder):
   const { log, now } = place;
   const record = (...facts: NewFact[]) => log.append({ facts }).durable;
   const port = { record, by: actor.worker_id, embedder };
-  if (actor.worker_id === COORDINATOR)
-    return agentMemoryTools({ ...port, memory: agentMemory(place), insights: () => now().insights.open });
+  if (actor.worker_id === COORDINATOR) {
+    const { toHuman } = place;
+    return agentMemoryTools({
+      ...port,
+      memory: agentMemory(place),
+      insights: () => now().insights.open,
+      author: { run: () => now().agent.run?.id ?? "run-1", agent: now().agent.created.name },
+      ...(toHuman && { toHuman: (text) => toHuman(COORDINATOR, text) }),
+    });
+  }
   const run = actor.node_id && now().board.nodes[actor.node_id]?.spec.run_id;
   if (!run) return [];
   const memory = new Memory(workerMemoryFiles(log.dir, run, actor.worker_id), place.clock.now);
@@ -39,14 +50,16 @@ export async function recalled(place: Recorder, keeps: "memory" | "nothing" = "m
 }
 
 /** For a summary: what a run begins with in mind, as it is now. */
-export async function memoryNow(place: Pick<Recorder, "log" | "clock">): Promise<string> {
+export async function memoryNow(place: Pick<Recorder, "log" | "clock" | "sharedMemory">): Promise<string> {
   const parts = await recalledParts(agentMemory(place), RECALL_TOKENS);
   return parts.map(({ path, text }) => `### ${path}\n\n${text}`).join("\n\n");
 }
 
 /** What of its memory the agent is always shown, file by file; the list of the other files is left out. */
-export async function shownMemory(place: Pick<Recorder, "log" | "clock">): Promise<{ path: string; text: string }[]> {
-  return (await recalledParts(agentMemory(place), RECALL_TOKENS)).filter(({ path }) => path !== "index.md");
+export async function shownMemory(
+  place: Pick<Recorder, "log" | "clock" | "sharedMemory">,
+): Promise<{ path: string; text: string }[]> {
+  return (await recalledParts(agentMemory(place), RECALL_TOKENS)).filter(({ path }) => !isListing(path));
 }
 
 function insightsIn({ insights }: Situation): string {
@@ -57,16 +70,40 @@ function insightsIn({ insights }: Situation): string {
 /** Where what a run taught is kept, by run; upkeep sorts it into what it is about. */
 const LEARNED = "experiences/learned.md";
 
-/** Safe to repeat: the same words about the same run are there once. */
+/**
+ * Resolves with what of it this run taught: lines that are noted already are not kept again. Safe to repeat.
+ */
 export async function keepLearned(
   run: { id: RunId; goal: string },
   learned: string,
   place: Pick<Recorder, "log" | "clock">,
-): Promise<void> {
+): Promise<string> {
   const memory = agentMemory(place);
-  const words = `## ${oneLine(run.goal)} (${run.id})\n\n${learned.trim()}`;
-  if (!(await memory.readIfThere(LEARNED)).includes(words)) await memory.write(LEARNED, words, "append");
+  const known = await lastingStatements(memory, NOTED);
+  const ofThisRun = known.filter(({ path, by }) => path === LEARNED && by === run.id);
+  const others = known.filter((each) => !ofThisRun.includes(each));
+  const fresh = linesBut(others, learned);
+  const toWrite = linesBut(ofThisRun, fresh);
+  const heading = `## ${oneLine(run.goal)} (${run.id})`;
+  if (toWrite !== "") await memory.write(LEARNED, `${heading}\n\n${toWrite}`, "append", run.id);
+  return fresh;
 }
+
+function linesBut(known: readonly Statement[], text: string): string {
+  const isKnown = (line: string) => {
+    const said = statementsOf(LEARNED, line.replace(/^#+\s*/, ""));
+    return said.length > 0 && said.every((each) => isSaidBy(each, known));
+  };
+  return text
+    .trim()
+    .split("\n")
+    .filter((line) => !isKnown(line))
+    .join("\n")
+    .trim();
+}
+
+/** Where something that was learned may stand already: everywhere but in logs and lists. */
+const NOTED = /^(?!\d{4}-\d{2}-\d{2}\.md$|(?:person\/)?index\.md$)/;
 
 /**
  * One line in the daily log, so that the next run knows what this one did. Safe to repeat: a run is noted once, also
@@ -81,9 +118,11 @@ export async function noteRun(
   const mark = `(${run.id})`;
   for (const path of (await memory.dailyLogs()).slice(0, 2))
     if ((await memory.readIfThere(path)).includes(mark)) return;
-  const lesson = outcome.learned ? ` Learned (${LEARNED}): ${oneLine(outcome.learned)}` : "";
   // Its file may be full: the log says it all the same.
-  if (outcome.learned) await keepLearned(run, outcome.learned, place).catch(() => {});
+  const fresh = outcome.learned
+    ? await keepLearned(run, outcome.learned, place).catch(() => outcome.learned ?? "")
+    : "";
+  const lesson = fresh ? ` Learned (${LEARNED}): ${oneLine(fresh)}` : "";
   const line = `Finished "${oneLine(run.goal)}" ${mark}: ${oneLine(outcome.summary)} The output is in runs/${run.id}/_output.md.${lesson}`;
   await memory.write(memory.today, line, "append");
 }
@@ -93,8 +132,9 @@ export function upkeepOf(place: Pick<Recorder, "log" | "clock">): Promise<string
   return upkeepOfMemory(agentMemory(place), place.clock.now());
 }
 
-function agentMemory({ log, clock }: Pick<Recorder, "log" | "clock">): Memory {
-  return new Memory(agentMemoryFiles(log.dir), () => clock.now());
+function agentMemory({ log, clock, sharedMemory }: Pick<Recorder, "log" | "clock" | "sharedMemory">): Memory {
+  const person = sharedMemory ? personMemoryFiles(sharedMemory) : undefined;
+  return new Memory(agentMemoryFiles(log.dir), () => clock.now(), person);
 }
 
 function oneLine(text: string): string {

@@ -5,7 +5,7 @@ test("a coordinator's prompt: identity, goal, date, memory, rules, files; what i
   const brief = {
     soul: "You are calm.",
     goal: "Go",
-    today: "2026-01-01",
+    surroundings: "Today is 2026-01-01.",
     memory: "Hot.",
     rules: "Be kind.",
     files: "F",
@@ -21,15 +21,14 @@ test("a coordinator's prompt: identity, goal, date, memory, rules, files; what i
   expect(coordinatorPrompt({ ...brief, memory: "\n" })).not.toContain("memory");
 });
 
-test("a worker's prompt: who it is and what it knows, then the piece of work; what is empty is left out", () => {
+test("a worker's prompt: who it is and what it knows; what is empty is left out", () => {
   const brief = {
     name: "Alice",
     identity: "A generalist.",
     memory: "Hot.",
     notebook: "Fan.",
-    today: "2026-01-01",
-    spec: "# node-1",
-    refs: "- first: nodes/node-1/published",
+    surroundings: "Today is 2026-01-01.",
+    team: "# Your team",
     rules: "Be kind.",
     files: "F",
   };
@@ -38,15 +37,14 @@ test("a worker's prompt: who it is and what it knows, then the piece of work; wh
     "# Your memory (from past work)\n\nHot.",
     "# Your notebook\n\nFan.",
     "Today is 2026-01-01.",
-    "# Current assignment\n\n# node-1",
-    "# Input data (from other nodes)\n\n- first: nodes/node-1/published",
+    "# Your team",
     "Be kind.",
     "F",
   ]);
-  expect(workerPrompt({ ...brief, memory: "\n", notebook: "", refs: "" }).split("\n\n---\n\n")).toEqual([
+  expect(workerPrompt({ ...brief, memory: "\n", notebook: "" }).split("\n\n---\n\n")).toEqual([
     "You are Alice. A generalist.",
     "Today is 2026-01-01.",
-    "# Current assignment\n\n# node-1",
+    "# Your team",
     "Be kind.",
     "F",
   ]);

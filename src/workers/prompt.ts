@@ -6,6 +6,7 @@ export const PROMPT_NAMES = [
   "soul",
   "operating-rules",
   "worker-rules",
+  "single-rules",
   "outside-rules",
   "outside-files",
   "outside-lead",
@@ -43,18 +44,19 @@ async function textOrNone(path: string): Promise<string | undefined> {
 export interface CoordinatorBrief {
   soul: string;
   goal: string;
-  today: string;
+  /** The day, and where it works. */
+  surroundings: string;
   memory: string;
   rules: string;
   files: string;
 }
 
-/** Seed 002 §1.2, in its order: identity, mission, date, memory, rules. Tools describe themselves. */
+/** Seed 002 §1.2, in its order: identity, mission, date and surroundings, memory, rules. Tools describe themselves. */
 export function coordinatorPrompt(brief: CoordinatorBrief): string {
   return joined([
     brief.soul,
     `# Your goal\n\n${brief.goal}`,
-    `Today is ${brief.today}.`,
+    brief.surroundings,
     brief.memory.trim() && `# Your memory\n\n${brief.memory}`,
     brief.rules,
     brief.files,
@@ -66,22 +68,22 @@ export interface WorkerBrief {
   identity: string;
   memory: string;
   notebook: string;
-  today: string;
-  spec: string;
-  refs: string;
+  /** The day, and where it works. */
+  surroundings: string;
+  /** What the others are at, and what it is all for. */
+  team: string;
   rules: string;
   files: string;
 }
 
-/** Seed 002 §2.3: who you are and what you know, then the piece of work. */
+/** Seed 002 §2.3: who you are and what you know. The piece of work is the first message. */
 export function workerPrompt(brief: WorkerBrief): string {
   return joined([
     `You are ${brief.name}. ${brief.identity}`,
     brief.memory.trim() && `# Your memory (from past work)\n\n${brief.memory}`,
     brief.notebook.trim() && `# Your notebook\n\n${brief.notebook}`,
-    `Today is ${brief.today}.`,
-    `# Current assignment\n\n${brief.spec}`,
-    brief.refs && `# Input data (from other nodes)\n\n${brief.refs}`,
+    brief.surroundings,
+    brief.team,
     brief.rules,
     brief.files,
   ]);

@@ -98,7 +98,7 @@ export function publishAnswer(node: NodeState, scope: Scope, port: NodePort) {
 }
 
 /** Where one answer goes: what the spec asks for, when that is one file. */
-function answerFile({ spec }: NodeState): string {
+export function answerFile({ spec }: NodeState): string {
   const [only, ...more] = spec.deliverables;
   return only !== undefined && more.length === 0 && !only.endsWith("/") ? only : "answer.md";
 }

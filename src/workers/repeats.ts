@@ -10,6 +10,9 @@ const PATIENT: ReadonlySet<string> = new Set(["check_messages"]);
 /** An infinite agent ends a cycle with a checkpoint, and may have the same to say after each. */
 export const PATIENT_IN_CYCLES: ReadonlySet<string> = new Set([...PATIENT, "checkpoint"]);
 
+/** Refused while others work, which ends by itself: asking again is impatience, no circle. */
+const ENDING: ReadonlySet<string> = new Set(["finish", "conclude"]);
+
 export interface RepeatPorts {
   /** Tools whose repetition is never counted. */
   patient?: ReadonlySet<string>;
@@ -44,12 +47,16 @@ export function noticingRepeats(tools: Tools, ports: RepeatPorts = {}): Tools {
       const result = await tools.run(call, signal);
       if (patient.has(call.name)) return result;
       count(call, result);
-      if (!onlyLooks(call, tools) || !othersWork()) return judged(call, result, times);
+      const isTooEarly = !result.ok && ENDING.has(call.name);
+      if (!(isTooEarly || onlyLooks(call, tools)) || !othersWork()) return judged(call, result, times);
       if (times === 1) return result;
       if (times < ENDED_AT || !news) return nothingNew(result, tools);
       await news(signal);
       last = "";
-      return tools.run(call, signal);
+      // Who ends the run has to have read what came.
+      return isTooEarly
+        ? { ...result, content: "Not finished yet: something has changed. Read the news first." }
+        : tools.run(call, signal);
     },
   };
 }

@@ -10,6 +10,7 @@ import {
   type Situation,
 } from "../projections/index.ts";
 import { COORDINATOR, HUMAN, type RunId, type WorkerId } from "../protocol/index.ts";
+import { specText } from "../store/node-folder.ts";
 import type { ListedFile, Scope } from "../store/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
 import type { Section } from "./summary.ts";
@@ -53,7 +54,8 @@ export async function workerStanding(
   const children = new Set(now.board.nodes[node.id]?.children ?? []);
   const { [worker]: _, ...colleagues } = rosterOf(now.roster, node.spec.run_id);
   return [
-    { title: `Your assignment (${node.id})`, text: node.spec.task },
+    { title: `Your assignment (${node.id})`, text: specText(node.spec) },
+    { title: "What it builds on (read_ref)", text: refLines(node) },
     { title: "Between you and your human", text: dialogue(worker, now, untoldFrom) },
     { title: "The parts you handed out", text: boardOf(node.spec.run_id, now, ({ id }) => children.has(id)) },
     { title: "Your colleagues", text: describeRoster(colleagues, MOST_PEOPLE) },
@@ -62,6 +64,12 @@ export async function workerStanding(
     { title: "Your notebook (notebook.md)", text: await beginningOf(scope, "notebook.md", LONGEST_NOTES) },
     { title: "Your memory (memory.md)", text: await beginningOf(scope, "memory.md", LONGEST_NOTES) },
   ];
+}
+
+function refLines({ spec }: NodeState): string {
+  return Object.entries(spec.refs)
+    .map(([name, target]) => `- ${name}: nodes/${target}`)
+    .join("\n");
 }
 
 const MOST_UTTERANCES = 20;

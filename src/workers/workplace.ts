@@ -7,11 +7,15 @@ import type { NewWork } from "../tools/work.ts";
 import type { Actor, Recorder } from "./carry-out.ts";
 import type { OutsidePlace } from "./outside/place.ts";
 import type { Prompts } from "./prompt.ts";
+import type { Machine } from "./surroundings.ts";
 
 /** What every kind of worker is given by the runtime. */
 export interface Workplace extends Recorder {
   prompts: Prompts;
+  /** The day, with its weekday and zone. */
   today(): string;
+  /** What commands find here, if it is known by now; nobody waits for it longer than a moment. */
+  machine(): Promise<Machine>;
   model(id: string): Promise<Model>;
   /** Files, shell and web, bound to what this actor may touch. */
   tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
@@ -33,4 +37,6 @@ export interface Colleagues {
   createNode(actor: Actor, order: NewWork): Promise<ToolOutput>;
   send(from: WorkerId, to: string, content: string): Promise<ToolOutput>;
   suggest(actor: Actor, suggestion: string): Promise<ToolOutput>;
+  /** Who has begun what this one handed out and has not been told of: a line each, once. */
+  begun(reader: WorkerId): string[];
 }

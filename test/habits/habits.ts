@@ -223,6 +223,14 @@ export const HABITS: Readonly<Record<string, Habit>> = {
     within: 5,
     hears: /Not finished/,
   },
+  "finishes again and again while its node is still being worked on": {
+    turns: { coordinator: [calls(ORDER), FINISH], worker: [calls(COUNTED, PUBLISH)] },
+    workerWaitsFor: 6,
+    ends: "completed",
+    summary: "done",
+    // Six tries before it waits, and as many again if the news was not yet the end.
+    within: 20,
+  },
   "checkpoints before there is anything": {
     turns: [calls(call("checkpoint", { summary: "Began." })), FINISH],
     ends: "completed",
@@ -255,6 +263,36 @@ export const HABITS: Readonly<Record<string, Habit>> = {
     summary: "done",
     within: 5,
     hears: /Nothing was run: you wrote about calling publish/,
+  },
+  "polls while others work": {
+    turns: {
+      coordinator: [
+        calls(ORDER),
+        ...Array.from({ length: 6 }, () => calls(call("check_board", {}))),
+        words("I wait."),
+        FINISH,
+      ],
+      worker: [calls(COUNTED, PUBLISH)],
+    },
+    workerWaitsFor: 6,
+    ends: "completed",
+    summary: "done",
+    within: 11,
+  },
+  "has a role who checkpoints before there is anything": {
+    turns: {
+      coordinator: [
+        calls(call("launch_roles", { name: "Count", roles: [{ name: "Ann", title: "Clerk", prompt: "Count." }] })),
+        words("I wait."),
+        words("I wait."),
+        FINISH,
+      ],
+      worker: [calls(call("checkpoint", { summary: "Began." })), calls(COUNTED, PUBLISH)],
+    },
+    ends: "completed",
+    summary: "done",
+    within: 6,
+    hears: /completed[\s\S]*Counted\./,
   },
   "ignores its mail": {
     turns: [calls(LOOK), calls(WRITE), FINISH],

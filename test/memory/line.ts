@@ -7,7 +7,7 @@ export interface Part {
   text: string;
 }
 
-export type Search = (question: string) => Part[];
+export type Search = (question: string) => Part[] | Promise<Part[]>;
 
 /**
  * What ours is measured against, on the same sections: the best line of what was measured on real dialogues (FTS5 with

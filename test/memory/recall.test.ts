@@ -23,8 +23,7 @@ describe("recall@10 of long dialogues, however they are written down", () => {
         const files = written(dialogue);
         const searches = { grep: rankedGrep(files), line: theLine(files), ours: await ours(files) };
         for (const [name, search] of Object.entries(searches)) {
-          measure(dialogue, search, inForm[name] ?? {});
-          measure(dialogue, search, kinds[name] ?? {});
+          await measure(dialogue, search, inForm[name] ?? {}, kinds[name] ?? {});
         }
       }
       forms[form] = Object.fromEntries(Object.entries(inForm).map(([name, each]) => [name, recallOf(each).all]));
@@ -43,18 +42,21 @@ describe("dialogues in which who answers does not name the place", () => {
   const { files, questions } = dialogues();
 
   test("ours holds the answer among ten sections more often than the line, and the line more often than grep", async () => {
-    const recall = (search: Search) =>
-      questions.filter(({ question, path, answer }) =>
-        search(question)
-          .slice(0, 10)
-          .some((part) => part.path === path && part.text.includes(answer)),
-      ).length / questions.length;
-    const figures = { grep: recall(rankedGrep(files)), line: recall(theLine(files)), ours: recall(await ours(files)) };
+    const recall = async (search: Search) => {
+      let found = 0;
+      for (const { question, path, answer } of questions) {
+        const parts = (await search(question)).slice(0, 10);
+        if (parts.some((part) => part.path === path && part.text.includes(answer))) found += 1;
+      }
+      return found / questions.length;
+    };
+    const [grep, line, own] = [rankedGrep(files), theLine(files), await ours(files)].map(recall);
+    const figures = { grep: await grep, line: await line, ours: await own };
     process.stdout.write(`${JSON.stringify(figures)}\n`);
     // The floor is there to notice a loss: how hard the sample is was our choice.
     expect(figures.ours).toBeGreaterThanOrEqual(0.81);
-    expect(figures.ours).toBeGreaterThan(figures.line);
-    expect(figures.line).toBeGreaterThan(figures.grep);
+    expect(figures.ours).toBeGreaterThan(figures.line ?? 1);
+    expect(figures.line).toBeGreaterThan(figures.grep ?? 1);
   });
 
   test("what the tool answers within its budget holds at least ten sections, in the same order", async () => {
@@ -69,9 +71,7 @@ describe("dialogues in which who answers does not name the place", () => {
       const found = await searchMemory(agentMemoryFiles(dir), question, { tokens: 4000 });
       expect(found.length).toBeGreaterThanOrEqual(10);
       expect(found.map(({ path }) => path)).toEqual(
-        search(question)
-          .map(({ path }) => path)
-          .slice(0, found.length),
+        (await search(question)).map(({ path }) => path).slice(0, found.length),
       );
     }
   });
@@ -79,19 +79,20 @@ describe("dialogues in which who answers does not name the place", () => {
 
 type Figures = Partial<Record<Kind | "all", { found: number; asked: number }>>;
 
-function measure({ days, questions }: LongDialogue, search: Search, figures: Figures): void {
+async function measure({ days, questions }: LongDialogue, search: Search, ...all: Figures[]): Promise<void> {
   const said = new Map(days.flatMap(({ date, turns }) => turns.map(({ id, words }) => [id, { date, words }])));
   for (const { kind, question, evidence } of questions) {
-    const parts = search(question).slice(0, 10);
+    const parts = (await search(question)).slice(0, 10);
     const found = evidence.filter((id) => {
       const { date = "", words = "" } = said.get(id) ?? {};
       // What is said on several days counts only on its own.
       return parts.some(({ path, text }) => text.includes(words) && (path === "talks.md" || path.startsWith(date)));
     });
-    for (const name of [kind, "all"] as const) {
-      const { found: before, asked } = figures[name] ?? { found: 0, asked: 0 };
-      figures[name] = { found: before + found.length / evidence.length, asked: asked + 1 };
-    }
+    for (const figures of all)
+      for (const name of [kind, "all"] as const) {
+        const { found: before, asked } = figures[name] ?? { found: 0, asked: 0 };
+        figures[name] = { found: before + found.length / evidence.length, asked: asked + 1 };
+      }
   }
 }
 
@@ -106,8 +107,8 @@ async function ours(files: Readonly<Record<string, string>>): Promise<Search> {
   const index = new SectionIndex(database);
   const listed = Object.keys(files).map((path) => ({ path, bytes: 1, stamp: "1", changedAt: 0 }));
   await index.refresh(listed, async (path) => files[path]);
-  return (question) =>
-    index.search(termsToFind(question)).flatMap(({ id }) => {
+  return async (question) =>
+    (await index.search(termsToFind(question))).flatMap(({ id }) => {
       const place = index.place(id);
       return place ? { path: place.path, text: files[place.path]?.slice(place.from, place.to) ?? "" } : [];
     });

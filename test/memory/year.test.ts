@@ -17,7 +17,7 @@ test("of a fact that changed over a year, the newest comes first for at least 45
     );
     let [newest, oldest, found] = [0, 0, 0];
     for (const { question, said } of facts) {
-      const texts = index.search(termsToFind(question)).map(({ id }) => {
+      const texts = (await index.search(termsToFind(question))).map(({ id }) => {
         const place = index.place(id);
         return files[place?.path ?? ""]?.slice(place?.from, place?.to) ?? "";
       });

@@ -128,6 +128,27 @@ test("what the mesh cannot do fails the node at once, with its words", async () 
   expect(project.told.filter((line) => line.startsWith("writer: task"))).toHaveLength(1);
 });
 
+test("a node that is cancelled stops the mesh: its entry is told, and Clara is free", async () => {
+  const stopped = Promise.withResolvers<string>();
+  const project = await projectOf({
+    writer({ header: { type }, body }) {
+      if (type === "ask") stopped.resolve(body);
+    },
+  });
+  const coordinator = script(
+    call("spawn_worker", { name: "Clara", program: "mesh/pair" }),
+    call("create_work_node", { task: "Write an essay.", worker: "Clara" }),
+    call("finish", { summary: "without it" }).after("Your human cancelled node-1: No essay."),
+  );
+  await using team = await teamOn(project, { coordinator });
+  await until(team.agent, ({ outside: { sessions } }) => sessions["node-1"] !== undefined);
+  await project.until((fact) => fact.type === "mesh.received" && fact.data.agent === "writer");
+  expect(await team.agent.cancel("node-1", "No essay.")).toBe("node-1 is cancelled.");
+  expect(await stopped.promise).toBe("# Stop\n\nThis task is not wanted any more. End it as it is.\n");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "without it" });
+  expect(team.agent.now.roster.clara?.status).toBe("idle");
+});
+
 test("a message to it is a question to its entry, and what it says to agiraph goes to the team", async () => {
   const project: ScriptedProject = await projectOf({
     writer({ header: { type }, body, name }, say) {

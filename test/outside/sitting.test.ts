@@ -39,7 +39,7 @@ test("a program is hired like anybody, works in its scratch folder and publishes
   const node = team.agent.now.board.nodes["node-1"];
   expect(node).toMatchObject({ status: "completed", worker_id: "clara", summary: "It is written." });
   expect(outside.started.map(({ job, isClosed }) => [job.words, job.resume, isClosed])).toEqual([
-    ["Write it down.", null, true],
+    ["Write it down.\n\n## Deliverables\n\n- a.md", null, true],
   ]);
   const entries = await team.conversation("runs/run-1/workers/clara/conversation.jsonl");
   expect(entries.map((entry) => [entry.role, entry.role === "assistant" ? entry.content.length : ""])).toEqual([
@@ -482,7 +482,7 @@ test("what was said to it and never answered is said again after a restart, as s
   const [, second] = outside.started;
   expect([second?.job.resume, second?.said]).toEqual(["s-1", []]);
   expect(second?.job.words).toContain(
-    "in case you did not hear it:\n\nWrite it down.\n\n[Message from your human]: Hurry.",
+    "in case you did not hear it:\n\nWrite it down.\n\n## Deliverables\n\n- a.md\n\n[Message from your human]: Hurry.",
   );
 });
 

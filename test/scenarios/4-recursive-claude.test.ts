@@ -19,7 +19,7 @@ const DOCKER = "FROM python:3.14-slim\nCOPY backend /app\n";
 
 function mind(request: ProviderRequest): ProviderTurn {
   if (!isWork(request)) return { text: "ok" };
-  const isBackend = request.system.includes("Build FastAPI backend");
+  const isBackend = /^You are Bob\./m.test(request.system);
   const write = isBackend
     ? shell(
         "echo 'from fastapi import FastAPI\napp = FastAPI()' > main.py && python3 -m py_compile main.py && rm -r __pycache__",

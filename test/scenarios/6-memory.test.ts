@@ -59,7 +59,9 @@ test.each(PROVIDERS)(
     });
 
     // memory/knowledge/ contains notes after run 1
-    expect(await readFile(join(agent.log.dir, "memory/knowledge/python-asyncio.md"), "utf8")).toBe(`${NOTES}\n`);
+    expect(await readFile(join(agent.log.dir, "memory/knowledge/python-asyncio.md"), "utf8")).toBe(
+      `${NOTES}\n\n(2026-02-11, run-1)\n`,
+    );
     // MEMORY.md, the index and the daily log are loaded into the second run's prompt, said once
     const conversation = await agent.log.conversation("conversation.jsonl");
     const prompts = conversation.flatMap((entry) => (entry.role === "system" ? [entry.content] : []));
@@ -78,14 +80,14 @@ test.each(PROVIDERS)(
 
 const REMEMBERED = `## MEMORY.md
 
-Python async notes: knowledge/python-asyncio.md
+Python async notes: knowledge/python-asyncio.md (2026-02-11, run-1)
 
 ## index.md
 
 <!-- Below this line Agiraph lists what is stored. Write above it. -->
 
-- MEMORY.md (48 bytes): Python async notes: knowledge/python-asyncio.md
-- knowledge/python-asyncio.md (221 bytes): Python async patterns
+- MEMORY.md (68 bytes): Python async notes: knowledge/python-asyncio.md (2026-02-11, run-1)
+- knowledge/python-asyncio.md (242 bytes): Python async patterns
 - daily logs (YYYY-MM-DD.md): 1, from 2026-02-11 to 2026-02-11
 
 ## 2026-02-11.md
@@ -121,12 +123,12 @@ test("what a worker learned for good is offered, decided about by the coordinato
   expect(facts.map(({ type, data }) => [type, data])).toEqual([
     ["insight.offered", { ...alice, title: "Chips throttle", content: "At 88 degrees, measured twice." }],
     ["insight.offered", { ...alice, title: "Water is wet", content: "Yes." }],
-    ["memory.written", { path: "memory/knowledge/chips.md", bytes: 64, by: "coordinator" }],
+    ["memory.written", { path: "memory/knowledge/chips.md", bytes: 83, by: "coordinator" }],
     ["insight.accepted", { insight_id: "insight-1", path: "memory/knowledge/chips.md" }],
     ["insight.declined", { insight_id: "insight-2", why: "trivial" }],
   ]);
-  expect(await readFile(join(team.agent.log.dir, "memory/knowledge/chips.md"), "utf8")).toBe(
-    "## Chips throttle\n\nAt 88 degrees, measured twice.\n\n(from alice)\n",
+  expect(await readFile(join(team.agent.log.dir, "memory/knowledge/chips.md"), "utf8")).toMatch(
+    /^## Chips throttle\n\nAt 88 degrees, measured twice\.\n\n\(\d{4}-\d\d-\d\d, run-1, from alice\)\n$/,
   );
   expect(results(await team.conversation(), "accept_insight")).toEqual([
     [false, 'No insight "insight-9" waits for you. There are: insight-1, insight-2.'],

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { both, call, hang, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { scriptedPrograms } from "../../src/testing/scripted-program.ts";
 
 const written = (path: string, content = path) => call("write_file", { path: `scratch/${path}`, content });
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
@@ -222,4 +223,24 @@ test("who handed out a part hears that it was cancelled, and publishes without i
   await team.agent.idle();
   expect(team.agent.now.agent.status).toBe("completed");
   expect(statuses(team).slice(0, 2)).toEqual(["node-1 completed", "node-2 cancelled"]);
+});
+
+test("a program at work on it is ended", async () => {
+  const outside = scriptedPrograms(async (program) => {
+    program.emit({ kind: "begun", session_id: "s-1" }, { kind: "said", text: "I begin." });
+    await program.interruption();
+  });
+  await using team = await startTeam({
+    goal: "End it",
+    coordinator: script(
+      call("spawn_worker", { name: "Clara", program: "scripted" }),
+      made("Work", { worker: "Clara" }),
+      call("finish", { summary: "ended" }).after("Your human cancelled node-1: You cancelled it."),
+    ),
+    outside,
+  });
+  await team.until(({ outside: { sessions } }) => sessions["node-1"] !== undefined);
+  await team.agent.cancel("node-1");
+  expect([outside.started[0]?.isClosed, team.agent.now.roster.clara?.status]).toEqual([true, "idle"]);
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "ended" });
 });

@@ -20,7 +20,7 @@ test("what a run taught is kept with its goal, is in the daily log, and the next
   await team.agent.idle();
   const memory = memoryOf(team.agent.log.dir);
   expect(await memory.text("experiences/learned.md")).toBe(
-    "## How fast is chip A? (run-1)\n\nMeasure twice: the first figure is cold.\n",
+    "## How fast is chip A? (run-1)\n\nMeasure twice: the first figure is cold.\n\n(2026-02-11, run-1)\n",
   );
   expect(await memory.text("2026-02-11.md")).toBe(
     '## 12:00\n\nFinished "How fast is chip A?" (run-1): 80 The output is in runs/run-1/_output.md. Learned (experiences/learned.md): Measure twice: the first figure is cold.\n',
@@ -72,7 +72,7 @@ test("what is learned by a checkpoint is kept before it is recorded, once", asyn
   await using team = await startTeam({ goal: "Sort it", clock: manualClock(NOON), coordinator });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
   expect(await memoryOf(team.agent.log.dir).text("experiences/learned.md")).toBe(
-    "## Sort it (run-1)\n\nThe left half is harder.\n",
+    "## Sort it (run-1)\n\nThe left half is harder.\n\n(2026-02-11, run-1)\n",
   );
 });
 
@@ -87,10 +87,30 @@ test("an agent that lives on sees to its old logs in a run that begins anyway, a
     await writeFile(join(team.agent.log.dir, `memory/2026-02-${day}.md`), `## 09:00\n\nOn day ${day}.\n`);
   await team.agent.send("Now chip B.");
   await team.agent.idle();
-  const asked = coordinator.requests.map(({ system }) => /^Upkeep .*?\(memory_read\)/m.exec(system)?.[0]);
-  expect(asked).toEqual([
-    undefined,
-    "Upkeep of your memory. Read these daily logs: 2026-02-01.md, 2026-02-02.md, 2026-02-03.md (memory_read)",
-  ]);
+  const asked = coordinator.requests.map(({ system }) => /^Upkeep .*"(Distilled: .*?)"/m.exec(system)?.[1]);
+  expect(asked).toEqual([undefined, "Distilled: 2026-02-01, 2026-02-02, 2026-02-03"]);
+  expect(coordinator.requests.at(-1)?.system).toContain("### 2026-02-02.md\n\n## 09:00\n\nOn day 02.");
   expect(team.agent.now.triggers.open).toEqual({});
+});
+
+test("what is in the memory already is not written down again when the run ends", async () => {
+  const coordinator = script(
+    call("memory_write", { path: "MEMORY.md", content: "The release is on 5 May." }),
+    call("checkpoint", { summary: "Half.", learned: "Ask Ann first." }),
+    call("finish", {
+      summary: "done",
+      learned: "- The release is on 5 May.\n- Ask Ann first.\n- The release notes are late.",
+    }),
+  );
+  await using team = await startTeam({ goal: "Plan it", clock: manualClock(NOON), coordinator });
+  await team.outcome();
+  const memory = memoryOf(team.agent.log.dir);
+  const learned = await memory.text("experiences/learned.md");
+  const log = await memory.text("2026-02-11.md");
+  expect([learned.match(/5 May/g), learned.match(/Ask Ann/g), learned.match(/notes are late/g)?.length]).toEqual([
+    null,
+    ["Ask Ann"],
+    1,
+  ]);
+  expect([log.match(/5 May/g), log.match(/Ask Ann/g)]).toEqual([null, ["Ask Ann"]]);
 });

@@ -31,7 +31,11 @@ test("a second run has a board, a plan, an output and people of its own", async 
     tool: "check_board",
     content: "The board is empty.\n\nPeople:\n- Coordinator: busy (scripted/coordinator)",
   });
-  const fileOf = (name: string) => readFile(join(team.agent.log.dir, "runs/run-2", name), "utf8");
+  const fileOf = async (name: string) =>
+    (await readFile(join(team.agent.log.dir, "runs/run-2", name), "utf8")).replace(
+      /\n<!-- Written by Agiraph .*\n$/,
+      "",
+    );
   expect(await fileOf("_plan.md")).toBe(
     "# Plan\n\nGoal: Now chip B.\n\n- node-2 [completed] Measure chip B — alice: B: 95\n",
   );

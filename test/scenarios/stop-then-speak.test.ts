@@ -87,8 +87,8 @@ test("finish is not taken before what is stopped was cancelled or has gone on", 
   );
   await team.agent.send("Go on.");
   await team.agent.idle();
-  expect([team.agent.now.agent.status, ...statuses(team)]).toEqual([
-    "completed",
+  expect([team.agent.now.agent.summary, ...statuses(team)]).toEqual([
+    "all",
     "node-1 completed",
     "node-2 completed",
     "node-3 completed",

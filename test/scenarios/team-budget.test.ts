@@ -193,12 +193,12 @@ test("a share is reserved from what is left above it: too large a one is refused
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "shared" });
   expect((await answersTo(team, "coordinator")).slice(0, 3)).toEqual([
     ["create_work_node", false, "Not created: $2 is more than the $0.9000 that the agent has left."],
-    ["create_work_node", true, "Created node-1. You will be told when it ends."],
+    ["create_work_node", true, "Created node-1: Alice has begun."],
     ["create_work_node", false, "Not created: $0.41 is more than the $0.4000 that the agent has left."],
   ]);
   expect((await answersTo(team, "alice")).slice(0, 3)).toEqual([
     ["create_work_node", false, "Not created: $0.5 is more than the $0.4000 that node-1 has left."],
-    ["create_work_node", true, "Created node-2. You will be told when it ends."],
+    ["create_work_node", true, "Created node-2: Bob has begun."],
     ["create_work_node", false, "Not created: $0.2 is more than the $0.1000 that node-1 has left."],
   ]);
   expect((await answersTo(team, "bob"))[0]).toEqual([

@@ -116,12 +116,12 @@ test("who tries again has something to try with, however the first try ended", a
       both(
         made("Talk"),
         made("One", { inference: "single" }),
-        made("Two files", { inference: "single", deliverables: ["a.md", "b.md"] }),
+        made("A folder", { inference: "single", deliverables: ["out/"] }),
       ),
       call("finish", { summary: "done" }).after(
         "node-1 completed by Alice: whole",
         "node-2 completed by Bob: Blue",
-        "node-3 failed: the spec asks for scratch/a.md",
+        "node-3 failed: the spec asks for scratch/out",
       ),
     ),
     workers: {
@@ -135,10 +135,7 @@ test("who tries again has something to try with, however the first try ended", a
         fail("server", { message: "come back later" }),
         say("Blue").after("This try failed: come back later"),
       ),
-      Carol: script(
-        say("One answer."),
-        say("Another answer.").after("This try failed: the spec asks for scratch/a.md"),
-      ),
+      Carol: script(say("One answer."), say("Another answer.").after("This try failed: the spec asks for scratch/out")),
     },
   });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
@@ -443,8 +440,7 @@ const refusedOrders = [
   {
     what: "a ref to nowhere",
     order: { refs: { survey: "node-9/published/a.md" } },
-    answer:
-      'Not created: ref "survey" must point at the published files of another node, e.g. node-1/published/report.md; it is "node-9/published/a.md".',
+    answer: 'Not created: ref "survey" is "node-9/published/a.md", and there is no node-9. There are: node-1.',
   },
   {
     what: "a ref to what is not published",

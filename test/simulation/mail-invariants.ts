@@ -165,7 +165,8 @@ function newsProblems({ facts, conversations, now }: History): string[] {
   for (const node of Object.values(now.board.nodes)) {
     const parent = node.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
     // What was reopened had ended before, and told of what it had not heard: now it has heard it.
-    if (parent?.reopened || node.reopened) continue;
+    // And one that had failed and was cancelled has ended twice.
+    if (parent?.reopened || node.reopened || parent?.status === "cancelled") continue;
     if (!parent || !("ended_seq" in node) || !("ended_seq" in parent) || node.ended_seq > parent.ended_seq) continue;
     const end = new RegExp(`^${parent.id} (completed by|failed:)`, "m");
     const below = new RegExp(

@@ -75,6 +75,8 @@ function questionProblems({ seq, data }: FactOf<"human.question">, { facts, conv
     (each) => each.data.node_id === node_id && each.data.why === "reassigned" && each.data.from === worker_id,
   );
   if (isHanded && result.startsWith("Outcome unknown: the work was given to somebody else")) return [];
+  const isCancelled = factsOf(facts.slice(seq), "node.cancelled").some((each) => each.data.node_id === node_id);
+  if (isCancelled && result.startsWith("Outcome unknown: the node was cancelled")) return [];
   const [answer] = answers;
   if (answer === undefined) return [`${where} was never answered and went on with "${result}"`];
   const { text, channel } = answer.data;

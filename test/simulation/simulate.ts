@@ -169,6 +169,7 @@ class Simulation {
         tools: (scope) => fileTools(scope),
         foreignTools: async () => () => [],
         sandbox: () => Promise.reject(new Error("Nobody runs a command here.")),
+        machine: async () => ({ loop: "", program: "" }),
         check: (command, _, signal) => world.answer(signal, () => (command === "true" ? null : "exit 1")),
         look: () => Promise.reject(new Error("Nobody looks at anything here.")),
         callbacks: {},

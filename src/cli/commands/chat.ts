@@ -166,6 +166,14 @@ class Chat {
       this.#say(fact.data.worker_id, this.#speech.pause(fact.data.worker_id));
       if (fact.data.worker_id === COORDINATOR) this.#isNewTurn = true;
     }
+    if (fact.type === "model.failed") {
+      const { worker_id } = fact.data;
+      this.#say(
+        worker_id,
+        this.#speech.pause(worker_id).map((text) => `${text} … (broke off)`),
+      );
+      if (worker_id === COORDINATOR) this.#isNewTurn = true;
+    }
     if (!this.#wasHeard(fact)) await this.#tell(fact);
     this.#talk.look();
     if (fact.type === "message.sent" && fact.data.to === HUMAN) this.#noteSeen();
@@ -200,6 +208,7 @@ class Chat {
     const typist = {
       press: this.#talk.press.bind(this.#talk),
       line: this.#talk.line.bind(this.#talk),
+      clear: () => this.#talk.clear(),
       end: () => this.#ending.abort(),
     };
     return this.#isPerson ? listenToKeys(terminal, typist) : listenToLines(terminal.stdin, typist);

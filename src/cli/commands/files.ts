@@ -3,6 +3,7 @@ import { isAbsolute, join, relative } from "node:path";
 import type { RunId } from "../../protocol/index.ts";
 import { manifestsOf } from "../../store/manifests.ts";
 import { runDir } from "../../store/paths.ts";
+import { runFiles } from "../../store/results.ts";
 import { coordinatorScope, type ListedFile, type Scope } from "../../store/scope.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
 import { bytes } from "../format.ts";
@@ -19,7 +20,8 @@ export async function files(call: Invocation, word: string, path: string | undef
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project: null, published });
   const shown = new Shown(scope, log.dir, run.id);
   if (path === undefined) {
-    await listFolder(call, shown, "");
+    const { results } = await runFiles(now, log.dir);
+    await listFolder(call, shown, "", new Set(results.map((file) => file.path)));
     const [last] = await shown.earlierRuns();
     if (last !== undefined && !call.json)
       call.terminal.say(`This is ${run.id}. The one before it: ${commandLine(call, "files", id, last)}`);
@@ -146,18 +148,34 @@ function wholeText(fd: number): string {
 
 const MOST = 10_000;
 
-async function listFolder(call: Invocation, shown: Shown, path: string): Promise<void> {
+async function listFolder(
+  call: Invocation,
+  shown: Shown,
+  path: string,
+  results: ReadonlySet<string> = new Set(),
+): Promise<void> {
   const { terminal, json } = call;
   const { entries, more, tooDeep } = await shown.scope.list(path, { recursive: true, limit: MOST });
   // "agent" is the coordinator's door to its own memory, no folder of the run; and a folder is not in itself.
   const found = entries.filter((entry) => entry.path !== (path || AGENT));
-  const listed = [...found.filter(isPublished), ...found.filter((entry) => !isPublished(entry))];
+  const isResult = (entry: ListedFile) => results.has(entry.path);
+  const isFirst = (entry: ListedFile) => isResult(entry) || isPublished(entry);
+  const first = [...found.filter(isResult), ...found.filter((entry) => isPublished(entry) && !isResult(entry))];
+  const listed = [...first, ...found.filter((entry) => !isFirst(entry))];
   if (json) {
     for (const entry of listed) {
-      await terminal.printJson({ ...entry, absolute: shown.absolute(entry.path), published: isPublished(entry) });
+      await terminal.printJson({
+        ...entry,
+        absolute: shown.absolute(entry.path),
+        published: isPublished(entry),
+        result: isResult(entry),
+      });
     }
   } else {
-    await terminal.printLines([terminal.paint.bold(shown.absolute(path)), ...treeOf(listed, path, terminal.paint)]);
+    await terminal.printLines([
+      terminal.paint.bold(shown.absolute(path)),
+      ...treeOf(listed, path, terminal.paint, isFirst),
+    ]);
   }
   if (tooDeep) terminal.say(`Folders that lie too deep are not opened, the first of them ${tooDeep}.`);
   else if (more) terminal.say(`Only the first ${MOST} are shown. Name a folder to see more: ${path || "nodes"}/…`);
@@ -169,12 +187,17 @@ function isPublished({ path, kind }: ListedFile): boolean {
 
 type Colour = (text: string) => string;
 
-/** Published files first, by their whole path; then everything else as a tree. */
-export function treeOf(listed: readonly ListedFile[], top: string, paint: { green: Colour; dim: Colour }): string[] {
-  const published = listed
-    .filter(isPublished)
+/** Results and published files first, by their whole path; then everything else as a tree. */
+export function treeOf(
+  listed: readonly ListedFile[],
+  top: string,
+  paint: { green: Colour; dim: Colour },
+  isFirst: (entry: ListedFile) => boolean = isPublished,
+): string[] {
+  const first = listed
+    .filter(isFirst)
     .map((entry) => `${paint.green("✓")} ${plainLines(entry.path).join("?")}  ${paint.dim(bytes(entry.bytes))}`);
-  const rest = listed.filter((entry) => !isPublished(entry)).sort((a, b) => (a.path < b.path ? -1 : 1));
+  const rest = listed.filter((entry) => !isFirst(entry)).sort((a, b) => (a.path < b.path ? -1 : 1));
   const tree = rest.map((entry) => {
     const inside = top === "" ? entry.path : entry.path.slice(top.length + 1);
     const parts = inside.split("/");
@@ -183,5 +206,5 @@ export function treeOf(listed: readonly ListedFile[], top: string, paint: { gree
       entry.kind === "folder" ? "/" : `  ${paint.dim(entry.kind === "file" ? bytes(entry.bytes) : entry.kind)}`;
     return `${"  ".repeat(parts.length)}${name}${size}`;
   });
-  return [...published, ...tree];
+  return [...first, ...tree];
 }

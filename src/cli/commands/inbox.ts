@@ -26,13 +26,10 @@ export async function inbox(call: Invocation, options: InboxOptions = {}): Promi
   const look = await lookAt(call).catch(noHomeYet);
   const items = inboxOf(look ? await thoseThatWait(look.store) : []);
   if (options.markRead) return markRead(call, look?.settings, items);
-  if (json) {
-    for (const item of items) await terminal.printJson({ ...item, command: commandFor(call, item) });
-    return EXIT.done;
-  }
   const waiting = items.filter((item) => options.unread || needsPerson(item));
   const unread = items.length - items.filter(needsPerson).length;
-  if (waiting.length === 0) terminal.say("Nothing waits for you.");
+  if (json) for (const item of waiting) await terminal.printJson({ ...item, command: commandFor(call, item) });
+  else if (waiting.length === 0) terminal.say("Nothing waits for you.");
   else await terminal.printLines(waiting.flatMap((item) => linesFor(call, item)));
   if (unread > 0) terminal.say(unreadWords(call, unread, options));
   return EXIT.done;

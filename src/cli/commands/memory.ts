@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { Memory } from "../../memory/memory.ts";
-import { type Found, searchMemory } from "../../memory/search.ts";
-import { agentMemoryFiles } from "../../store/memory-files.ts";
+import { type Found, searchMemory, unsearched } from "../../memory/search.ts";
+import { agentMemoryFiles, personMemoryFiles } from "../../store/memory-files.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { bytes } from "../format.ts";
 import type { Invocation } from "../invocation.ts";
-import { lookAtAgent } from "../look.ts";
+import { lookAt, lookAtAgent } from "../look.ts";
 import { table } from "../table.ts";
 import { plainLines } from "../width.ts";
 
@@ -15,30 +15,68 @@ const ANSWER_TOKENS = 4000;
 const LEAST_FOUND = 10;
 const limitSchema = z.coerce.number().int().min(1).max(100);
 
-/** What an agent remembers: its files, one of them, or what is found in them. Looking changes nothing; `undo` does. */
+interface Options {
+  person?: boolean;
+  path?: string;
+  history?: string;
+  undo?: string;
+  limit?: string;
+}
+
+/**
+ * What an agent remembers, or what all agents share about their human: its files, one of them, or what is found in them.
+ * Looking changes nothing; `undo` does.
+ */
 export async function memory(
   call: Invocation,
-  word: string,
+  word: string | undefined,
   words: readonly string[],
-  { path, history, undo, limit: wanted }: { path?: string; history?: string; undo?: string; limit?: string },
+  { person, path, history, undo, limit: wanted }: Options,
 ): Promise<ExitCode> {
-  const query = words.join(" ");
+  const query = (person && word !== undefined ? [word, ...words] : words).join(" ");
   if ([path, history, undo, query === "" ? undefined : query].filter((each) => each !== undefined).length > 1)
     throw new UsageError("Give one of these: words to look for, --path, --history or --undo with a file.");
   const limit = wanted === undefined ? undefined : limitSchema.safeParse(wanted).data;
   if (wanted !== undefined && (limit === undefined || query === ""))
     throw new UsageError("--limit takes a number from 1 to 100, and goes with words to look for.");
-  const { log } = await lookAtAgent(call, word);
-  const files = agentMemoryFiles(log.dir);
-  const kept = new Memory(files, Date.now);
-  if (path !== undefined) await showFile(call, kept, path);
-  else if (history !== undefined) await showHistory(call, kept, history);
-  else if (undo !== undefined) await bringBack(call, kept, undo);
+  const kept = person ? await personMemory(call) : await agentMemory(call, word);
+  if (path !== undefined) await showFile(call, kept.memory, path);
+  else if (history !== undefined) await showHistory(call, kept.memory, history);
+  else if (undo !== undefined) await bringBack(call, kept.memory, undo);
   else if (query !== "") {
-    const found = await searchMemory(files, query, { tokens: ANSWER_TOKENS, least: limit ?? LEAST_FOUND, look: true });
-    await showFound(call, found.slice(0, limit));
-  } else await showList(call, kept, log.dir);
+    const options = { tokens: ANSWER_TOKENS, least: limit ?? LEAST_FOUND, look: true };
+    await showFound(call, (await searchMemory(kept.memory.searchable, query, options)).slice(0, limit));
+  } else await showList(call, kept);
+  if ((query !== "" || (path ?? history ?? undo) === undefined) && !call.json)
+    for (const each of unsearched(await kept.memory.list())) call.terminal.say(each);
   return EXIT.done;
+}
+
+interface Kept {
+  memory: Memory;
+  /** The folder it lies in. */
+  dir: string;
+  absolute(path: string): string;
+}
+
+async function agentMemory(call: Invocation, word: string | undefined): Promise<Kept> {
+  if (word === undefined) throw new UsageError("Name the agent, or give --person for what all of them share.");
+  const { log, settings } = await lookAtAgent(call, word);
+  const files = agentMemoryFiles(log.dir);
+  const shared = settings.config.memory?.shared ? personMemoryFiles(settings.home) : undefined;
+  const memory = new Memory(files, Date.now, shared);
+  const absolute = (path: string) =>
+    memory.isShared(path)
+      ? join(settings.home, "memory", path.slice("person/".length))
+      : join(log.dir, files.inHome(path));
+  return { memory, dir: log.dir, absolute };
+}
+
+async function personMemory(call: Invocation): Promise<Kept> {
+  const { settings } = await lookAt(call);
+  const files = personMemoryFiles(settings.home);
+  const memory = new Memory(files, Date.now);
+  return { memory, dir: files.root, absolute: (path) => join(files.root, path) };
 }
 
 async function showFile({ terminal, json }: Invocation, kept: Memory, path: string): Promise<void> {
@@ -83,10 +121,11 @@ async function showFound({ terminal, json }: Invocation, found: readonly Found[]
   await terminal.printLines(lines);
 }
 
-async function showList({ terminal, json }: Invocation, kept: Memory, dir: string): Promise<void> {
-  const listed = (await kept.list()).map((file) => ({ ...file, absolute: join(dir, kept.files.inHome(file.path)) }));
+async function showList({ terminal, json }: Invocation, { memory: kept, dir, absolute }: Kept): Promise<void> {
+  const listed = (await kept.list()).map((file) => ({ ...file, absolute: absolute(file.path) }));
   if (json) {
-    for (const { path, bytes: size, absolute } of listed) await terminal.printJson({ path, bytes: size, absolute });
+    for (const { path, bytes: size, absolute: at } of listed)
+      await terminal.printJson({ path, bytes: size, absolute: at });
     return;
   }
   if (listed.every((file) => file.bytes === 0)) return terminal.say("It remembers nothing yet.");

@@ -1,9 +1,12 @@
 import { type AgentStatus, isAtWork } from "../../projections/index.ts";
+import type { Agent } from "../../runtime/agent.ts";
 import { findAgent } from "../../runtime/find-agent.ts";
+import type { NewModels } from "../../runtime/model-change.ts";
+import type { Settings } from "../../runtime/settings.ts";
 import { requireHome } from "../../store/home.ts";
 import { nodeDisk } from "../../store/node-disk.ts";
 import { detach, flags, isDetached, tellParent } from "../detached.ts";
-import { type ExitCode, Refusal } from "../exit-code.ts";
+import { type ExitCode, Refusal, UnusableModel } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
 import { followed, openHome } from "../open-home.ts";
@@ -13,6 +16,8 @@ import { watchTeam } from "../watch-team.ts";
 import { listenForOthers, tellRepairs } from "./run.ts";
 
 export interface ResumeOptions {
+  model?: string;
+  workerModel?: string;
   budget?: number;
   budgetTokens?: number;
   detach?: boolean;
@@ -24,14 +29,26 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
   const settings = await settingsOf(call, options);
   requireHome(nodeDisk, settings.home);
   if (options.detach && !isDetached(terminal.env)) {
-    const { budget, budgetTokens, unsafeNoSandbox } = options;
-    const given = { budget, "budget-tokens": budgetTokens, "unsafe-no-sandbox": unsafeNoSandbox };
+    const { model, workerModel, budget, budgetTokens, unsafeNoSandbox } = options;
+    const given = {
+      model,
+      "worker-model": workerModel,
+      budget,
+      "budget-tokens": budgetTokens,
+      "unsafe-no-sandbox": unsafeNoSandbox,
+    };
     return detach(call, ["resume", word, ...flags(given)], "");
   }
   const server = options.unsafeNoSandbox ? undefined : await runningServer(settings);
   if (server) {
     const { resumeServed } = await import("../run-served.ts");
-    return resumeServed(call, server, word, { budget_usd: options.budget, budget_tokens: options.budgetTokens });
+    const { model, worker_model } = modelsOf(options, settings);
+    return resumeServed(call, server, word, {
+      budget_usd: options.budget,
+      budget_tokens: options.budgetTokens,
+      ...(model && { model }),
+      ...(worker_model && { worker_model }),
+    });
   }
   const runtime = await openHome(call, followed(settings));
   try {
@@ -50,6 +67,7 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
     const listening = listenForOthers(runtime);
+    await withModels(call, agent, modelsOf(options, settings));
     if (status === "completed") {
       if (options.budget ?? options.budgetTokens)
         throw new Refusal(
@@ -60,7 +78,7 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
       return await watchTeam(agent, seq, call, [listening], "for_triggers");
     }
     await agent.start(reasonFor(status), { budget_usd: options.budget, budget_tokens: options.budgetTokens });
-    terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id}) goes on with ${created.model}`));
+    terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id}) goes on with ${agent.now.agent.created.model}`));
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
     return await watchTeam(agent, seq, call, [listening]);
   } finally {
@@ -71,4 +89,28 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
 /** Whoever still counts as working, or never got that far, was killed: the home is ours, so nobody works on it. */
 function reasonFor(status: AgentStatus): "recovered" | "resumed" {
   return isAtWork(status) || status === "idle" ? "recovered" : "resumed";
+}
+
+/** What the person asks for now goes before what the agent was made with. */
+function modelsOf({ model, workerModel }: ResumeOptions, { env }: Settings): NewModels {
+  return {
+    model: model ?? (env.AGIRAPH_MODEL || undefined),
+    worker_model: workerModel ?? (env.AGIRAPH_WORKER_MODEL || undefined),
+  };
+}
+
+async function withModels({ terminal }: Invocation, agent: Agent, models: NewModels): Promise<void> {
+  const before = agent.now.agent.created;
+  if (models.model === undefined && models.worker_model === undefined) return;
+  try {
+    await agent.changeModels(models);
+  } catch (error) {
+    if (error instanceof Error && error.name !== "Error") throw error;
+    throw new UnusableModel(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+  const { model } = agent.now.agent.created;
+  if (model !== before.model)
+    terminal.say(
+      `${terminal.errPaint.yellow("!")} ${before.name} had ${before.model}. To go back: --model ${before.model}`,
+    );
 }

@@ -1,11 +1,24 @@
 import { askControl } from "../../runtime/control.ts";
 import { controlPath } from "../../runtime/control-path.ts";
-import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
+import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { lookAtAgent } from "../look.ts";
 
-/** Stops an agent and puts it out of sight, or brings it back. Nothing is erased; twice is as good as once. */
-export async function rm(call: Invocation, word: string, { undo = false }: { undo?: boolean }): Promise<ExitCode> {
+export interface RemoveOptions {
+  undo?: boolean;
+  purge?: boolean;
+  yes?: boolean;
+}
+
+/**
+ * Stops an agent and puts it out of sight, or brings it back. Nothing is erased; twice is as good as once. Only with
+ * `--purge` it is erased for good.
+ */
+export async function rm(call: Invocation, word: string, options: RemoveOptions): Promise<ExitCode> {
+  const { undo = false } = options;
+  if (options.purge && undo) throw new UsageError("--purge erases for good, --undo brings back. Give one of them.");
+  if (options.yes && !options.purge) throw new UsageError("--yes is for --purge: without it nothing is erased.");
+  if (options.purge) return (await import("./purge.ts")).purge(call, word, options.yes === true);
   const { settings, now } = await lookAtAgent(call, word);
   const { id, created } = now.agent;
   const what = undo ? "restore" : "archive";
@@ -26,7 +39,7 @@ export async function rm(call: Invocation, word: string, { undo = false }: { und
   call.terminal.say(
     undo
       ? `${created.name} (${id}) is back.`
-      : `${created.name} (${id}) is put away; nothing was erased. Bring it back: ${commandLine(call, "rm", id, "--undo")}`,
+      : `${created.name} (${id}) is put away; nothing was erased. Bring it back: ${commandLine(call, "rm", id, "--undo")} · erase it for good: ${commandLine(call, "rm", id, "--purge")}`,
   );
   return EXIT.done;
 }

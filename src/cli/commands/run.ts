@@ -18,6 +18,7 @@ import { type Remark, watchTeam } from "../watch-team.ts";
 import { plain, wrap } from "../width.ts";
 
 export interface RunOptions {
+  name?: string;
   model?: string;
   workerModel?: string;
   mode?: "finite" | "infinite";
@@ -42,9 +43,17 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   const project = projectOf(terminal, options);
   const watch = options.watch === undefined ? undefined : watchOption(options.watch, project, terminal.cwd);
   if (options.detach && !isDetached(terminal.env)) {
-    const { model, workerModel, mode, budget, unsafeNoSandbox, watch: watched } = options;
+    const { name, model, workerModel, mode, budget, unsafeNoSandbox, watch: watched } = options;
     const every = options.every === undefined ? undefined : `${options.every}s`;
-    const flagged = { model, "worker-model": workerModel, mode, every, budget, "unsafe-no-sandbox": unsafeNoSandbox };
+    const flagged = {
+      name,
+      model,
+      "worker-model": workerModel,
+      mode,
+      every,
+      budget,
+      "unsafe-no-sandbox": unsafeNoSandbox,
+    };
     const given = { ...flagged, project: options.project && project, watch: watched };
     return detach(call, ["run", "-", ...flags(given)], goal);
   }
@@ -109,6 +118,7 @@ function orderFor(
     goal,
     model: chosen.model,
     project,
+    ...(options.name && { name: options.name }),
     ...(options.mode && { mode: options.mode }),
     ...(cycle_seconds && { cycle_seconds }),
     ...(chosen.worker && { worker_model: chosen.worker }),
@@ -122,6 +132,7 @@ function servedOrder(goal: string, options: RunOptions, project: string): Create
   return {
     goal,
     project,
+    ...(options.name && { name: options.name }),
     ...(options.model && { model: options.model }),
     ...(options.workerModel && { worker_model: options.workerModel }),
     ...(options.mode && { mode: options.mode }),

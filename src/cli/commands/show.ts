@@ -19,14 +19,15 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;
   const { now, log, holder, store } = await lookAtAgent(call, word);
   const status = standingOf(now, holder);
-  const files = await resultFiles(now, log.dir);
+  const { results, others } = await resultFiles(now, log.dir);
   if (json) {
     const { board, roster, spending, questions, triggers, agent } = now;
     await terminal.printJson({
       ...agentSummary(now, status),
       dir: log.dir,
-      files: files.map(({ path }) => path),
-      changed_files: files.flatMap(({ path, changed }) => (changed ? [path] : [])),
+      results,
+      files: [...results, ...others].map(({ path }) => path),
+      changed_files: [...results, ...others].flatMap(({ path, changed }) => (changed ? [path] : [])),
       board,
       roster,
       questions: Object.values(questions.open),
@@ -40,11 +41,12 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
     ...headLines(call, now, status, log.dir),
     ...triggerLine(call, now),
     ...unsentLine(call, now),
+    ...section(call, status === "completed" ? "Results" : "Results so far", results.map(fileLine)),
     ...section(call, "Needs you", waitingLines(call, now)),
     ...section(call, "In trouble", troubleLines(now)),
     ...teamLines(call, now, status),
     ...endLines(call, now, status),
-    ...section(call, "Files", files.map(fileLine)),
+    ...section(call, "Other files", others.map(fileLine)),
     ...section(call, "Repairs", repairWords(store.repairs)),
   ]);
   return EXIT.done;

@@ -62,7 +62,7 @@ async function speak(call: Invocation, word: string, saying: Saying | Doing, opt
   const reached = await whileHandsChange(async () => {
     const heard = await sayElsewhere(settings.home, id, saying);
     if (heard !== undefined) return { heard };
-    return isLeaving ? {} : { runtime: await openHere(settings) };
+    return isLeaving ? {} : { runtime: await (await import("../open-home.ts")).openHome(call, settings) };
   });
   if (reached.runtime) return speakHere(call, reached.runtime, settings, id, saying);
   if (reached.heard === undefined)
@@ -70,11 +70,6 @@ async function speak(call: Invocation, word: string, saying: Saying | Doing, opt
   if (call.json) await call.terminal.printJson({ id, name: created.name, message: reached.heard });
   else call.terminal.say(`${created.name}: ${reached.heard}`);
   return EXIT.done;
-}
-
-/** Heavy, and not needed where another process listens. */
-async function openHere(settings: Settings): Promise<Runtime> {
-  return (await import("../../runtime/open-runtime.ts")).openRuntime(settings);
 }
 
 async function speakHere(
@@ -125,6 +120,7 @@ const COMMANDS = { send: "send", respond: "answer", nudge: "nudge" } as const;
 
 function wordsFor(id: AgentId, saying: Saying | Doing): string[] {
   if (saying.do === "assign") return ["assign", id, saying.node, saying.to];
+  if (saying.do === "model") return ["resume", id, "--model", saying.model];
   if (saying.do === "cancel") return ["cancel", id, saying.node, ...(saying.text ? ["-"] : [])];
   if (saying.do === "revoke") return ["permissions", id, "--revoke", saying.permission];
   if (saying.do === "publish") return ["publish", id, saying.node, ...flags({ summary: saying.text && "-" })];

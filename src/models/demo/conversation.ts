@@ -40,8 +40,8 @@ export function readConversation({ history, system }: Pick<ModelRequest, "histor
   const lastReply = since.findLastIndex((entry) => entry.role === "assistant");
   const heard = since.flatMap((entry, at) => (entry.role === "user" ? [{ content: entry.content, at }] : []));
   return {
-    // A summary may hide the first words; the prompt still has them.
-    task: first?.role === "user" ? first.content : taskInPrompt(system),
+    // A summary may hide the first words, and says them again.
+    task: first?.role === "user" ? first.content : (taskInSummary(history) ?? goalInPrompt(system)),
     label: (first?.role === "user" ? (first.node_id ?? first.run_id) : undefined) ?? letterIn(heard) ?? "later",
     exchanges: exchangesIn(since),
     calls: replies.flatMap(callsOf).length,
@@ -82,7 +82,12 @@ function argsOf({ args }: CallPart): Readonly<Record<string, unknown>> {
   return typeof args === "object" && args !== null ? { ...args } : {};
 }
 
-function taskInPrompt(system: string): string {
-  const section = /^# (?:Your goal|Current assignment)\n+([\s\S]*?)(?:\n+---\n|$(?![\s\S]))/m.exec(system);
-  return (section?.[1] ?? "").replace(/^# node-\d+\n+/, "").trim();
+function taskInSummary(history: readonly Entry[]): string | undefined {
+  const summary = history.findLast((entry) => entry.role === "summary")?.content ?? "";
+  return /^## Your assignment \(node-\d+\)\n+([\s\S]*?)(?:\n+## |$(?![\s\S]))/m.exec(summary)?.[1]?.trim();
+}
+
+function goalInPrompt(system: string): string {
+  const section = /^# Your goal\n+([\s\S]*?)(?:\n+---\n|$(?![\s\S]))/m.exec(system);
+  return (section?.[1] ?? "").trim();
 }

@@ -1,53 +1,48 @@
 import { type Conversation, madeTo } from "./conversation.ts";
 import { type Fate, fateOf } from "./created-work.ts";
-import { type Goal, readGoal } from "./goal.ts";
+import { readGoal } from "./goal.ts";
 import { count, enumeration, grouped, plain } from "./markdown.ts";
 import { act, type Move, type PlannedCall, readFile, say } from "./move.ts";
 import { joinTask, type SurveyOrder, surveyTask } from "./order.ts";
 import { MOST_READ, partsOf } from "./plan.ts";
+import { cannotDo, HOW_TO_GET_A_MODEL } from "./refusal.ts";
 import { reportOf } from "./report.ts";
 import { type Scouted, scout } from "./scout.ts";
 import { surveyStep } from "./survey-work.ts";
 import { readText } from "./tool-text.ts";
 import { orderFor, summaryOf, writeMove } from "./worker.ts";
 
-export const HOW_TO_GET_A_MODEL =
-  "For a real model set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY (or OLLAMA_BASE_URL for a local one) and start again.";
-
-const BRIEFLY = 12;
-
 /** What the coordinator does next: look, hand out, wait for the news, read the report, finish. */
 export function coordinatorMove(conversation: Conversation, tools: ReadonlySet<string>): Move {
   const goal = readGoal(conversation.task);
+  if (!goal.isSurvey) throw cannotDo(conversation.task);
   if (!tools.has("list_files") || !tools.has("read_file")) {
     return ending(
       "I need list_files and read_file to survey anything, and this agent was created without them.",
-      goal,
       conversation,
       tools,
     );
   }
-  const scouted = scout(goal.isSurvey ? goal.places : [], conversation);
-  if (scouted.kind === "looking") return { ...scouted.move, words: `${regrets(goal)}${scouted.move.words}` };
+  const scouted = scout(goal.places, conversation);
+  if (scouted.kind === "looking") return scouted.move;
   if (scouted.kind === "nothing")
-    return ending(`There is nothing that I could survey. ${scouted.why}`, goal, conversation, tools);
+    return ending(`There is nothing that I could survey. ${scouted.why}`, conversation, tools);
   if (!scouted.sites.some(({ entries, cut }) => cut || entries.some(({ kind }) => kind === "file"))) {
     const remarks = scouted.remarks.map((remark) => ` ${remark}`).join("");
     return ending(
       `There are no files in ${plain(scouted.subject)}, so there is nothing to report.${remarks}`,
-      goal,
       conversation,
       tools,
     );
   }
-  if (!tools.has("create_work_node")) return alone(scouted, goal, conversation, tools);
-  return withTeam(scouted, goal, conversation, tools);
+  if (!tools.has("create_work_node")) return alone(scouted, conversation, tools);
+  return withTeam(scouted, conversation, tools);
 }
 
 type Found = Extract<Scouted, { kind: "found" }>;
 
-function withTeam(scouted: Found, goal: Goal, conversation: Conversation, tools: ReadonlySet<string>): Move {
-  const orders = ordersFor(scouted, goal);
+function withTeam(scouted: Found, conversation: Conversation, tools: ReadonlySet<string>): Move {
+  const orders = ordersFor(scouted);
   const parts = orders.map((order) => ({ order, fate: fateOf(surveyTask(order), conversation) }));
   const open = openMove(
     parts.map(({ order, fate }) => ({ fate, call: surveyCall(order), what: order.subject })),
@@ -59,23 +54,22 @@ function withTeam(scouted: Found, goal: Goal, conversation: Conversation, tools:
   );
   const troubles = parts.flatMap(({ order, fate }) => troubleOf(order.subject, fate));
   const [only] = done;
-  if (!only) return ending(`The survey did not come about. ${troubles.join(" ")}`, goal, conversation, tools);
-  if (done.length === 1) return conclude(only.id, troubles, goal, conversation, tools);
+  if (!only) return ending(`The survey did not come about. ${troubles.join(" ")}`, conversation, tools);
+  if (done.length === 1) return conclude(only.id, troubles, conversation, tools);
 
   const join = joinCall(scouted, done, troubles);
   const fate = fateOf(String(join.args.task), conversation);
   const waiting = openMove([{ fate, call: join, what: `one report on ${scouted.subject}` }], conversation);
   if (waiting) return waiting;
   if (fate.kind === "made" && fate.ending?.kind === "completed")
-    return conclude(fate.id, troubles, goal, conversation, tools);
+    return conclude(fate.id, troubles, conversation, tools);
   const reports = `The parts' own reports are ${enumeration(done.map(({ id }) => reportPath(id)))}.`;
-  return conclude(only.id, [...troubles, ...troubleOf("the joint report", fate), reports], goal, conversation, tools);
+  return conclude(only.id, [...troubles, ...troubleOf("the joint report", fate), reports], conversation, tools);
 }
 
-/** Brief when it is only to show what the demo can do. */
-function ordersFor({ subject, sites, remarks }: Found, { isSurvey }: Goal): SurveyOrder[] {
-  const parts = isSurvey ? partsOf(sites) : [sites.map(({ place }) => place)];
-  const atMost = isSurvey ? MOST_READ : BRIEFLY;
+function ordersFor({ subject, sites, remarks }: Found): SurveyOrder[] {
+  const parts = partsOf(sites);
+  const atMost = MOST_READ;
   if (parts.length === 1) return parts.map((places) => ({ subject, places, atMost, remarks }));
   return parts.map((places, at) => ({
     subject: `${subject}, part ${at + 1} of ${parts.length}`,
@@ -139,7 +133,6 @@ function troubleOf(subject: string, fate: Fate): string[] {
 function conclude(
   id: string,
   troubles: readonly string[],
-  goal: Goal,
   conversation: Conversation,
   tools: ReadonlySet<string>,
 ): Move {
@@ -151,39 +144,29 @@ function conclude(
   const findings = /^## In short\n\n((?:- .*\n?)+)/m.exec(text)?.[1]?.trim().replaceAll("**", "");
   const remarks = [...text.matchAll(/^\*\*Note:\*\* (.+)$/gm)].flatMap(([, remark]) => remark ?? []);
   if (!report.ok || !findings)
-    return ending(
-      `I could not read the report of ${id}: ${plain(report.content.slice(0, 300))}`,
-      goal,
-      conversation,
-      tools,
-    );
+    return ending(`I could not read the report of ${id}: ${plain(report.content.slice(0, 300))}`, conversation, tools);
   const notes = [...new Set([...remarks, ...troubles])];
   // Without the empty line what follows a list would be part of its last point, as markdown has it.
-  return ending([`${head}:`, findings, "", ...notes, `The report: ${path}`].join("\n"), goal, conversation, tools);
+  return ending([`${head}:`, findings, "", ...notes, `The report: ${path}`].join("\n"), conversation, tools);
 }
 
 /** Without a team the coordinator surveys by itself. */
-function alone(scouted: Found, goal: Goal, conversation: Conversation, tools: ReadonlySet<string>): Move {
-  const step = surveyStep(orderFor(scouted, goal.isSurvey ? MOST_READ : BRIEFLY), conversation);
+function alone(scouted: Found, conversation: Conversation, tools: ReadonlySet<string>): Move {
+  const step = surveyStep(orderFor(scouted), conversation);
   if (step.kind === "working") return step.move;
   const path = "report.md";
   const files = new Map(tools.has("write_file") ? [[path, reportOf(step.survey, { detail: "full" })]] : []);
   const where = files.size > 0 ? `\n\nThe report: ${path}` : "";
-  return writeMove(files, conversation) ?? ending(`${summaryOf(step.survey)}${where}`, goal, conversation, tools);
+  return writeMove(files, conversation) ?? ending(`${summaryOf(step.survey)}${where}`, conversation, tools);
 }
 
-function ending(words: string, goal: Goal, conversation: Conversation, tools: ReadonlySet<string>): Move {
-  const summary = `${regrets(goal)}${words}\n\nThis was demo/surveyor, the built-in demo without a language model. ${HOW_TO_GET_A_MODEL}`;
+function ending(words: string, conversation: Conversation, tools: ReadonlySet<string>): Move {
+  const summary = `${words}\n\nThis was demo/surveyor, the built-in demo without a language model. ${HOW_TO_GET_A_MODEL}`;
   if (!tools.has("finish")) return say(summary);
   const last = conversation.exchanges.at(-1);
   const isRefused = last?.call.name === "finish" && !last.result.ok && conversation.news.length === 0;
   if (isRefused) return say(`I am done, but may not finish yet: ${last.result.content}`);
   return act("Done.", { name: "finish", args: { summary } });
-}
-
-function regrets({ isSurvey }: Goal): string {
-  if (isSurvey) return "";
-  return `This goal needs a language model, and I am only the demo: I can survey files, nothing else. So that you see a team at work, I survey the project folder briefly.\n\n`;
 }
 
 function reportPath(id: string): string {

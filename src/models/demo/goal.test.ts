@@ -31,6 +31,18 @@ test.each([
   ["Build a REST API for todos", false],
   ["Summarise the API docs", true],
   ["Which chip is faster?", false],
+  ["Compare the three csv files in ./data and write what differs", false],
+  ["Summarise ./data, then compare the files", false],
+  ["List the differences between a.csv and b.csv", false],
+  ["Please fix the typos in ./docs", false],
+  ["Read the notes and translate them", false],
+  ["Calculate the total of ./data/sales.csv", false],
+  ["Survey the files in ./docs and write a report", true],
+  ["Survey the docs: what is planned, what was fixed, how to build it", true],
+  ["Give me an overview of this repo", true],
+  ["Read ./docs and tell me what it is about", true],
+  ["Go through my notes folder", true],
+  ["Count the files in ./docs", true],
 ])("is it a survey: %s", (text, expected) => {
   expect(readGoal(text).isSurvey).toBe(expected);
 });

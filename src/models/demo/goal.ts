@@ -1,7 +1,7 @@
 /** What a goal in plain words says that the surveyor can use. */
 export interface Goal {
   places: NamedPlace[];
-  /** False for what needs a language model, such as a poem. */
+  /** False for what needs a language model, such as a poem or a comparison. */
   isSurvey: boolean;
 }
 
@@ -18,15 +18,23 @@ const MOST_PLACES = 6;
 
 export function readGoal(text: string): Goal {
   const places = placesIn(text);
-  const wantsMore = NOT_A_SURVEY.test(text) && !SURVEY_VERB.test(text);
+  const wantsMore = TASK_TO_THINK_ABOUT.test(text) || (WORK_OF_A_MIND.test(text) && !SURVEY_VERB.test(text));
   return { places, isSurvey: !wantsMore && (places.length > 0 || SURVEY_WORD.test(text)) };
 }
 
 const SURVEY_VERB = /\b(?:survey|inventor|summar|overview|catalog|outline|describe)/i;
 const SURVEY_WORD =
   /\b(?:survey|inventor|summar|overview|report|read|review|document|analy[sz]|files?\b|folder|director|list\b|describe|explor|look (?:at|through|into)|what (?:is|are|'s) in\b|docs?\b|project|repo|code ?base|outline|catalog|audit)/i;
-const NOT_A_SURVEY =
-  /\b(?:poem|haiku|song|story|novel|joke|essay|e-?mail|letter|speech|app|api|website|game|script|program|translat|refactor|implement|fix|debug|deploy|build|research|compare prices)\b/i;
+/** What a survey may be about, and is none to make. */
+const WORK_OF_A_MIND =
+  /\b(?:poem|haiku|song|story|novel|joke|essay|e-?mail|letter|speech|app|api|website|game|script|program|research|translation)\b/i;
+/** At the beginning of a clause these ask for more than a survey, whatever else is asked for. */
+const TASKS =
+  "compare|contrast|diff|calculat\\w*|comput\\w*|convert|translate|refactor|rewrite|implement|fix|debug|deploy|build|develop|design|optimi[sz]e|improve|solve|answer|explain why|decide|choose|recommend|predict|plan|classify|rank|merge|rename|delete|remove|edit|change|update|add|install|test|download|search|google|buy|book|send|post|publish|negotiate|simulate|train|draw|paint|plot";
+const TASK_TO_THINK_ABOUT = new RegExp(
+  `(?:^|[.;:,!?\\n]\\s*|\\b(?:and|then|please)\\s+)(?:please\\s+|then\\s+)*(?:${TASKS})\\b|\\bwhat(?:'s| is)? differ\\w*|\\bdifferences?\\b`,
+  "i",
+);
 
 function placesIn(text: string): NamedPlace[] {
   const unquoted = text.replace(QUOTED, " ");

@@ -72,10 +72,11 @@ test("a file whose reading was held back for a message is read after it, with th
   expect(JSON.stringify(written)).not.toContain("Could not be read");
 });
 
-test("when a summary hides what it was asked, the prompt still says it", async () => {
-  const history: Entry[] = [{ role: "summary", content: "Much was said." }];
-  const system =
-    "You are Alice.\n\n---\n\n# Current assignment\n\n# node-7\n\nSurvey lamps\n\nPlaces:\n- project/lamps (and everything below)\n\nRead at most 40 files.\n\n---\n\n# Your tools";
+test("when a summary hides what it was asked, the summary says it", async () => {
+  const content =
+    "Much was said.\n\n## Your assignment (node-7)\n\nSurvey lamps\n\nPlaces:\n- project/lamps (and everything below)\n\nRead at most 40 files.\n\n## Your colleagues\n\n- Bob";
+  const history: Entry[] = [{ role: "summary", content }];
+  const system = "You are Alice.";
   const reply = await createSurveyor().reply(
     { system, history, tools: specs(["publish"]) },
     new AbortController().signal,

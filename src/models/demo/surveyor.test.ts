@@ -178,21 +178,14 @@ test("an empty project ends with a sentence and no work", async () => {
   expect(demo.summary()).toBe(`There are no files in the project, so there is nothing to report.\n\n${GOODBYE}`);
 });
 
-test("a goal that needs a language model is answered honestly, with what the demo can do", async () => {
-  await using demo = await survey("write me a poem", { "a.md": "# A\n" });
-  expect(
-    demo.summary(),
-  ).toBe(`This goal needs a language model, and I am only the demo: I can survey files, nothing else. So that you see a team at work, I survey the project folder briefly.
-
-Survey of the project:
-- 1 file in 1 folder, 4 bytes; all read, with 1 line and 1 word.
-- Kind: Markdown (1).
-- The longest texts: \`a.md\` (“A”, 1 word).
-- Nothing odd was found.
-
-The report: nodes/node-1/published/report.md
-
-${GOODBYE}`);
+test("a goal that needs a language model is refused, with what the demo can do and what to do", async () => {
+  await using demo = await survey("Compare a.csv and b.csv and write what differs", { "a.csv": "1\n", "b.csv": "2\n" });
+  expect(demo.board()).toEqual([]);
+  const { status, error } = demo.agent.now.agent;
+  expect(status).toBe("failed");
+  expect(error).toContain("demo/surveyor is the built-in demo: rules, not a language model. It can only survey files");
+  expect(error).toContain("ANTHROPIC_API_KEY");
+  expect(error).toContain('agiraph run "Survey the files in this folder"');
 });
 
 test("thousands of files: some are read, and what was left out is said", async () => {

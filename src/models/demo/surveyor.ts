@@ -1,10 +1,11 @@
 import { NO_USAGE, type Part, type ReplyEntry } from "../../protocol/index.ts";
 import type { Model, ModelRequest } from "../model.ts";
 import { type Conversation, readConversation } from "./conversation.ts";
-import { coordinatorMove, HOW_TO_GET_A_MODEL } from "./coordinator.ts";
+import { coordinatorMove } from "./coordinator.ts";
 import { cut, plain } from "./markdown.ts";
 import { meshMove } from "./mesh-member.ts";
 import { type Move, say } from "./move.ts";
+import { HOW_TO_GET_A_MODEL } from "./refusal.ts";
 import { SURVEYOR } from "./survey.ts";
 import { messagesIn } from "./tool-text.ts";
 import { workerMove } from "./worker.ts";
@@ -16,6 +17,7 @@ import { workerMove } from "./worker.ts";
  * D1. No state: what to do next is decided from the request alone, so it can be killed and resumed anywhere.
  * D2. The same request has the same reply, call ids included.
  * D3. It never pretends: every reply says that it is the demo, and everything it reports is counted or quoted.
+ * D4. A goal that is not a survey is refused, with what it can do and how to get a model that can do more.
  */
 export function createSurveyor(): Model {
   return {

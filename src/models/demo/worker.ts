@@ -5,6 +5,7 @@ import { joinStep } from "./join-work.ts";
 import { act, type Move, type PlannedCall, say } from "./move.ts";
 import { readJoinTask, readSurveyTask, type SurveyOrder } from "./order.ts";
 import { MOST_READ } from "./plan.ts";
+import { cannotDo } from "./refusal.ts";
 import { inShort, reportOf } from "./report.ts";
 import { scout } from "./scout.ts";
 import { SURVEYOR, type Survey, surveyText } from "./survey.ts";
@@ -30,7 +31,9 @@ export function workerMove(conversation: Conversation): Move {
 function surveyOfTask(conversation: Conversation): Surveyed {
   const order = readSurveyTask(conversation.task);
   if (order) return surveyStep(order, conversation);
-  const scouted = scout(readGoal(conversation.task).places, conversation);
+  const goal = readGoal(conversation.task);
+  if (!goal.isSurvey) throw cannotDo(conversation.task);
+  const scouted = scout(goal.places, conversation);
   if (scouted.kind === "looking") return { kind: "working", move: scouted.move };
   return surveyStep(orderFor(scouted), conversation);
 }

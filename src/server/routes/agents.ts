@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { isAtWork } from "../../projections/index.ts";
 import {
   type AgentSummary,
+  agentDetailSchema,
   agentSummarySchema,
   agentsPageSchema,
   agentsQuery,
@@ -14,6 +15,7 @@ import { HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
 import { checkNotArchived } from "../../runtime/human.ts";
 import { type NewAgent, UnpricedModel } from "../../runtime/runtime.ts";
+import { runFiles } from "../../store/results.ts";
 import { summaryOf } from "../agents.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps, refusals } from "../api-app.ts";
 import { Refused, wrongField } from "../refusal.ts";
@@ -62,10 +64,16 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
         summary: "How an agent is doing",
         tags: ["agents"],
         params: ofAgent,
-        response: answers(agentSummarySchema),
+        response: answers(agentDetailSchema),
       },
     },
-    ({ params }) => agents.summary(params.id),
+    async ({ params }) => {
+      const { dir } = await agents.log(params.id);
+      const now = await agents.situation(params.id);
+      const { results } = await runFiles(now, dir);
+      const inWorkspace = results.map((file) => ({ ...file, path: `runs/${now.agent.run?.id}/${file.path}` }));
+      return { ...(await agents.summary(params.id)), results: inWorkspace };
+    },
   );
 
   const steer = (path: string, summary: string, deed: (agent: Agent) => Promise<void>) => {
@@ -109,6 +117,12 @@ export function agentRoutes(app: Api, { runtime, agents, settings }: RouteDeps):
       checkNotArchived(agent.now);
       if (status === "completed") throw conflict(`${created.name} is completed. Send it a message with its next goal.`);
       const why = isAtWork(status) || status === "idle" ? "recovered" : "resumed";
+      for (const field of ["model", "worker_model"] as const) {
+        const model = body?.[field];
+        if (model !== undefined) checkField(field, "unusable_model", () => void runtime.checkModel(model));
+      }
+      if (body?.model ?? body?.worker_model)
+        await agent.changeModels({ model: body?.model, worker_model: body?.worker_model });
       await agent.start(why, { budget_usd: body?.budget_usd, budget_tokens: body?.budget_tokens });
       return summaryOf(agent.now);
     },

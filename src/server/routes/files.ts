@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { Memory } from "../../memory/memory.ts";
 import { searchMemory } from "../../memory/search.ts";
 import { filesPageSchema, filesQuery, memoryFoundSchema, memorySearchSchema } from "../../protocol/api.ts";
 import { manifestsOf } from "../../store/manifests.ts";
-import { agentMemoryFiles } from "../../store/memory-files.ts";
+import { agentMemoryFiles, personMemoryFiles } from "../../store/memory-files.ts";
 import { humanScope, type Scope } from "../../store/scope.ts";
 import { ScopeRefusal } from "../../store/scope-refusal.ts";
 import type { OpenFile } from "../../store/walk.ts";
@@ -19,7 +20,17 @@ const MOST_FOUND = 20;
 
 type Query = z.output<typeof filesQuery>;
 
-export function fileRoutes(app: Api, { agents }: RouteDeps): void {
+export function fileRoutes(app: Api, { agents, settings }: RouteDeps): void {
+  const memoryOf = async (id: string) => {
+    const shared = settings.config.memory?.shared ? personMemoryFiles(settings.home) : undefined;
+    const memory = new Memory(agentMemoryFiles((await agents.log(id)).dir), Date.now, shared);
+    /** Where a file of it lies: what all agents share is called `person/…`. */
+    const at = (path: string): [Scope, string] =>
+      shared && /^person(\/|$)/.test(path)
+        ? [shared.scope, path.replace(/^person\/?/, "")]
+        : [memory.files.scope, path];
+    return { memory, at };
+  };
   const inAgent = ofAgent.extend({ "*": z.string().max(4096) });
   const schema = { tags: ["files"], querystring: filesQuery };
   const file = "A file as it is, or what is in a folder";
@@ -65,7 +76,7 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     },
     async ({ params, query }) => {
       if (query.archive) throw notAnArchive();
-      const files = await agentMemoryFiles((await agents.log(params.id)).dir).list();
+      const files = await (await memoryOf(params.id)).memory.list();
       const { items, next_after } = pageOf(files, query, ({ path }) => path);
       return {
         path: "",
@@ -81,8 +92,8 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
     { schema: { ...schema, summary: file, produces, params: inAgent } },
     async (request, reply) => {
       if (request.query.archive) throw notAnArchive();
-      const { scope } = agentMemoryFiles((await agents.log(request.params.id)).dir);
-      return fileOrListing(scope, request.params["*"], request, reply, request.query);
+      const [scope, path] = (await memoryOf(request.params.id)).at(request.params["*"]);
+      return fileOrListing(scope, path, request, reply, request.query);
     },
   );
 
@@ -98,8 +109,8 @@ export function fileRoutes(app: Api, { agents }: RouteDeps): void {
       },
     },
     async ({ params, body: { query, limit } }) => {
-      const files = agentMemoryFiles((await agents.log(params.id)).dir);
-      const found = await searchMemory(files, query, { tokens: ANSWER_TOKENS, least: limit ?? LEAST_FOUND });
+      const { searchable } = (await memoryOf(params.id)).memory;
+      const found = await searchMemory(searchable, query, { tokens: ANSWER_TOKENS, least: limit ?? LEAST_FOUND });
       return {
         results: found.slice(0, limit ?? MOST_FOUND).map((each) => ({ ...each, headings: [...each.headings] })),
       };

@@ -87,6 +87,7 @@ async function leadSeat(
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project, published });
   // The same in every run: programs know their sessions by the folder they work in.
   const desk = leadDesk(log.dir);
+  mailbox.aside = () => team.begun(COORDINATOR);
   await mkdir(desk, { recursive: true, mode: 0o700 });
   const session = now().outside.sessions[sessionKey(LEAD)];
   const reflection = reflectionOn(run.id, begun, place);
@@ -185,7 +186,7 @@ function isMemory({ spec }: Tool): boolean {
 function leadFiles(run: RunId, dir: string, inProject: string | null): string {
   const lines = [
     `- Your current folder, ${leadDesk(dir)}: yours to write, for drafts and tries; it stays from run to run, and nobody else looks there.`,
-    `- ${runDir(dir, run)}: this run, yours to write too: what your human or your team is to find, e.g. notes/findings.md or the result that is wanted.`,
+    `- ${runDir(dir, run)}: this run, yours to write too: what your human or your team is to find, e.g. notes/findings.md; results go to output/.`,
     `- ${dir} holds everything of this agent; you may read it. Its memory you write with memory_write.`,
     `- ${join(runDir(dir, run), "nodes", "NODE", "published")}: what a node has made.`,
     ...(inProject === null ? [] : [inProject]),

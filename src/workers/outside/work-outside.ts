@@ -1,7 +1,10 @@
+import { join } from "node:path";
 import { hasEnded, type NodeState, openBelow, type WorkerState } from "../../projections/index.ts";
 import { NO_USAGE, type Outcome, type UserEntry } from "../../protocol/index.ts";
+import { runDir } from "../../store/paths.ts";
 import { beginAssignment } from "../assignment.ts";
 import { outcomeOf } from "../carry-out.ts";
+import { SMALL_INPUTS } from "../inputs.ts";
 import { publishAnswer } from "../publishing.ts";
 import { type Desk, pastOn, takeUp } from "../taking-up.ts";
 import { newsOn } from "../waiting.ts";
@@ -53,6 +56,7 @@ function seatAt(
   foreign: ForeignTools,
 ): Seat {
   const { actor, scope, mailbox, begun, cursor, port } = desk;
+  mailbox.aside = () => team.begun(worker.id);
   const { spawned } = worker;
   const { run_id, task, deliverables, refs, role } = node.spec;
   const about = { run_id, node_id: node.id, worker: spawned.name, ...(role !== undefined && { role }) };
@@ -70,10 +74,14 @@ function seatAt(
     context: { ...about, task, deliverables, refs },
     tools: (ports) => doorToolbox(node, worker, desk, ports, team, place, foreign),
     async begin() {
-      const rules = speaksByFiles ? "outside-files" : "outside-rules";
-      const how = { rules, files: await filesInWords(node, desk, place) } as const;
-      const { system } = await beginAssignment(node, worker, scope, actor, cursor, place, how);
-      return { system, words: task };
+      const pathOf = (target: string) => join(runDir(place.log.dir, run_id), "nodes", target);
+      const { system, words } = await beginAssignment(node, worker, scope, actor, cursor, place, {
+        rules: speaksByFiles ? "outside-files" : "outside-rules",
+        files: await filesInWords(node, desk, place),
+        inputs: { inline: SMALL_INPUTS, beyond: "described", pathOf },
+        hands: "program",
+      });
+      return { system, words };
     },
     past: async () => pastOn(node, await place.log.conversation(actor.conversation))?.history ?? [],
     anew: async (past, told) => wordsAnew(node, past, told),

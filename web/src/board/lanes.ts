@@ -114,7 +114,7 @@ function edgesOf(places: ReadonlyMap<string, Place>): Edge[] {
 
 /** The nodes whose files are referred to. */
 function referred(refs: Readonly<Record<string, string>>): Set<string> {
-  return new Set(Object.values(refs).flatMap((path) => /node-\d+/.exec(path)?.[0] ?? []));
+  return new Set(Object.values(refs).flatMap((path) => /(node-\d+)\/published/.exec(path)?.[1] ?? []));
 }
 
 /** A curve from one card to the other: across lanes from side to side, within a lane around the left. */

@@ -16,13 +16,14 @@ interface PublishedFile {
   /** In the workspace. */
   at: string;
   label: string;
-  bytes: number;
+  /** Unknown of what the coordinator wrote itself. */
+  bytes: number | null;
 }
 
 /** How a run ended, and what came of it: whoever waited for a report finds it here. */
 export function Result({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "result" }> }) {
   const situation = agents.feed(agent).situation;
-  const files = situation && item.run_id ? publishedIn(situation, item.run_id) : [];
+  const files = situation && item.run_id ? filesOf(situation, item.run_id) : [];
   return (
     <Speech agent={agent} from="coordinator" ts={item.ts}>
       <div className={`mt-1 rounded-lg border p-3 ${item.ok ? "border-ok/50 bg-raised" : "border-bad/50 bg-bad-tint"}`}>
@@ -87,7 +88,7 @@ function Files({ agent, files }: { agent: string; files: readonly PublishedFile[
           >
             <FileText className="size-3.5 shrink-0 text-dim" aria-hidden />
             <span className="max-w-60 truncate">{label}</span>
-            <span className="text-dim">{size(bytes)}</span>
+            {bytes !== null && <span className="text-dim">{size(bytes)}</span>}
           </Link>
         </li>
       ))}
@@ -96,6 +97,18 @@ function Files({ agent, files }: { agent: string; files: readonly PublishedFile[
       )}
     </ul>
   );
+}
+
+/** The files that the coordinator named as the result, then what else was published. */
+function filesOf(situation: Situation, run: string): PublishedFile[] {
+  const last = situation.agent.run;
+  const named = last?.id === run && last.finished?.kind === "finished" ? (last.finished.files ?? []) : [];
+  const published = publishedIn(situation, run);
+  const results = named.map((path) => {
+    const at = `runs/${run}/${path}`;
+    return published.find((file) => file.at === at) ?? { at, label: visible(path), bytes: null };
+  });
+  return [...results, ...published.filter((file) => !results.includes(file))];
 }
 
 /** What was published last comes first: it is built on the rest. */

@@ -169,6 +169,8 @@ const WORDS: Words = {
   "trigger.cancelled": ({ trigger_id, by }, { whom }) => `${trigger_id} was cancelled by ${whom(by)}`,
   "trigger.expired": ({ trigger_id, why }) => `${trigger_id} never fires again: ${gist(why)}`,
 
+  "model.set": ({ model, worker_model }) =>
+    `It goes on with ${firstLine(model)}${worker_model === model ? "" : `, its workers with ${firstLine(worker_model)}`}`,
   "budget.set": ({ budget_usd, budget_tokens }) => `The budget is ${limitWords(budget_usd, budget_tokens)} now`,
   "budget.warned": (spent) => `Most of the budget is spent: ${spentWords(spent)}`,
   "budget.exceeded": (spent) => `The budget is spent: ${spentWords(spent)}`,

@@ -1,0 +1,118 @@
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { jsonLines } from "./testing/json-lines.ts";
+import { ask, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
+
+const { scripted, options, call, run, start } = scriptedAgent();
+
+const onStdout = ({ stdout }: { stdout: string }) => jsonLines(stdout);
+
+test("an agent has the name it is given, numbered where another has it; a wrong one is refused", async () => {
+  await scripted([finish("one"), finish("two")]);
+  await run("--name", "House of Blue");
+  await run("--name", "House of Blue");
+  expect(onStdout(await call("ls", "--json")).map(({ name }) => name)).toEqual(["House of Blue-2", "House of Blue"]);
+  for (const wrong of ["", " ", "-x", "agent-abcd1234", "a\nb"]) {
+    const refused = await run("--name", wrong);
+    expect([wrong, refused.code]).toEqual([wrong, 2]);
+  }
+});
+
+test("status and version say what everybody asks first", async () => {
+  await scripted([ask({ question: "Which colour?" })]);
+  const { version } = onStdout(await call("version", "--json"))[0] ?? {};
+  expect(version).toMatch(/^\d+\.\d+\.\d+/);
+  for (const words of [["version"], ["-v"], ["--version"]]) expect((await call(...words)).stdout).toBe(`${version}\n`);
+  expect(onStdout(await call("status", "--json"))).toEqual([
+    { version, home: expect.any(String), process: null, agents: { total: 0, by_status: {} }, waiting: 0 },
+  ]);
+  await run();
+  expect(onStdout(await call("status", "--json"))).toMatchObject([
+    { process: null, agents: { total: 1, by_status: { waiting_for_human: 1 } }, waiting: 1 },
+  ]);
+  const { stdout } = await call("status");
+  expect(stdout).toContain("none: nothing works in this home now");
+  expect(stdout).toContain("1 waiting for you");
+});
+
+test("status names the process that works in the home", async () => {
+  await scripted([{ gate: "thought", text: "late" }]);
+  const running = start();
+  await running.saw("Agent: paint-house");
+  const [{ process }] = onStdout(await call("status", "--json")) as [{ process: unknown }];
+  expect(process).toEqual({ pid: running.pid, started_ts: expect.any(Number), command: "agiraph run", url: null });
+  running.signal("SIGINT");
+  await running.ended;
+});
+
+test("a model that cannot be used is refused before anything goes on", async () => {
+  await scripted([ask({ question: "Which colour?" })]);
+  await run();
+  const unusable = await call("resume", "paint", "--model", "nobody/knows");
+  expect([unusable.code, unusable.stderr]).toEqual([1, expect.stringContaining("nobody/knows")]);
+});
+
+test("an agent goes on with another model, by --model and by AGIRAPH_MODEL", async () => {
+  const provider = await scripted([ask({ question: "Which colour?" }), finish("done")]);
+  await run();
+  const resumed = await call("resume", "paint", "--model", "ollama/other");
+  expect(resumed.code).toBe(3);
+  expect(lines(resumed)).toContain("! paint-house had ollama/test. To go back: --model ollama/test");
+  const { folder, env } = options();
+  const { agiraph } = await import("./testing/cli-process.ts");
+  await agiraph(["resume", "paint"], { folder, env: { ...env, AGIRAPH_MODEL: "ollama/third" } });
+  expect((await call("answer", "paint", "blue")).code).toBe(0);
+  expect(provider.requests.at(-1)?.body).toMatchObject({ model: "third" });
+});
+
+test("the inbox as JSON holds what the inbox shows", async () => {
+  await scripted([
+    { calls: [{ name: "send_message", args: { to: "human", content: "By the way." } }] },
+    ask({ question: "Which colour?" }),
+  ]);
+  await run();
+  const kinds = async (...more: string[]) => onStdout(await call("inbox", "--json", ...more)).map(({ kind }) => kind);
+  expect(await kinds()).toEqual(["question"]);
+  expect(await kinds("--unread")).toEqual(["message", "question"]);
+});
+
+test("an agent is erased for good: only when somebody says so, and nothing brings it back", async () => {
+  await scripted([finish("one"), finish("two")]);
+  await run("--name", "keep");
+  await run("--name", "gone");
+  const home = join(options().folder, "home");
+  const unsure = await call("rm", "gone", "--purge");
+  expect([unsure.code, unsure.stderr]).toEqual([2, expect.stringContaining("--purge --yes")]);
+  const [{ id }] = onStdout(await call("ls", "--json")) as [{ id: string }];
+  await writeFile(join(home, "damaged", `agents~${id}~events.jsonl@0-00`), "x").catch(() => {});
+  const erased = await call("rm", "gone", "--purge", "--yes", "--json");
+  expect([erased.code, onStdout(erased)]).toEqual([
+    0,
+    [{ id, name: "gone", erased: true, files: expect.any(Number), bytes: expect.any(Number) }],
+  ]);
+  expect(erased.stderr).toMatch(/^Erased for good: gone \(agent-\w+\), \d+ files, [\d.]+ KiB\.\n$/);
+  expect(onStdout(await call("ls", "--all", "--json")).map(({ name }) => name)).toEqual(["keep"]);
+  expect(await readdir(join(home, "agents"))).toHaveLength(1);
+});
+
+test("while somebody works in the home nothing is erased", async () => {
+  await scripted([{ gate: "thought", text: "late" }]);
+  const running = start();
+  await running.saw("Agent: paint-house");
+  const refused = await call("rm", "paint", "--purge", "--yes");
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`pid ${running.pid} (agiraph run)`)]);
+  running.signal("SIGINT");
+  await running.ended;
+});
+
+test("who mistypes an agent or a node is told the nearest", async () => {
+  await scripted([ask({ question: "Which colour?" })]);
+  await run();
+  expect((await call("show", "pant-house")).stderr).toContain(
+    'There is no agent "pant-house". Did you mean "paint-house"?',
+  );
+  expect((await call("publish", "Paint", "node-9")).stderr).toContain(
+    'paint-house has no node "node-9". There are none yet.',
+  );
+});

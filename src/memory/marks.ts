@@ -1,0 +1,48 @@
+/**
+ * A note says at its end on which day it was written, and by which run: `(2026-02-11, run-3)`. People see it, and may
+ * write, change or remove it.
+ */
+export interface Mark {
+  day: string;
+  by?: string;
+}
+
+const MARK = String.raw`\((\d{4}-\d{2}-\d{2})(?:, ([^()\n]+))?\)`;
+const AT_LINE_END = new RegExp(String.raw`${MARK}[ \t]*$`, "gm");
+const AT_END = new RegExp(String.raw`\s*${MARK}\s*$`);
+const RIGHT_BEHIND = new RegExp(String.raw`^[ \t]*${MARK}(?=[ \t]*(?:\n|$))`);
+
+/** On the same line where the note is one line of text, else in a line of its own. */
+export function marked(note: string, { day, by }: Mark): string {
+  const mark = `(${day}${by ? `, ${by}` : ""})`;
+  const isOneLine = !note.includes("\n") && !/^\s*(?:#|\||```|~~~)/.test(note);
+  return `${note}${isOneLine ? " " : "\n\n"}${mark}`;
+}
+
+export function withoutMark(note: string): string {
+  return note.replace(AT_END, "");
+}
+
+/** How long the mark is that stands right behind this place on the same line; 0 where there is none. */
+export function markBehind(text: string, place: number): number {
+  return RIGHT_BEHIND.exec(text.slice(place, place + 200))?.[0].length ?? 0;
+}
+
+export interface PlacedMark extends Mark {
+  end: number;
+}
+
+export function marksIn(text: string): PlacedMark[] {
+  return [...text.matchAll(AT_LINE_END)].map((found) => {
+    const [whole, day = "", by] = found;
+    return { end: found.index + whole.length, day, ...(by ? { by } : {}) };
+  });
+}
+
+/**
+ * The mark that holds for a part of a text: the last one in it, else the next below, which is at the end of the same note.
+ * What was written by hand above a later note has that note's mark: it is not newer.
+ */
+export function markOf(marks: readonly PlacedMark[], from: number, to: number): PlacedMark | undefined {
+  return marks.findLast(({ end }) => end > from && end <= to) ?? marks.find(({ end }) => end > to);
+}

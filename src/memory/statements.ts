@@ -1,0 +1,81 @@
+import { markOf, marksIn } from "./marks.ts";
+import { plainForms } from "./word-forms.ts";
+import { STOPWORDS, wordsOf } from "./words.ts";
+
+/** A line of a memory that says something: where it stands, of when it is, and by whom. */
+export interface Statement {
+  path: string;
+  /** From 1. */
+  line: number;
+  text: string;
+  day?: string;
+  by?: string;
+  own: ReadonlySet<string>;
+  /** With those of the headings above it. */
+  words: ReadonlySet<string>;
+}
+
+export function statementsOf(path: string, text: string): Statement[] {
+  const marks = marksIn(text);
+  let headings: { level: number; words: string[] }[] = [];
+  let place = 0;
+  return text.split("\n").flatMap((line, at) => {
+    const from = place;
+    place += line.length + 1;
+    const heading = /^(#{1,6})\s+(.*)$/.exec(line);
+    if (heading) {
+      const level = heading[1]?.length ?? 1;
+      headings = [...headings.filter((each) => each.level < level), { level, words: telling(heading[2] ?? "") }];
+      return [];
+    }
+    const said = line.replace(/\(\d{4}-\d{2}-\d{2}(?:, [^()]+)?\)\s*$/, "").trim();
+    const own = new Set(telling(said));
+    if (own.size === 0) return [];
+    const { day, by } = markOf(marks, from, from + line.length) ?? {};
+    const words = new Set([...headings.flatMap((each) => each.words), ...own]);
+    return { path, line: at + 1, text: said, ...(day && { day }), ...(by && { by }), own, words };
+  });
+}
+
+const NEGATIONS = new Set(["no", "not", "never", "don", "doesn", "isn", "won"]);
+
+function telling(text: string): string[] {
+  return wordsOf(plainForms(text))
+    .filter((word) => !STOPWORDS.has(word) || NEGATIONS.has(word))
+    .map((word) => (word.length > 3 ? word.replace(/s$/, "") : word));
+}
+
+const SAME_SUBJECT = 0.6;
+const A_VALUE = 2;
+
+/**
+ * Whether two statements look like other answers to the same question: most of their words are the same, and each has one
+ * that the other lacks. It goes by words and knows no meaning: what it finds is to be looked at, what it misses is not
+ * thereby consistent.
+ */
+export function differ(a: Statement, b: Statement): boolean {
+  const shared = inBoth(a.words, b.words);
+  if (shared < 2 || shared / Math.min(a.words.size, b.words.size) <= SAME_SUBJECT) return false;
+  if (a.words.size === shared || b.words.size === shared) return false;
+  // The same heading alone is no subject, unless what stands below it is only a value.
+  const isValue = a.own.size <= A_VALUE && b.own.size <= A_VALUE;
+  return isValue || inBoth(a.own, b.own) > 0;
+}
+
+function inBoth(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  return [...a].filter((word) => b.has(word)).length;
+}
+
+/** Whether it is said already: every word of it stands in one statement. */
+export function isSaidBy(statement: Statement, known: readonly Statement[]): boolean {
+  return known.some(({ words }) => inBoth(statement.own, words) === statement.own.size);
+}
+
+/** `path:line · day · by`, as a search names a place. */
+export function placeWords({ path, line, day, by }: Statement): string {
+  return [`${path}:${line}`, day, by].filter(Boolean).join(" · ");
+}
+
+export function quoted(text: string): string {
+  return text.length > 160 ? `"${text.slice(0, 159).toWellFormed()}…"` : `"${text}"`;
+}

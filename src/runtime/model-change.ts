@@ -1,0 +1,41 @@
+import type { Situation } from "../projections/index.ts";
+import type { FactOf } from "../protocol/index.ts";
+import { isOutsideModel } from "../workers/outside/programs.ts";
+import type { House } from "./house.ts";
+import { HumanRefusal } from "./human-refusal.ts";
+
+export interface NewModels {
+  model?: string | undefined;
+  worker_model?: string | undefined;
+}
+
+/**
+ * Other models for an agent that is there, checked as they are when one is made; nothing where they are those it has.
+ * Workers who think with the same model as the agent go with it.
+ */
+export async function modelChange(
+  { agent }: Situation,
+  order: NewModels,
+  { checkModel, model: open, checkPrices }: Pick<House, "checkModel" | "model" | "checkPrices">,
+): Promise<FactOf<"model.set">["data"] | undefined> {
+  const { name, model: before, worker_model: workersBefore, budget_usd } = agent.created;
+  const model = order.model ?? before;
+  const worker_model = order.worker_model ?? (workersBefore === before ? model : workersBefore);
+  if (model === before && worker_model === workersBefore) return undefined;
+  const changed = [
+    ...(model === before ? [] : [before, model]),
+    ...(worker_model === workersBefore ? [] : [worker_model]),
+  ];
+  const program = changed.find(isOutsideModel);
+  if (program !== undefined)
+    throw new HumanRefusal(
+      "conflict",
+      `${program} is a program, and ${name} can only go from one model to another. Start another agent: agiraph run --model`,
+    );
+  for (const id of new Set([model, worker_model])) {
+    checkModel(id);
+    await open(id);
+  }
+  if (budget_usd !== null) await checkPrices(model, worker_model);
+  return { model, worker_model, was: { model: before, worker_model: workersBefore } };
+}

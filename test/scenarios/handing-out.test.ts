@@ -1,0 +1,347 @@
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  both,
+  call,
+  type ScriptedModel,
+  say,
+  script,
+  startTeam,
+  type Team,
+  temporaryHome,
+} from "../../src/testing/index.ts";
+
+const wrote = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
+const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
+const published = (summary: string) => call("publish", { summary });
+const finished = call("finish", { summary: "done" });
+const works = (name = "a.md") => [wrote(name, "x"), published("ok")];
+const firstWords = (model: ScriptedModel, at = 0) => model.requests[at]?.history.at(0)?.content;
+
+async function answersTo(team: Team, tool: string, file?: string): Promise<string[]> {
+  const entries = await team.conversation(file);
+  return entries.flatMap((entry) => (entry.role === "tool" && entry.tool === tool ? entry.content : []));
+}
+
+describe("refs", () => {
+  test("lead to notes, results and the project: copies in the node's own folder, pinned by their hash", async () => {
+    await using folder = await temporaryHome();
+    await writeFile(join(folder.path, "data.csv"), "a,1\n");
+    const refs = { notes: "notes/plan.md", all: "./output/", table: "project/data.csv", "odd name/": "notes" };
+    const alice = script(
+      both(call("read_ref", { ref_name: "notes" }), call("list_files", { path: "nodes" })),
+      call("read_file", { path: "notes/plan.md" }),
+      ...works(),
+    );
+    await using team = await startTeam({
+      goal: "g",
+      project: folder.path,
+      coordinator: script(
+        call("write_file", { path: "notes/plan.md", content: "Measure twice.\n" }),
+        call("write_file", { path: "output/sub/r.md", content: "It is 80.\n" }),
+        made("Use them.", { refs }),
+        // What was handed over is what it was then.
+        call("write_file", { path: "notes/plan.md", content: "Changed.\n" }),
+        finished.after("node-1 completed"),
+      ),
+      workers: { Alice: alice },
+    });
+    await team.outcome();
+    const node = team.agent.now.board.nodes["node-1"];
+    expect(node?.spec.refs).toEqual({
+      notes: "node-1/inputs/notes/plan.md",
+      all: "node-1/inputs/all",
+      table: "node-1/inputs/table/data.csv",
+      "odd name/": "node-1/inputs/odd-name-",
+    });
+    const handed = (node?.spec.inputs ?? []).map(({ name, from, files }) => [
+      name,
+      from,
+      files.map(({ path }) => path),
+    ]);
+    expect(handed).toEqual([
+      ["notes", "notes/plan.md", ["notes/plan.md"]],
+      ["all", "./output/", ["all/sub/r.md"]],
+      ["table", "project/data.csv", ["table/data.csv"]],
+      ["odd name/", "notes", ["odd-name-/plan.md"]],
+    ]);
+    expect(firstWords(alice)).toContain('path="nodes/node-1/inputs/notes/plan.md">\nMeasure twice.\n</input>');
+    expect(firstWords(alice)).toContain("a,1");
+    const alices = "runs/run-1/workers/alice/conversation.jsonl";
+    expect(await answersTo(team, "read_ref", alices)).toEqual(["1\tMeasure twice."]);
+    // Exactly these, and nothing else of where they come from.
+    expect((await answersTo(team, "read_file", alices)).join()).toMatch(/^You may not read notes\/plan\.md/);
+    const started = (await team.facts()).find((fact) => fact.type === "node.started");
+    const pins = JSON.parse(await readFile(join(team.agent.log.dir, "runs/run-1/nodes/node-1/_refs.json"), "utf8"));
+    expect(pins.notes).toEqual({
+      path: "nodes/node-1/inputs/notes/plan.md",
+      sha256: node?.spec.inputs?.[0]?.files[0]?.sha256,
+      from: "notes/plan.md",
+    });
+    expect(started).toMatchObject({ data: { refs: { notes: pins.notes.sha256 } } });
+  });
+
+  test("lead to what an earlier run published, whatever way it is written", async () => {
+    const bob = script(...works());
+    await using team = await startTeam({
+      goal: "first",
+      coordinator: script(
+        made("Measure."),
+        finished.after("node-1 completed"),
+        made("Compare.", {
+          refs: {
+            old: "node-1/published/a.md",
+            path: "agent/runs/run-1/nodes/node-1/published",
+          },
+        }).after("second"),
+        call("finish", { summary: "again" }).after("node-2 completed"),
+      ),
+      workers: { Alice: script(wrote("a.md", "A: 80\n"), published("ok")), Bob: bob },
+    });
+    await team.outcome().catch(() => {}); // the rest of the script belongs to the second run
+    await team.agent.send("second");
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "again" });
+    expect(firstWords(bob)).toContain('name="old" path="nodes/node-2/inputs/old/a.md">\nA: 80\n</input>');
+    expect(firstWords(bob)).toContain('name="path" path="nodes/node-2/inputs/path/a.md">\nA: 80\n</input>');
+  });
+
+  test("a worker hands over of its own scratch folder, and nothing that only the coordinator has", async () => {
+    const bob = script(...works());
+    const alice = script(
+      wrote("half.md", "Half of it.\n"),
+      made("Other half.", { refs: { half: "notes/plan.md" } }),
+      made("Other half.", { refs: { half: "notebook.md" } }).after("hand over what a node published"),
+      made("Other half.", { refs: { half: "scratch/half.md" } }),
+      published("both").after("node-2 completed"),
+    );
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: script(
+        call("write_file", { path: "notes/plan.md", content: "p" }),
+        made("All of it."),
+        finished.after("node-1 completed"),
+      ),
+      workers: { Alice: alice, Bob: bob },
+    });
+    await team.outcome();
+    expect(firstWords(bob)).toContain("Half of it.");
+  });
+
+  test("memory, private files and unpublished work are refused, and what is not there with what comes near", async () => {
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: script(
+        both(
+          call("write_file", { path: "notes/findings.md", content: "f" }),
+          call("write_file", { path: "agent/memory/knowledge/secret.md", content: "s" }),
+          made("Hold.", { hold: true }),
+        ),
+        both(
+          made("t", { refs: { r: "agent/memory/knowledge/secret.md" } }),
+          made("t", { refs: { r: "agent/MEMORY.md" } }),
+          made("t", { refs: { r: "workers/alice/notebook.md" } }),
+          made("t", { refs: { r: "agent/runs/run-1/nodes/node-1/scratch/x.md" } }),
+          made("t", { refs: { r: "notes/finding.md" } }),
+          made("t", { refs: { r: "notes/../agent/MEMORY.md" } }),
+        ),
+        finished,
+      ),
+    });
+    await team.outcome();
+    const memory = "the agent's memory and home stay yours. Copy what is needed to notes/ and refer to that.";
+    expect((await answersTo(team, "create_work_node")).slice(1)).toEqual([
+      `Not created: ref "r" is "agent/memory/knowledge/secret.md": ${memory}`,
+      `Not created: ref "r" is "agent/MEMORY.md": ${memory}`,
+      expect.stringContaining("of workers and messages nothing"),
+      expect.stringContaining("must point at the published files of another node"),
+      'Not created: ref "r": There is no notes/finding.md. In notes there is: findings.md.',
+      expect.stringMatching(/^Not created: ref "r": .*\.\./),
+    ]);
+    expect(team.board().map(({ id }) => id)).toEqual(["node-1"]);
+  });
+
+  test("a copy that was changed on disk before its node began is refused", async () => {
+    const { promise: tampered, resolve: tamper } = Promise.withResolvers<void>();
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: script(
+        call("write_file", { path: "notes/plan.md", content: "Measure." }),
+        made("Use it.", { refs: { notes: "notes/plan.md" }, hold: true }),
+        call("spawn_worker", { name: "Alice" }).until(tampered),
+        call("assign_worker", { node_id: "node-1", worker_id: "Alice" }),
+        finished.after("node-1 failed: What it builds on was changed", "nodes/node-1/inputs/notes/plan.md"),
+      ),
+      workers: { Alice: script() },
+    });
+    await team.until(({ board }) => board.nodes["node-1"] !== undefined);
+    const copy = join(team.agent.log.dir, "runs/run-1/nodes/node-1/inputs/notes/plan.md");
+    await chmod(copy, 0o600);
+    await writeFile(copy, "Tampered.");
+    tamper();
+    await team.outcome();
+  });
+});
+
+describe("who does it", () => {
+  test("the answer says who has begun, or when somebody will; who began later is told with the next news", async () => {
+    const coordinator = script(
+      made("One."),
+      both(made("Two."), made("Three.", { dependencies: ["node-2"] }), made("Four.", { worker: "Alice" })),
+      say("I wait."),
+      say("I wait on.").after("node-2 completed by Bob", "node-3: Bob has begun."),
+      finished.after("node-1 completed", "node-3 completed", "node-4 completed"),
+    );
+    const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+    await using team = await startTeam({
+      goal: "g",
+      coordinator,
+      workers: {
+        Alice: script(wrote("a.md", "x").until(told), published("ok"), ...works()),
+        Bob: script(...works(), wrote("b.md", "x").until(told), published("ok")),
+      },
+    });
+    const isTold = () =>
+      coordinator.requests.some(({ history }) => JSON.stringify(history).includes("node-3: Bob has begun."));
+    await team.until(({ board }) => board.nodes["node-3"]?.status === "running");
+    await team.agent.send("How is it?");
+    await team.until(() => isTold());
+    tell();
+    await team.outcome();
+    expect(await answersTo(team, "create_work_node")).toEqual([
+      "Created node-1: Alice has begun.",
+      "Created node-2: Bob has begun.",
+      "Created node-3. It begins when node-2 is completed.",
+      "Created node-4 for Alice. It begins when Alice is free (now busy).",
+    ]);
+  });
+
+  test("a beginning wakes nobody who waits", async () => {
+    const coordinator = script(
+      both(made("One."), made("Two.", { dependencies: ["node-1"] })),
+      say("I wait."),
+      finished.after("node-1 completed", "node-2 completed"),
+    );
+    await using team = await startTeam({
+      goal: "g",
+      config: { contract: { checkpoint_policy: "all_must_complete" } },
+      coordinator,
+      workers: { Alice: script(...works(), ...works()) },
+    });
+    await team.outcome();
+    const news = (await team.conversation()).flatMap((entry) => (entry.role === "user" ? entry.content : []));
+    expect(news.filter((words) => words.startsWith("node-2: "))).toEqual([]);
+  });
+
+  test("a worker chooses a model of the team for a part; somebody free with it is taken, else hired", async () => {
+    const alice = script(
+      wrote("a.md", "x"),
+      both(made("Part one.", { model: "scripted/strong" }), made("Part two.", { model: "scripted/strong" })),
+      published("all").after("node-2 completed", "node-3 completed"),
+    );
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: script(
+        both(call("spawn_worker", { name: "Alice" }), call("spawn_worker", { name: "Zoe", model: "scripted/strong" })),
+        made("All.", { worker: "Alice" }),
+        finished.after("node-1 completed"),
+      ),
+      workers: { Alice: alice, Zoe: script(...works()), Bob: script(...works()) },
+    });
+    await team.outcome();
+    const { nodes } = team.agent.now.board;
+    const who = Object.values(nodes).map((node) => ("worker_id" in node ? node.worker_id : null));
+    expect(who).toEqual(["alice", "zoe", "bob"]);
+    expect(team.agent.now.roster.bob?.spawned).toMatchObject({ model: "scripted/strong", kind: "harnessed" });
+  });
+
+  test("a worker may not choose what the team does not have, and is told what it may", async () => {
+    const alice = script(
+      both(
+        wrote("a.md", "x"),
+        made("Part.", { model: "scripted/dear" }),
+        made("Part.", { program: "gold-plated" }),
+        made("Part.", { worker: "Nobody" }),
+      ),
+      published("alone"),
+    );
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: script(made("All."), finished.after("node-1 completed")),
+      workers: { Alice: alice },
+    });
+    await team.outcome();
+    expect(await answersTo(team, "create_work_node", "runs/run-1/workers/alice/conversation.jsonl")).toEqual([
+      "Not created: you may choose among the models of this team: scripted/worker, scripted/coordinator. For scripted/dear, ask the coordinator (send_message).",
+      expect.stringMatching(/^Not created: you may have .*not "gold-plated"\.$/),
+      'Not created: There is nobody named "Nobody". There are: Alice, coordinator.',
+    ]);
+    expect(team.board()).toHaveLength(1);
+  });
+
+  test("the coordinator may have anybody hired with a new node, by name or without", async () => {
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: script(
+        both(made("One.", { worker: "Vera", model: "scripted/dear" }), made("Two.", { model: "scripted/dear" })),
+        made("Three.", { worker: "Vera", model: "scripted/cheap" }).after("node-1 completed", "node-2 completed"),
+        finished.after("Not created: Vera thinks with scripted/dear."),
+      ),
+      workers: { Vera: script(...works()), Alice: script(...works()) },
+    });
+    await team.outcome();
+    expect(await answersTo(team, "create_work_node")).toEqual([
+      "Created node-1: Vera has begun.",
+      "Created node-2: Alice has begun.",
+      "Not created: Vera thinks with scripted/dear. Leave worker out, and somebody is hired with scripted/cheap.",
+    ]);
+  });
+
+  test("a review goes to somebody else than the authors, who is hired where nobody else is there", async () => {
+    const review = (more: object) => made("Review it.", { refs: { work: "node-1/published" }, ...more });
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: script(
+        made("Write it."),
+        review({ not_by: ["node-1"] }).after("node-1 completed"),
+        both(
+          review({ not_by: ["node-1", "Bob"] }),
+          review({ not_by: ["node-1"], worker: "Alice" }),
+          review({ not_by: ["node-7"] }),
+        ).after("node-2 completed"),
+        finished.after("node-3 completed"),
+      ),
+      workers: { Alice: script(...works()), Bob: script(...works()), Carol: script(...works()) },
+    });
+    await team.outcome();
+    expect(await answersTo(team, "create_work_node")).toEqual([
+      "Created node-1: Alice has begun.",
+      "Created node-2: Bob has begun.",
+      "Created node-3: Carol has begun.",
+      "Not created: Alice worked on node-1, so it is to be done by somebody else. Name another worker, or nobody.",
+      'Not created: not_by names nodes or workers, and "node-7" is neither. There are: node-1, node-2, node-3. People: Coordinator, Alice, Bob, Carol.',
+    ]);
+  });
+
+  test("a message reaches every colleague by the name that the others were told", async () => {
+    const names = ["Anna Maria", "Zoë", "Иван", "O'Neil", "Jean-Luc"];
+    const alice = script(
+      both(wrote("a.md", "x"), ...names.map((to) => call("send_message", { to, content: `Hello, ${to}!` }))),
+      published("said"),
+    );
+    const waits = () =>
+      script(call("check_messages", { wait: true }), wrote("a.md", "x").after("Hello, "), published("ok"));
+    const roles = [...names, "Alice"].map((name) => ({ name, title: "Analyst", prompt: `You do ${name}'s part.` }));
+    await using team = await startTeam({
+      goal: "g",
+      config: { max_concurrent: 10 },
+      coordinator: script(
+        call("launch_roles", { name: "Hello", roles }),
+        finished.after(...roles.map((_, at) => `node-${at + 1} completed`)),
+      ),
+      workers: { Alice: alice, ...Object.fromEntries(names.map((name) => [name, waits()])) },
+    });
+    await team.outcome();
+    for (const name of names) expect(alice.requests[0]?.system).toContain(`- ${name} (Analyst): node-`);
+  });
+});
