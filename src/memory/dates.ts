@@ -35,6 +35,19 @@ export function dayNamedIn(text: string): number | undefined {
   return Number.isNaN(day) ? undefined : day;
 }
 
+/** `2026-03-02T09:00:00`: what the clock on the wall of this time zone shows. */
+export function wallTime(at: number, timeZone: string): string {
+  let format = walls.get(timeZone);
+  if (!format) {
+    // Swedish writes dates as ISO 8601 does.
+    format = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" });
+    walls.set(timeZone, format);
+  }
+  return format.format(at).replace(" ", "T");
+}
+
+const walls = new Map<string, Intl.DateTimeFormat>();
+
 /** Of a question: a day does not stand for its whole month. */
 export function datesToFind(query: string): string[] {
   const words = dateWords(query);

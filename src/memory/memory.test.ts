@@ -292,3 +292,13 @@ describe("recall", () => {
     expect(words.match(/of (MEMORY|2026-02-11)\.md are left out here/g)).toHaveLength(2);
   });
 });
+
+test("days are those of the person's time zone", () => {
+  const late = Date.parse("2026-03-01T23:30:00Z");
+  const files = agentMemoryFiles(dir);
+  const days = ["UTC", "Europe/Berlin", "America/New_York"].map(
+    (zone) => new Memory(files, () => late, undefined, zone).today,
+  );
+  expect(days).toEqual(["2026-03-01.md", "2026-03-02.md", "2026-03-01.md"]);
+  expect(new Memory(files, () => late, undefined, "Asia/Tokyo").dayOf(late)).toBe("2026-03-02");
+});

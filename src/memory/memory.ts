@@ -1,6 +1,7 @@
 import type { MemoryFiles, StampedFile } from "../store/memory-files.ts";
 import { oneAtATime } from "../store/one-at-a-time.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { wallTime } from "./dates.ts";
 import { superseded, without } from "./edits.ts";
 import { ownPart, withListing } from "./listing.ts";
 import { type Mark, marked, withoutMark } from "./marks.ts";
@@ -27,19 +28,27 @@ const PERSON = "person/";
 export class Memory {
   readonly files: MemoryFiles;
   readonly #now: () => number;
+  readonly #timeZone: string;
   /** What its reader last saw of a file. */
   readonly #seen = new Map<string, string>();
   readonly #person: Memory | undefined;
 
-  constructor(files: MemoryFiles, now: () => number, person?: MemoryFiles) {
+  /** Days and times are those of the person, in their time zone. */
+  constructor(files: MemoryFiles, now: () => number, person?: MemoryFiles, timeZone = "UTC") {
     this.files = files;
     this.#now = now;
-    this.#person = person && new Memory(person, now);
+    this.#timeZone = timeZone;
+    this.#person = person && new Memory(person, now, undefined, timeZone);
   }
 
   /** Today's daily log. */
   get today(): string {
     return `${this.#stamp().slice(0, 10)}.md`;
+  }
+
+  /** The day of an instant, as daily logs are named. */
+  dayOf(at: number): string {
+    return wallTime(at, this.#timeZone).slice(0, 10);
   }
 
   /**
@@ -245,7 +254,7 @@ export class Memory {
   }
 
   #stamp(): string {
-    return new Date(this.#now()).toISOString();
+    return wallTime(this.#now(), this.#timeZone);
   }
 }
 

@@ -33,3 +33,33 @@ test("words count four times as much as meaning", () => {
   ).toBe(2);
   expect(fused(hits(1, 2), [])).toEqual(hits(1, 2));
 });
+
+test("taking sections in and out, and searching for a word of all of them, lets others have their turns", async () => {
+  const database = new DatabaseSync(":memory:");
+  database.exec(SCHEMA);
+  const index = new SectionIndex(database);
+  const long = Array.from({ length: 8000 }, (_, at) => `# S\n\nTea ${at}`).join("\n");
+  const [a, b] = ["a.md", "b.md"].map((path) => ({ path, bytes: 1, stamp: "1", changedAt: 0 }));
+  const read = async (path: string) => (path === "a.md" ? long : "Tea");
+  const turnsDuring = async (work: () => Promise<unknown>) => {
+    let turns = 0;
+    let next = setImmediate(function count() {
+      turns += 1;
+      next = setImmediate(count);
+    });
+    await work();
+    clearImmediate(next);
+    return turns;
+  };
+  const turns = [
+    await turnsDuring(() =>
+      index.refresh(
+        [a, b].flatMap((file) => file ?? []),
+        read,
+      ),
+    ),
+    await turnsDuring(() => index.search([["tea"]])),
+    await turnsDuring(() => index.refresh(b ? [b] : [], read)),
+  ];
+  expect(turns.map((each) => each > 0)).toEqual([true, true, true]);
+});

@@ -17,7 +17,7 @@ export async function undistilled(memory: Memory, now: number): Promise<string[]
 }
 
 async function undistilledLogs(memory: Memory, now: number): Promise<{ path: string; text: string }[]> {
-  const yesterday = new Date(now - DAY_MS).toISOString().slice(0, 10);
+  const yesterday = memory.dayOf(now - DAY_MS);
   const paths = await memory.dailyLogs();
   const logs: { path: string; text: string }[] = [];
   for (const path of paths) logs.push({ path, text: await memory.readIfThere(path) });

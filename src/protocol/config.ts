@@ -117,12 +117,25 @@ export const cycleSecondsSchema = z
   .min(1)
   .max(366 * 86_400);
 
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** `AGIRAPH_HOME/config.json`. Flags and the environment stand before it. */
 export const configSchema = z.strictObject({
   model: z.string().optional(),
   worker_model: z.string().optional(),
   budget_usd: z.number().positive().optional(),
   budget_tokens: z.int().positive().optional(),
+  /** An IANA name such as Europe/Berlin, for dates and times of day; that of the process if left out. */
+  time_zone: z
+    .string()
+    .refine(isTimeZone, "is not a time zone; use an IANA name such as Europe/Berlin or UTC")
+    .optional(),
   /** How long an infinite agent sleeps between its cycles; an hour if left out. */
   cycle_seconds: cycleSecondsSchema.optional(),
   /** Every stage that was reconvened waits for a person: `agiraph resume` approves. */

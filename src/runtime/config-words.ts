@@ -24,6 +24,7 @@ export const EXAMPLE: Config = {
   budget_usd: 5,
   budget_tokens: 2_000_000,
   cycle_seconds: 3600,
+  time_zone: "Europe/Berlin",
   approve_stages: true,
   max_concurrent: 4,
   max_turns: 200,

@@ -386,10 +386,9 @@ export class Runtime {
     const settings = this.#settings;
     const { home } = settings;
     const trust = new MeshTrust(home, () => clock.now());
-    const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
     return {
       prompts: promptsOf(home),
-      today: () => dayWords(clock.now(), timeZone),
+      today: () => dayWords(clock.now(), zoneOf(settings.config)),
       machine,
       clock,
       pid,
@@ -397,7 +396,9 @@ export class Runtime {
       foreignTools,
       model: (id) => catalog.model(id),
       callbacks: this.#ports.callbacks,
-      timeZone,
+      get timeZone() {
+        return zoneOf(settings.config);
+      },
       // What config.json says now: an agent that is at work for days goes by it.
       get approveStages() {
         return settings.config.approve_stages ?? false;
@@ -442,4 +443,9 @@ export class Runtime {
       hadNoRoom: (id) => this.#caretaker.lookAfter(id),
     };
   }
+}
+
+/** The person's time zone: what they set, else that of the process they started. */
+function zoneOf({ time_zone }: Settings["config"]): string {
+  return time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

@@ -32,7 +32,12 @@ export function memoryTools(actor: Actor, place: Recorder, embedder?: Embedder):
   }
   const run = actor.node_id && now().board.nodes[actor.node_id]?.spec.run_id;
   if (!run) return [];
-  const memory = new Memory(workerMemoryFiles(log.dir, run, actor.worker_id), place.clock.now);
+  const memory = new Memory(
+    workerMemoryFiles(log.dir, run, actor.worker_id),
+    place.clock.now,
+    undefined,
+    place.timeZone,
+  );
   return workerMemoryTools({ ...port, memory }, { worker_id: actor.worker_id, node_id: actor.node_id });
 }
 
@@ -50,14 +55,14 @@ export async function recalled(place: Recorder, keeps: "memory" | "nothing" = "m
 }
 
 /** For a summary: what a run begins with in mind, as it is now. */
-export async function memoryNow(place: Pick<Recorder, "log" | "clock" | "sharedMemory">): Promise<string> {
+export async function memoryNow(place: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">): Promise<string> {
   const parts = await recalledParts(agentMemory(place), RECALL_TOKENS);
   return parts.map(({ path, text }) => `### ${path}\n\n${text}`).join("\n\n");
 }
 
 /** What of its memory the agent is always shown, file by file; the list of the other files is left out. */
 export async function shownMemory(
-  place: Pick<Recorder, "log" | "clock" | "sharedMemory">,
+  place: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">,
 ): Promise<{ path: string; text: string }[]> {
   return (await recalledParts(agentMemory(place), RECALL_TOKENS)).filter(({ path }) => !isListing(path));
 }
@@ -76,7 +81,7 @@ const LEARNED = "experiences/learned.md";
 export async function keepLearned(
   run: { id: RunId; goal: string },
   learned: string,
-  place: Pick<Recorder, "log" | "clock">,
+  place: Pick<Recorder, "log" | "clock" | "timeZone">,
 ): Promise<string> {
   const memory = agentMemory(place);
   const known = await lastingStatements(memory, NOTED);
@@ -112,7 +117,7 @@ const NOTED = /^(?!\d{4}-\d{2}-\d{2}\.md$|(?:person\/)?index\.md$)/;
 export async function noteRun(
   run: { id: RunId; goal: string },
   outcome: Extract<Outcome, { kind: "finished" }>,
-  place: Pick<Recorder, "log" | "clock">,
+  place: Pick<Recorder, "log" | "clock" | "timeZone">,
 ): Promise<void> {
   const memory = agentMemory(place);
   const mark = `(${run.id})`;
@@ -128,13 +133,18 @@ export async function noteRun(
 }
 
 /** What is to be done for its memory, in words; null where there is nothing. */
-export function upkeepOf(place: Pick<Recorder, "log" | "clock">): Promise<string | null> {
+export function upkeepOf(place: Pick<Recorder, "log" | "clock" | "timeZone">): Promise<string | null> {
   return upkeepOfMemory(agentMemory(place), place.clock.now());
 }
 
-function agentMemory({ log, clock, sharedMemory }: Pick<Recorder, "log" | "clock" | "sharedMemory">): Memory {
+function agentMemory({
+  log,
+  clock,
+  sharedMemory,
+  timeZone,
+}: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">): Memory {
   const person = sharedMemory ? personMemoryFiles(sharedMemory) : undefined;
-  return new Memory(agentMemoryFiles(log.dir), () => clock.now(), person);
+  return new Memory(agentMemoryFiles(log.dir), () => clock.now(), person, timeZone);
 }
 
 function oneLine(text: string): string {

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { searchMemory } from "../../src/memory/search.ts";
 import { SCHEMA, SectionIndex } from "../../src/memory/section-index.ts";
+import { sectionsOf } from "../../src/memory/sections.ts";
 import { termsToFind } from "../../src/memory/words.ts";
 import { agentMemoryFiles } from "../../src/store/memory-files.ts";
 import { temporaryHome } from "../../src/testing/index.ts";
@@ -35,6 +36,11 @@ describe("recall@10 of long dialogues, however they are written down", () => {
     const notBetter = Object.entries(forms).filter(([, each]) => (each.ours ?? 0) < (each.line ?? 1) + 0.01);
     expect({ worse, notBetter }).toEqual({ worse: [], notBetter: [] });
     expect(line?.all).toBeGreaterThan(grep?.all ?? 1);
+    // What words can find at all; the real dialogues that this stands for are not in the repository.
+    const low = Object.entries(own ?? {}).filter(
+      ([kind, recall]) => !/^(all|other words)$/.test(kind) && recall < 0.87,
+    );
+    expect(low).toEqual([]);
   }, 120_000);
 });
 
@@ -77,6 +83,33 @@ describe("dialogues in which who answers does not name the place", () => {
   });
 });
 
+test("a memory that is too large to be weighed whole finds as much as if it were", async () => {
+  const { files, questions } = dialogues();
+  const noise = Object.fromEntries(
+    SEEDS.slice(0, 1).flatMap((seed) =>
+      longDialogue(seed + 10).days.map(({ date, turns }) => [
+        `noise/${date}.md`,
+        turns.map(({ speaker, words }) => `## ${speaker}\n\n${words}`).join("\n\n"),
+      ]),
+    ),
+  );
+  const all = { ...files, ...noise };
+  const recall = async (weighed: number) => {
+    const search = await ours(all, weighed);
+    let found = 0;
+    for (const { question, path, answer } of questions) {
+      const parts = (await search(question)).slice(0, 10);
+      if (parts.some((part) => part.path === path && part.text.includes(answer))) found += 1;
+    }
+    return found / questions.length;
+  };
+  // As 30,000 of 62,000 sections: the words of a question are in fewer of them than there are.
+  const sections = Object.values(all).flatMap(sectionsOf).length;
+  const [capped, uncapped] = [await recall(Math.round(sections / 2)), await recall(Number.POSITIVE_INFINITY)];
+  process.stdout.write(`${JSON.stringify({ sections, capped, uncapped })}\n`);
+  expect(capped).toBeGreaterThanOrEqual(uncapped - 0.005);
+}, 60_000);
+
 type Figures = Partial<Record<Kind | "all", { found: number; asked: number }>>;
 
 async function measure({ days, questions }: LongDialogue, search: Search, ...all: Figures[]): Promise<void> {
@@ -101,10 +134,10 @@ function recallOf(figures: Figures): Record<string, number> {
   return Object.fromEntries(entries);
 }
 
-async function ours(files: Readonly<Record<string, string>>): Promise<Search> {
+async function ours(files: Readonly<Record<string, string>>, weighed?: number): Promise<Search> {
   const database = new DatabaseSync(":memory:");
   database.exec(SCHEMA);
-  const index = new SectionIndex(database);
+  const index = new SectionIndex(database, weighed === undefined ? {} : { weighed });
   const listed = Object.keys(files).map((path) => ({ path, bytes: 1, stamp: "1", changedAt: 0 }));
   await index.refresh(listed, async (path) => files[path]);
   return async (question) =>

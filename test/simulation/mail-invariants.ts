@@ -28,7 +28,9 @@ function delivered(facts: readonly Fact[]): { letters: Letter[]; problems: strin
   for (const fact of facts) {
     if (fact.type === "node.assigned" || fact.type === "node.reserved")
       work.set(fact.data.node_id, fact.data.worker_id);
-    if (fact.type === "node.completed" || fact.type === "node.cancelled") work.delete(fact.data.node_id);
+    if (fact.type === "node.completed") work.delete(fact.data.node_id);
+    // One that has lost may end with its run.
+    if (fact.type === "node.cancelled" && fact.data.by !== "agiraph") work.delete(fact.data.node_id);
     // A node that ends with its run had a reader to the last.
     if (fact.type === "node.failed" && fact.data.outcome.kind !== "stopped") work.delete(fact.data.node_id);
     if (fact.type === "message.sent") {
