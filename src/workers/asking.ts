@@ -39,8 +39,8 @@ export function asking(actor: Actor, place: Asking, mail: Interruption): HumanLi
   return {
     async ask(order, call, signal) {
       // Put off before a crash: the answer is, or will be, told as news.
-      const before = questionOf(soon().questions, worker_id, call.id);
-      if (before?.deferred) return putOff(before.id);
+      const earlier = questionOf(soon().questions, worker_id, call.id);
+      if (earlier?.deferred) return putOff(earlier.id);
       const same = deferredBy(soon().questions, worker_id, node_id).find(({ text }) => text === order.question);
       if (same) return `${same.id} is still open. ${AS_MESSAGE}`;
       const waiting: NewFact = { type: "worker.waiting", data: { ...who, for: "human" } };
