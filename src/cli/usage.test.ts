@@ -42,6 +42,7 @@ test("alone it prints help, and every command that help names has its own", asyn
     "publish",
     "chat",
     "logs",
+    "open",
     "files",
     "memory",
     "triggers",

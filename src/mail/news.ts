@@ -147,7 +147,7 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       const insight = Object.values(now.insights.open).find(({ seq }) => seq === fact.seq);
       if (!insight) return undefined;
       const { id, worker_id, title, content } = insight;
-      return `${nameOf(worker_id, now)} offers ${id} for your memory: ${title}\n${content}\nDecide with accept_insight or decline_insight.`;
+      return `${nameOf(worker_id, now)} offers ${id} for your memory: ${title}\n${content}\nTake it with accept_insight, or decline it.`;
     }
     case "worker.checkpointed":
       return fact.data.worker_id === COORDINATOR

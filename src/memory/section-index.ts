@@ -41,6 +41,7 @@ export interface Place {
 const WEIGHED = 30_000;
 /** Words that no section has and that are looked for under other spellings; each costs some hundred look-ups. */
 const MOST_UNKNOWN = 4;
+const MOST_LONGER = 20;
 
 export class SectionIndex {
   readonly #database: DatabaseSync;
@@ -143,25 +144,26 @@ export class SectionIndex {
     for (const term of terms) {
       await this.#rest();
       const isKnown = this.#sectionsWith(term, 1) > 0 || unknown++ >= MOST_UNKNOWN;
-      written.push(isKnown ? term : [term[0], ...this.#near(term[0])]);
+      written.push(isKnown ? term : [term[0], ...(await this.#near(term[0]))]);
     }
     return written;
   }
 
-  #near(word: string): string[] {
-    return nearWords(word, {
-      isKnown: (each) => this.#sectionsWith([each], 1) > 0,
-      longer: (part) => this.#longerWords(part),
-    });
+  async #near(word: string): Promise<string[]> {
+    const longer = await this.#longerWords(word);
+    return nearWords(word, { isKnown: (each) => this.#sectionsWith([each], 1) > 0, longer: () => longer });
   }
 
-  /** Words of the index that begin or end with this. */
-  #longerWords(part: string): string[] {
-    const rows = this.#all(
-      "select term from vocabulary where length(term) > ? and (substr(term, 1, ?) = ? or substr(term, -?) = ?) limit 20",
-      ...[part.length, part.length, part, part.length, part],
-    );
-    return rows.map((row) => String(row.term));
+  /** Words of the index that begin or end with this. Every word is looked at, which in a large memory takes a while. */
+  async #longerWords(part: string): Promise<string[]> {
+    const longer: string[] = [];
+    for (const { term } of this.#statement("select term from vocabulary").iterate()) {
+      const word = String(term);
+      if (word.length > part.length && (word.startsWith(part) || word.endsWith(part))) longer.push(word);
+      if (longer.length === MOST_LONGER) break;
+      if (this.#slices.isDue) await this.#slices.rest();
+    }
+    return longer;
   }
 
   /** 0 for the newest section, 1 for the oldest. */

@@ -64,7 +64,7 @@ function distill(logs: readonly { path: string; text: string }[]): string {
       : `### ${path}\n\n${text.trim()}`,
   );
   const days = shown.map(({ path }) => path.slice(0, 10)).join(", ");
-  return `Below are daily logs that you no longer see otherwise. Write what still matters in them to MEMORY.md, knowledge/, experiences/ or preferences/; correct or remove there what is no longer true (supersedes, memory_forget), and sort experiences/learned.md, if there is one, into the files it belongs to. Then write this line to today's log, so that you are not asked again: "Distilled: ${days}"\n\n${texts.join("\n\n")}`;
+  return `Below are daily logs that you no longer see otherwise. Write what still matters in them to MEMORY.md, knowledge/, experiences/ or preferences/; correct or remove there what is no longer true (memory_write with supersedes), and sort experiences/learned.md, if there is one, into the files it belongs to. Then write this line to today's log, so that you are not asked again: "Distilled: ${days}"\n\n${texts.join("\n\n")}`;
 }
 
 function shorten(bytes: number): string {

@@ -13,9 +13,9 @@ import { fileTools } from "../tools/files.ts";
 import type { PicturesPort } from "../tools/pictures.ts";
 import { toolsWithoutSecrets } from "../tools/scrubbed-tool.ts";
 import { type ProcessEvent, shellTool, shellTools } from "../tools/shell.ts";
-import type { Tool } from "../tools/tool.ts";
+import { hidden, type Tool } from "../tools/tool.ts";
 import { type FetchOptions, webFetchTool } from "../tools/web-fetch.ts";
-import { webSearchTool } from "../tools/web-search.ts";
+import { canSearch, type SearchPorts, webSearchTool } from "../tools/web-search.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
 import { memoryTools } from "../workers/memories.ts";
 import type { Workplace } from "../workers/workplace.ts";
@@ -69,7 +69,7 @@ export function equip(
         ...(network ? { network } : {}),
         onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
       }),
-      ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [webSearchTool({ env, fetch, turn })]),
+      ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [searchTool(model.searchesWeb, { env, fetch, turn })]),
       webFetchTool(fetchOptions(settings)),
       ...memoryTools(actor, record, embedder()),
     ]);
@@ -144,6 +144,12 @@ function foreignEquipment(
     },
     close: async () => (await opening)?.close(),
   };
+}
+
+/** Where nobody searches it is not offered; whoever calls it all the same is told what to set. */
+function searchTool(isNative: boolean, ports: SearchPorts): Tool {
+  const tool = webSearchTool(ports);
+  return isNative || canSearch(ports.env) ? tool : hidden(tool);
 }
 
 function picturesIn(agentDir: string): PicturesPort {

@@ -238,22 +238,20 @@ function coordinatorWords(runId: RunId, project: string | null): string {
   return `# Your files
 
 Paths are relative to this run (${runId}).
-- You write: output/… (results go here), the run's own files (_plan.md, notes/…), the _spec.md of a node, and your home as agent/… (agent/MEMORY.md, agent/memory/…).
-- You read: all of that, nodes/NODE/… (results are in nodes/NODE/published/), workers/WORKER/…, _messages/…${projectWords(project)}
-- Nobody writes published/, another's folder, or the record (logs, conversations, triggers).`;
+- You write: output/… (results go here), the run's own files (_plan.md, notes/…), a node's _spec.md, your home as agent/…
+- You read: all of that, nodes/NODE/… (results in published/), workers/WORKER/…, _messages/…${projectWords(project)}`;
 }
 
 function workerWords(nodeId: NodeId, workerId: WorkerId, project: string | null): string {
   return `# Your files
 
 Paths are relative to the run; your own things have short names.
-- You write: scratch/… (your work on ${nodeId}; publish makes it published/), notebook.md and memory.md (yours, ${workerId}).
-- You read: all of that, _spec.md, _refs.json, identity.md, nodes/NODE/published/… of any node, _plan.md, _messages/…${projectWords(project)}
-- Everything else is refused: other workers' files, other nodes' scratch/, the agent's memory.`;
+- You write: scratch/… (your work on ${nodeId}), notebook.md and memory.md (yours, ${workerId}).
+- You read: all of that, _spec.md, _refs.json, identity.md, nodes/NODE/published/…, _plan.md, _messages/…${projectWords(project)}`;
 }
 
 function projectWords(project: string | null): string {
   return project === null
     ? ""
-    : "\n- You read the user's own files as project/…, and never write them. Names that begin with a dot are left out.";
+    : "\n- You read the user's own files as project/… Names that begin with a dot are left out.";
 }

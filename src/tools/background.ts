@@ -111,19 +111,14 @@ async function orAfter(seconds: number, over: Promise<void>, signal: AbortSignal
 
 const toLook = z.object({
   id: z.string(),
-  wait: z
-    .number()
-    .min(0)
-    .max(MOST_SECONDS)
-    .default(0)
-    .describe(`Seconds to wait for its end, at most ${MOST_SECONDS}.`),
-  stop: z.boolean().default(false).describe("End it."),
+  wait: z.number().min(0).max(MOST_SECONDS).default(0).describe("Seconds to wait for its end."),
+  stop: z.boolean().default(false),
 });
 
 export function backgroundOutputTool(commands: BackgroundCommands): Tool {
   return defineTool({
     name: "bash_output",
-    description: "What a background command said since your last look, and whether it still runs.",
+    description: "New output of a background command, and whether it still runs.",
     repeatable: true,
     parameters: toLook,
     run: ({ id, ...how }, signal) => commands.look(id, how, signal),

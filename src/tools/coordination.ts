@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { contractSchema } from "../protocol/index.ts";
-import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
+import { defineTool, hidden, refusal, type Tool, type ToolOutput } from "./tool.ts";
 import { LONGEST_TASK } from "./work.ts";
 
 /** What the coordinator may do with its team; the runtime stands behind it and answers in words. */
@@ -24,23 +24,23 @@ const name = z
   .string()
   .trim()
   .regex(/^\p{L}[\p{L}\p{M}' -]{0,38}$/u, "a person's name, e.g. Alice")
-  .describe("A person's name, unique in the run.");
-const model = z.string().optional().describe("provider/model; the team's usual one if left out.");
-const program = z
-  .string()
-  .optional()
-  .describe("A program to hire instead of a model of ours; as spawn_worker names them.");
-const tools = z.array(z.string()).optional().describe("Tool names to enable; all if left out.");
-const contract = contractSchema.partial().optional().describe("Limits of the stage; the usual ones if left out.");
+  .describe("e.g. Alice");
+const model = z.string().optional().describe("provider/model");
+const program = z.string().optional();
+const tools = z.array(z.string()).optional();
+/** What a stage may be given, by name; the whole of it would stand in every request twice. */
+const CONTRACT =
+  "max_iterations_per_node, timeout_seconds, checkpoint_policy (all_must_complete, majority, any), max_stages";
+const contract = contractSchema.partial().meta({ short: CONTRACT }).optional();
 
 const newWorker = z.object({
   name,
-  type: z.enum(["harnessed", "autonomous"]).optional().describe("autonomous: a program, which you name."),
-  identity: z.string().default("").describe("Who they are and what they are good at."),
+  type: z.enum(["harnessed", "autonomous"]).optional(),
+  identity: z.string().default(""),
   model,
   program,
   tools,
-  memory: z.string().max(8000).default("").describe("What they should know before their first node."),
+  memory: z.string().max(8000).default(""),
 });
 export type NewWorker = z.infer<typeof newWorker>;
 
@@ -49,34 +49,34 @@ const nodeChange = z.object({
   node_id: z.string(),
   task: z.string().min(1).max(LONGEST_TASK).optional(),
   deliverables: z.array(z.string().min(1)).optional(),
-  checks: z.array(z.string().min(1)).optional().describe("[] withdraws them."),
+  checks: z.array(z.string().min(1)).optional(),
 });
 export type NodeChange = Omit<z.infer<typeof nodeChange>, "node_id">;
 
 const reconvening = z.object({
-  assessment: z.string().min(1).describe("Your analysis: what is known now, what is missing, what is next."),
-  retire: z.array(z.string()).default([]).describe("Names of workers who are no longer needed."),
-  briefs: z.record(z.string(), z.string()).default({}).describe("New briefs for workers who stay, by name."),
-  next: z.string().min(1).max(80).optional().describe("Name of the next stage."),
+  assessment: z.string().min(1),
+  retire: z.array(z.string()).default([]).describe("Names."),
+  briefs: z.record(z.string(), z.string()).default({}).describe("By name."),
+  next: z.string().min(1).max(80).optional(),
   contract,
 });
 export type Reconvening = z.infer<typeof reconvening>;
 
 const stageOfRoles = z.object({
-  name: z.string().min(1).describe("What the stage is called, e.g. Research."),
+  name: z.string().min(1),
   roles: z
     .array(
       z.object({
         name,
-        title: z.string().min(1).describe("e.g. Market Analyst"),
-        prompt: z.string().min(1).describe("The whole brief: what to do and what to write."),
+        title: z.string().min(1),
+        prompt: z.string().min(1).describe("The whole brief."),
         model,
         program,
         tools,
       }),
     )
     .min(1),
-  contract,
+  contract: contract.unwrap().meta({ short: "As in reconvene." }).optional(),
 });
 export type StageOfRoles = z.infer<typeof stageOfRoles>;
 
@@ -93,7 +93,7 @@ export function coordinationTools(port: CoordinationPort, results: ResultsPort, 
   return [
     defineTool({
       name: "spawn_worker",
-      description: `Hire a worker when it matters who does the work; otherwise workers are hired by themselves. A strong model for open work, a cheap one for work you have spelled out.${programsIn(port)}`,
+      description: `Hire a worker where it matters who does the work; otherwise they are hired as needed.${programsIn(port)}`,
       repeatable: false,
       parameters: newWorker,
       run: (order) => port.spawn(order),
@@ -101,41 +101,39 @@ export function coordinationTools(port: CoordinationPort, results: ResultsPort, 
     defineTool({
       name: "assign_worker",
       description:
-        'Give a node to a certain worker, or to "human". One that was begun or has failed changes hands, with its files.',
+        'Give a node to a worker, or to "human". One that was begun or has failed changes hands with its files.',
       repeatable: true,
-      parameters: z.object({ node_id: z.string(), worker_id: z.string().describe("Name or id of the worker.") }),
+      parameters: z.object({ node_id: z.string(), worker_id: z.string() }),
       run: ({ node_id, worker_id }) => port.assign(node_id, worker_id),
     }),
     defineTool({
       name: "cancel_node",
-      description:
-        "End a node that is no longer needed, in whatever state, with its sub-nodes. Its worker is stopped and free; what depends on it does not begin.",
+      description: "End a node that is no longer needed, with its sub-nodes; what depends on it does not begin.",
       repeatable: true,
       parameters: toCancel,
       run: ({ node_id, reason }) => port.cancel(node_id, reason),
     }),
     defineTool({
       name: "update_node",
-      description:
-        "Change a node that is not published yet: its task, deliverables or checks (withdraw one that cannot pass). Its worker is told.",
+      description: "Change the task, deliverables or checks of a node that is not published. Its worker is told.",
       repeatable: true,
       parameters: nodeChange,
       run: ({ node_id, ...change }) => port.update(node_id, change),
     }),
     defineTool({
       name: "check_board",
-      description: "See all nodes and workers. You are told what changes, so look only when you have lost the picture.",
+      description: "All nodes and workers. You are told what changes, so you rarely need it.",
       repeatable: true,
       readOnly: true,
       parameters: z.object({
-        from: z.int().positive().optional().describe("Show nodes from this number on, e.g. 61; for long boards."),
+        from: z.int().positive().optional().describe("Number of the first node."),
       }),
       run: async ({ from }) => port.board(from),
     }),
     defineTool({
       name: "reconvene",
       description:
-        "End the stage once its contract is met (cancel_node what it need not wait for): read what was published, say what it means, let people go or give them a new brief. Then create the next nodes, or finish.",
+        "End the stage once its contract is met: what the published results mean, who goes, who gets a new brief. Then create the next nodes, or finish.",
       repeatable: true,
       parameters: reconvening,
       run: (order) => port.reconvene(order),
@@ -143,21 +141,23 @@ export function coordinationTools(port: CoordinationPort, results: ResultsPort, 
     defineTool({
       name: "launch_roles",
       description:
-        "Begin a stage with roles: each gets a worker and a node at once. A name you used before keeps its conversation and gets the new brief; people you do not name are retired. Each ends its part with publish.",
+        "Begin a stage with roles: each gets a worker and a node. A name you used before keeps its conversation; people you do not name are retired.",
       repeatable: false,
       parameters: stageOfRoles,
       run: (stage) => port.launch(stage),
     }),
-    defineTool({
-      name: "check_stage_status",
-      description: "See who in the current stage has finished.",
-      repeatable: true,
-      readOnly: true,
-      parameters: z.object({}),
-      run: async () => port.stageStatus(),
-    }),
+    hidden(
+      defineTool({
+        name: "check_stage_status",
+        description: "See who in the current stage has finished.",
+        repeatable: true,
+        readOnly: true,
+        parameters: z.object({}),
+        run: async () => port.stageStatus(),
+      }),
+    ),
     endingTool("finish", "summary", port, results, reflection),
-    endingTool("conclude", "output", port, results, reflection),
+    hidden(endingTool("conclude", "output", port, results, reflection)),
   ];
 }
 
@@ -173,16 +173,10 @@ function programsIn(port: CoordinationPort): string {
 /** What is asked of somebody who forgot to say what the run taught them; also how it is known that they were asked. */
 export const WHAT_DID_YOU_LEARN = "Before the run ends: what did it teach you that a later run should know?";
 
-const answer = z.string().min(1).describe("The answer, for the human.");
+const answer = z.string().min(1);
 const ending = {
-  files: z.array(z.string().min(1).max(1000)).max(100).optional().describe("The result, e.g. output/report.md."),
-  learned: z
-    .string()
-    .max(4000)
-    .optional()
-    .describe(
-      "What this run taught you that a later one should know: what worked, what did not, what your human likes. Kept in your memory. Empty if nothing.",
-    ),
+  files: z.array(z.string().min(1).max(1000)).max(100).optional().describe("e.g. output/report.md"),
+  learned: z.string().max(4000).optional().describe("What a later run should know; kept in your memory."),
 };
 
 /** Models give what a schema calls required; who leaves `learned` out all the same is not refused for it. */
@@ -200,7 +194,7 @@ function endingTool(
 ): Tool {
   return defineTool({
     name: toolName,
-    description: `End the run, once, when the goal is met. The ${field} answers the goal; files name the result. Refused while nodes are being worked on.`,
+    description: `End the run when the goal is met. The ${field} answers it; files name the result.`,
     repeatable: true,
     parameters: endings[field],
     async run({ files = [], learned, ...words }) {

@@ -7,9 +7,9 @@ import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 const toEdit = z.object({
   path: z.string().min(1),
-  old: z.string().min(1).describe("Exactly as in the file, without line numbers."),
+  old: z.string().min(1),
   new: z.string(),
-  all: z.boolean().default(false).describe("Replace every occurrence."),
+  all: z.boolean().default(false).describe("Every occurrence."),
 });
 
 /**
@@ -23,7 +23,7 @@ const toEdit = z.object({
 export function editFileTool(scope: Scope): Tool {
   return defineTool({
     name: "edit_file",
-    description: "Replace text in a file: `old` must match exactly and only once, so give enough of what is around it.",
+    description: "Replace text in a file. `old` must match exactly and only once, without line numbers.",
     repeatable: false,
     parameters: toEdit,
     run: (order) => refusalsAsResults(() => oneAtATime(`edit ${scope.cwd}`, () => edit(scope, order))),

@@ -23,26 +23,24 @@ const MAX_LISTED = 500;
 
 // Made once: turning one into a JSON Schema costs more than running the tool.
 const toRead = z.object({
-  path: z
-    .string()
-    .describe("Relative to the run, e.g. scratch/notes.md, nodes/node-1/published/report.md, project/README.md"),
-  offset: z.int().positive().optional().describe("First line to show, from 1."),
-  limit: z.int().positive().optional().describe(`How many lines, at most ${MAX_LINES}.`),
+  path: z.string(),
+  offset: z.int().positive().optional().describe("First line."),
+  limit: z.int().positive().optional(),
 });
 const toWrite = z.object({
-  path: z.string().min(1).describe("Relative to the run, e.g. scratch/report.md"),
-  content: z.string().describe("All of the file."),
+  path: z.string().min(1),
+  content: z.string(),
 });
 const toList = z.object({
-  path: z.string().default("").describe("A folder, relative to the run. Leave it out for the top."),
+  path: z.string().default(""),
   recursive: z.boolean().default(false),
 });
-const toReadRef = z.object({ ref_name: z.string().describe("A name in _refs.json.") });
+const toReadRef = z.object({ ref_name: z.string() });
 
 function readFileTool(scope: Scope, pictures: PicturesPort | undefined): Tool {
   return defineTool({
     name: "read_file",
-    description: `Read a text file, its lines numbered, at most ${MAX_LINES} at a time: go on with offset. Read before you change or judge.`,
+    description: "Read a text file with line numbers, or a picture. Go on in a long one with offset.",
     repeatable: true,
     readOnly: true,
     parameters: toRead,
@@ -56,8 +54,7 @@ function readFileTool(scope: Scope, pictures: PicturesPort | undefined): Tool {
 function writeFileTool(scope: Scope): Tool {
   return defineTool({
     name: "write_file",
-    description:
-      "Write a whole text file; folders are made as needed. What is not in a file is lost when your conversation is compacted, so write as you go.",
+    description: "Write a whole file. What is in no file is lost when your conversation is compacted.",
     repeatable: true,
     parameters: toWrite,
     run: ({ path, content }) =>
@@ -68,7 +65,7 @@ function writeFileTool(scope: Scope): Tool {
 function listFilesTool(scope: Scope): Tool {
   return defineTool({
     name: "list_files",
-    description: "List a folder with sizes; without a path, all you can reach.",
+    description: "List a folder; without path, all you can reach.",
     repeatable: true,
     readOnly: true,
     parameters: toList,

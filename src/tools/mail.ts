@@ -13,7 +13,7 @@ export interface MailPort {
 }
 
 const toSend = z.object({
-  to: z.string().min(1).describe('A name, "coordinator", or "*".'),
+  to: z.string().min(1),
   content: z.string().min(1).max(LONGEST_MESSAGE),
 });
 const toCheck = z.object({ wait: z.boolean().default(false), all: z.boolean().default(false) });
@@ -23,7 +23,7 @@ export function mailTools(port: MailPort): Tool[] {
     defineTool({
       name: "send_message",
       description:
-        'Send a note to a colleague by name, to "coordinator", to "human", or to everyone with "*". Say what you found or need and where the file is; long things belong into files. Send no mere thanks.',
+        'Write to a colleague by name, "coordinator", "human" or "*" (all). Long things belong into files; no mere thanks.',
       repeatable: false,
       parameters: toSend,
       run: ({ to, content }) => port.send(to, content),
@@ -31,7 +31,7 @@ export function mailTools(port: MailPort): Tool[] {
     defineTool({
       name: "check_messages",
       description:
-        "Messages are shown to you before each turn anyway; with wait you sleep until one comes. With wait and all, in the same reply as the work you hand out, you sleep until all of it has ended, something failed or somebody writes.",
+        "Messages are shown before each turn anyway. wait: sleep until one comes; with all: until all work you handed out has ended or failed.",
       repeatable: true,
       readOnly: true,
       parameters: toCheck,

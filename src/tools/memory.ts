@@ -8,7 +8,7 @@ import type { Insight } from "../projections/index.ts";
 import type { NewFact } from "../protocol/index.ts";
 import type { StampedFile } from "../store/memory-files.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
-import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
+import { defineTool, hidden, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 /** One participant's memory and where its deeds are recorded. */
 export interface MemoryPort {
@@ -33,12 +33,11 @@ const ANSWER_TOKENS = 4000;
 /** Seed 002 §7.3: a memory this small is read whole instead of searched. */
 const SMALL_BYTES = 20 * 1024;
 
-const content = z.string().min(1);
-const toSearch = z.object({ query: z.string().min(1).max(2000).describe("Words that the note would have in it.") });
+const toSearch = z.object({ query: z.string().min(1).max(2000) });
 const toRead = z.object({
-  path: z.string().optional().describe("A file of your memory; leave it out for the list."),
-  from_line: z.int().min(1).optional().describe("The first line to read, as memory_search names it; 1 if left out."),
-  to_line: z.int().min(1).optional().describe("The last line to read."),
+  path: z.string().optional(),
+  from_line: z.int().min(1).optional(),
+  to_line: z.int().min(1).optional(),
 });
 const toForget = z.object({
   path: z.string(),
@@ -48,85 +47,74 @@ const toForget = z.object({
     .describe("The words exactly as they stand there; a heading line stands for its whole section."),
 });
 const agentWrites = z.object({
-  path: z
-    .string()
-    .optional()
-    .describe(
-      "Relative to memory/: knowledge/…, experiences/…, preferences/…, index.md; or MEMORY.md. Leave it out for today's log.",
-    ),
-  content: content.describe("Markdown, with a short ## heading for each thing."),
+  path: z.string().optional(),
+  content: z.string(),
   mode: z.enum(["append", "replace"]).default("append"),
   supersedes: z
     .string()
     .optional()
-    .describe(
-      "Words of that file which are no longer true, exactly as they stand there: content takes their place, as it is.",
-    ),
+    .describe("Exact words of that file that are no longer true: content takes their place; empty, they go."),
 });
 const workerWrites = agentWrites
   .omit({ supersedes: true })
   .extend({ path: z.enum(["memory.md", "notebook.md"]).default("memory.md") });
 const offer = z.object({
   title: z.string().min(1).max(120),
-  content: z.string().min(1).max(4000).describe("What is true or works, and how you know."),
+  content: z.string().min(1).max(4000),
 });
 const accept = z.object({
   insight_id: z.string(),
-  path: z
-    .string()
-    .optional()
-    .describe("Where to put it, e.g. knowledge/ai-chips.md; knowledge/insights.md if left out."),
+  path: z.string().optional().describe("e.g. knowledge/chips.md"),
+  decline: z.boolean().default(false),
 });
 const decline = z.object({ insight_id: z.string(), why: z.string().max(500).default("") });
 
 /** The agent's memory, for its coordinator. */
 export function agentMemoryTools(port: InsightsPort): Tool[] {
   const isShared = port.memory.isShared("person/index.md");
-  const person = isShared ? " The same under person/…: for all agents of your human." : "";
+  const person = isShared ? " the same under person/…: for all agents of your human;" : "";
   return [
     defineTool({
       name: "memory_write",
-      description: `Keep something for later runs; what you do not write down is forgotten. MEMORY.md: the few things you must always know, shown at every start. knowledge/TOPIC.md: facts. experiences/TOPIC.md: what worked and what did not. preferences/TOPIC.md: what your human likes.${person} Without path: today's log. Give each thing a short ## heading with words you would search for. Do not leave standing what is no longer true: use supersedes or memory_forget. index.md lists the files by itself.`,
+      description: `Keep something for later runs, each thing under a short ## heading: MEMORY.md (shown to you at every start: keep it short), knowledge/TOPIC.md, experiences/TOPIC.md (what worked and what did not), preferences/TOPIC.md (what your human likes);${person} without path, today's log. index.md lists the files by itself.`,
       repeatable: true,
       parameters: agentWrites,
       run: ({ path, content: words, mode, supersedes }) =>
-        supersedes === undefined
-          ? note(port, path ?? port.memory.today, words, mode)
-          : supersede(port, path, supersedes, words),
+        words === "" && supersedes !== undefined
+          ? forget(port, path, supersedes)
+          : supersedes === undefined
+            ? note(port, path ?? port.memory.today, words, mode)
+            : supersede(port, path, supersedes, words),
     }),
-    defineTool({
-      name: "memory_forget",
-      description: "Take something out of your memory that nothing replaces. The version before is kept.",
-      repeatable: false,
-      parameters: toForget,
-      run: ({ path, what }) =>
-        recorded(
-          port,
-          port.memory.forget(path, what),
-          ({ path: file, bytes }) =>
-            `Taken out of ${file} (${bytes} bytes now). Daily logs that say it stay as they are: note there that it is no longer true.`,
-        ),
-    }),
-    ...readingTools(port, "your long-term memory: what you wrote in this and in earlier runs"),
+    hidden(
+      defineTool({
+        name: "memory_forget",
+        description: "Take something out of your memory that nothing replaces. The version before is kept.",
+        repeatable: false,
+        parameters: toForget,
+        run: ({ path, what }) => forget(port, path, what),
+      }),
+    ),
+    ...readingTools(port),
     defineTool({
       name: "accept_insight",
-      description:
-        "Take an insight that a worker offers into your memory: what will be true and useful after this run.",
+      description: "Take an insight that a worker offers into your memory, or decline it.",
       repeatable: true,
       parameters: accept,
-      run: ({ insight_id, path }) => acceptInsight(port, insight_id, path ?? "knowledge/insights.md"),
+      run: ({ insight_id, path, decline: isDeclined }) =>
+        isDeclined
+          ? declineInsight(port, insight_id, "")
+          : acceptInsight(port, insight_id, path ?? "knowledge/insights.md"),
     }),
-    defineTool({
-      name: "decline_insight",
-      description: "Leave an insight out of your memory: wrong, trivial, or of use only now.",
-      repeatable: true,
-      parameters: decline,
-      async run({ insight_id, why }) {
-        if (!port.insights()[insight_id]) return unknownInsight(port, insight_id);
-        await port.record({ type: "insight.declined", data: { insight_id, why } });
-        return `Declined ${insight_id}.`;
-      },
-    }),
+    hidden(
+      defineTool({
+        name: "decline_insight",
+        description: "Leave an insight out of your memory: wrong, trivial, or of use only now.",
+        repeatable: true,
+        parameters: decline,
+        run: ({ insight_id, why }) => declineInsight(port, insight_id, why),
+      }),
+    ),
   ];
 }
 
@@ -136,19 +124,20 @@ export function workerMemoryTools(
   actor: { worker_id: string; node_id: `node-${number}` | null },
 ): Tool[] {
   return [
-    defineTool({
-      name: "memory_write",
-      description:
-        "Keep something for your later nodes in this run: memory.md for what you learned, notebook.md for anything else. Only you read it.",
-      repeatable: true,
-      parameters: workerWrites,
-      run: ({ path, content: words, mode }) => write(port, path, words, mode),
-    }),
-    ...readingTools(port, "your own memory.md and notebook.md"),
+    hidden(
+      defineTool({
+        name: "memory_write",
+        description: "Keep something for your later nodes. Only you read it.",
+        repeatable: true,
+        parameters: workerWrites,
+        run: ({ path, content: words, mode }) => write(port, path, words, mode),
+      }),
+    ),
+    // Both files are in the prompt, and the file tools read and write them.
+    ...readingTools(port).map(hidden),
     defineTool({
       name: "offer_insight",
-      description:
-        "Offer what you learned to the agent's long-term memory: what will be true and useful after this run. The coordinator decides; go on.",
+      description: "Offer the agent's memory what will be true and useful after this run. The coordinator decides.",
       repeatable: false,
       parameters: offer,
       async run({ title, content: words }) {
@@ -159,11 +148,11 @@ export function workerMemoryTools(
   ];
 }
 
-function readingTools(port: MemoryPort, what: string): Tool[] {
+function readingTools(port: MemoryPort): Tool[] {
   return [
     defineTool({
       name: "memory_read",
-      description: `Read a file of ${what}; without path, list the files.`,
+      description: "Read a file of your memory; without path, list them.",
       repeatable: true,
       readOnly: true,
       parameters: toRead,
@@ -174,7 +163,7 @@ function readingTools(port: MemoryPort, what: string): Tool[] {
     }),
     defineTool({
       name: "memory_search",
-      description: `Search ${what}, best first. It goes by words and knows no synonyms: try several wordings.`,
+      description: "Search your memory by words; it knows no synonyms, so try several.",
       repeatable: true,
       readOnly: true,
       parameters: toSearch,
@@ -183,11 +172,23 @@ function readingTools(port: MemoryPort, what: string): Tool[] {
   ];
 }
 
-function write(port: MemoryPort, path: string, words: string, mode: "append" | "replace"): Promise<ToolOutput> {
+async function forget(port: MemoryPort, path: string | undefined, what: string): Promise<ToolOutput> {
+  if (path === undefined) return refusal("Name the file whose words are to go.");
+  return recorded(
+    port,
+    port.memory.forget(path, what),
+    ({ path: file, bytes }) =>
+      `Taken out of ${file} (${bytes} bytes now). Daily logs that say it stay as they are: note there that it is no longer true.`,
+  );
+}
+
+async function write(port: MemoryPort, path: string, words: string, mode: "append" | "replace"): Promise<ToolOutput> {
+  if (words === "") return refusal("There is nothing to write: content is empty.");
   return recorded(port, port.memory.write(path, words, mode), remembered);
 }
 
 async function note(port: InsightsPort, path: string, words: string, mode: "append" | "replace"): Promise<ToolOutput> {
+  if (words === "") return refusal("There is nothing to write: content is empty.");
   return refusalsAsResults(async () => {
     const by = authorOf(port, path);
     const others = mode === "append" ? await contradicted(port.memory, path, words, by) : [];
@@ -255,6 +256,12 @@ async function acceptInsight(port: InsightsPort, id: string, path: string): Prom
     );
     return `Remembered in ${written.path}.`;
   });
+}
+
+async function declineInsight(port: InsightsPort, id: string, why: string): Promise<ToolOutput> {
+  if (!port.insights()[id]) return unknownInsight(port, id);
+  await port.record({ type: "insight.declined", data: { insight_id: id, why } });
+  return `Declined ${id}.`;
 }
 
 function unknownInsight(port: InsightsPort, id: string): ToolOutput {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { missedPolicySchema } from "../protocol/index.ts";
 import type { TriggerOrder } from "../triggers/order.ts";
-import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
+import { defineTool, hidden, type Tool, type ToolOutput } from "./tool.ts";
 
 /** What somebody may have happen later; the runtime stands behind it and answers in words. */
 export interface SchedulePort {
@@ -13,18 +13,16 @@ export interface SchedulePort {
 
 export const triggerOrderSchema = z.object({
   type: z.enum(["delayed", "at_time", "scheduled", "heartbeat", "on_event", "on_idle", "on_change"]),
-  config: z
-    .record(z.string(), z.unknown())
-    .describe(
-      'By type: {delay_seconds}; {at: "2027-02-12T09:00:00"}; {cron: "0 9 * * MON"}; {interval_seconds, stuck_seconds?}; {event_pattern: "node.completed", filter?: {"node_id": "node-1"}}; {idle_seconds}; {path | url | command, every_seconds}.',
-    ),
-  action: z
-    .union([z.string().min(1), z.record(z.string(), z.unknown())])
-    .describe(
-      'The task to wake up with, in words; or {"type": "send_message", "payload": {"to", "content"}}, {"type": "run_node", "payload": {"node_id"}}, {"type": "run_callback", "payload": {"name"}}.',
-    ),
-  time_zone: z.string().optional().describe("IANA name; this machine's if left out."),
-  missed: missedPolicySchema.optional().describe("If its time passes while nobody is there: once (late) or skip."),
+  config: z.record(z.string(), z.unknown()).meta({
+    short:
+      "By type: {delay_seconds} {at} {cron} {interval_seconds, stuck_seconds} {event_pattern, filter} {idle_seconds} {path | url | command, every_seconds}",
+  }),
+  action: z.union([z.string().min(1), z.record(z.string(), z.unknown())]).meta({
+    short:
+      'Words to wake you with, or {type: "send_message" | "run_node" | "run_callback", payload: {to, content} | {node_id} | {name}}',
+  }),
+  time_zone: z.string().optional(),
+  missed: missedPolicySchema.optional(),
 });
 
 export function scheduleTools(port: SchedulePort): Tool[] {
@@ -32,25 +30,26 @@ export function scheduleTools(port: SchedulePort): Tool[] {
     defineTool({
       name: "schedule",
       description:
-        "Have something happen later. It survives restarts: finish, and you are woken with the task, so write it for somebody who has forgotten today. A heartbeat wakes you only if something is new or somebody is stuck; on_change when a file, a page or a command's output has changed; for work that is due anyway use scheduled.",
+        "Be woken later, also after a restart. heartbeat: only if something is new or stuck; on_change: when a file, page or command's output changed.",
       repeatable: false,
       parameters: triggerOrderSchema,
       run: (asked) => port.schedule(asked),
     }),
     defineTool({
       name: "list_triggers",
-      description: "List your triggers and when they are due. Look before you schedule the same thing twice.",
+      description: "Your triggers and when they are due; cancel ends one by its id.",
       repeatable: true,
-      readOnly: true,
-      parameters: z.object({}),
-      run: async () => port.triggers(),
+      parameters: z.object({ cancel: z.string().min(1).optional() }),
+      run: async ({ cancel }) => (cancel === undefined ? port.triggers() : port.cancel(cancel)),
     }),
-    defineTool({
-      name: "cancel_trigger",
-      description: "Cancel a trigger.",
-      repeatable: true,
-      parameters: z.object({ trigger_id: z.string().min(1) }),
-      run: ({ trigger_id }) => port.cancel(trigger_id),
-    }),
+    hidden(
+      defineTool({
+        name: "cancel_trigger",
+        description: "Cancel a trigger.",
+        repeatable: true,
+        parameters: z.object({ trigger_id: z.string().min(1) }),
+        run: ({ trigger_id }) => port.cancel(trigger_id),
+      }),
+    ),
   ];
 }

@@ -13,15 +13,15 @@ const MOST_CHARS = 40_000;
 const MOST_FILE_BYTES = 8 * 1024 * 1024;
 
 const pattern = z.string().min(1).max(1000);
-const path = z.string().default("").describe("A folder or file.");
+const path = z.string().default("");
 const toGrep = z.object({
-  pattern: pattern.describe("JavaScript regular expression, matched line by line."),
+  pattern,
   path,
-  glob: z.string().min(1).max(200).optional().describe("e.g. *.ts"),
+  glob: z.string().min(1).max(200).optional(),
   ignore_case: z.boolean().default(false),
-  context: z.int().min(0).max(5).default(0).describe("Lines around each match."),
+  context: z.int().min(0).max(5).default(0).describe("Lines around a match."),
 });
-const toGlob = z.object({ pattern: z.string().min(1).max(200).describe("e.g. **/*.test.ts"), path });
+const toGlob = z.object({ pattern: z.string().min(1).max(200), path });
 
 export interface SearchBounds {
   /** For all files together. */
@@ -39,7 +39,7 @@ export function searchTools(scope: Scope, bounds: SearchBounds = { timeoutMs: 20
   return [
     defineTool({
       name: "grep",
-      description: "Search file contents; without a path, everything you can read.",
+      description: "Search file contents, line by line, with a JavaScript regular expression.",
       repeatable: true,
       readOnly: true,
       parameters: toGrep,
@@ -47,7 +47,7 @@ export function searchTools(scope: Scope, bounds: SearchBounds = { timeoutMs: 20
     }),
     defineTool({
       name: "glob",
-      description: "Find files by name.",
+      description: "Find files by name, e.g. **/*.test.ts",
       repeatable: true,
       readOnly: true,
       parameters: toGlob,

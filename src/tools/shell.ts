@@ -14,7 +14,7 @@ export function shellTool(ports: ShellPorts, commands = new BackgroundCommands()
   const omissions = new Omissions();
   return defineTool({
     name: "bash",
-    description: `Run a bash command in a sandbox; shows stdout and stderr. Each call is a new shell in your working folder ($SCRATCH, $RUN, $PROJECT are set): cd, variables and /tmp do not last, and what it started ends with it. Nobody can type. ${ports.network ? `The network is limited to ${ports.network.allow.join(", ")}.` : "There is no network: use web_search and web_fetch."}`,
+    description: `Run a command in a sandbox: a new bash in your working folder ($SCRATCH, $RUN, $PROJECT are set). /tmp does not last; what it started ends with it. Nobody can type. ${ports.network ? `Network: ${ports.network.allow.join(", ")} alone.` : "No network."}`,
     repeatable: false,
     parameters: toRun,
     run: ({ command, timeout = defaultSeconds, background }, signal) =>
@@ -59,14 +59,14 @@ const defaultSeconds = 120;
 const maxSeconds = 600;
 
 const toRun = z.object({
-  command: z.string().min(1).describe("Given to bash -c."),
+  command: z.string().min(1),
   timeout: z
     .number()
     .positive()
     .max(maxSeconds)
     .optional()
-    .describe(`Seconds; ${defaultSeconds} if left out, at most ${maxSeconds}.`),
-  background: z.boolean().default(false).describe("For servers and long work: gives an id for bash_output at once."),
+    .describe(`Seconds, usually ${defaultSeconds}, at most ${maxSeconds}.`),
+  background: z.boolean().default(false).describe("For servers and long work; see bash_output."),
 });
 
 /** Told with the first command, when it has changed, and with every command that failed: it may have failed for that. */

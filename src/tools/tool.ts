@@ -23,8 +23,14 @@ export interface Tool {
   parse(args: unknown): { ok: true; args: unknown } | { ok: false; problem: string };
   /** `call` tells a call that is settled after a crash from a new one. */
   run(args: unknown, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
+  /** Honoured when it is called, and not offered: another tool does the same, or there is nothing to do for it here. */
+  readonly hidden?: boolean;
   /** Ends what its calls have left running; called when the work of its owner ends. */
   close?(): Promise<void>;
+}
+
+export function hidden(tool: Tool): Tool {
+  return { ...tool, hidden: true };
 }
 
 export async function closeTools(tools: readonly Tool[]): Promise<void> {
@@ -44,7 +50,7 @@ export function defineTool<S extends z.ZodType>(definition: {
   const { name, description, repeatable, readOnly, parameters } = definition;
   const schema = jsonSchemaOf(parameters);
   return {
-    spec: { name, description, parameters: schema, ...(readOnly && { readOnly }) },
+    spec: { name, description, parameters: shortSchemaOf(parameters), ...(readOnly && { readOnly }) },
     repeatable,
     parse(sent) {
       const { args, problems } = readArguments(name, sent, schema);
@@ -74,4 +80,47 @@ function jsonSchemaOf(type: z.ZodType): Record<string, unknown> {
     schemas.set(type, schema);
   }
   return schema;
+}
+
+const shortSchemas = new WeakMap<z.ZodType, Record<string, unknown>>();
+
+/**
+ * What a model is sent of it: names, types and words. Limits and defaults are left out: they would be read in every
+ * request, and a call that breaks one is told so. `short` in the metadata of a part stands for all that is in it.
+ */
+function shortSchemaOf(type: z.ZodType): Record<string, unknown> {
+  let schema = shortSchemas.get(type);
+  if (!schema) {
+    schema = shortened(jsonSchemaOf(type)) as Record<string, unknown>;
+    shortSchemas.set(type, schema);
+  }
+  return schema;
+}
+
+const UNSAID: ReadonlySet<string> = new Set([
+  ...["default", "minLength", "maxLength", "minItems", "maxItems", "pattern", "format"],
+  ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
+]);
+
+function shortened(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(shortened);
+  if (!(schema instanceof Object)) return schema;
+  if ("short" in schema) return { ...("type" in schema && { type: schema.type }), description: schema.short };
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key, value]) => !UNSAID.has(key) && !(key === "additionalProperties" && isEmpty(value)))
+      .map(([key, value]) => [
+        key,
+        key === "properties" ? namesKept(value) : key === "enum" ? value : shortened(value),
+      ]),
+  );
+}
+
+/** A property may be called `default`. */
+function namesKept(properties: unknown): unknown {
+  return Object.fromEntries(Object.entries(properties ?? {}).map(([name, value]) => [name, shortened(value)]));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value instanceof Object && Object.keys(value).length === 0;
 }

@@ -29,7 +29,7 @@ export class Toolbox implements Tools {
   }
 
   get specs(): readonly ToolSpec[] {
-    const specs = [...this.#all().values()].map((tool) => tool.spec);
+    const specs = [...this.#all().values()].filter(({ hidden }) => !hidden).map((tool) => tool.spec);
     const isSame = specs.length === this.#specs.length && specs.every((spec, at) => spec === this.#specs[at]);
     if (!isSame) this.#specs = specs;
     return this.#specs;

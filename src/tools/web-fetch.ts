@@ -13,7 +13,7 @@ export function webFetchTool(options: FetchOptions = {}): Tool {
   return defineTool({
     name: "web_fetch",
     description:
-      "Read a page of the public web as markdown (text and JSON as they are). Long pages come in parts: go on with offset. Put nothing private into an address; name the address when you rely on a page.",
+      "Read a public web page; go on in a long one with offset. Put nothing private into the address, and name it when you rely on a page.",
     repeatable: true,
     readOnly: true,
     parameters: toFetch,
@@ -61,8 +61,8 @@ const defaults: Bounds = {
 };
 
 const toFetch = z.object({
-  url: z.string().trim().min(1).max(4_000).describe("The whole address, with https://"),
-  offset: z.int().nonnegative().optional().describe("Where to go on in a long page, in characters."),
+  url: z.string().trim().min(1).max(4_000),
+  offset: z.int().nonnegative().optional(),
 });
 
 interface Page extends ReadablePage {

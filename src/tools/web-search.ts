@@ -14,7 +14,7 @@ export function webSearchTool({ env, fetch, turn }: SearchPorts): Tool {
   let usedIn = turn();
   return defineTool({
     name: "web_search",
-    description: `Search the web: up to five results, ${most} searches a turn. A snippet is a hint: read the page with web_fetch before you rely on it.`,
+    description: `Search the web, at most ${most} times a turn. Read a page with web_fetch before you rely on it.`,
     repeatable: true,
     readOnly: true,
     parameters: toSearch,
@@ -30,6 +30,10 @@ export function webSearchTool({ env, fetch, turn }: SearchPorts): Tool {
   });
 }
 
+export function canSearch(env: SearchPorts["env"]): boolean {
+  return searchProvider(env, fetch) !== null;
+}
+
 export interface SearchPorts {
   /** The number of the reply whose calls are being made. */
   turn(): number;
@@ -37,7 +41,7 @@ export interface SearchPorts {
   fetch: typeof fetch;
 }
 
-const toSearch = z.object({ query: z.string().trim().min(1).max(400).describe("A few keywords.") });
+const toSearch = z.object({ query: z.string().trim().min(1).max(400) });
 
 const someTimes = z.coerce.number().int().nonnegative();
 

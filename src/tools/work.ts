@@ -29,42 +29,21 @@ export interface DelegationPort {
 export const LONGEST_TASK = 32_000;
 
 const newWork = z.object({
-  task: z
-    .string()
-    .min(1)
-    .max(LONGEST_TASK)
-    .describe("What to do: the whole brief, with acceptance criteria. The worker sees nothing else."),
-  deliverables: z
-    .array(z.string().min(1))
-    .default([])
-    .describe("Files that must be in scratch/ when the worker publishes, e.g. report.md. Checked."),
+  task: z.string().min(1).max(LONGEST_TASK).describe("The whole brief, with acceptance criteria."),
+  deliverables: z.array(z.string().min(1)).default([]).describe("Files it must publish."),
   refs: z
     .record(z.string(), z.string())
     .default({})
-    .describe(
-      'Files the worker needs, by name: {"survey": "node-1/published/report.md"}. Also published files of earlier runs, notes/…, output/…, project/…',
-    ),
-  dependencies: z.array(z.string()).default([]).describe("Ids of nodes that must be completed first."),
-  inference: z
-    .enum(["multi", "single"])
-    .default("multi")
-    .describe("multi: a worker with tools. single: one answer, no tools; the cheapest."),
-  worker: z.string().optional().describe("Name of the worker who should do it; anyone who is free if left out."),
-  model: z.string().optional().describe("provider/model: somebody with it does it, hired if need be."),
-  program: z.string().optional().describe("A program does it instead of a model, e.g. claude-code."),
-  not_by: z
-    .array(z.string())
-    .default([])
-    .describe("For a review: nodes whose authors must not get it, e.g. node-1; or names."),
-  hold: z
-    .boolean()
-    .default(false)
-    .describe("Nobody begins it before a trigger runs it (schedule with run_node) or you assign it."),
-  checks: z
-    .array(z.string().min(1))
-    .default([])
-    .describe("Shell commands that must succeed in scratch/ before it may be published, e.g. python3 -m pytest -q"),
-  budget_usd: z.number().positive().optional().describe("The most this node and the nodes below it may cost."),
+    .describe('{"survey": "node-1/published/report.md"}; also notes/…, output/…, project/…'),
+  dependencies: z.array(z.string()).default([]).describe("Nodes to complete first."),
+  inference: z.enum(["multi", "single"]).default("multi").describe("single: one answer, no tools."),
+  worker: z.string().optional(),
+  model: z.string().optional().describe("provider/model"),
+  program: z.string().optional(),
+  not_by: z.array(z.string()).default([]).describe("For a review: nodes whose authors must not do it."),
+  hold: z.boolean().default(false).describe("Until assigned or triggered."),
+  checks: z.array(z.string().min(1)).default([]).describe("Shell commands that must pass."),
+  budget_usd: z.number().positive().optional(),
 });
 export type NewWork = z.infer<typeof newWork>;
 
@@ -72,28 +51,13 @@ export type NewWork = z.infer<typeof newWork>;
 export const LONGEST_SUMMARY = 4000;
 // Here and not in the tools: a schema costs more to make than anything it checks, and every worker has these tools.
 const toPublish = z.object({
-  summary: z
-    .string()
-    .min(1)
-    .max(LONGEST_SUMMARY)
-    .describe("What you produced, in a few sentences. More than that belongs into a file."),
-  learned: z
-    .string()
-    .max(4000)
-    .default("")
-    .describe("What you learned that will help with later work; kept in your memory."),
-  leave: z
-    .boolean()
-    .default(false)
-    .describe("Publish although nodes you handed out still run; their results go to whoever is above you."),
+  summary: z.string().min(1).max(LONGEST_SUMMARY),
+  learned: z.string().max(4000).default("").describe("All you will remember of this node."),
+  leave: z.boolean().default(false).describe("Although your sub-nodes still run."),
 });
 const toCheckpoint = z.object({ summary: z.string().min(1).max(LONGEST_SUMMARY) });
 const toReflect = toCheckpoint.extend({
-  learned: z
-    .string()
-    .max(4000)
-    .optional()
-    .describe("What you learned so far that a later run should know; kept in your memory. Leave it out if nothing."),
+  learned: z.string().max(4000).optional().describe("What a later run should know."),
 });
 const toGiveUp = z.object({ reason: z.string().min(1).max(LONGEST_SUMMARY) });
 const toSuggest = z.object({ suggestion: z.string().min(1).max(2000) });
@@ -102,7 +66,7 @@ export function publishTool(node: NodePort): Tool {
   return defineTool({
     name: "publish",
     description:
-      "End your work on the node: all of scratch/ becomes published/, read-only, for others to build on. Remove what nobody should see first. Refused while a deliverable is missing or nodes that you handed out still run.",
+      "End your work on the node: scratch/ becomes published/ for others, who are told the summary. Remove first what nobody should see.",
     repeatable: true,
     parameters: toPublish,
     async run({ summary, learned, leave }) {
@@ -118,8 +82,7 @@ export function publishTool(node: NodePort): Tool {
 export function giveUpTool(): Tool {
   return defineTool({
     name: "give_up",
-    description:
-      "End the node as failed, because it cannot be done as asked: say why and what would help. Your files stay.",
+    description: "End the node as failed: it cannot be done as asked. Say why and what would help.",
     repeatable: true,
     parameters: toGiveUp,
     run: async ({ reason }) => ({
@@ -133,7 +96,7 @@ export function giveUpTool(): Tool {
 export function checkpointTool(port: CheckpointPort, reflecting = false): Tool {
   return defineTool({
     name: "checkpoint",
-    description: "Record that a part is done and go on working. Write your files first.",
+    description: "Record that a part is done, and go on.",
     repeatable: true,
     parameters: (reflecting ? toReflect : toCheckpoint) as typeof toReflect,
     run: ({ summary, learned }, signal, call) => port.checkpoint(summary, call, signal, learned),
@@ -144,7 +107,7 @@ export function createWorkNodeTool(port: DelegationPort): Tool {
   return defineTool({
     name: "create_work_node",
     description:
-      "Put a piece of work on the board; a worker begins at once, and you are told how it ends. One node, one clear result, for work that can stand alone. The worker sees only the task, the refs and the project: say everything it needs. Meanwhile go on, or say nothing and wait.",
+      "Hand out work that can stand alone, one clear result a node. Its worker sees only task, refs and project; you are told how it ends. Go on meanwhile, or say nothing and wait.",
     repeatable: false,
     parameters: newWork,
     run: (order) => port.createNode(order),
@@ -154,7 +117,7 @@ export function createWorkNodeTool(port: DelegationPort): Tool {
 export function suggestTool(suggest: (suggestion: string) => Promise<ToolOutput>): Tool {
   return defineTool({
     name: "suggest_next",
-    description: "Suggest work beyond your spec to the coordinator, and why. Then go on with your own.",
+    description: "Suggest work beyond your spec to the coordinator, and why.",
     repeatable: false,
     parameters: toSuggest,
     run: ({ suggestion }) => suggest(suggestion),

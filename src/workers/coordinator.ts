@@ -23,7 +23,7 @@ import {
 import { askHumanTool, type HumanPort } from "../tools/human.ts";
 import { type MailPort, mailTools } from "../tools/mail.ts";
 import { scheduleTools } from "../tools/schedule.ts";
-import { closeTools, type Tool } from "../tools/tool.ts";
+import { closeTools, hidden, type Tool } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../tools/work.ts";
 import { momentIn } from "../triggers/wall-clock.ts";
@@ -194,7 +194,8 @@ export function leadTools(
     askHumanTool(human),
     ...coordinationTools(team, (named) => namedResults(place.soon(), place.log.dir, named), reflection),
     ...scheduleTools(place.schedule(COORDINATOR)),
-    checkpointTool({ checkpoint }, true),
+    // Elsewhere it ends nothing, and nobody waits for it.
+    isEndless(place) ? checkpointTool({ checkpoint }, true) : hidden(checkpointTool({ checkpoint }, true)),
   ];
 }
 

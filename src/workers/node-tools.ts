@@ -3,7 +3,7 @@ import { readRefTool } from "../tools/files.ts";
 import { askHumanTool, type HumanPort } from "../tools/human.ts";
 import { type MailPort, mailTools } from "../tools/mail.ts";
 import { scheduleTools } from "../tools/schedule.ts";
-import type { Tool, ToolOutput } from "../tools/tool.ts";
+import { hidden, type Tool, type ToolOutput } from "../tools/tool.ts";
 import { checkpointTool, createWorkNodeTool, giveUpTool, publishTool, suggestTool } from "../tools/work.ts";
 import type { Actor } from "./carry-out.ts";
 import type { Desk } from "./taking-up.ts";
@@ -29,7 +29,10 @@ export function nodeTools(
     checkpointTool({ checkpoint: (summary) => checkpoint(summary, actor, place) }),
     giveUpTool(),
     publishTool(port),
-    ...scheduleTools(place.schedule(actor.worker_id)),
+    // Few workers have triggers; what they schedule says how to cancel it.
+    ...scheduleTools(place.schedule(actor.worker_id)).map((tool) =>
+      tool.spec.name === "list_triggers" ? hidden(tool) : tool,
+    ),
   ];
 }
 
@@ -47,13 +50,15 @@ export function onlyThese(
 ): readonly Tool[] {
   if (!names) return tools;
   const servers = names.filter((name) => name.startsWith("mcp__")).map((name) => `${name}__`);
-  return tools.filter(
-    ({ spec: { name } }) =>
-      names.includes(PART_OF[name] ?? name) ||
-      names.includes(name) ||
-      always.includes(name) ||
-      servers.some((server) => name.startsWith(server)),
-  );
+  const isGiven = ({ spec: { name } }: Tool) =>
+    names.includes(PART_OF[name] ?? name) ||
+    names.includes(name) ||
+    always.includes(name) ||
+    servers.some((server) => name.startsWith(server));
+  // What somebody names is offered, also where it would not be by itself.
+  return tools
+    .filter(isGiven)
+    .map((tool) => (tool.hidden && names.includes(tool.spec.name) ? { ...tool, hidden: false } : tool));
 }
 
 /** Those of them that this worker may use on a node. */

@@ -116,7 +116,7 @@ test("what a worker learned for good is offered, decided about by the coordinato
 
   const told = coordinator.requests.flatMap(({ history }) => history.map((entry) => String(entry.content)));
   expect(told.join("\n")).toContain(
-    "Alice offers insight-1 for your memory: Chips throttle\nAt 88 degrees, measured twice.\nDecide with accept_insight or decline_insight.",
+    "Alice offers insight-1 for your memory: Chips throttle\nAt 88 degrees, measured twice.\nTake it with accept_insight, or decline it.",
   );
   const facts = (await team.facts()).filter(({ type }) => type.startsWith("insight.") || type === "memory.written");
   const alice = { worker_id: "alice", node_id: "node-1" };

@@ -127,7 +127,7 @@ test("a stop that could not be recorded is told to whoever asked for it", async 
   await expect(left.agent.stop("human")).rejects.toThrow("No space left");
 });
 
-test("when the work is over nobody listens to the log but the agent itself, its alarms and the house", async () => {
+test("when the work is over nobody listens to the log but the agent itself, its alarms, its watches and the house", async () => {
   let listeners = 0;
   const counted = (log: AgentLog) =>
     changed(log, {
@@ -149,7 +149,7 @@ test("when the work is over nobody listens to the log but the agent itself, its 
   });
   await left.start();
   await left.agent.idle();
-  expect(listeners).toBe(3);
+  expect(listeners).toBe(4);
 });
 
 test("closing ends the work and leaves a snapshot of how things stand", async () => {
