@@ -157,12 +157,10 @@ export class TeamStages {
   }
 }
 
-function closed(stage: Stage, now: Situation): string {
-  return `Stage ${stage.number} is closed.\n${outputsOf(stage, now)}\nWrite what you learned for good to memory (memory_write). Then create what is next, or finish.`;
-}
-
-function outputsOf(stage: Stage, now: Situation): string {
-  return stage.nodes.map((id) => lineOf(now.board.nodes[id], now)).join("\n");
+/** Its results were told as they came: they are named, not repeated. */
+function closed(stage: Stage, { board }: Situation): string {
+  const ended = stage.nodes.map((id) => `${id} ${board.nodes[id]?.status ?? ""}`).join(", ");
+  return `Stage ${stage.number} is closed${ended ? `: ${ended}` : ""}.\nWrite what you learned for good to memory (memory_write). Then create what is next, or finish.`;
 }
 
 function lineOf(node: NodeState | undefined, now: Situation): string {

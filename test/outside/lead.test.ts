@@ -24,19 +24,10 @@ test("a program that leads has the coordinator's tools, and none of ours for fil
   await using team = await startTeam(plan);
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
   expect(plan.outside.started[0]?.tools?.specs.map(({ name }) => name)).toEqual([
-    ...["memory_write", "memory_forget", "memory_read", "memory_search", "accept_insight", "decline_insight"],
+    ...["memory_write", "memory_read", "memory_search", "accept_insight"],
     ...["create_work_node", "send_message", "check_messages", "ask_human"],
-    ...[
-      "spawn_worker",
-      "assign_worker",
-      "cancel_node",
-      "update_node",
-      "check_board",
-      "reconvene",
-      "launch_roles",
-      "check_stage_status",
-    ],
-    ...["finish", "conclude", "schedule", "list_triggers", "cancel_trigger", "checkpoint"],
+    ...["spawn_worker", "assign_worker", "cancel_node", "update_node", "check_board", "reconvene", "launch_roles"],
+    ...["finish", "schedule", "list_triggers"],
   ]);
 });
 

@@ -35,7 +35,7 @@ test("a graph grows as work happens: each piece is made for what the ones before
         d: "node-4/published/d.md",
         x: "node-5/published/x.md",
       },
-    }).after("Stage 1 is closed."),
+    }).after("Stage 1 is closed"),
     // Time 4: node F completes, the coordinator finishes.
     call("finish", { summary: "The report is in nodes/node-6/published/report.md." }).after("node-6 completed"),
   );

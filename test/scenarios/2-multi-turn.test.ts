@@ -79,7 +79,7 @@ test.skipIf(sandbox.kind === "none")(
       const runs = conversation.filter((entry) => entry.role === "tool" && entry.tool === "bash");
       expect(runs).toMatchObject([{ ok: false, content: expect.stringContaining("URLError") }]);
     });
-    expect(JSON.stringify(provider.requests[0]?.body)).toContain("There is no network");
+    expect(JSON.stringify(provider.requests[0]?.body)).toContain("No network.");
     expect(exchange.visits()).toBe(0);
   },
 );

@@ -303,7 +303,7 @@ test("where a person approves stages, reconvening waits for their resume and is 
     coordinator: script(
       call("create_work_node", { task: "One" }),
       call("reconvene", { assessment: "One is done." }).after("Stage 1 (Stage 1) is done"),
-      call("finish", { summary: "approved" }).after("Stage 1 is closed."),
+      call("finish", { summary: "approved" }).after("Stage 1 is closed"),
     ),
     workers: {
       Alice: script(call("write_file", { path: "scratch/a.md", content: "a" }), call("publish", { summary: "a" })),

@@ -101,7 +101,7 @@ test("three analysts research, one stays and a writer comes, and the coordinator
           },
           { name: "Dave", title: "Report Writer", model: SONNET, prompt: "Write the report." },
         ],
-      }).after("Stage 1 is closed."),
+      }).after("Stage 1 is closed"),
       shown("nodes/node-5/published/draft_report.md").after(
         "[Message from Dave for Alice, who has no work now]: Draft is ready, can you review the market section?",
         "Stage 2 (Synthesis) is done.",

@@ -58,7 +58,7 @@ test.each(policies)("under $policy a stage of three is done with $needed", async
   const answers = (await answersTo(team, "coordinator")).filter(([tool]) => tool === "reconvene");
   expect(answers.map(([, ok, content]) => [ok, content.split("\n", 1)[0]])).toEqual([
     ...Array.from({ length: needed - 1 }, () => [false, "Stage 1 is not done."]),
-    [true, "Stage 1 is closed."],
+    [true, expect.stringMatching(/^Stage 1 is closed: /)],
   ]);
   expect(team.agent.now.stages.map((stage) => stage.assessment)).toEqual([`with ${needed}`]);
   // Those who have lost are cancelled, whatever they do.
@@ -98,7 +98,7 @@ test("reconvening before anything was handed out, or before it is back, is refus
     [
       "reconvene",
       true,
-      "Stage 1 is closed.\n- node-1 [completed] Alice: all of it → nodes/node-1/published/a.md\nWrite what you learned for good to memory (memory_write). Then create what is next, or finish.",
+      "Stage 1 is closed: node-1 completed.\nWrite what you learned for good to memory (memory_write). Then create what is next, or finish.",
     ],
   ]);
 });
@@ -223,7 +223,7 @@ test("between stages one is let go and one is given a new brief; the first is ne
         retire: ["Bob"],
         briefs: { Alice: "An editor who writes short sentences." },
       }).after("node-1 completed", "node-2 completed"),
-      both(made("Part C", { worker: "Alice" }), made("Part D")).after("Stage 1 is closed."),
+      both(made("Part C", { worker: "Alice" }), made("Part D")).after("Stage 1 is closed"),
       call("assign_worker", { node_id: "node-4", worker_id: "Bob" }),
       call("finish", { summary: "changed" }).after("node-3 completed by Alice", "node-4 completed by Carol"),
     ),
