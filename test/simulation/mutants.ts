@@ -132,9 +132,9 @@ export const mutants: Mutant[] = [
   },
   mutant(
     "publish does not look for the deliverables",
-    "workers/publishing.ts",
-    "preparePublish(dir, deliverables)",
-    "preparePublish(dir, [])",
+    "store/publish-survey.ts",
+    "const missing = deliverables.filter(",
+    "const missing = deliverables.slice(deliverables.length).filter(",
   ),
   mutant(
     "there is always room in the purse",
