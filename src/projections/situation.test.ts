@@ -177,6 +177,7 @@ test("spending is counted in total and by worker; what nobody knows the price of
       alice: { calls: 2, failures: 0, usage: usage(2), cost_usd: 0.75, unpriced_calls: 0 },
       bob: { calls: 1, failures: 1, usage: usage(1), cost_usd: 0, unpriced_calls: 1 },
     },
+    dearest: { m: { usd: 0.5, tokens: 11 } },
     warned: false,
   });
 });

@@ -43,7 +43,7 @@ export interface Situation {
   mesh_ends: MeshEnds;
 }
 
-export const SITUATION_VERSION = 25;
+export const SITUATION_VERSION = 26;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -83,7 +83,7 @@ export function withOwnKeys(now: Situation): Situation {
       outbox.open,
     ],
     ...[outside.sessions, outside.permitted, questions.open, questions.answered, now.roster, spending.by_worker],
-    ...[triggers.open, triggers.undone, triggers.matches, now.troubles, now.mesh_ends],
+    ...[spending.dearest, triggers.open, triggers.undone, triggers.matches, now.troubles, now.mesh_ends],
   ];
   for (const map of maps) inheritsNothing(map);
   return now;

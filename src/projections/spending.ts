@@ -1,5 +1,5 @@
 import { dict } from "../protocol/dict.ts";
-import type { Fact, Usage, WorkerId } from "../protocol/index.ts";
+import type { Fact, FactOf, Usage, WorkerId } from "../protocol/index.ts";
 import { NO_USAGE } from "../protocol/usage.ts";
 
 export interface Tally {
@@ -15,11 +15,13 @@ export interface Tally {
 export interface Spending {
   total: Tally;
   by_worker: Record<WorkerId, Tally>;
+  /** The most that one call of a model took: what the next may take, also after a restart. */
+  dearest: Record<string, { usd: number | null; tokens: number }>;
   warned: boolean;
 }
 
 export function emptySpending(): Spending {
-  return { total: emptyTally(), by_worker: dict(), warned: false };
+  return { total: emptyTally(), by_worker: dict(), dearest: dict(), warned: false };
 }
 
 export function applyToSpending(spending: Spending, fact: Fact): void {
@@ -34,6 +36,16 @@ export function applyToSpending(spending: Spending, fact: Fact): void {
     else if (fact.data.correction) tally.cost_usd += fact.data.cost_usd ?? 0;
     else count(tally, fact.data.usage, fact.data.cost_usd);
   }
+  if (fact.type === "model.responded" && !fact.data.correction) noteDearest(spending, fact.data);
+}
+
+function noteDearest({ dearest }: Spending, { model, usage, cost_usd }: FactOf<"model.responded">["data"]): void {
+  const { usd, tokens } = dearest[model] ?? { usd: null, tokens: 0 };
+  dearest[model] = {
+    // A reply whose price nobody knows tells nothing of what the next one costs.
+    usd: cost_usd === null ? usd : Math.max(usd ?? 0, cost_usd),
+    tokens: Math.max(tokens, usage.input + usage.output),
+  };
 }
 
 function count(tally: Tally, usage: Usage, cost: number | null): void {

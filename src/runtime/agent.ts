@@ -54,6 +54,8 @@ export class Agent {
   #isClosed = false;
   /** It is stopped for a moment, to go on with another model. */
   #changing: Promise<void> | undefined;
+  /** Losers are being cancelled: nobody else waits for it. */
+  #cancelling: Promise<unknown> = Promise.resolve();
   readonly #postman: Postman;
   readonly #time: ReturnType<typeof timekeeper>;
   readonly #voice: Voice;
@@ -390,7 +392,10 @@ export class Agent {
   }
 
   async #atRest(): Promise<void> {
-    while (this.#isUnderWay) await Promise.all([...this.#tasks.all, this.#starting]);
+    for (let awaited: unknown; awaited !== this.#cancelling || this.#isUnderWay; ) {
+      awaited = this.#cancelling;
+      await Promise.all([...this.#tasks.all, this.#starting, awaited]);
+    }
     await this.#files.settle();
     this.#recent.clear();
     if (this.#broken) throw this.#broken;
@@ -425,13 +430,14 @@ export class Agent {
     const { agent, stages, board } = this.#soon;
     const run = agent.run;
     if (!run || run.finished || losersIn(stages, board, run.id).length === 0) return;
-    this.#workforce
+    const cancelling = this.#workforce
       .team(run.id)
       .cancelLosers()
       // When the run ended meanwhile, they ended with it.
       .catch((error: unknown) => {
         if (!this.#soon.agent.run?.finished) this.#fail(error);
       });
+    this.#cancelling = Promise.all([this.#cancelling, cancelling]);
   }
 
   /** After a stop: the coordinator has decided, and what it left goes on. */

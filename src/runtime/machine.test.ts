@@ -55,6 +55,10 @@ test("before it is known it is left out, and whoever closes does not leave the q
     {},
   );
   expect(await machine()).toEqual({ loop: "", program: "" });
+  expect(await Promise.race([machine(), new Promise((later) => setImmediate(later))])).toEqual({
+    loop: "",
+    program: "",
+  });
   close();
   expect(await ended).toBeInstanceOf(Error);
 });

@@ -6,14 +6,18 @@ import type { Sandbox } from "../sandbox/index.ts";
 import type { Machine } from "../workers/surroundings.ts";
 
 /**
- * What commands find in the sandbox: asked inside it, once in this process. Nobody who begins waits for it longer than
- * a moment; before it is known it is left out.
+ * What commands find in the sandbox: asked inside it, once in this process. Whoever begins first waits a moment for
+ * it, nobody else does; before it is known it is left out.
  */
 export function machineOf(sandbox: () => Promise<Sandbox>, config: () => Config, known: Known = ofThisProcess) {
   const over = new AbortController();
   const machine = async (): Promise<Machine> => {
-    known.asked ??= ask(sandbox, known, over.signal);
-    const found = await Promise.race([known.asked, aMoment()]);
+    const isFirst = known.asked === undefined;
+    known.asked ??= ask(sandbox, known, over.signal).then((found) => {
+      known.found = found;
+    });
+    if (isFirst) await Promise.race([known.asked, aMoment()]);
+    const { found } = known;
     if (!found) return UNKNOWN;
     const { kind, installed } = found;
     if (kind === "none") return { loop: "There is no sandbox here, so commands do not run.", program: "" };
@@ -31,7 +35,8 @@ type Found = { kind: Sandbox["kind"]; installed: string };
 
 /** What was found out, or is being found out. */
 interface Known {
-  asked?: Promise<Found | undefined> | undefined;
+  asked?: Promise<void> | undefined;
+  found?: Found | undefined;
 }
 
 const ofThisProcess: Known = {};

@@ -11,6 +11,7 @@ import {
   openNodes,
   PAGE,
   rosterOf,
+  waitsForAny,
 } from "../projections/index.ts";
 import { COORDINATOR, HUMAN, type NewFact, type NodeId, type RunId, type WorkerId } from "../protocol/index.ts";
 import type { CoordinationPort, NewWorker, NodeChange, Reconvening, StageOfRoles } from "../tools/coordination.ts";
@@ -217,14 +218,15 @@ export class Team {
     const { run, now, soon } = this.#ports;
     const { agent, board, stages } = soon();
     // Those that have lost are cancelled without a word: also while that is still on its way to the disk.
-    const losers = [...losersIn(stages, board, run), ...losersIn(now().stages, now().board, run)];
+    const losers = new Set([...losersIn(stages, board, run), ...losersIn(now().stages, now().board, run)]);
     // Whose end is not on disk yet has not been told yet either.
     const open = new Map(
       [...openNodes(soon().board, run), ...openNodes(now().board, run)].map((node) => [node.id, node]),
     );
-    // What is held waits for something that may never come, and what has lost ends by itself: neither is waited for.
+    // What is held waits for something that may never come, and what has lost ends by itself: neither is waited for,
+    // nor is what builds on either.
     const list = [...open.values()]
-      .filter((node) => !isHeldUp(node, board) && !losers.includes(node.id))
+      .filter((node) => !isHeldUp(node, board) && !waitsForAny(node, losers, board))
       .map((node) => `${node.id} is ${agent.coordinator_decides && isTaken(node) ? "stopped" : node.status}`);
     if (list.length === 0) return null;
     const next = agent.coordinator_decides ? "It goes on when you wait for news" : "Wait for the news";

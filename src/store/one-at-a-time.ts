@@ -10,3 +10,8 @@ export async function oneAtATime<T>(key: string, work: () => Promise<T>): Promis
     if (waiting.get(key) === turn) waiting.delete(key);
   }
 }
+
+/** For a simulated crash: the process has died, and nobody waits any more. */
+export function forgetWaiting(): void {
+  waiting.clear();
+}

@@ -38,6 +38,9 @@ export function asking(actor: Actor, place: Asking, mail: Interruption): HumanLi
   const busy: NewFact = { type: "worker.busy", data: who };
   return {
     async ask(order, call, signal) {
+      // Put off before a crash: the answer is, or will be, told as news.
+      const earlier = questionOf(soon().questions, worker_id, call.id);
+      if (earlier?.deferred) return putOff(earlier.id);
       const same = deferredBy(soon().questions, worker_id, node_id).find(({ text }) => text === order.question);
       if (same) return `${same.id} is still open. ${AS_MESSAGE}`;
       const waiting: NewFact = { type: "worker.waiting", data: { ...who, for: "human" } };
@@ -47,7 +50,7 @@ export function asking(actor: Actor, place: Asking, mail: Interruption): HumanLi
       if (!answered && open) {
         note(busy, { type: "question.deferred", data: { question_id: id, worker_id } });
         keepDeadline(open);
-        return `No answer yet: a message came first and follows. ${id} stays open. ${AS_MESSAGE}`;
+        return putOff(id);
       }
       // It may be on its way to the disk.
       const answer = answerInWords(answered ?? (await answerTo(id, signal)));
@@ -56,6 +59,10 @@ export function asking(actor: Actor, place: Asking, mail: Interruption): HumanLi
     },
     close: () => deadlines.abort(),
   };
+}
+
+function putOff(id: string): string {
+  return `No answer yet: a message came first and follows. ${id} stays open. ${AS_MESSAGE}`;
 }
 
 const AS_MESSAGE = "Its answer will reach you as a message; to wait for it, call check_messages with wait.";

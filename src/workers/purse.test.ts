@@ -54,6 +54,26 @@ test("P4. who has not begun is waited for too, unless they wait for us", async (
   expect(waits).toBe(1);
 });
 
+test("P4. after a stop nobody goes on before the coordinator has decided: it does not wait for their shares", async () => {
+  const house = houseOf({ budget_usd: 1 }, made("node-1", { budget_usd: 0.5 }), taken("node-1"));
+  await house.spend(null, { usd: 0.5, tokens: 0 });
+  house.happen({ type: "agent.resumed", data: { coordinator_decides: true } });
+  await expect(house.spend(null, { usd: 0.5, tokens: 0 })).rejects.toThrow(BudgetExhausted);
+});
+
+test("P2. what a call may cost is known after a restart, too", async () => {
+  const who = { worker_id: "coordinator", node_id: null, model: "m", turn: 1, finish: "stop", ms: 0 } as const;
+  const usage = { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 };
+  const house = houseOf({ budget_usd: 1 }, { type: "model.responded", data: { ...who, usage, cost_usd: 0.7 } });
+  (await house.purse.enter("cheap", null, never, () => {}))({ usd: 0.01, tokens: 0 });
+  const first = await house.purse.enter("m", null, never, () => {});
+  let waits = 0;
+  void house.purse.enter("cheap", null, never, () => (waits += 1));
+  await setImmediate();
+  expect(waits).toBe(1);
+  first({ usd: 0, tokens: 0 });
+});
+
 test("P2. a reply whose price is unknown does not make the next ones free: they still go one by one", async () => {
   const house = houseOf({ budget_usd: 1 });
   await house.spend(null, { usd: null, tokens: 1 });

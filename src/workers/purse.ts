@@ -55,11 +55,11 @@ interface Payer {
  *
  * P1. A call begins only while every account it is paid from has room: what is spent, what the calls under way may
  *     cost and what is reserved for others leaves room for it. So no account is overdrawn by more than one call.
- * P2. A call may cost what the dearest of its model has cost so far. Calls of a model that has not answered yet, whose
+ * P2. A call may cost what the dearest of its model has cost so far, also before a restart. Calls of a model that has not answered yet, whose
  *     price is therefore unknown, go one by one.
  * P3. A share is reserved: whoever has none of their own never spends it, except for the one call of P1.
  * P4. Who finds no room waits for the calls under way, and for the holders of shares, since what they leave comes back;
- *     but not for those who cannot begin before the waiting one has ended, nor for what is held. When nothing can help,
+ *     but not for those who cannot begin before the waiting one has ended or decided, nor for what is held. When nothing can help,
  *     it is over.
  */
 export class Purse {
@@ -71,6 +71,10 @@ export class Purse {
   /** The situation with what is appended and not yet on disk. */
   constructor(now: () => Situation) {
     this.#now = now;
+    for (const [model, { usd, tokens }] of Object.entries(now().spending.dearest)) {
+      if (usd !== null) this.#dearest.usd.set(model, usd);
+      this.#dearest.tokens.set(model, tokens);
+    }
   }
 
   /** Resolves when the call may begin, with what to call when it has ended: its cost, or undefined when it failed. */
@@ -164,9 +168,11 @@ export class Purse {
 
   #isOver({ account, budget, shares, callers }: Payer): boolean {
     if (account.spent >= budget) return true;
-    const { board } = this.#now();
+    const { board, agent } = this.#now();
+    // After a stop nobody goes on before the coordinator has decided: what they hold stays with them until then.
     const comesBack = (share: NodeState) =>
-      share.status !== "pending" || !(waitsForAny(share, callers, board) || isHeldUp(share, board));
+      !agent.coordinator_decides &&
+      (share.status !== "pending" || !(waitsForAny(share, callers, board) || isHeldUp(share, board)));
     return account.underWay === 0 && account.spent + this.#reserved(shares) >= budget && !shares.some(comesBack);
   }
 

@@ -6,7 +6,7 @@ import { configFor, PROVIDERS, runToItsEnd, type Told } from "./over-the-wire.ts
 import { COMPANIES, checkPairs, RESEARCH_GOAL, research, searchFor, startWeb, worth } from "./researcher.ts";
 
 /** Seed 002 §11, test 7: a long-running agent through a small window. */
-const WINDOW = 7_000;
+const WINDOW = 6_000;
 const TOOLS = ["web_search", "web_fetch", "read_file", "write_file", "memory_write", "finish"];
 
 test.each(PROVIDERS)("ten companies are researched through a small window over $name", async ({ model, searches }) => {

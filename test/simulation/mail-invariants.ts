@@ -78,7 +78,9 @@ function wordProblems(letters: readonly Letter[], conversations: History["conver
   return [...Map.groupBy(letters, ({ sent }) => sent.data.text)].flatMap(([text, same]) =>
     workersIn(conversations).flatMap((worker) => {
       const times = heardBy(worker, conversations).reduce((sum, entry) => sum + timesIn(entry, text), 0);
-      const wanted = same.filter(({ seenBy }) => seenBy.includes(worker)).length;
+      // A heartbeat says its words and, at times, what else it saw.
+      const begun = letters.filter(({ sent }) => sent.data.text.startsWith(text));
+      const wanted = begun.filter(({ seenBy }) => seenBy.includes(worker)).length;
       const ids = same.map(({ sent }) => sent.data.message_id);
       return times === wanted ? [] : [`I6: ${ids} was told ${times} times to ${worker}, not ${wanted}`];
     }),

@@ -145,8 +145,8 @@ export const mutants: Mutant[] = [
   mutant(
     "a reserved node goes to anybody",
     "runtime/scheduler.ts",
-    "node.reserved_for ? free.indexOf(node.reserved_for) : ",
-    "",
+    "const at = wanted ? free.indexOf(wanted) : ",
+    "const at = ",
   ),
   mutant(
     "who was let go comes back when their work ends",
@@ -156,9 +156,9 @@ export const mutants: Mutant[] = [
   ),
   mutant(
     "chance decides who is hired",
-    "runtime/scheduler.ts",
-    "NAMES.find((candidate) => !",
-    "NAMES.find((candidate) => Math.random() < 0.5 && !",
+    "runtime/first-names.ts",
+    "return NAMES.find((candidate) => !",
+    "return NAMES.find((candidate) => Math.random() < 0.5 && !",
   ),
   mutant(
     "whoever speaks while a run is ending is refused",
@@ -184,8 +184,8 @@ export const mutants: Mutant[] = [
   mutant(
     "an answer that came while nobody was there is not heard",
     "workers/asking.ts",
-    "if (open) await Promise.race",
-    "await Promise.race",
+    "if (open && !mail?.isUrgent) await Promise.race",
+    "if (!mail?.isUrgent) await Promise.race",
   ),
   mutant(
     "what fired before a crash is never done",

@@ -48,10 +48,12 @@ function nudgeProblems({ seq, data: { text } }: FactOf<"human.nudge">, { facts, 
 }
 
 /**
- * A call asks once; its first answer counts, and is the result of that call. Only the end of its node takes a question
- * back, or that somebody else gets it: reopened, the call asks again.
+ * A call asks once; its first answer counts, and is the result of that call, or news where a message came first. Only
+ * the end of its node takes a question back, or that somebody else gets it: reopened, the call asks again.
  */
-function questionProblems({ seq, data }: FactOf<"human.question">, { facts, conversations }: History): string[] {
+function questionProblems(asked: FactOf<"human.question">, history: History): string[] {
+  const { seq, data } = asked;
+  const { facts, conversations } = history;
   const { question_id, worker_id, call_id, node_id } = data;
   const where = `I12: ${question_id} of ${worker_id}`;
   const again = factsOf(facts, "human.question").find(
@@ -78,15 +80,53 @@ function questionProblems({ seq, data }: FactOf<"human.question">, { facts, conv
   const isCancelled = factsOf(facts.slice(seq), "node.cancelled").some((each) => each.data.node_id === node_id);
   if (isCancelled && result.startsWith("Outcome unknown: the node was cancelled")) return [];
   const [answer] = answers;
+  if (factsOf(facts, "question.deferred").some((each) => each.data.question_id === question_id)) {
+    const isPutOff = /^(No answer yet: a message came first and follows\. )?question-\d+ (stays|is still) open\./.test(
+      result,
+    );
+    const problems = isPutOff ? [] : [`${where} was put off and heard "${result}"`];
+    return [...problems, ...laterProblems(asked, answer, history)];
+  }
   if (answer === undefined) return [`${where} was never answered and went on with "${result}"`];
-  const { text, channel } = answer.data;
-  const words =
-    channel !== DEADLINE
-      ? `Your human answers: ${text}`
-      : text === ""
-        ? "No answer came in time. Decide yourself."
-        : `No answer came in time. Go on with: ${text}`;
-  return result === words ? [] : [`${where} was answered "${text}" and heard "${result}"`];
+  return result === wordsOf(answer) ? [] : [`${where} was answered "${answer.data.text}" and heard "${result}"`];
+}
+
+function wordsOf({ data: { text, channel } }: FactOf<"human.response">): string {
+  if (channel !== DEADLINE) return `Your human answers: ${text}`;
+  return text === "" ? "No answer came in time. Decide yourself." : `No answer came in time. Go on with: ${text}`;
+}
+
+/** The answer to what was put off is told once to whoever asked, before the second turn they begin after it. */
+function laterProblems(
+  { data: { question_id, worker_id, node_id } }: FactOf<"human.question">,
+  answer: FactOf<"human.response"> | undefined,
+  { facts, conversations }: History,
+): string[] {
+  const where = `I12: ${question_id} of ${worker_id}`;
+  const news = `[You asked (${question_id}): `;
+  const told = conversations.flatMap(({ worker, entries }) =>
+    entries.flatMap((entry) =>
+      entry.role === "user" ? entry.content.split(news).flatMap((text, at) => (at > 0 ? { worker, text } : [])) : [],
+    ),
+  );
+  if (told.length > 1 || told.some(({ worker }) => worker !== worker_id))
+    return [`${where}: the answer was told to [${told.map(({ worker }) => worker)}]`];
+  const [heard] = told;
+  if (heard && !(answer && heard.text.includes(`]\n${wordsOf(answer)}`)))
+    return [`${where} was answered "${answer?.data.text}" and told "${heard.text}"`];
+  if (heard || !answer) return [];
+  const later = facts.slice(answer.seq);
+  const end = later.findIndex(
+    (fact) =>
+      fact.type === "run.finished" ||
+      ("node_id" in fact.data && fact.data.node_id === node_id && /^node\.(c|f|reo)/.test(fact.type)),
+  );
+  const turns = later
+    .slice(0, end < 0 ? later.length : end)
+    .filter(
+      (fact) => fact.type === "model.called" && fact.data.worker_id === worker_id && fact.data.node_id === node_id,
+    );
+  return turns.length > 1 ? [`${where} was answered "${answer.data.text}" and not told of it`] : [];
 }
 
 function strayAnswers(facts: readonly Fact[]): string[] {

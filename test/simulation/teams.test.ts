@@ -36,7 +36,8 @@ import type { BrokenSeed, Tally } from "./main.ts";
  *      more turns than allowed.
  * I11. The same seed gives the same home, byte for byte.
  * I12. What the human says and is told was taken is there once: a message (I6), an answer, a hint, or the next goal; what
- *      was said as a run ended is the next goal, also after a crash. A call asks once, and its first answer is its result.
+ *      was said as a run ended is the next goal, also after a crash. A call asks once, and its first answer is its result,
+ *      or is told once as news where a message came first.
  * I13. Each occurrence of a trigger fires once and is done once, with one message or one run, or says why not; none is
  *      missed while nobody rests. What is held begins only when it is released.
  */

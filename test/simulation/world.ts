@@ -1,3 +1,4 @@
+import { forgetWaiting } from "../../src/store/one-at-a-time.ts";
 import { CrashDisk } from "../../src/testing/crash-disk.ts";
 import { type ManualClock, manualClock } from "../../src/testing/manual-clock.ts";
 import type { Dice } from "./dice.ts";
@@ -57,7 +58,7 @@ export class World {
     return true;
   }
 
-  /** The process dies: nothing it waited for comes, its clock stops, its files are closed. */
+  /** The process dies: nothing it waited for comes, its clock stops, its files are closed, its memory is gone. */
   async crash(): Promise<void> {
     this.disk.kill();
     this.#waiting = [];
@@ -66,11 +67,13 @@ export class World {
     await turn();
     this.#waiting = [];
     closeAllDescriptors();
+    forgetWaiting();
   }
 
   end(): void {
     takeCharge(undefined);
     closeAllDescriptors();
+    forgetWaiting();
   }
 }
 
