@@ -79,8 +79,8 @@ function coordinatorTurn(words: string, last: string, goOn: () => boolean): Prov
   return { calls: [{ name: "finish", args: { summary: `${completed} pieces are done.` } }] };
 }
 
-function workerTurn({ turn, system }: ProviderRequest): ProviderTurn {
-  const piece = /Piece (\d+)/.exec(system)?.[1];
+function workerTurn({ turn, messages }: ProviderRequest): ProviderTurn {
+  const piece = /Piece (\d+)/.exec(messages[0]?.text ?? "")?.[1];
   if (turn === 1 || turn === 3)
     return { calls: [{ name: "bash", args: { command: `echo ${piece}.${turn} >> effects.txt` } }] };
   if (turn < 4 || turn % 2 === 0)

@@ -101,7 +101,7 @@ function coordinatorTurn({ messages, turn }: ProviderRequest, goOn: boolean): Pr
 const COLLEAGUES = "Alice Bob Carol David Erin Frank Grace Henry Iris Jack Kate Leo Mona Nina Oscar Paula".split(" ");
 
 function workerTurn({ turn, system, messages }: ProviderRequest): ProviderTurn {
-  const piece = /(?:Part of )?Piece [\d.]+/.exec(system)?.[0] ?? "";
+  const piece = /(?:Part of )?Piece [\d.]+/.exec(messages[0]?.text ?? "")?.[0] ?? "";
   const number = Number(piece.replaceAll(/\D/g, ""));
   const to = COLLEAGUES[number % COLLEAGUES.length] ?? "coordinator";
   const plan: (ProviderCall | undefined)[] = [

@@ -90,8 +90,8 @@ function coordinatorTurn({ system, messages, turn }: ProviderRequest): ProviderT
   return { calls: [{ name: "finish", args: { summary: `Goal ${goal} is done.` } }] };
 }
 
-function workerTurn({ system, turn }: ProviderRequest): ProviderTurn {
-  const piece = /Piece \d+\.\d+/.exec(system)?.[0] ?? "";
+function workerTurn({ messages, turn }: ProviderRequest): ProviderTurn {
+  const piece = /Piece \d+\.\d+/.exec(messages[0]?.text ?? "")?.[0] ?? "";
   const write = { name: "write_file", args: { path: "scratch/report.md", content: piece } };
   const ask = { name: "ask_human", args: { question: `What of ${piece}?` } };
   const publish = { name: "publish", args: { summary: `${piece} is done.` } };

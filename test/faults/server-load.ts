@@ -237,7 +237,7 @@ export const OPEN_NODES = 3;
 
 /** A stateless mind: teams that never run out of work until they are to end, and small agents that end at once. */
 export function mindOf({ messages, tools, system, turn }: ProviderRequest, goOn: boolean): ProviderTurn {
-  if (!tools.includes("finish")) return workerTurn(system, turn);
+  if (!tools.includes("finish")) return workerTurn(messages[0]?.text ?? "", turn);
   const words = messages.map((message) => message.text).join("\n");
   if (!`${system}\n${words}`.includes("Work under fire"))
     return { calls: [{ name: "finish", args: { summary: "Done." } }] };
@@ -250,8 +250,8 @@ export function mindOf({ messages, tools, system, turn }: ProviderRequest, goOn:
 }
 
 /** A file, for a third of them a question to the human, and the result. */
-function workerTurn(system: string, turn: number): ProviderTurn {
-  const piece = /Piece [\d.]+/.exec(system)?.[0] ?? "";
+function workerTurn(task: string, turn: number): ProviderTurn {
+  const piece = /Piece [\d.]+/.exec(task)?.[0] ?? "";
   const plan: ProviderCall[] = [{ name: "write_file", args: { path: "scratch/report.md", content: piece } }];
   if (piece.endsWith(".0")) plan.push({ name: "ask_human", args: { question: `May I go on with ${piece}?` } });
   plan.push({ name: "publish", args: { summary: `${piece} is done.` } });
