@@ -59,8 +59,7 @@ export class ProviderScript {
 
   #nameOf(conversation: Conversation): string | undefined {
     const names = [...this.#turns.keys()];
-    const first = firstWords(conversation);
-    return names.find((name) => first.includes(name)) ?? names.find((name) => conversation.system.includes(name));
+    return namedFirst(firstWords(conversation), names) ?? namedFirst(conversation.system, names);
   }
 
   #attempt(conversation: Conversation, place: number): number {
@@ -82,6 +81,12 @@ function isList(turns: ProviderTurns): turns is readonly ScriptedTurn[] {
 
 function isAttempts(turn: ScriptedTurn): turn is readonly ProviderTurn[] {
   return Array.isArray(turn);
+}
+
+/** A prompt begins with who somebody is; the goal and colleagues are named further down. */
+function namedFirst(text: string, names: readonly string[]): string | undefined {
+  const places = names.map((name) => [text.indexOf(name), name] as const).filter(([at]) => at >= 0);
+  return places.sort(([a], [b]) => a - b)[0]?.[1];
 }
 
 function firstWords({ messages }: Conversation): string {
