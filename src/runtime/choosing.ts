@@ -30,7 +30,8 @@ export async function choose(
   const { worker: word, model, program } = wish;
   const isNew = model !== undefined || program !== undefined;
   const there = word === undefined ? undefined : members.named(word);
-  if (word !== undefined && !there && !isNew) return { ok: false, reason: members.nobody(word) };
+  if (word !== undefined && !there && !isNew)
+    return { ok: false, reason: `${members.nobody(word)} ${by.node_id === null ? HIRE_FIRST : CHOOSE_NOBODY}` };
   if (!isNew) return { ok: true, pick: (not_by) => named(there, not_by, ports) };
   const problem =
     (by.node_id === null ? undefined : notTheirs(wish, ports)) ??
@@ -44,6 +45,9 @@ export async function choose(
   if (problem !== undefined) return { ok: false, reason: problem };
   return { ok: true, pick: (not_by) => (there ? named(there, not_by, ports) : hired(wish, not_by, ports)) };
 }
+
+const HIRE_FIRST = "Hire them with spawn_worker first, or leave worker out.";
+const CHOOSE_NOBODY = "Leave worker out for anybody.";
 
 /** For whom no name is known yet: what is checked is the model, or the program. */
 const SOMEBODY = "Somebody";

@@ -96,7 +96,9 @@ export function giveUpTool(): Tool {
 export function checkpointTool(port: CheckpointPort, reflecting = false): Tool {
   return defineTool({
     name: "checkpoint",
-    description: "Record that a part is done, and go on.",
+    description: reflecting
+      ? "Record what is done and what the next cycle must know: this ends the cycle of an infinite agent. It may stand in one reply with the look that finds nothing."
+      : "Record that a part is done, and go on.",
     repeatable: true,
     parameters: (reflecting ? toReflect : toCheckpoint) as typeof toReflect,
     run: ({ summary, learned }, signal, call) => port.checkpoint(summary, call, signal, learned),
@@ -107,7 +109,7 @@ export function createWorkNodeTool(port: DelegationPort): Tool {
   return defineTool({
     name: "create_work_node",
     description:
-      "Hand out work that can stand alone, one clear result a node. Its worker sees only task, refs and project; you are told how it ends. Go on meanwhile, or say nothing and wait.",
+      "Hand out work that can stand alone, one clear result a node. Its worker sees only task, refs and project; you are told how it ends. Go on meanwhile, or wait with check_messages.",
     repeatable: false,
     parameters: newWork,
     run: (order) => port.createNode(order),

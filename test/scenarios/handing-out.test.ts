@@ -274,7 +274,7 @@ describe("who does it", () => {
     expect(await answersTo(team, "create_work_node", "runs/run-1/workers/alice/conversation.jsonl")).toEqual([
       "Not created: you may choose among the models of this team: scripted/worker, scripted/coordinator. For scripted/dear, ask the coordinator (send_message).",
       expect.stringMatching(/^Not created: you may have .*not "gold-plated"\.$/),
-      'Not created: There is nobody named "Nobody". There are: Alice, coordinator.',
+      'Not created: There is nobody named "Nobody". There are: Alice, coordinator. Leave worker out for anybody.',
     ]);
     expect(team.board()).toHaveLength(1);
   });

@@ -468,7 +468,7 @@ const refusedOrders = [
   {
     what: "a worker that nobody hired",
     order: { worker: "Zoe" },
-    answer: 'Not created: There is nobody named "Zoe". There are: Alice, coordinator.',
+    answer: 'Not created: There is nobody named "Zoe". There are: Alice, coordinator. Leave worker out for anybody.',
   },
 ];
 
