@@ -44,7 +44,7 @@ test("where a server holds the home, every command goes through it, and the serv
   provider.assertDone();
 
   expect(lines(await call("rm", "paint"))).toEqual([
-    "paint-house (ID) is put away; nothing was erased. Bring it back: agiraph rm ID --undo",
+    "paint-house (ID) is put away; nothing was erased. Bring it back: agiraph rm ID --undo · erase it for good: agiraph rm ID --purge",
   ]);
   expect(await standing()).toEqual([]);
   await call("rm", "paint", "--undo");
@@ -200,7 +200,9 @@ test("what cannot be served is refused in words", async () => {
   ]);
   expect(await call("serve", "--port", "0")).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(new RegExp(`is served by pid \\d+ at ${server.url}; other commands go through it`)),
+    stderr: expect.stringMatching(
+      new RegExp(`is served by pid \\d+ \\(.*\\) at ${server.url}; other commands go through it`),
+    ),
   });
   expect(await agiraph(["serve", "--port", "0", "--host", "0.0.0.0"], second)).toMatchObject({
     code: 1,
