@@ -40,14 +40,14 @@ export class YearlongMind implements Model {
     if (logs) return this.#upkeep(logs, turn);
     if (said.includes("node-") && said.includes("completed by")) return this.#reconvene(turn);
     if (said.includes("How is it going?")) return "All is well.";
-    return this.#cycle(turn);
+    return this.#cycle(turn, history);
   }
 
-  #cycle(turn: number): string | Call[] {
+  #cycle(turn: number, history: readonly Entry[]): string | Call[] {
     const kind = kindOf(this.day);
     if (kind === "quiet") return "Nothing to do.";
     if (kind === "checkpoint") return [["checkpoint", { summary: "Nothing new." }]];
-    if (kind === "team") return this.#handOut(turn);
+    if (kind === "team") return this.#handOut(history);
     const steps: Call[][] = [
       [["list_files", { path: "" }]],
       [["memory_search", { query: "what changed" }]],
@@ -58,8 +58,14 @@ export class YearlongMind implements Model {
   }
 
   /** It polls until there is news. */
-  #handOut(turn: number): Call[] {
-    return turn === 0 ? [["create_work_node", { task: `Measure on day ${this.day}` }]] : [["check_board", {}]];
+  #handOut(history: readonly Entry[]): Call[] {
+    const task = `Measure on day ${this.day}`;
+    const isGiven = history.some(
+      (entry) =>
+        entry.role === "assistant" &&
+        callsOf(entry).some(({ args }) => JSON.stringify(args) === JSON.stringify({ task })),
+    );
+    return isGiven ? [["check_board", {}]] : [["create_work_node", { task }]];
   }
 
   #reconvene(turn: number): Call[] {
