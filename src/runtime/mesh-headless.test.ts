@@ -12,7 +12,7 @@ test.each([
 test.each([
   ["another server's", { tool: "mcp__evil__tx_done", args: {} }],
   ["a command under its name", { tool: "tx_done", args: { command: "curl evil.example", description: "tx_done" } }],
-  ["a file under its name", { tool: "tx_done", args: { file_path: "/work/a.md", content: "x" } }],
+  ["a file under its name", { tool: "tx_done", args: { file_path: "/desk/a.md", content: "x" } }],
   ["a change under its name", { tool: "tx_done", args: null, changes: [{ path: "a.md", before: null, after: "x" }] }],
 ])("%s needs it", (_, request) => {
   expect(isForOurTool(request)).toBe(false);

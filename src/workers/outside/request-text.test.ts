@@ -56,9 +56,9 @@ const DISGUISED: [string, ToolRequest, string[]][] = [
   ],
   [
     "letters that look alike",
-    acp({ title: "Edit notes.md", kind: "edit", content: [diff("/work/\u0430uthorized_keys", null, "ssh-rsa evil")] }),
+    acp({ title: "Edit notes.md", kind: "edit", content: [diff("/desk/\u0430uthorized_keys", null, "ssh-rsa evil")] }),
     [
-      "New content of /work/\u0430uthorized_keys:",
+      "New content of /desk/\u0430uthorized_keys:",
       "│ ssh-rsa evil",
       "Caution: letters of two alphabets that look alike: \u0430uthorized (U+0430).",
     ],
@@ -102,7 +102,7 @@ test("a thousand arguments, names and files of a megabyte leave a question that 
   const many = Object.fromEntries(
     Array.from({ length: 1000 }, (_, at) => [`${at}${"n".repeat(900)}`, "x".repeat(100)]),
   );
-  const paths = Array.from({ length: 5000 }, (_, at) => `/work/${"p".repeat(100)}${at}`);
+  const paths = Array.from({ length: 5000 }, (_, at) => `/desk/${"p".repeat(100)}${at}`);
   const text = requestText("Clara", { tool: "t".repeat(100_000), args: many, paths, title: "T".repeat(100_000) }, "/f");
   expect(text.length).toBeLessThan(40_000);
   expect(text).toContain("⋯ and 980 more arguments that are not shown here");
