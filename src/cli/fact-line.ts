@@ -199,6 +199,10 @@ function thoughtWordsOf(fact: Fact): string | undefined {
       return `${onNode(fact.data)} ${fact.data.tool} ${fact.data.gist}`;
     case "tool.result":
       return `${onNode(fact.data)} ${fact.data.ok ? "✓" : "✗"} ${fact.data.tool} ${milliseconds(fact.data.ms)}: ${fact.data.gist}`;
+    case "goal.set":
+      return headline(fact.data.goal);
+    case "goal.refused":
+      return fact.data.why;
     case "model.set":
       return modelChangeWords(fact.data);
     case "budget.set":

@@ -268,6 +268,10 @@ function asideOf(fact: Fact, named: Named): StoryLine[] {
       return fact.data.for === "news" || fact.data.for === "children" || fact.data.for === "human"
         ? []
         : [line(named(fact.data.worker_id), "warning", waitingWords(fact.data))];
+    case "goal.set":
+      return [line("goal", "begins", `changed in GOAL.md: ${headline(fact.data.goal)}`)];
+    case "goal.refused":
+      return [line("goal", "warning", `${fact.data.why} The goal stays as it was.`)];
     case "model.set":
       return [line("model", "begins", modelChangeWords(fact.data))];
     case "budget.warned":

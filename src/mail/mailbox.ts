@@ -90,8 +90,9 @@ export class Mailbox {
     return this.#waiting[0]?.seq ?? Number.POSITIVE_INFINITY;
   }
 
+  /** How much there is to wake somebody for. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waiting.filter((news) => !news.isQuiet).length;
   }
 
   /** Whether there is anything but results: those can wait for the others' results. */
@@ -100,7 +101,7 @@ export class Mailbox {
   }
 
   /** Resolves when there is news, or enough of it. */
-  async arrived(signal: AbortSignal, isEnough: () => boolean = () => this.#waiting.length > 0): Promise<void> {
+  async arrived(signal: AbortSignal, isEnough: () => boolean = () => this.waiting > 0): Promise<void> {
     if (isEnough()) return;
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -152,6 +153,7 @@ export class Mailbox {
     const news = newsFor(this.#reader, fact, this.#now(), this.#on?.node);
     if (news === undefined) return;
     this.#waiting.push({ ...news, seq: fact.seq });
+    if (news.isQuiet) return;
     this.#wake?.();
     for (const listener of this.#listeners) listener();
   }

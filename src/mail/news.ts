@@ -39,6 +39,8 @@ export interface News {
   cycle?: "begins" | "goes on";
   /** Only that a node is completed. */
   isResult?: true;
+  /** It wakes nobody: it is told with what comes next. */
+  isQuiet?: true;
   /** Present when somebody speaks, not the house: the human, the coordinator, a colleague. */
   from?: string;
 }
@@ -71,6 +73,7 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
   }
   if (fact.type === "process.exited") return endOfCommand(reader, fact, on);
   if (fact.type === "human.response") return answerNews(reader, fact, now, on);
+  if (fact.type === "goal.set") return reader === COORDINATOR ? { text: goalNews(fact), isQuiet: true } : undefined;
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
   if (text === undefined) return undefined;
   if (fact.type === "agent.resumed") return { text, cycle: "goes on" };
@@ -248,6 +251,10 @@ function reopeningOf({ data }: FactOf<"node.reopened">, now: Situation): string 
 function stands(fact: FactOf<Ending>, { board }: Situation): boolean {
   const node = board.nodes[fact.data.node_id];
   return hasEnded(node) && node.ended_seq === fact.seq;
+}
+
+function goalNews({ data }: FactOf<"goal.set">): string {
+  return `Your human changed your goal (agent/GOAL.md). It is now:\n${data.goal}`;
 }
 
 function budgetNews({ data }: FactOf<"budget.set">, { board, agent, spending }: Situation): string {

@@ -18,6 +18,8 @@ export interface AgentState {
   created_ts: number;
   updated_ts: number;
   status: AgentStatus;
+  /** What its human wants of it, as `GOAL.md` says: the last goal that was not the task of a trigger. */
+  goal: string;
   /** The run that is under way or was the last. */
   run: {
     id: RunId;
@@ -56,6 +58,7 @@ export function bornFrom(fact: FactOf<"agent.created">): AgentState {
     created_ts: fact.ts,
     updated_ts: fact.ts,
     status: "idle",
+    goal: fact.data.goal,
     run: null,
     runs: 0,
     goals: dict(),
@@ -117,6 +120,7 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       return;
     case "run.started":
       agent.runs += 1;
+      if (!fact.data.trigger) agent.goal = fact.data.goal;
       agent.goals[fact.data.run_id] = fact.data.goal.slice(0, FIRST_WORDS);
       agent.run = {
         id: fact.data.run_id,
@@ -126,6 +130,13 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
         finished: null,
         trigger: fact.data.trigger ?? null,
       };
+      return;
+    case "goal.set":
+      agent.goal = fact.data.goal;
+      if (agent.run && agent.run.id === fact.data.run_id) {
+        agent.run.goal = fact.data.goal;
+        agent.goals[agent.run.id] = fact.data.goal.slice(0, FIRST_WORDS);
+      }
       return;
     case "worker.waiting":
       if (fact.data.worker_id === COORDINATOR && fact.data.for === "news") agent.coordinator_decides = false;
@@ -162,8 +173,8 @@ export function isAtRest({ status, archived_ts }: AgentState): boolean {
 const FIRST_WORDS = 200;
 
 /** What it works on now, or did last: the goal that it was made with is not the last for ever. */
-export function goalOf({ run, created }: AgentState): string {
-  return run?.goal ?? created.goal;
+export function goalOf({ run, goal }: AgentState): string {
+  return run?.goal ?? goal;
 }
 
 /** Nothing goes on before a person decides: it failed, or a stage wants their approval. */

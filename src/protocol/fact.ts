@@ -83,6 +83,10 @@ export const factData = {
   /** With the occurrence that began it, where that was a trigger. */
   "run.started": z.object({ run_id: runIdSchema, goal: z.string(), trigger: z.string().optional() }),
   "run.finished": z.object({ run_id: runIdSchema, outcome: outcomeSchema }),
+  /** A person has changed `GOAL.md`; with the run whose goal it is from now on, where that was under way. */
+  "goal.set": z.object({ goal: z.string(), run_id: runIdSchema.optional() }),
+  /** `GOAL.md` cannot be read as a goal: the one before stays. */
+  "goal.refused": z.object({ why: z.string() }),
 
   "stage.started": z.object({
     run_id: runIdSchema,

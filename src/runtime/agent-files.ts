@@ -6,7 +6,7 @@ import { createAgentFolder, createNodeFolder, createRunFolder, writeSpec, writeS
 import { NodeTraces } from "../store/node-trace.ts";
 import { nodeDir, runDir } from "../store/paths.ts";
 import { runFiles } from "../store/results.ts";
-import { writeGoal, writeOutput } from "../store/run-files.ts";
+import { writeOutput } from "../store/run-files.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { Prompts } from "../workers/prompt.ts";
 import { saveSituation } from "./inspect.ts";
@@ -75,15 +75,9 @@ export class AgentFiles {
   }
 
   /** What is there before anybody begins. */
-  async prepareRun(
-    run: { id: RunId; goal: string; trigger: string | null },
-    why: WhyStarted,
-    prompts: Prompts,
-  ): Promise<void> {
+  async prepareRun(run: { id: RunId }, why: WhyStarted, prompts: Prompts): Promise<void> {
     const { log, now } = this.#ports;
-    if (why !== "created") await createAgentFolder(log.dir, { soul: await prompts("soul"), goal: run.goal });
-    // What a trigger asks for is a task; the goal is still what the human wants.
-    if (why === "new_goal" && !run.trigger) derived(() => writeGoal(log.dir, run.goal));
+    if (why !== "created") await createAgentFolder(log.dir, { soul: await prompts("soul"), goal: now().agent.goal });
     await createRunFolder(runDir(log.dir, run.id));
     this.#plan.changed(); // not before its folder is there
     if (why !== "created") await writeMissingMessages(log, now().letters.sent, now().agent.runs);

@@ -12,6 +12,7 @@ import { Assigning } from "./assigning.ts";
 import { Postman } from "./channels.ts";
 import { unheardGoal } from "./ending.ts";
 import { type ForeseenLog, foreseen } from "./foreseen-log.ts";
+import { GoalFile } from "./goal-file.ts";
 import type { House } from "./house.ts";
 import { type Channel, checkNotArchived, checkThinks } from "./human.ts";
 import { HumanWork } from "./human-work.ts";
@@ -44,6 +45,7 @@ export class Agent {
   readonly #house: House;
   readonly #recent = new RecentFacts();
   readonly #files: AgentFiles;
+  readonly #goalFile: GoalFile;
   readonly #tasks: Tasks;
   readonly #workforce: Workforce;
   readonly #assigning: Assigning;
@@ -76,6 +78,7 @@ export class Agent {
     const failed = (error: unknown) => this.#fail(error);
     const ports = { log: this.log, now: () => this.#now, soon: () => this.#soon, clock: house.clock, failed };
     this.#files = new AgentFiles(ports);
+    this.#goalFile = new GoalFile(log.dir);
     this.#tasks = new Tasks({ failed, ended: () => this.#nextLife() });
     this.#workforce = new Workforce({
       ...ports,
@@ -96,7 +99,11 @@ export class Agent {
       isOver: () => isOver() || this.#now.agent.coordinator_decides,
     });
     this.log.subscribe((fact) => this.#onFact(fact));
-    const reach = { team: (run: RunId) => this.#workforce.team(run), goOn: () => this.#goOn() };
+    const reach = {
+      team: (run: RunId) => this.#workforce.team(run),
+      goOn: () => this.#goOn(),
+      readGoal: () => this.#readGoal(),
+    };
     this.#time = timekeeper({
       ...ports,
       ...reach,
@@ -194,7 +201,8 @@ export class Agent {
     const refusal = why === "created" ? null : whyTooLittle(this.#now, order, why);
     if (refusal) throw new TooLittleMoney(refusal);
     if (why !== "created") await checkPricesToGoOn(this.#now, order.budget_usd, this.#house.checkPrices);
-    const { facts, goingOn } = startOf(this.#now, why, order, this.#house.pid);
+    const goal_changes = await this.#goalChanges(why, order);
+    const { facts, goingOn } = startOf(this.#now, why, { ...order, goal_changes }, this.#house.pid);
     this.#workforce.renew();
     await this.log.append({ facts }).durable;
     this.keepTime();
@@ -206,6 +214,23 @@ export class Agent {
     for (const { id } of goingOn) this.#workforce.beginNode(id);
     this.#assigning.goOn();
     this.#cancelLosers();
+  }
+
+  /** What its human wrote into `GOAL.md` while it rested; their new goal goes there, unless they just wrote another. */
+  async #goalChanges(why: WhyStarted, { goal, trigger }: Start): Promise<NewFact[]> {
+    if (why === "created") return [];
+    const changes = await this.#goalFile.changes(() => this.#soon.agent);
+    const isEdited = changes.some(({ type }) => type === "goal.set");
+    if (why === "new_goal" && goal !== undefined && !trigger && !isEdited) await this.#goalFile.write(goal);
+    return changes;
+  }
+
+  /** What its human wrote into `GOAL.md` is heard before what wakes it now. */
+  async #readGoal(): Promise<void> {
+    const { run } = this.#soon.agent;
+    if (!run || run.finished || this.#starting) return;
+    const facts = await this.#goalFile.changes(() => this.#soon.agent);
+    if (facts.length > 0) await this.log.append({ facts }).durable;
   }
 
   async #startMeshes(why: WhyStarted): Promise<void> {

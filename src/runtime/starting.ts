@@ -15,6 +15,8 @@ export interface Start {
   trigger?: string;
   /** What brings it about, in the same append. */
   first?: NewFact[];
+  /** What its human wrote into `GOAL.md` meanwhile. */
+  goal_changes?: NewFact[];
   /** It was stopped and is spoken to: nodes wait until the coordinator has decided. */
   coordinator_decides?: boolean;
 }
@@ -23,7 +25,7 @@ export interface Start {
 export function startOf(
   now: Situation,
   why: WhyStarted,
-  { budget_usd, budget_tokens, goal, trigger, first = [], coordinator_decides = false }: Start,
+  { budget_usd, budget_tokens, goal, trigger, first = [], goal_changes = [], coordinator_decides = false }: Start,
   pid: number,
 ): { facts: NewFact[]; goingOn: NodeState[] } {
   const under = now.agent.run;
@@ -41,7 +43,8 @@ export function startOf(
   const decides = coordinator_decides ? { coordinator_decides: true as const } : {};
   if (why === "resumed") facts.push({ type: "agent.resumed", data: decides });
   facts.push({ type: "agent.started", data: { why, pid } });
-  if (!run) facts.push(...newRun(now, goal ?? now.agent.created.goal, trigger));
+  if (!run) facts.push(...newRun(now, goal ?? now.agent.goal, trigger));
+  facts.push(...goal_changes);
   facts.push({ type: "worker.busy", data: { worker_id: COORDINATOR, node_id: null } });
   for (const { id, worker_id } of goingOn) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
   return { facts, goingOn };

@@ -22,6 +22,7 @@ interface TimePorts {
   team(run: RunId): Team;
   begin(goal: string, trigger: string): Promise<boolean>;
   goOn(): Promise<unknown>;
+  readGoal(): Promise<void>;
   /** For triggers that wait for a change. */
   look(what: Watched, signal: AbortSignal): Promise<Sight>;
   failed(error: unknown): void;
@@ -38,13 +39,13 @@ interface Timekeeper {
 
 /** What an agent is to do later, and the alarms that see to it. */
 export function timekeeper(ports: TimePorts): Timekeeper {
-  const { log, now, soon, clock, timeZone, team, begin, goOn, look, failed } = ports;
+  const { log, now, soon, clock, timeZone, team, begin, goOn, readGoal, look, failed } = ports;
   const upkeep = async (_: unknown, key: string) => {
     const task = await upkeepOf({ log, clock });
     if (task) await actions.wake(task, key);
   };
   const callbacks: Callbacks = { ...ports.callbacks, [MEMORY_UPKEEP]: upkeep };
-  const actions = triggerActions({ soon, callbacks, team, begin, goOn });
+  const actions = triggerActions({ soon, callbacks, team, begin, goOn, readGoal });
   const schedule = new Schedule({ log, soon, clock, timeZone, look, callbacks: Object.keys(callbacks) });
   const changed = fileOf(log.dir, now);
   const alarms = new Alarms({ log, now, soon, clock, actions, changed, failed });

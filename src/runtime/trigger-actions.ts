@@ -17,6 +17,8 @@ interface Ports {
   begin(goal: string, trigger: string): Promise<boolean>;
   /** Whoever rests takes up the work. */
   goOn(): Promise<unknown>;
+  /** What the human wrote into `GOAL.md` is heard first. */
+  readGoal(): Promise<void>;
   callbacks: Callbacks;
 }
 
@@ -24,13 +26,14 @@ interface Ports {
  * What becomes of a trigger. Everything is known by the key of the occurrence, so that doing it again after a crash
  * does nothing twice: a message has it as its id, a run as its cause.
  */
-export function triggerActions({ soon, team, begin, goOn, callbacks }: Ports): TriggerActions {
+export function triggerActions({ soon, team, begin, goOn, readGoal, callbacks }: Ports): TriggerActions {
   const openRun = () => {
     const { run } = soon().agent;
     return run && !run.finished ? run.id : undefined;
   };
   return {
     async wake(task, key) {
+      await readGoal();
       for (;;) {
         const { run } = soon().agent;
         if (run?.trigger === key) return;

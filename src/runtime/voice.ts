@@ -31,6 +31,8 @@ interface VoicePorts {
   begin(order: Start): Promise<boolean>;
   /** Whoever rests takes up the work; resolves with what stands in the way, in words. */
   goOn(): Promise<string>;
+  /** What the human wrote into `GOAL.md` is heard before what they say. */
+  readGoal(): Promise<void>;
 }
 
 /**
@@ -46,8 +48,9 @@ export class Voice {
   }
 
   async send(text: string, to: string, channel: Channel): Promise<string> {
-    const { soon, team, settled, begin, goOn } = this.#ports;
+    const { soon, team, settled, begin, goOn, readGoal } = this.#ports;
     await settled();
+    await readGoal();
     checkNotArchived(soon());
     const { agent } = soon();
     checkThinks(soon());
@@ -79,6 +82,7 @@ export class Voice {
   /** A hint to the coordinator while it works. */
   async nudge(text: string, channel: Channel): Promise<string> {
     checkThinks(this.#ports.soon());
+    await this.#ports.readGoal();
     await this.#append(nudgeOf(this.#ports.soon(), text, channel));
     return `The coordinator hears it before its next turn.${await this.#ports.goOn()}`;
   }

@@ -85,7 +85,7 @@ function changesASummary(fact: Fact): boolean {
   return (
     fact.type === "model.failed" ||
     fact.type === "model.set" ||
-    /^(?:agent|run|stage|human)\./.test(fact.type) ||
+    /^(?:agent|goal|run|stage|human)\./.test(fact.type) ||
     changesAMesh(fact)
   );
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Board, describeBoard, type Situation, waitingWork } from "../projections/index.ts";
+import { type Board, describeBoard, goalOf, type Situation, waitingWork } from "../projections/index.ts";
 import { own } from "../protocol/dict.ts";
 import type { HandedInput, Outcome, RunId, WorkerId } from "../protocol/index.ts";
 import { replaceFile } from "./atomic-file.ts";
@@ -12,16 +12,11 @@ const BOARD = "_board.md";
 
 /** The goal and the board, for everyone in the run: `_plan.md`, until the coordinator writes a plan of its own. */
 export function writePlan(dir: string, now: Situation): void {
-  const goal = now.agent.run?.goal ?? now.agent.created.goal;
+  const goal = goalOf(now.agent);
   const board = describeBoard(now.board, now.agent.run?.id);
   const isOurs = isDerived(join(dir, PLAN));
   const text = `# ${isOurs ? "Plan" : "Board"}\n\nGoal: ${goal}\n\n${board}\n`;
   replaceFile(join(dir, isOurs ? PLAN : BOARD), isOurs ? marked(text) : text);
-}
-
-/** `GOAL.md`: what the agent is at now. */
-export function writeGoal(agentDir: string, goal: string): void {
-  replaceFile(join(agentDir, "GOAL.md"), `${goal.trim()}\n`);
 }
 
 /** `_output.md`: how the run ended, and where its results are; what the coordinator wrote there itself stays. */

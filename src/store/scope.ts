@@ -203,6 +203,7 @@ function coordinatorRows(run: string): AccessRow[] {
       access: "read" as const,
       why: RECORD,
     })),
+    { at: "GOAL.md", access: "read", why: "The goal is your human's; ask them to change it." },
     { at: "**", access: "write", why: "" },
   ];
 }

@@ -46,7 +46,7 @@ function colleague(worker: WorkerState, created_by: string, { board }: Situation
 }
 
 function goalOf(run: RunId, { agent }: Situation): string {
-  return (agent.run?.id === run ? agent.run.goal : agent.goals[run]) ?? agent.created.goal;
+  return (agent.run?.id === run ? agent.run.goal : agent.goals[run]) ?? agent.goal;
 }
 
 function firstLine(text: string): string {

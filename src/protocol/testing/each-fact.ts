@@ -114,6 +114,8 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
   "trigger.resumed": { ...trigger, by: "human", due: NEXT },
   "trigger.cancelled": { ...trigger, by: "human" },
   "trigger.expired": { ...trigger, why: "It names no further time." },
+  "goal.set": { goal: "Compare five chips", run_id: "run-1" },
+  "goal.refused": { why: "GOAL.md is empty." },
   "model.set": { model: "a/b", worker_model: "a/b", was: { model: "c/d", worker_model: "c/d" } },
   "budget.set": { budget_usd: 2 },
   "budget.warned": { spent_usd: 1.6, budget_usd: 2 },

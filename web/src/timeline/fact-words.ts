@@ -169,6 +169,8 @@ const WORDS: Words = {
   "trigger.cancelled": ({ trigger_id, by }, { whom }) => `${trigger_id} was cancelled by ${whom(by)}`,
   "trigger.expired": ({ trigger_id, why }) => `${trigger_id} never fires again: ${gist(why)}`,
 
+  "goal.set": ({ goal }) => `The goal was changed in GOAL.md: ${gist(goal)}`,
+  "goal.refused": ({ why }) => `${gist(why)} The goal stays as it was`,
   "model.set": ({ model, worker_model }) =>
     `It goes on with ${firstLine(model)}${worker_model === model ? "" : `, its workers with ${firstLine(worker_model)}`}`,
   "budget.set": ({ budget_usd, budget_tokens }) => `The budget is ${limitWords(budget_usd, budget_tokens)} now`,
