@@ -51,12 +51,11 @@ test("the coordinator reads its whole home and the project, and nothing beside t
   expect(await readable(team.coordinator, agentPath)).toEqual([...its, "project/README.md", "project/src/main.ts"]);
 });
 
-test("the coordinator writes its home, the run's own files and specs; not the record, nor what is its workers'", async () => {
+test("the coordinator writes its home but not its goal, the run's own files and specs; not the record, nor what is its workers'", async () => {
   await using team = await scopeTeam();
 
   expect(await writable(team, team.coordinator, agentPath)).toEqual([
     "home/agents/agent-test/SOUL.md",
-    "home/agents/agent-test/GOAL.md",
     "home/agents/agent-test/MEMORY.md",
     "home/agents/agent-test/memory/facts.md",
     `${RUN}_plan.md`,
