@@ -179,15 +179,6 @@ function newsProblems({ facts, conversations, now }: History): string[] {
     );
     const own = new RegExp(`^${node.id} (completed by|failed:|was cancelled by)`, "m");
     const wasTold = heard(parent.worker_id).some((entry) => own.test(entry.content));
-    // Who was told and had no money left to think about it passes it on: the coordinator hears it too.
-    const thought = facts.some(
-      ({ seq, type, data }) =>
-        seq > node.ended_seq &&
-        type === "model.called" &&
-        data.worker_id === parent.worker_id &&
-        data.node_id === parent.id,
-    );
-    if (wasTold && !thought) continue;
     for (const worker of workersIn(conversations))
       for (const entry of heard(worker))
         if (end.test(entry.content) && below.test(entry.content) === wasTold)
