@@ -105,9 +105,10 @@ function needsYou(questions: number): string {
 /** What stands beside the lock is who took it last; whether it still holds it, only the lock itself knows. */
 export function liveHolder(home: string): HomeHolder | undefined {
   const holder = readHolder(nodeDisk, home);
-  if (holder === undefined || !isAlive(holder.pid)) return undefined;
+  // One that has ended is not asked for by trying the lock: two who look at once would take each other for it.
+  if (holder === undefined || holder.ended_ts !== undefined || !isAlive(holder.pid)) return undefined;
   // Also where somebody has deleted the lock's file under it.
-  if (holder.ended_ts === undefined && isRunning(holder)) return holder;
+  if (isRunning(holder)) return holder;
   const lock = nodeDisk.lock(lockFile(home));
   lock?.release();
   return lock === undefined ? holder : undefined;

@@ -6,7 +6,7 @@
  *         at most 100 are looked at: no pattern can hold us up.
  */
 export function globMatcher(pattern: string): (path: string) => boolean {
-  const alternatives = expanded(pattern.replace(/^\.?\/+/, "")).map((each) => each.split("/").map(tokensOf));
+  const alternatives = alternativesOf(pattern).map((names) => names.map(tokensOf));
   return (path) => {
     const names = path.split("/");
     return alternatives.some((segments) =>
@@ -17,7 +17,19 @@ export function globMatcher(pattern: string): (path: string) => boolean {
   };
 }
 
+/** The folders in which all that matches lies: the first names of a pattern, where they are plain; "" is anywhere. */
+export function startsOf(pattern: string): string[] {
+  const starts = alternativesOf(pattern).map(([first = "", ...rest]) =>
+    rest.length === 0 || /[*?[]/.test(first) ? "" : first,
+  );
+  return [...new Set(starts)];
+}
+
 const MOST_ALTERNATIVES = 100;
+
+function alternativesOf(pattern: string): string[][] {
+  return expanded(pattern).map((each) => each.replace(/^(?:\.?\/+)+/, "").split("/"));
+}
 
 type Token = { kind: "one"; is(character: string): boolean } | { kind: "any" };
 type Segment = readonly Token[] | typeof ANY_FOLDERS;

@@ -94,6 +94,30 @@ test("glob finds files by their names, as shown or as seen from the folder", asy
   expect(await use(team.alice, "glob", { pattern: ".*", path: "project" })).toBe("No file of 2 matches.");
 });
 
+test("a dot is the top, and a pattern may begin with a short name", async () => {
+  await using team = await scopeTeam();
+  put(team, "deep/a.py", "total\n");
+  const find = (pattern: string, path?: string) => use(team.alice, "glob", { pattern, ...(path && { path }) });
+  for (const path of [".", "./"]) expect(await find("*.ts", path)).toBe("project/src/main.ts (26 bytes)");
+  expect(await find("src/*", "./project/")).toBe("project/src/main.ts (26 bytes)");
+  expect(await find("scratch/**/*.py")).toBe("scratch/deep/a.py (6 bytes)");
+  expect(await find("{./scratch,project}/**/*.{py,ts}", ".")).toBe(
+    "project/src/main.ts (26 bytes)\nscratch/deep/a.py (6 bytes)",
+  );
+  expect(await use(team.alice, "grep", { pattern: "total", glob: "scratch/**" })).toBe("scratch/deep/a.py\n1:\ttotal");
+  expect(await find("src/**/*.ts")).toMatch(/^No file of \d+ matches\.$/);
+  expect(await use(team.coordinator, "glob", { pattern: "agent/*.md" })).toContain("agent/MEMORY.md");
+});
+
+test("a folder that holds one file is a folder: glob holds there, and records are left out", async () => {
+  await using team = await scopeTeam();
+  put(team, "one/log.jsonl", "total\n");
+  const grep = (args: object) => use(team.alice, "grep", { pattern: "total", ...args });
+  expect(await grep({ path: "scratch/one" })).toBe("No match in 0 files.");
+  expect(await grep({ path: "scratch/one", glob: "*.md" })).toBe("No match in 0 files.");
+  expect(await grep({ path: "scratch/one/log.jsonl" })).toBe("scratch/one/log.jsonl\n1:\ttotal");
+});
+
 test("a path as bash prints it is the same file", async () => {
   await using team = await scopeTeam();
   const draft = join(team.runDir, "nodes/node-1/scratch/draft.md");

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ListedFile, Scope } from "../store/scope.ts";
 import { FileNotFound, type RefusalReason, ScopeRefusal } from "../store/scope-refusal.ts";
 import { refusalsAsResults } from "./file-refusals.ts";
-import { globMatcher } from "./glob-match.ts";
+import { globMatcher, startsOf } from "./glob-match.ts";
 import { GrepThread, type Hit, TooSlow, UnusablePattern } from "./grep.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
@@ -13,7 +13,8 @@ const MOST_CHARS = 40_000;
 const MOST_FILE_BYTES = 8 * 1024 * 1024;
 
 const pattern = z.string().min(1).max(1000);
-const path = z.string().default("");
+/** A path as the listing shows it: "." and "./" are the top. */
+const path = z.string().default("").transform(withoutDots);
 const toGrep = z.object({
   pattern,
   path,
@@ -57,7 +58,7 @@ export function searchTools(scope: Scope, bounds: SearchBounds = { timeoutMs: 20
 }
 
 async function glob(scope: Scope, wanted: string, at: string): Promise<string> {
-  const { files, isCut } = await filesBelow(scope, at);
+  const { files, isCut } = await filesFor(scope, at, wanted);
   const matches = matcherFor(wanted, at);
   const found = files.filter(({ path }) => matches(path));
   const shown = found.slice(0, MOST_SHOWN).map(({ path, bytes }) => `${path} (${bytes} bytes)`);
@@ -74,13 +75,34 @@ const CUT = `[Not all files were looked at, there are too many. Name a folder as
 /** A pattern is about the path as it is shown, or as it is seen from the folder that was named. */
 function matcherFor(wanted: string, at: string): (path: string) => boolean {
   const matches = globMatcher(wanted);
-  const prefix = `${at.replace(/\/+$/, "")}/`;
+  const prefix = `${at}/`;
   return (path) => matches(path) || (path.startsWith(prefix) && matches(path.slice(prefix.length)));
 }
 
 interface FilesBelow {
   files: ListedFile[];
   isCut: boolean;
+  /** A file was named, not a folder. */
+  isFile: boolean;
+}
+
+/**
+ * The files that a pattern may be about. From the top those below its own first name are looked at: short names (scratch/,
+ * agent/) are listed only where they are named, as what they lead to stands elsewhere too.
+ */
+async function filesFor(scope: Scope, at: string, wanted: string | undefined): Promise<FilesBelow> {
+  if (at !== "" || wanted === undefined) return filesBelow(scope, at);
+  const found: FilesBelow[] = [];
+  for (const start of startsOf(wanted)) {
+    try {
+      found.push(await filesBelow(scope, start));
+    } catch (error) {
+      if (!(error instanceof ScopeRefusal || error instanceof FileNotFound)) throw error;
+    }
+  }
+  if (found.length === 0) return filesBelow(scope, at);
+  const files = new Map(found.flatMap((each) => each.files).map((file) => [file.path, file]));
+  return { files: [...files.values()], isCut: found.some(({ isCut }) => isCut), isFile: false };
 }
 
 /** The files below a folder, or the file itself. At the top the project is opened too; the other short names lead to what is there anyway. */
@@ -91,12 +113,17 @@ async function filesBelow(scope: Scope, at: string): Promise<FilesBelow> {
     throw error;
   };
   const listing = await scope.list(at, options).catch(unless("wrong_kind"));
-  if (!listing) return { files: [{ path: at, kind: "file", bytes: 0 }], isCut: false };
+  if (!listing) return { files: [{ path: at, kind: "file", bytes: 0 }], isCut: false, isFile: true };
   // Refused where there is none.
   const found = at === "" ? await scope.list("project", options).catch(unless("outside")) : null;
   const project = found ?? { entries: [], more: false };
   const files = [...listing.entries, ...project.entries].filter(({ kind }) => kind === "file");
-  return { files, isCut: listing.more || project.more };
+  return { files, isCut: listing.more || project.more, isFile: false };
+}
+
+function withoutDots(path: string): string {
+  const names = path.split("/").filter((name) => name !== "" && name !== ".");
+  return `${path.startsWith("/") ? "/" : ""}${names.join("/")}`;
 }
 
 interface Searched {
@@ -114,12 +141,12 @@ async function grep(
   { timeoutMs }: SearchBounds,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
-  const { files, isCut } = await filesBelow(scope, order.path);
+  const { files, isCut, isFile } = await filesFor(scope, order.path, order.glob);
   const matches = order.glob === undefined ? isNoRecord : matcherFor(order.glob, order.path);
-  const wanted = files.length === 1 ? files : files.filter(({ path }) => matches(path));
+  const wanted = isFile ? files : files.filter(({ path }) => matches(path));
   await using thread = new GrepThread(order, { timeoutMs, signal });
   try {
-    const found = await search(scope, wanted, order, thread);
+    const found = await search(scope, wanted, isFile, order, thread);
     const { looked } = found;
     const notes = [
       found.hits === 0 ? `No match in ${looked} ${looked === 1 ? "file" : "files"}.` : "",
@@ -142,6 +169,7 @@ function isNoRecord(path: string): boolean {
 async function search(
   scope: Scope,
   files: readonly ListedFile[],
+  isFile: boolean,
   { context }: Pick<z.infer<typeof toGrep>, "context">,
   thread: GrepThread,
 ): Promise<Searched> {
@@ -149,7 +177,7 @@ async function search(
   let characters = 0;
   for (const { path } of files) {
     const room = MOST_HITS - found.hits;
-    const bytes = await bytesOf(scope, path, files.length === 1);
+    const bytes = await bytesOf(scope, path, isFile);
     if (bytes === "too big") found.tooBig += 1;
     if (typeof bytes === "string") continue;
     try {

@@ -52,11 +52,11 @@ export async function beginAssignment(
   { rules, files, inputs, hands }: Manner,
 ) {
   const { log, prompts, now } = place;
-  const [identity, memory, notebook, spec, usual, built] = await Promise.all([
+  const [identity, memory, notebook, task, usual, built] = await Promise.all([
     textIn(scope, "identity.md"),
     textIn(scope, "memory.md"),
     textIn(scope, "notebook.md"),
-    textIn(scope, "_spec.md"),
+    taskOf(node, scope),
     prompts(rules),
     inputWords(node, scope, now().board, inputs),
   ]);
@@ -73,7 +73,7 @@ export async function beginAssignment(
   const first: UserEntry = {
     role: "user",
     from: node.spec.created_by,
-    content: [taskIn(spec, node), built].filter(Boolean).join("\n\n"),
+    content: [task, built].filter(Boolean).join("\n\n"),
     node_id: node.id,
     run_id: node.spec.run_id,
     upto: cursor,
@@ -83,9 +83,19 @@ export async function beginAssignment(
   return { system, history: [first], words: first.content, turn: 1, tried: 0, flushTurns: 0, cursor };
 }
 
-/** What the coordinator wrote into `_spec.md` since then is the task. */
-function taskIn(spec: string, { id, spec: made }: NodeState): string {
-  return spec === specFile({ id, ...made }) ? specText(made) : spec.replace(/^# node-\d+\n+/, "").trim();
+/** Room for the longest task there can be: 32,000 characters, three bytes each. */
+const MAX_SPEC_BYTES = 256 * 1024;
+
+/** What the coordinator wrote into `_spec.md` since then is the task. Where it cannot be read, the record has it whole. */
+async function taskOf({ id, spec: made }: NodeState, scope: Scope): Promise<string> {
+  try {
+    const spec = await beginningOf(scope, "_spec.md", MAX_SPEC_BYTES);
+    const changed = spec === specFile({ id, ...made }) ? "" : spec.replace(/^# node-\d+\n+/, "").trim();
+    return changed || specText(made);
+  } catch (error) {
+    if (isUnreadable(error)) return specText(made);
+    throw error;
+  }
 }
 
 const MAX_PROMPT_FILE_BYTES = 64 * 1024;
@@ -93,11 +103,18 @@ const MAX_PROMPT_FILE_BYTES = 64 * 1024;
 /** By the worker's own scope: its shell could have put a link to anything in the place of its notes. */
 export async function textIn(scope: Scope, path: string): Promise<string> {
   try {
-    const { bytes, truncated } = await scope.readFile(path, { maxBytes: MAX_PROMPT_FILE_BYTES });
-    return `${bytes.toString("utf8")}${truncated ? `\n(${path} goes on; this is its beginning.)` : ""}`;
+    return await beginningOf(scope, path, MAX_PROMPT_FILE_BYTES);
   } catch (error) {
-    if (error instanceof ScopeRefusal || error instanceof FileNotFound)
-      return `(${path} cannot be read: ${error.message})`;
+    if (isUnreadable(error)) return `(${path} cannot be read: ${error.message})`;
     throw error;
   }
+}
+
+async function beginningOf(scope: Scope, path: string, maxBytes: number): Promise<string> {
+  const { bytes, truncated } = await scope.readFile(path, { maxBytes });
+  return `${bytes.toString("utf8")}${truncated ? `\n(${path} goes on; this is its beginning.)` : ""}`;
+}
+
+function isUnreadable(error: unknown): error is ScopeRefusal | FileNotFound {
+  return error instanceof ScopeRefusal || error instanceof FileNotFound;
 }

@@ -173,7 +173,11 @@ async function cutOff(page: Page): Promise<unknown[]> {
           isHidden || left < -0.5 || right > clientWidth + 0.5 || top + Math.min(height, 44) > clientHeight + 0.5;
         const middle = (Math.max(0, top) + Math.min(clientHeight, bottom)) / 2;
         const hit = ownerDocument.elementFromPoint(left + width / 2, middle);
-        const isOver = hit?.closest("[role=status]") || (hit?.closest("aside") && element.closest("[data-board]"));
+        const isOver =
+          hit?.closest("[role=status]") ||
+          (hit?.closest("aside") && element.closest("[data-board]")) ||
+          // Two moments of work within a pixel; the list below has both.
+          (hit?.closest("[aria-label='Who worked when']") && element.closest("[aria-label='Who worked when']"));
         const isCovered = !isOver && !(hit && (element.contains(hit) || hit.contains(element)));
         const isSlit = element.matches("[role=log]") && height < 120;
         const place = [left, right, top, bottom].map(Math.round).join(" ");

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { NO_USAGE } from "../../src/protocol/index.ts";
-import { call, manualClock, script, startTeam, type TeamPlan, until } from "../../src/testing/index.ts";
+import { both, call, manualClock, script, startTeam, type TeamPlan, until } from "../../src/testing/index.ts";
 import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import type { Stay } from "../../src/workers/outside/place.ts";
 import type { Decision } from "../../src/workers/outside/session.ts";
@@ -77,6 +77,42 @@ test("it is told the news as it comes, its human's words and what they answer, a
   await team.agent.respond("blue");
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "It is blue." });
   expect(team.agent.now.thread.map(({ from, text }) => [from, text])).toContainEqual(["coordinator", "Well."]);
+});
+
+test("one that waits for all is spoken to once, when all it handed out is done, or when somebody writes", async () => {
+  const waits = { wait: true, all: true };
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const plan = led(async (program) => {
+    program.emit(begun);
+    await program.use("create_work_node", { task: "One", deliverables: ["a.md"] });
+    await program.use("create_work_node", { task: "Two", deliverables: ["a.md"] });
+    expect(await program.use("check_messages", waits)).toMatchObject({ ok: true });
+    program.emit(done);
+    expect(await program.hear()).toContain("Message from Bob]: Which?");
+    await program.use("send_message", { to: "Bob", content: "The second." });
+    await program.use("create_work_node", { task: "Three", deliverables: ["a.md"] });
+    await program.use("check_messages", waits);
+    program.emit(done);
+    expect(await program.hear()).toMatch(/node-2 completed.*node-3 completed/s);
+    await program.use("finish", { summary: "both", learned: "" });
+  });
+  const written = both(
+    call("write_file", { path: "scratch/a.md", content: "a" }),
+    call("publish", { summary: "Done." }),
+  );
+  const asks = call("send_message", { to: "coordinator", content: "Which?" }).until(first.promise);
+  const workers = {
+    Alice: script(written, written.until(second.promise)),
+    Bob: script(asks, written.after("The second.")),
+  };
+  await using team = await startTeam({ ...plan, workers });
+  team.agent.log.subscribe((fact) => {
+    if (fact.type !== "node.completed") return;
+    (fact.data.node_id === "node-1" ? first : second).resolve();
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "both" });
+  expect(plan.outside.started[0]?.said[0]).toContain("node-1 completed");
+  expect(plan.outside.started[0]?.said).toHaveLength(2);
 });
 
 test("stopped it is ended at once; resumed, and in the next run, its session goes on", async () => {

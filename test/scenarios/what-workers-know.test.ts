@@ -1,4 +1,4 @@
-import { access, mkdir, readFile, writeFile } from "node:fs/promises";
+import { access, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { both, call, type ScriptedModel, say, script, startTeam, temporaryHome } from "../../src/testing/index.ts";
@@ -103,6 +103,32 @@ test("a spec that the coordinator changed before somebody began is the task", as
   itIs();
   await team.outcome();
   expect(told(alice).words).toEqual(["Measure chip B instead."]);
+});
+
+test("a task is told whole: a long one, and one whose _spec.md cannot be read", async () => {
+  const long = `${"测".repeat(30_000)} the last words`;
+  const alice = script(wrote("a.md", "A"), published("A"));
+  const bob = script(wrote("b.md", "B"), published("B"));
+  const { promise: linked, resolve: itIs } = Promise.withResolvers<void>();
+  await using team = await startTeam({
+    goal: "g",
+    coordinator: script(
+      both(call("spawn_worker", { name: "Alice" }), call("spawn_worker", { name: "Bob" })),
+      call("create_work_node", { task: long, worker: "Alice" }),
+      call("create_work_node", { task: "Measure chip B.", hold: true }),
+      call("assign_worker", { node_id: "node-2", worker_id: "Bob" }).until(linked),
+      finished.after("node-1 completed", "node-2 completed"),
+    ),
+    workers: { Alice: alice, Bob: bob },
+  });
+  const spec = join(team.agent.log.dir, "runs/run-1/nodes/node-2/_spec.md");
+  await vi.waitFor(() => access(spec));
+  await rm(spec);
+  await symlink("/etc/hostname", spec);
+  itIs();
+  await team.outcome();
+  expect(told(alice).words).toEqual([long]);
+  expect(told(bob).words).toEqual(["Measure chip B."]);
 });
 
 describe("what a node builds on", () => {

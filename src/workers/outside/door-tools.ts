@@ -13,8 +13,8 @@ import type { Minutes } from "./minutes.ts";
 
 export interface DoorPorts {
   human: HumanPort;
-  /** It has said that it can do nothing before there is news. */
-  waits(): void;
+  /** It has said that it can do nothing before there is news; with `all`, a mere result waits for the other results. */
+  waits(all: boolean): void;
 }
 
 /** What other people's servers give to this worker, asked again whenever the program looks. */
@@ -37,18 +37,18 @@ export function doorToolbox(
   return noticingRepeats(new Toolbox(allowedOnNode(all, worker, place), () => allowedOnNode(foreign(), worker, place)));
 }
 
-const toCheck = z.object({ wait: z.boolean().default(false) });
+const toCheck = z.object({ wait: z.boolean().default(false), all: z.boolean().default(false) });
 
-export function checkMessagesTool(waits: () => void): Tool {
+export function checkMessagesTool(waits: DoorPorts["waits"]): Tool {
   return defineTool({
     name: "check_messages",
     description:
-      "Messages are said to you as soon as they come. With wait, end your turn afterwards: you are spoken to when something comes.",
+      "Messages are said to you as soon as they come. With wait, end your turn afterwards: you are spoken to when something comes; with all: when all work you handed out has ended or failed.",
     repeatable: true,
     parameters: toCheck,
-    async run({ wait }) {
-      if (!wait) return "There is nothing new: whatever comes is said to you at once.";
-      waits();
+    async run({ wait, all }) {
+      if (!wait && !all) return "There is nothing new: whatever comes is said to you at once.";
+      waits(all);
       return "Nothing yet. End your turn now; you will be spoken to when something comes.";
     },
   });

@@ -94,7 +94,8 @@ async function leadSeat(
   let slept = 0;
   const before = (begun?.turn ?? 1) - 1;
   const waking = new Waking(LEAD, mailbox, place, []);
-  const repeats = { othersWork: () => team.unfinished() !== null, cycle: () => slept };
+  const othersWork = () => team.unfinished() !== null;
+  const repeats = { othersWork, cycle: () => slept };
   const toolsFor = await toolsBy(run, team, scope, mailbox, reflection, repeats, place);
   return {
     actor: LEAD,
@@ -135,8 +136,9 @@ async function leadSeat(
     news: () => waking.told(mailbox.take()),
     // Each cycle of an infinite agent has turns of its own; taken up again, it may take as many turns again.
     mostTurns: () => before + place.maxTurns * (1 + slept),
+    othersWork,
     async waitsFor() {
-      if (team.unfinished() !== null) return "news";
+      if (othersWork()) return "news";
       if (!isEndless(place)) return null;
       const facts = nextCycle(soon(), clock.now(), timeZone);
       if (facts.length > 0) await log.append({ facts }).durable;

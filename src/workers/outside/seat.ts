@@ -43,6 +43,8 @@ export interface Seat {
   /** What has not been told yet. */
   news(): UserEntry[];
   mostTurns(): number;
+  /** Whether others are at work on what it handed out. */
+  othersWork(): boolean;
   /** Its turn is over: what it waits for, if it waits for anything but its human. */
   waitsFor(): Promise<"children" | "news" | null>;
   /** Its turn is over and there is nothing to wait for: how it ends, or what it is told. */

@@ -77,7 +77,7 @@ export class Sitting {
       speak: async (words) => this.#lives.session?.say(words),
     });
     this.#answers = new LaterAnswers(actor, place, signal, (words, facts) => this.#voice.say([words], facts), fail);
-    const toolbox = seat.tools({ human: this.#answers.port, waits: () => this.#voice.waits() });
+    const toolbox = seat.tools({ human: this.#answers.port, waits: (all) => this.#voice.waits(all) });
     this.#tools = guarded(toolbox, {
       ...{ minutes: this.#minutes, signal, isOver },
       // Where we publish in its place, no call of it has to.

@@ -20,7 +20,7 @@ export interface VoicePorts {
  * All that is said to a program while it sits here.
  *
  * W1. One after the other: what is taken from the mailbox is on disk, and then said, before anything else is taken.
- * W2. Mail is told as soon as it is there, whatever the program does.
+ * W2. Mail is told as soon as it is there, whatever the program does; only results wait for each other where it asked so.
  * W3. Nothing is said between two lives: what was being said is on record when the next one looks what to say again.
  * W4. Nothing is taken from the mailbox for somebody who has gone: it is told to whoever comes next.
  * W5. A turn that is over is answered, or waits for something that is on record, and then costs nothing.
@@ -30,7 +30,7 @@ export class Voice {
   readonly #ports: VoicePorts;
   #saying: Promise<void> = Promise.resolve();
   #reminders = 0;
-  #waitsForNews = false;
+  #waitsFor: "nothing" | "news" | "all" = "nothing";
   #isSeenWaiting = false;
 
   constructor(seat: Seat, ports: VoicePorts) {
@@ -38,9 +38,9 @@ export class Voice {
     this.#ports = ports;
   }
 
-  /** It has said that it can do nothing before there is news. */
-  waits(): void {
-    this.#waitsForNews = true;
+  /** It has said that it can do nothing before there is news; with `all`, before all that it handed out is over. */
+  waits(all: boolean): void {
+    this.#waitsFor = all ? "all" : "news";
   }
 
   /** It does something: only silences in a row count. */
@@ -50,7 +50,7 @@ export class Voice {
 
   async listen(): Promise<void> {
     while (!this.#ports.isOver()) {
-      await this.#seat.mailbox.arrived(this.#ports.signal);
+      await this.#seat.mailbox.arrived(this.#ports.signal, () => this.#hasNews);
       // What is left in the mailbox of somebody who has gone would arrive again at once, without end.
       if (this.#seat.hasEnded() || this.#isUnheard) return;
       await this.#tell();
@@ -70,23 +70,30 @@ export class Voice {
 
   /** Its turn is over and the work is not: it is told the news, waits for something, or is reminded; or this is the end. */
   async next(lastWords: string): Promise<Outcome | undefined> {
-    const { mailbox, actor } = this.#seat;
-    if (mailbox.waiting > 0) return this.#tell();
+    const { actor } = this.#seat;
+    if (this.#hasNews) return this.#tell();
     const reason = this.#ports.waitsForHuman()
       ? "human"
-      : ((await this.#seat.waitsFor()) ?? (this.#waitsForNews ? "news" : null));
+      : ((await this.#seat.waitsFor()) ?? (this.#waitsFor === "nothing" ? null : "news"));
     if (reason !== null) {
       this.#isSeenWaiting = true;
       const { worker_id, node_id } = actor;
       await this.#ports.minutes.note({ type: "worker.waiting", data: { worker_id, node_id, for: reason } });
       // It may have come while that was decided.
-      return mailbox.waiting > 0 ? this.#tell() : undefined;
+      return this.#hasNews ? this.#tell() : undefined;
     }
     this.#reminders += 1;
     const next = await this.#seat.onSilence(lastWords, this.#reminders);
     if (!Array.isArray(next)) return next;
     await this.say(next, []);
     return undefined;
+  }
+
+  /** Whether there is something to tell: a mere result is nothing to one that waits for all of them. */
+  get #hasNews(): boolean {
+    const { mailbox, othersWork } = this.#seat;
+    if (mailbox.waiting === 0) return false;
+    return this.#waitsFor !== "all" || mailbox.hasMoreThanResults || !othersWork();
   }
 
   /** Nobody hears any more what is said. */
@@ -106,12 +113,14 @@ export class Voice {
       // That may take long, and meanwhile it may have been let go.
       if (this.#isUnheard) return allowance.rest();
     }
-    const entries = typeof what === "function" ? what() : what;
+    const said = typeof what === "function" ? what() : what;
+    // Whatever it is told ends its wait: results that were held back are told with it.
+    const entries = this.#waitsFor === "all" && said.length > 0 ? [...said, ...this.#seat.news()] : said;
     if (entries.length === 0) return pulse.state === "resting" ? allowance.rest() : undefined;
     const { worker_id, node_id } = this.#seat.actor;
     const busy: NewFact[] = this.#isSeenWaiting ? [{ type: "worker.busy", data: { worker_id, node_id } }] : [];
     this.#isSeenWaiting = false;
-    this.#waitsForNews = false;
+    this.#waitsFor = "nothing";
     pulse.state = "busy";
     pulse.sign();
     await minutes.heard(entries, [...busy, ...facts]);

@@ -61,6 +61,8 @@ function seatAt(
   const { run_id, task, deliverables, refs, role } = node.spec;
   const about = { run_id, node_id: node.id, worker: spawned.name, ...(role !== undefined && { role }) };
   const session = place.now().outside.sessions[node.id];
+  // What is not on disk yet has not been told yet either.
+  const othersWork = () => [place.soon(), place.now()].some(({ board }) => openBelow(node, board).length > 0);
   return {
     actor,
     run_id,
@@ -88,7 +90,8 @@ function seatAt(
     hasEnded: () => hasEnded(place.soon().board.nodes[node.id]),
     news: () => newsOn(node, mailbox, place),
     mostTurns: () => place.maxTurns,
-    waitsFor: async () => (openBelow(node, place.soon().board).length > 0 ? "children" : null),
+    othersWork,
+    waitsFor: async () => (othersWork() ? "children" : null),
     async onSilence(words, inARow): Promise<Outcome | UserEntry[]> {
       if (node.spec.inference === "single") return publishWords(words, spawned.model, publishAnswer(node, scope, port));
       if (inARow > PATIENCE) return publishAsItIs(words, desk);
