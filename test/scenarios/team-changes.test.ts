@@ -150,6 +150,33 @@ test.each([
   },
 );
 
+test("who took a node over and is stopped goes on where they were: it is not given to them a second time", async () => {
+  const begun = Promise.withResolvers<void>();
+  const bob = script(call("list_files"), hang(), written("a.md"), published("a"));
+  await using first = await startTeam({
+    goal: "Over",
+    coordinator: script(
+      hired("Alice", "Bob"),
+      made("Work", { worker: "Alice" }),
+      call("assign_worker", { node_id: "node-1", worker_id: "Bob" }).until(begun.promise),
+      call("finish", { summary: "done" }).after("node-1 completed"),
+    ),
+    workers: { Alice: script(hang()), Bob: bob },
+  });
+  await first.until(({ roster }) => roster.alice?.status === "busy");
+  begun.resolve();
+  await first.until(() => bob.requests.length === 2);
+  await first.agent.stop("human");
+  bob.played++;
+  const team = await first.restart();
+  await team.agent.start("resumed");
+  await team.agent.idle();
+  expect(team.agent.now.agent.status).toBe("completed");
+  const said = await team.conversation("runs/run-1/workers/bob/conversation.jsonl");
+  expect(said.map(({ role }) => role)).toEqual(["system", "user", "user", ...Array(3).fill(["assistant", "tool"]).flat()]);
+  await team.runtime.close();
+});
+
 // Roles
 
 const role = (name: string, prompt: string) => ({ name, title: "Analyst", prompt });
