@@ -102,6 +102,24 @@ test("the human changes a node too, and the coordinator is told; what is publish
   expect(nodeIn(team, 1).spec.task).toBe("Two, but blue.");
 });
 
+test("what the coordinator writes into a changed node's _spec.md is what its worker is told", async () => {
+  const alice = script(written("a.md").after("Two, and mind the units."), published("a"));
+  await using team = await startTeam({
+    goal: "Specify",
+    coordinator: script(
+      hired("Alice"),
+      made("One", { hold: true }),
+      call("update_node", { node_id: "node-1", task: "Two" }),
+      call("write_file", { path: "nodes/node-1/_spec.md", content: "# node-1\n\nTwo, and mind the units.\n" }),
+      call("assign_worker", { node_id: "node-1", worker_id: "Alice" }),
+      call("finish", { summary: "done" }).after("node-1 completed"),
+    ),
+    workers: { Alice: alice },
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(await inRun(team, "nodes/node-1/_spec.md")).toBe("# node-1\n\nTwo, and mind the units.\n");
+});
+
 test("checks have the same names for folders as the worker's own bash", async () => {
   await using project = await temporaryHome();
   await using team = await startTeam({
@@ -173,7 +191,12 @@ test("who took a node over and is stopped goes on where they were: it is not giv
   await team.agent.idle();
   expect(team.agent.now.agent.status).toBe("completed");
   const said = await team.conversation("runs/run-1/workers/bob/conversation.jsonl");
-  expect(said.map(({ role }) => role)).toEqual(["system", "user", "user", ...Array(3).fill(["assistant", "tool"]).flat()]);
+  expect(said.map(({ role }) => role)).toEqual([
+    "system",
+    "user",
+    "user",
+    ...Array(3).fill(["assistant", "tool"]).flat(),
+  ]);
   await team.runtime.close();
 });
 
