@@ -96,7 +96,8 @@ export class Agent {
     this.#assigning = new Assigning({
       ...ports,
       maxConcurrent,
-      isOver: () => isOver() || this.#now.agent.coordinator_decides,
+      isOver,
+      isDeciding: () => this.#now.agent.coordinator_decides,
     });
     this.log.subscribe((fact) => this.#onFact(fact));
     const reach = {
