@@ -40,6 +40,7 @@ import { coordinatorPrompt } from "./prompt.ts";
 import { noticingRepeats, PATIENT_IN_CYCLES, type RepeatPorts } from "./repeats.ts";
 import { coordinatorStanding } from "./restate.ts";
 import { surroundingsOf } from "./surroundings.ts";
+import { withShortPast } from "./trimming.ts";
 import { isNoAnswer } from "./unheard.ts";
 import { waitForMail } from "./waiting.ts";
 import { seenMemory, Waking } from "./waking.ts";
@@ -101,7 +102,7 @@ export async function coordinate(
     // Taken up again, it may take as many turns again.
     const job = {
       ...past,
-      history: past.history.map(withoutGivingUp),
+      history: withShortPast(past.history.map(withoutGivingUp), run.id),
       maxTurns: past.turn - 1 + place.maxTurns,
       lastTurn: (turn: number) => waking.lastTurn(turn),
       compactable: {
