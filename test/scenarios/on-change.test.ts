@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,18 +25,18 @@ test("an infinite agent that watches a file is woken when its content changes, a
   await team.until(isAsleep(coordinator, 1));
   await team.until(({ triggers }) => Object.values(triggers.open).some(({ seen }) => seen));
   await quiet(clock);
-  await writeFile(file, "a\nb\n"); // touched, and the same
+  await replace(file, "a\nb\n"); // touched, and the same
   await quiet(clock);
   expect(coordinator.requests).toHaveLength(1);
 
-  await writeFile(file, "a\nc\n");
+  await replace(file, "a\nc\n");
   await lookUntil(team, clock, isAsleep(coordinator, 2));
   expect(lastWords(coordinator)).toContain("project/data.csv has changed: 4 → 4 bytes");
   expect(lastWords(coordinator)).toContain("- b\n+ c");
 
   // While nobody is there: noticed once, with the start.
   const away = team.restart();
-  await writeFile(file, "a\nc\nd\n");
+  await replace(file, "a\nc\nd\n");
   await using back = await away;
   await back.agent.start("recovered");
   await lookUntil(back, clock, isAsleep(coordinator, 3));
@@ -98,7 +98,7 @@ test("what a command prints in the sandbox is watched", async () => {
   await team.until(isAsleep(coordinator, 2));
   await team.until(({ triggers }) => Object.values(triggers.open).some(({ seen }) => seen));
   await quiet(clock);
-  await writeFile(join(team.agent.log.dir, "runs/run-1/notes/n.md"), "one\ntwo\n");
+  await replace(join(team.agent.log.dir, "runs/run-1/notes/n.md"), "one\ntwo\n");
   await lookUntil(team, clock, isAsleep(coordinator, 3));
   expect(lastWords(coordinator)).toContain("the output of wc -l < notes/n.md has changed");
   expect(lastWords(coordinator)).toContain("+ 2");
@@ -148,6 +148,12 @@ async function lookUntil(team: Team, clock: ManualClock, isSo: (now: Situation) 
   await team.until(isSo);
   done.abort();
   await looking;
+}
+
+/** In one piece: a look may be under way, and a file that is just being written is empty for a moment. */
+async function replace(file: string, content: string): Promise<void> {
+  await writeFile(`${file}.new`, content);
+  await rename(`${file}.new`, file);
 }
 
 async function folder() {
