@@ -11,6 +11,11 @@ const EVERY = 60;
 const plan = { goal: "Watch it", mode: "infinite", cycle_seconds: EVERY } as const;
 const isAsleep = (coordinator: ScriptedModel, played: number) => (now: Situation) =>
   coordinator.played === played && now.roster.coordinator?.status === "waiting";
+/** As editors do: a look in the middle sees the file before or after, never empty. */
+async function save(file: string, content: string): Promise<void> {
+  await writeFile(`${file}.new`, content);
+  await rename(`${file}.new`, file);
+}
 const lastWords = ({ requests }: ScriptedModel) => `${requests.at(-1)?.history.at(-1)?.content}`;
 
 test("an infinite agent that watches a file is woken when its content changes, and costs nothing before", async () => {
@@ -25,18 +30,18 @@ test("an infinite agent that watches a file is woken when its content changes, a
   await team.until(isAsleep(coordinator, 1));
   await team.until(({ triggers }) => Object.values(triggers.open).some(({ seen }) => seen));
   await quiet(clock);
-  await replace(file, "a\nb\n"); // touched, and the same
+  await save(file, "a\nb\n"); // touched, and the same
   await quiet(clock);
   expect(coordinator.requests).toHaveLength(1);
 
-  await replace(file, "a\nc\n");
+  await save(file, "a\nc\n");
   await lookUntil(team, clock, isAsleep(coordinator, 2));
   expect(lastWords(coordinator)).toContain("project/data.csv has changed: 4 → 4 bytes");
   expect(lastWords(coordinator)).toContain("- b\n+ c");
 
   // While nobody is there: noticed once, with the start.
   const away = team.restart();
-  await replace(file, "a\nc\nd\n");
+  await writeFile(file, "a\nc\nd\n");
   await using back = await away;
   await back.agent.start("recovered");
   await lookUntil(back, clock, isAsleep(coordinator, 3));
@@ -98,7 +103,7 @@ test("what a command prints in the sandbox is watched", async () => {
   await team.until(isAsleep(coordinator, 2));
   await team.until(({ triggers }) => Object.values(triggers.open).some(({ seen }) => seen));
   await quiet(clock);
-  await replace(join(team.agent.log.dir, "runs/run-1/notes/n.md"), "one\ntwo\n");
+  await writeFile(join(team.agent.log.dir, "runs/run-1/notes/n.md"), "one\ntwo\n");
   await lookUntil(team, clock, isAsleep(coordinator, 3));
   expect(lastWords(coordinator)).toContain("the output of wc -l < notes/n.md has changed");
   expect(lastWords(coordinator)).toContain("+ 2");
@@ -148,12 +153,6 @@ async function lookUntil(team: Team, clock: ManualClock, isSo: (now: Situation) 
   await team.until(isSo);
   done.abort();
   await looking;
-}
-
-/** In one piece: a look may be under way, and a file that is just being written is empty for a moment. */
-async function replace(file: string, content: string): Promise<void> {
-  await writeFile(`${file}.new`, content);
-  await rename(`${file}.new`, file);
 }
 
 async function folder() {
