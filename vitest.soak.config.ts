@@ -23,7 +23,7 @@ export default defineConfig({
       "test/faults/provider-floods.test.ts",
       "test/faults/provider-sweep.test.ts",
       "test/faults/server-faults.test.ts",
-      "test/faults/store-crash*.test.ts",
+      "test/faults/store-*.test.ts",
       "test/scenarios/infinite-year.test.ts",
       "test/simulation/*.test.ts",
     ],

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { agentMemoryFiles } from "../store/memory-files.ts";
@@ -67,4 +67,29 @@ test("logs that have no room in the question are asked for the next time, and a 
   const asked = (await upkeepOf(memory, now)) ?? "";
   expect(/Distilled: [\d, -]+/.exec(asked)?.[0]).toBe("Distilled: 2026-11-01, 2026-11-02");
   expect(asked.length).toBeLessThan(18_000);
+});
+
+test("nobody is asked again about a log that says nothing but that others were gone through", async () => {
+  await using home = await temporaryHome();
+  await mkdir(join(home.path, "memory"));
+  const nightsAsked = async (answerIn: (asked: string, memory: Memory) => string) => {
+    let now = Date.UTC(2026, 0, 1, 4);
+    const memory = new Memory(agentMemoryFiles(home.path), () => now);
+    for (let day = 0; day < 3; day++, now += DAY) await memory.write(memory.today, "It rained.", "append");
+    let nights = 0;
+    for (let night = 0; night < 60; night++, now += DAY) {
+      const asked = await upkeepOf(memory, now);
+      const [answer] = /Distilled: [\d, -]+/.exec(asked ?? "") ?? [];
+      if (!asked || !answer) continue;
+      nights += 1;
+      await memory.write(answerIn(asked, memory), answer, "append");
+    }
+    await rm(join(home.path, "memory"), { recursive: true });
+    await mkdir(join(home.path, "memory"));
+    return nights;
+  };
+  // Where it was asked to be written: nothing new is made by it, and the last two logs stay shown.
+  expect(await nightsAsked((asked) => /append this line to (\S+\.md)/.exec(asked)?.[1] ?? "")).toBe(1);
+  // In today's log: with each, one log more is no longer shown, and no more than that.
+  expect(await nightsAsked((_, memory) => memory.today)).toBe(3);
 });

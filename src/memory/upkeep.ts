@@ -25,13 +25,20 @@ async function undistilledLogs(memory: Memory, now: number): Promise<{ path: str
   const old = logs.slice(SHOWN_AT_START).filter(({ path }) => path.slice(0, 10) < yesterday);
   return old
     .toReversed()
-    .filter(({ path }) => !done.has(path.slice(0, 10)))
+    .filter(({ path, text }) => !done.has(path.slice(0, 10)) && saysSomething(text))
     .slice(0, MOST_AT_ONCE);
 }
 
+/** More than that others were gone through: such a log would be asked about, and another made by the answer, for ever. */
+function saysSomething(log: string): boolean {
+  return log.replace(DISTILLED, "").replace(/^#.*$/gm, "").trim() !== "";
+}
+
+const DISTILLED = /^distilled\b.*$/gim;
+
 /** Days that a log says were gone through: those that such a line names ("Distilled: 2026-11-01, 2026-11-02"), else its own. */
 function distilledIn(log: string, own: string): string[] {
-  return [...log.matchAll(/^distilled\b.*$/gim)].flatMap(([line]) => line.match(/\d{4}-\d{2}-\d{2}/g) ?? [own]);
+  return [...log.matchAll(DISTILLED)].flatMap(([line]) => line.match(/\d{4}-\d{2}-\d{2}/g) ?? [own]);
 }
 
 /** What is to be done for a memory, in words; null where there is nothing. */
@@ -51,7 +58,10 @@ export async function upkeepByTheWay(memory: Memory, now: number): Promise<strin
   return task === null ? "" : `## Before you finish\n\n${task}`;
 }
 
-/** The logs themselves are in the question, and one line answers for all of them. */
+/**
+ * The logs themselves are in the question, and one line answers for all of them: in the last of them, since a log that
+ * holds nothing else would take the place of one that is worth showing.
+ */
 function distill(logs: readonly { path: string; text: string }[]): string {
   let room = MOST_SHOWN;
   const shown = logs.filter(({ text }, at) => {
@@ -64,7 +74,8 @@ function distill(logs: readonly { path: string; text: string }[]): string {
       : `### ${path}\n\n${text.trim()}`,
   );
   const days = shown.map(({ path }) => path.slice(0, 10)).join(", ");
-  return `Below are daily logs that you no longer see otherwise. Write what still matters in them to MEMORY.md, knowledge/, experiences/ or preferences/; correct or remove there what is no longer true (memory_write with supersedes), and sort experiences/learned.md, if there is one, into the files it belongs to. Then write this line to today's log, so that you are not asked again: "Distilled: ${days}"\n\n${texts.join("\n\n")}`;
+  const last = shown.at(-1)?.path;
+  return `Below are daily logs that you no longer see otherwise. Write what still matters in them to MEMORY.md, knowledge/, experiences/ or preferences/; correct or remove there what is no longer true (memory_write with supersedes), and sort experiences/learned.md, if there is one, into the files it belongs to. Then append this line to ${last}, so that you are not asked again: "Distilled: ${days}"\n\n${texts.join("\n\n")}`;
 }
 
 function shorten(bytes: number): string {

@@ -18,6 +18,10 @@ interface NodeBase {
   children: NodeId[];
   /** Whoever must take it, when somebody is named. */
   reserved_for: WorkerId | null;
+  /** Who assigned it to them, where somebody did: a person's word goes before `not_by`. */
+  reserved_by?: WorkerId;
+  /** Everybody who has had it, in the order in which they first did. */
+  authors: WorkerId[];
   /** Tries that failed so far. */
   failures: number;
   /** What this node and the nodes below it have spent. */
@@ -32,9 +36,12 @@ interface NodeBase {
   handed?: { from: WorkerId; did: string };
   /** Nobody takes it before it is released. */
   held?: true;
-  /** Its spec was changed since it was made. */
-  updated?: true;
+  /** What was asked before each change of its spec, the oldest first. */
+  asked_before?: Asked[];
 }
+
+/** What `node.updated` can change. */
+type Asked = Pick<NodeBase["spec"], "task" | "deliverables" | "checks">;
 
 interface Ended {
   worker_id: WorkerId;
@@ -99,6 +106,7 @@ export function applyToBoard(board: Board, fact: Fact): void {
       created_ts: fact.ts,
       children: [],
       reserved_for: null,
+      authors: [],
       failures: 0,
       spent_usd: 0,
       facts: 1,
@@ -123,24 +131,30 @@ export function applyToBoard(board: Board, fact: Fact): void {
 }
 
 function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
-  const { id, spec, created_ts, children, reserved_for, failures, spent_usd, facts } = node;
-  const handed = node.handed ? { handed: node.handed } : {};
-  const updated = node.updated ? { updated: node.updated } : {};
-  const again = { ...(node.reopened ? { reopened: node.reopened } : {}), ...handed, ...updated };
+  const { id, spec, created_ts, children, authors, failures, spent_usd, facts, handed, asked_before } = node;
+  const again = {
+    ...(node.reopened && { reopened: node.reopened }),
+    ...(handed && { handed }),
+    ...(asked_before && { asked_before }),
+  };
   const held = node.held ? { held: node.held } : {};
   const counted = { failures, spent_usd, facts, last_seq: fact.seq };
-  const base = { id, spec, created_ts, children, reserved_for, ...counted, ...again };
+  const open = { id, spec, created_ts, children, authors, ...counted, ...again };
+  const base = { ...open, ...reserved(node.reserved_for, node.reserved_by) };
   switch (fact.type) {
     case "node.reserved":
       return node.status === "pending"
-        ? { ...base, ...held, status: "pending", reserved_for: fact.data.worker_id }
+        ? { ...open, ...held, ...reserved(fact.data.worker_id, fact.data.by), status: "pending" }
         : undefined;
     case "node.released":
       return node.status === "pending" ? { ...base, status: "pending" } : undefined;
     case "node.retried":
       return { ...base, ...assignedIn(node, fact), failures: failures + 1, status: "assigned" };
-    case "node.assigned":
-      return { ...base, status: "assigned", worker_id: fact.data.worker_id, assigned_seq: fact.seq };
+    case "node.assigned": {
+      const { worker_id } = fact.data;
+      const all = authors.includes(worker_id) ? authors : [...authors, worker_id];
+      return { ...base, authors: all, status: "assigned", worker_id, assigned_seq: fact.seq };
+    }
     case "node.started":
       return { ...base, ...assignedIn(node, fact), status: "running", started_ts: fact.ts };
     case "node.published": {
@@ -161,7 +175,7 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
       return { ...base, ...held, ...cancelledIn(node, fact), status: "cancelled", by, reason };
     }
     case "node.updated":
-      return { ...node, spec: updatedSpec(spec, fact.data), updated: true };
+      return { ...node, spec: updatedSpec(spec, fact.data), asked_before: [...(asked_before ?? []), askedIn(spec)] };
     case "node.reopened":
       return reopenedIn({ ...base, ...held }, fact);
     default:
@@ -169,11 +183,21 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
   }
 }
 
-/** Somebody else begins with tries of their own. */
-function reopenedIn(base: NodeBase, { data }: FactOf<"node.reopened">): NodeState {
-  const { reserved_for, why, from, did = "" } = data;
+function reserved(reserved_for: WorkerId | null, reserved_by: WorkerId | undefined) {
+  return { reserved_for, ...(reserved_by !== undefined && { reserved_by }) };
+}
+
+/** Somebody else begins with tries of their own. Who had it keeps it by the same word as before. */
+function reopenedIn({ reserved_by, ...base }: NodeBase, { data }: FactOf<"node.reopened">): NodeState {
+  const { reserved_for, why, from, did = "", by } = data;
   const handed = why === "reassigned" && from !== undefined ? { handed: { from, did }, failures: 0 } : {};
-  return { ...base, ...handed, status: "pending", reserved_for, reopened: true };
+  const isSame = reserved_for !== null && reserved_for === base.reserved_for;
+  const now = reserved(reserved_for, by ?? (isSame ? reserved_by : undefined));
+  return { ...base, ...handed, ...now, status: "pending", reopened: true };
+}
+
+function askedIn({ task, deliverables, checks }: NodeBase["spec"]): Asked {
+  return { task, deliverables, ...(checks && { checks }) };
 }
 
 /** Beginning, or beginning again, is still the same assignment. */

@@ -212,7 +212,7 @@ function statesOf(...facts: NewFact[]): object[] {
   return facts.map((_, at) => {
     const node = fold(...facts.slice(0, at + 1)).board.nodes["node-1"];
     if (!node) throw new Error("no node-1");
-    const { id: _id, spec: _spec, created_ts: _ts, children: _children, ...state } = node;
+    const { id: _id, spec: _spec, created_ts: _ts, children: _children, authors: _authors, ...state } = node;
     const { reserved_for: _for, spent_usd: _spent, failures, ...rest } = state;
     return failures > 0 ? { failures, ...rest } : rest;
   });

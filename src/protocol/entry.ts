@@ -52,7 +52,7 @@ const userEntry = z.object({
   /** Present on the first entry of an assignment. */
   node_id: z.string().optional(),
   run_id: z.string().optional(),
-  /** Of an assignment that somebody had before: the fact by which they have it again, with turns of its own. */
+  /** Of a node that was begun before, by them or by somebody else: the fact by which they have it now, with turns of its own. */
   assigned: z.int().positive().optional(),
   /** A compaction begins: from here to its summary the reader writes down what must not be lost. */
   flush: z.literal(true).optional(),

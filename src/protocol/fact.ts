@@ -123,8 +123,8 @@ export const factData = {
     inputs: z.array(handedInputSchema).optional(),
   }),
   "node.released": z.object(node),
-  /** Whoever is named takes it as soon as they are free; nobody else does. */
-  "node.reserved": z.object({ ...node, ...worker }),
+  /** Whoever is named takes it as soon as they are free; nobody else does. With who decided so, where somebody assigned it. */
+  "node.reserved": z.object({ ...node, ...worker, by: workerIdSchema.optional() }),
   "node.assigned": z.object({ ...node, ...worker }),
   /** With what its refs point at, by hash. */
   "node.started": z.object({ ...node, ...worker, refs: z.record(z.string(), z.string()).optional() }),

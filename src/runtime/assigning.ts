@@ -11,6 +11,8 @@ interface AssigningPorts {
   maxConcurrent: number;
   /** Nobody begins any more. */
   isOver(): boolean;
+  /** After a stop, while the coordinator decides: mail goes its way, but nobody begins. */
+  isDeciding(): boolean;
   failed(error: unknown): void;
 }
 
@@ -50,9 +52,9 @@ export class Assigning {
   }
 
   goOn(): void {
-    const { log, soon, isOver, failed } = this.#ports;
+    const { log, soon, isOver, isDeciding, failed } = this.#ports;
     if (this.#isUnderWay || isOver()) return;
-    const facts = [...assignments(soon(), this.#ports), ...strandedMail(soon())];
+    const facts = [...(isDeciding() ? [] : assignments(soon(), this.#ports)), ...strandedMail(soon())];
     if (facts.length === 0) return;
     this.#isUnderWay = true;
     log.append({ facts }).durable.then(

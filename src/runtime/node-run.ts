@@ -18,9 +18,9 @@ import {
   preparePublish,
   recoverPublish,
   reopenPublish,
+  repairSpec,
   undoPublish,
   writeIdentity,
-  writeSpec,
   writeStatus,
 } from "../store/node-folder.ts";
 import { conversationFile, nodeDir, workerDir } from "../store/paths.ts";
@@ -77,8 +77,8 @@ export async function runNode(
     const added = await createWorkerFolder(home, { name, identity, memory });
     // A brief that was given since then replaces the one before.
     if (node.status === "assigned" && !added.has("identity.md")) await writeIdentity(home, identity);
-    // A crash may have cost the file what the facts say.
-    if (node.status === "assigned" && node.updated) await writeSpec(dir, { id: node.id, ...node.spec });
+    if (node.status === "assigned" && node.asked_before)
+      await repairSpec(dir, { id: node.id, ...node.spec }, node.asked_before);
     if (node.status === "assigned" && node.reopened) await reopenPublish(dir);
     // A publish that was prepared but never recorded has left a copy.
     if (node.status === "running") await undoPublish(dir);

@@ -1,5 +1,5 @@
 import { type Board, type NodeState, nodeNamed, type Roster } from "../projections/index.ts";
-import type { NodeId, WorkerId } from "../protocol/index.ts";
+import { HUMAN, type NodeId, type WorkerId } from "../protocol/index.ts";
 
 /** Those who must not get a node: who is named, and whoever works, or worked, on the nodes that are. */
 export function barredFrom({ not_by }: Pick<NodeState["spec"], "not_by">, board: Board): ReadonlySet<WorkerId> {
@@ -7,16 +7,18 @@ export function barredFrom({ not_by }: Pick<NodeState["spec"], "not_by">, board:
   return new Set(
     not_by.flatMap((word) => {
       const node = nodeNamed(board, word);
-      return node ? authorsOf(node) : [word];
+      return node ? node.authors : [word];
     }),
   );
 }
 
 const NOBODY: ReadonlySet<WorkerId> = new Set();
 
-function authorsOf(node: NodeState): WorkerId[] {
-  const now = "worker_id" in node ? [node.worker_id] : [];
-  return node.handed ? [...now, node.handed.from] : now;
+/** Whom it is reserved for, unless they must not get it. A person's word goes before that, and so does work of theirs. */
+export function wantedFor(node: NodeState, barred: ReadonlySet<WorkerId>): WorkerId | null {
+  const { reserved_for, reserved_by } = node;
+  if (reserved_for === null || reserved_for === HUMAN || reserved_by === HUMAN) return reserved_for;
+  return barred.has(reserved_for) ? null : reserved_for;
 }
 
 /** Why somebody who is named must not get it, in words. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { apply, begin, readyNodes, type Situation } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type NewFact, type NodeId, workerIdSchema } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, HUMAN, type NewFact, type NodeId, workerIdSchema } from "../protocol/index.ts";
 import { assignments } from "./scheduler.ts";
 
 const run_id = "run-1" as const;
@@ -115,6 +115,94 @@ const teams = fc.record({
 test("nobody begins while the coordinator decides after a stop", () => {
   const now = situationAfter([hired("alice"), made(1), { type: "agent.resumed", data: { coordinator_decides: true } }]);
   expect(assignments(now, { maxConcurrent: 4 })).toEqual([]);
+});
+
+describe("Q4. not_by", () => {
+  const review = (number: number, ...not_by: string[]): NewFact => {
+    const { data } = made(number) as Extract<NewFact, { type: "node.created" }>;
+    return { type: "node.created", data: { ...data, not_by } };
+  };
+  const who = (worker_id: string) => ({ node_id: "node-1" as const, worker_id });
+  const worksOn = (worker_id: string): NewFact[] => [
+    { type: "node.assigned", data: who(worker_id) },
+    { type: "worker.busy", data: who(worker_id) },
+  ];
+  const handed = (from: string, to: string): NewFact[] => [
+    { type: "node.reopened", data: { node_id: "node-1", reserved_for: to, why: "reassigned", from, by: COORDINATOR } },
+    { type: "worker.idle", data: { worker_id: from } },
+  ];
+  const completed = (worker_id: string): NewFact[] => [
+    { type: "node.completed", data: { ...who(worker_id), summary: "" } },
+    { type: "worker.idle", data: { worker_id } },
+  ];
+
+  test("everybody who had the node is its author, not only the last two", () => {
+    const now = situationAfter([
+      ...["alice", "bob", "carol"].map(hired),
+      made(1),
+      ...worksOn("alice"),
+      ...handed("alice", "bob"),
+      ...worksOn("bob"),
+      ...handed("bob", "carol"),
+      ...worksOn("carol"),
+      ...completed("carol"),
+      review(2, "node-1"),
+    ]);
+    expect(takers(now, 4)).toEqual([["node-2", "david"]]);
+  });
+
+  test("a reservation for one who is barred holds only where a person made it, or is meant by it", () => {
+    const barred = [hired("alice"), made(1), ...worksOn("alice"), ...completed("alice"), review(2, "node-1")];
+    const reserved = (by?: string): NewFact => ({
+      type: "node.reserved",
+      data: { node_id: "node-2", worker_id: "alice", ...(by && { by }) },
+    });
+    expect([undefined, COORDINATOR, HUMAN].map((by) => takers(situationAfter([...barred, reserved(by)]), 4))).toEqual([
+      [["node-2", "bob"]],
+      [["node-2", "bob"]],
+      [["node-2", "alice"]],
+    ]);
+    const human: NewFact = {
+      type: "worker.spawned",
+      data: { run_id, worker_id: HUMAN, name: "Human", kind: "human", model: "human" },
+    };
+    const theirs = situationAfter([
+      human,
+      made(1),
+      ...worksOn(HUMAN),
+      ...completed(HUMAN),
+      review(2, "node-1"),
+      kept(2, HUMAN),
+    ]);
+    expect(takers(theirs, 4)).toEqual([["node-2", HUMAN]]);
+  });
+
+  test("what a person decided holds when the node is reopened for the same worker, and not for another", () => {
+    const reopened = (reserved_for: string | null): NewFact => ({
+      type: "node.reopened",
+      data: { node_id: "node-2", reserved_for, why: "more_money" },
+    });
+    const before: NewFact[] = [
+      ...["alice", "bob"].map(hired),
+      made(1),
+      ...worksOn("alice"),
+      ...handed("alice", "bob"),
+      ...worksOn("bob"),
+      ...completed("bob"),
+      review(2, "node-1"),
+      { type: "node.reserved", data: { node_id: "node-2", worker_id: "alice", by: HUMAN } },
+      { type: "node.assigned", data: { node_id: "node-2", worker_id: "alice" } },
+      {
+        type: "node.failed",
+        data: { node_id: "node-2", worker_id: "alice", outcome: { kind: "budget_exhausted", spent_usd: 1 } },
+      },
+    ];
+    expect(["alice", "bob", null].map((to) => takers(situationAfter([...before, reopened(to)]), 4))).toEqual([
+      [["node-2", "alice"]],
+      [["node-2", "carol"]],
+      [["node-2", "carol"]],
+    ]);
+  });
 });
 
 test("whoever is asked, the answer is that of going through the whole board", () => {

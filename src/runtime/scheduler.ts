@@ -12,7 +12,7 @@ import { COORDINATOR, type NewFact, type RunId, type WorkerId } from "../protoco
 import { hiredAs } from "../workers/outside/programs.ts";
 import { freeName } from "./first-names.ts";
 import { idOf } from "./names.ts";
-import { barredFrom } from "./not-by.ts";
+import { barredFrom, wantedFor } from "./not-by.ts";
 
 /**
  * Who takes what now. Pure: the same situation always gives the same answer.
@@ -22,7 +22,8 @@ import { barredFrom } from "./not-by.ts";
  * Q2. Whoever is idle is asked before anybody is hired, in the order they were hired; those somebody has reserved last.
  * Q3. At most `maxConcurrent` work at the same time. Who waits for sub-nodes, for people or for the team does not count:
  *     otherwise parents could keep their own children from beginning.
- * Q4. Who is barred from a node (`not_by`) never gets it: somebody else does, and is hired where nobody else is there.
+ * Q4. Who is barred from a node (`not_by`) never gets it, unless a person gave it to them: somebody else does, and is
+ *     hired where nobody else is there.
  */
 export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: number }): NewFact[] {
   const run = now.agent.run;
@@ -41,7 +42,7 @@ export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: 
   const facts: NewFact[] = [];
   for (const node of candidates(now.board, work, idle)) {
     const barred = barredFrom(node.spec, now.board);
-    const wanted = node.reserved_for && !barred.has(node.reserved_for) ? node.reserved_for : null;
+    const wanted = wantedFor(node, barred);
     const isOut = (id: WorkerId) => isHuman(id) || barred.has(id);
     const worker_id = takerOf(wanted, free, isOut) ?? (wanted ? undefined : hire(now, run.id, hired, facts));
     if (worker_id === undefined) continue;

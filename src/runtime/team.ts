@@ -120,7 +120,7 @@ export class Team {
     if (left.status === "pending") {
       await record(this.#ports, [
         ...released,
-        { type: "node.reserved", data: { node_id: node.id, worker_id: worker.id } },
+        { type: "node.reserved", data: { node_id: node.id, worker_id: worker.id, by } },
       ]);
     } else {
       const { facts, ...said } = await handingOver(left, worker.id, by, this.#ports);

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -21,6 +22,8 @@ import {
   finishPublish,
   preparePublish,
   recoverPublish,
+  repairSpec,
+  specFile,
   undoPublish,
   writeStatus,
 } from "./node-folder.ts";
@@ -103,6 +106,25 @@ test("making a folder again adds what is missing or was cut off by a crash, and 
     "scratch/draft.md": "work",
     published: "(folder)",
   });
+});
+
+test("a spec that a crash left as it was before a change is repaired; what somebody wrote there stays", async () => {
+  await using home = await temporaryHome();
+  const dir = join(home.path, "node-1");
+  const specs = ["first", "second", "third"].map((task) => ({ ...spec, task }));
+  const [first, , third] = specs;
+  if (!first || !third) throw new Error("There are three.");
+  await createNodeFolder(dir, first);
+  const repaired = async (before: string | undefined) => {
+    if (before === undefined) rmSync(join(dir, "_spec.md"));
+    else writeFileSync(join(dir, "_spec.md"), before);
+    await repairSpec(dir, third, specs.slice(0, 2));
+    return readFileSync(join(dir, "_spec.md"), "utf8");
+  };
+  const now = specFile(third);
+  for (const each of [...specs.map(specFile), "", undefined]) expect(await repaired(each)).toBe(now);
+  expect(await repaired(`${now}\nAnd mind the units.\n`)).toBe(`${now}\nAnd mind the units.\n`);
+  expect(await repaired("changed by the coordinator")).toBe("changed by the coordinator");
 });
 
 test("publishing puts all of scratch there at once, read-only and known by hash", async () => {

@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
-import { closeFolder, type Folder, glance, makeFolderAside, openFolder } from "./walk.ts";
+import { closeFolder, type Folder, glance, makeFolderAside, openFile, openFolder } from "./walk.ts";
 import { addWhole, rewriteWhole, writeWhole } from "./whole-file.ts";
 
 export {
@@ -100,6 +101,37 @@ export function writeStatus(dir: string, status: string, summary = ""): Promise<
 /** `_spec.md`, changed after the node was made. */
 export function writeSpec(dir: string, node: SpecifiedNode): Promise<void> {
   return rewrite(dir, "_spec.md", specFile(node));
+}
+
+/**
+ * A crash may have cost `_spec.md` what changed since. What it held before is replaced; what somebody wrote there by
+ * hand stays.
+ */
+export async function repairSpec(
+  dir: string,
+  node: SpecifiedNode,
+  askedBefore: readonly Omit<SpecifiedNode, "id" | "refs">[],
+): Promise<void> {
+  const folder = openFolder(dir, []);
+  try {
+    const content = textOf(folder, "_spec.md");
+    const isOurs = (asked: (typeof askedBefore)[number]) =>
+      content === specFile({ ...asked, id: node.id, refs: node.refs });
+    if (content === "" || askedBefore.some(isOurs)) await rewriteWhole(folder, "_spec.md", Buffer.from(specFile(node)));
+  } finally {
+    closeFolder(folder);
+  }
+}
+
+/** Empty where there is none. */
+function textOf(folder: Folder, name: string): string {
+  if (!glance(folder, name)) return "";
+  const file = openFile(folder, name);
+  try {
+    return readFileSync(file.fd, "utf8");
+  } finally {
+    file.close();
+  }
 }
 
 /** `identity.md`: who the worker is now. A new brief replaces what it was spawned with. */

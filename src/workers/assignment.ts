@@ -77,6 +77,8 @@ export async function beginAssignment(
     node_id: node.id,
     run_id: node.spec.run_id,
     upto: cursor,
+    // Taken up again, it is still this assignment.
+    ...(node.reopened && "assigned_seq" in node && { assigned: node.assigned_seq }),
   };
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: actor.conversation, entries } }).durable;

@@ -103,6 +103,42 @@ test("W3. what the log could not take is thrown after a stop too", async () => {
   await expect(desk.work(stop.signal)).rejects.toThrow("No space left");
 });
 
+test("W2a. whoever ends without thinking about what they were told has been told it: it is on disk before the outcome", async () => {
+  const disk = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<void>();
+  const news: Entry = { role: "user", from: "agiraph", content: "node-2 failed: no such file." };
+  const desk = deskOf(script(say("Waiting.").with({ cost_usd: 1 })), {
+    budget_usd: 1,
+    change: { onSilence: async () => [news] },
+    durable: (batch) => {
+      if (batch.entries?.entries[0]?.role !== "user") return Promise.resolve();
+      told.resolve();
+      return disk.promise;
+    },
+  });
+  let hasEnded = false;
+  const work = desk.work().finally(() => {
+    hasEnded = true;
+  });
+  await told.promise;
+  await turnOfTheEventLoop();
+  expect(hasEnded).toBe(false);
+  disk.resolve();
+  expect(await work).toEqual({ kind: "budget_exhausted", spent_usd: 1 });
+});
+
+test("W3. the last words that the log could not take are thrown, whatever else ends the work", async () => {
+  const news: Entry = { role: "user", from: "agiraph", content: "node-2 failed: no such file." };
+  const desk = deskOf(script(say("Waiting.").with({ cost_usd: 1 })), {
+    budget_usd: 1,
+    change: { onSilence: async () => [news] },
+    durable: async (batch) => {
+      if (batch.entries?.entries[0]?.role === "user") throw new DiskFullError("the home", undefined);
+    },
+  });
+  await expect(desk.work()).rejects.toThrow("No space left");
+});
+
 test("every failed attempt is a fact with its reason, status and the wait that follows", async () => {
   const desk = deskOf(
     script(fail("server", { message: "busy", status: 503, retriedInMs: 2000 }), fail("auth", { message: "no key" })),

@@ -60,6 +60,7 @@ export interface Recorder {
  *
  * W1. A reply is on disk, with the calls it makes, before any of them begins.
  * W2. An entry and the facts that follow from it are one append: no crash can part them.
+ * W2a. Every entry is on disk before the outcome is returned, however the work ends: who hears of the end goes by them.
  * W3. What the log could not take is thrown; everything else that goes wrong is an outcome.
  */
 export async function carryOut(
@@ -105,6 +106,8 @@ export async function carryOut(
       if (entry.role === "assistant") turn += 1;
     }
   } catch (error) {
+    // What somebody was told last has been told, also where they had no money left to think about it.
+    if (!(error instanceof StoreError)) await written;
     return outcomeOf(error, signal);
   }
 }

@@ -51,6 +51,12 @@ const home: Scenes = [
 
 const entity: Scenes = [
   { name: "coordinator", path: ({ at }) => at.chips, ready: "Alice finished node-1" },
+  {
+    name: "coordinator-results-so-far",
+    path: ({ at }) => at.chips,
+    ready: "node-1/bench.ts",
+    act: (page) => unfold(page, "Results so far"),
+  },
   { name: "coordinator-finished", path: ({ at }) => at.finished, ready: "All files" },
   { name: "coordinator-stages", path: ({ at }) => at.staged, ready: ASSESSMENT },
   { name: "coordinator-asleep", path: ({ at }) => at.asleep, ready: "asleep until" },

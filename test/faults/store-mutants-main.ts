@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { openStore } from "../../src/store/open-store.ts";
 import { explore, type Life } from "./store-exploration.ts";
-import { type Mutant, mutants, UNCHANGED } from "./store-mutants.ts";
+import { type Mutant, mutants, someOf, UNCHANGED } from "./store-mutants.ts";
 
 /**
  * Explores every mutant until something catches it; one line of JSON each. A process of its own, because it runs
- * copies of the store's source: `node store-mutants-main.ts FOLDER [part of a bug's name]`.
+ * copies of the store's source: `node store-mutants-main.ts FOLDER [every how many-th]`.
  */
-const [folder = "", only = ""] = process.argv.slice(2);
+const [folder = "", every = "1"] = process.argv.slice(2);
 const source = join(import.meta.dirname, "../../src");
 /** Shallow and broad first: most bugs show in a few states of the right life, and only then deeper. */
 const livesOf = (budget: number): Life[] =>
@@ -27,8 +27,7 @@ let fallOver: (error: unknown) => void = () => {};
 process.on("uncaughtException", (error) => fallOver(error));
 
 symlinkSync(join(source, "../node_modules"), join(folder, "node_modules"));
-for (const [index, mutant] of [UNCHANGED, ...mutants].entries()) {
-  if (!mutant.bug.includes(only)) continue;
+for (const [index, mutant] of [UNCHANGED, ...someOf(mutants, Number(every))].entries()) {
   const open = await build(mutant, join(folder, `mutant-${index}`));
   console.log(
     JSON.stringify({ bug: mutant.bug, ...(await hunt(open, mutant === UNCHANGED ? SHALLOW : [...SHALLOW, ...DEEP])) }),

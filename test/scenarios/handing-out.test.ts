@@ -323,6 +323,21 @@ describe("who does it", () => {
     ]);
   });
 
+  test("a person may have the author review it all the same, and the author gets it", async () => {
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: script(
+        made("Write it."),
+        made("Review it.", { not_by: ["node-1"], hold: true }).after("node-1 completed"),
+        finished.after("node-2 completed by Alice"),
+      ),
+      workers: { Alice: script(...works(), ...works()) },
+    });
+    await team.until(({ board }) => board.nodes["node-2"] !== undefined);
+    expect(await team.agent.assign("node-2", "Alice")).toBe("node-2 is Alice's, who begins at once.");
+    await team.outcome();
+  });
+
   test("a message reaches every colleague by the name that the others were told", async () => {
     const names = ["Anna Maria", "Zoë", "Иван", "O'Neil", "Jean-Luc"];
     const alice = script(

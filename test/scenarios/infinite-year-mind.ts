@@ -16,15 +16,19 @@ export class YearlongMind implements Model {
   isAway = false;
   readonly sizes: number[] = [];
   readonly systems = new Set<string>();
-  /** Calls on each day. */
+  /** Calls on each day, and the bytes of all their requests. */
   readonly calls: number[] = [];
+  readonly bytes: number[] = [];
+  upkeeps = 0;
   #number = 0;
 
   async reply(request: ModelRequest): Promise<ReplyEntry> {
     if (this.isAway) throw new ModelFailure("server", "The provider is away.", { retryable: true });
     const { system, history, tools } = request;
     const said = history.map(({ role, content }) => [role, content]);
-    this.sizes.push(Buffer.byteLength(JSON.stringify([system, said, tools])));
+    const size = Buffer.byteLength(JSON.stringify([system, said, tools]));
+    this.sizes.push(size);
+    this.bytes[this.day] = (this.bytes[this.day] ?? 0) + size;
     this.systems.add(system);
     this.calls[this.day] = (this.calls[this.day] ?? 0) + 1;
     return this.#saying(this.#next(history));
@@ -36,8 +40,7 @@ export class YearlongMind implements Model {
     const said = told && "content" in told && typeof told.content === "string" ? told.content : "";
     const turn = history.slice(at + 1).filter((entry) => entry.role === "assistant").length;
     if (told?.role === "user" && told.flush) return turn === 0 ? [this.#note("What I do: watch.")] : "All is written.";
-    const logs = /Read these daily logs: ([^(]*)\(/.exec(said)?.[1];
-    if (logs) return this.#upkeep(logs, turn);
+    if (said.includes("Upkeep of your memory.")) return this.#upkeep(said, turn);
     if (said.includes("node-") && said.includes("completed by")) return this.#reconvene(turn);
     if (said.includes("How is it going?")) return "All is well.";
     return this.#cycle(turn, history);
@@ -76,10 +79,17 @@ export class YearlongMind implements Model {
     return [steps[Math.min(turn, 1)] as Call];
   }
 
-  #upkeep(logs: string, turn: number): Call[] {
+  /** It keeps a line for the days that it was shown, and answers as it was asked to. */
+  #upkeep(said: string, turn: number): Call[] {
     if (turn > 0) return [["checkpoint", { summary: "The memory is in order." }]];
-    const paths = logs.split(",").map((path) => path.trim());
-    return paths.map((path) => ["memory_write", { path, content: "Distilled.", mode: "append" }]);
+    const [, path, line] = /append this line to (\S+), .*?"(Distilled: [\d, -]+)"/.exec(said) ?? [];
+    if (!path || !line) throw new Error(`the upkeep was not asked for in words that I know: ${said.slice(0, 200)}`);
+    this.upkeeps += 1;
+    const lesson = { path: "knowledge/changes.md", content: `Nothing special: ${line.slice(11)}` };
+    return [
+      ["memory_write", lesson],
+      ["memory_write", { path, content: line, mode: "append" }],
+    ];
   }
 
   #note(content: string): Call {

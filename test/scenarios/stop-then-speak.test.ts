@@ -95,6 +95,26 @@ test("finish is not taken before what is stopped was cancelled or has gone on", 
   ]);
 });
 
+test("what was said to one whose node is cancelled while the coordinator decides, the coordinator hears", async () => {
+  const cancelled = (node_id: string) => call("cancel_node", { node_id, reason: "Enough." });
+  await using team = await stoppedTeam(
+    both(cancelled("node-3"), cancelled("node-2"), cancelled("node-1")).after("Your human had stopped the work"),
+    call("check_board"),
+    call("finish", { summary: "none" }),
+  );
+  await team.agent.send("Keep your draft, please.", "Alice");
+  await team.agent.idle();
+  expect(JSON.stringify(await team.conversation())).toContain(
+    "[Message from your human for Alice, who has finished]: Keep your draft, please.",
+  );
+  expect([team.agent.now.agent.summary, ...statuses(team)]).toEqual([
+    "none",
+    "node-1 cancelled",
+    "node-2 cancelled",
+    "node-3 cancelled",
+  ]);
+});
+
 test("a crash while the coordinator decides changes nothing about it", async () => {
   await using first = await stoppedTeam(
     hang().after("[Message from your human]: Wait."),

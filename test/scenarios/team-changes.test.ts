@@ -102,6 +102,24 @@ test("the human changes a node too, and the coordinator is told; what is publish
   expect(nodeIn(team, 1).spec.task).toBe("Two, but blue.");
 });
 
+test("what the coordinator writes into a changed node's _spec.md is what its worker is told", async () => {
+  const alice = script(written("a.md").after("Two, and mind the units."), published("a"));
+  await using team = await startTeam({
+    goal: "Specify",
+    coordinator: script(
+      hired("Alice"),
+      made("One", { hold: true }),
+      call("update_node", { node_id: "node-1", task: "Two" }),
+      call("write_file", { path: "nodes/node-1/_spec.md", content: "# node-1\n\nTwo, and mind the units.\n" }),
+      call("assign_worker", { node_id: "node-1", worker_id: "Alice" }),
+      call("finish", { summary: "done" }).after("node-1 completed"),
+    ),
+    workers: { Alice: alice },
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(await inRun(team, "nodes/node-1/_spec.md")).toBe("# node-1\n\nTwo, and mind the units.\n");
+});
+
 test("checks have the same names for folders as the worker's own bash", async () => {
   await using project = await temporaryHome();
   await using team = await startTeam({
@@ -149,6 +167,38 @@ test.each([
     expect(alice.requests.at(-1)?.history.filter(({ role }) => role === "assistant")).toHaveLength(steps.length + 1);
   },
 );
+
+test("who took a node over and is stopped goes on where they were: it is not given to them a second time", async () => {
+  const begun = Promise.withResolvers<void>();
+  const bob = script(call("list_files"), hang(), written("a.md"), published("a"));
+  await using first = await startTeam({
+    goal: "Over",
+    coordinator: script(
+      hired("Alice", "Bob"),
+      made("Work", { worker: "Alice" }),
+      call("assign_worker", { node_id: "node-1", worker_id: "Bob" }).until(begun.promise),
+      call("finish", { summary: "done" }).after("node-1 completed"),
+    ),
+    workers: { Alice: script(hang()), Bob: bob },
+  });
+  await first.until(({ roster }) => roster.alice?.status === "busy");
+  begun.resolve();
+  await first.until(() => bob.requests.length === 2);
+  await first.agent.stop("human");
+  bob.played++;
+  const team = await first.restart();
+  await team.agent.start("resumed");
+  await team.agent.idle();
+  expect(team.agent.now.agent.status).toBe("completed");
+  const said = await team.conversation("runs/run-1/workers/bob/conversation.jsonl");
+  expect(said.map(({ role }) => role)).toEqual([
+    "system",
+    "user",
+    "user",
+    ...Array(3).fill(["assistant", "tool"]).flat(),
+  ]);
+  await team.runtime.close();
+});
 
 // Roles
 

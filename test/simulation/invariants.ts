@@ -34,6 +34,14 @@ export function problemsOf(history: History): string[] {
   ];
 }
 
+/** Runs that began with what the human said: not those that a trigger began, nor a resume with the goal as it was. */
+export function runsBegunByWords(facts: readonly Fact[]): FactOf<"run.started">[] {
+  return factsOf(facts, "run.started").filter(({ seq, data }) => {
+    const started = facts[seq - 2];
+    return data.trigger === undefined && started?.type === "agent.started" && started.data.why === "new_goal";
+  });
+}
+
 export function factsOf<T extends Fact["type"]>(facts: readonly Fact[], type: T): FactOf<T>[] {
   return facts.filter((fact): fact is FactOf<T> => fact.type === type);
 }

@@ -1,5 +1,5 @@
 import { COORDINATOR, type Fact, type FactOf, HUMAN, type NodeId, type StoredEntry } from "../../src/protocol/index.ts";
-import { factsOf } from "./invariants.ts";
+import { factsOf, runsBegunByWords } from "./invariants.ts";
 import type { History } from "./simulate.ts";
 
 interface Letter {
@@ -15,7 +15,7 @@ export function mailProblems(history: History): string[] {
   return [
     ...problems,
     ...letters.flatMap((letter) => fateProblems(letter, history)),
-    ...wordProblems(letters, history.conversations),
+    ...wordProblems(letters, history),
     ...letters.flatMap((letter) => promptnessProblems(letter, history.facts)),
     ...newsProblems(history),
   ];
@@ -74,10 +74,11 @@ function fateProblems({ sent, reader, seenBy, expired }: Letter, { now, facts }:
  * The words stand once in the conversation of each who has seen it, and nowhere else. Only a trigger says the same words
  * more than once: at each occurrence.
  */
-function wordProblems(letters: readonly Letter[], conversations: History["conversations"]): string[] {
+function wordProblems(letters: readonly Letter[], { conversations, facts }: History): string[] {
+  const runs = new Set<string>(runsBegunByWords(facts).map(({ data }) => data.run_id));
   return [...Map.groupBy(letters, ({ sent }) => sent.data.text)].flatMap(([text, same]) =>
     workersIn(conversations).flatMap((worker) => {
-      const times = heardBy(worker, conversations).reduce((sum, entry) => sum + timesIn(entry, text), 0);
+      const times = heardBy(worker, conversations).reduce((sum, entry) => sum + timesIn(entry, text, runs), 0);
       // A heartbeat says its words and, at times, what else it saw.
       const begun = letters.filter(({ sent }) => sent.data.text.startsWith(text));
       const wanted = begun.filter(({ seenBy }) => seenBy.includes(worker)).length;
@@ -97,9 +98,10 @@ function heardBy(worker: string, conversations: History["conversations"]) {
     .flatMap(({ entries }) => entries.filter((entry) => entry.role === "user"));
 }
 
-function timesIn(entry: StoredEntry, words: string): number {
+function timesIn(entry: StoredEntry, words: string, runs: ReadonlySet<string>): number {
   if (entry.role !== "user") return 0;
   // What the human said when nobody heard it any more is the goal of the next run.
+  if (entry.run_id && !entry.node_id && !runs.has(entry.run_id)) return 0;
   if (entry.run_id && !entry.node_id) return entry.content.split("\n\n").filter((each) => each === words).length;
   return entry.content.split(`]: ${words}`).length - 1;
 }
@@ -179,15 +181,6 @@ function newsProblems({ facts, conversations, now }: History): string[] {
     );
     const own = new RegExp(`^${node.id} (completed by|failed:|was cancelled by)`, "m");
     const wasTold = heard(parent.worker_id).some((entry) => own.test(entry.content));
-    // Who was told and had no money left to think about it passes it on: the coordinator hears it too.
-    const thought = facts.some(
-      ({ seq, type, data }) =>
-        seq > node.ended_seq &&
-        type === "model.called" &&
-        data.worker_id === parent.worker_id &&
-        data.node_id === parent.id,
-    );
-    if (wasTold && !thought) continue;
     for (const worker of workersIn(conversations))
       for (const entry of heard(worker))
         if (end.test(entry.content) && below.test(entry.content) === wasTold)

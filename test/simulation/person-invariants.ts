@@ -1,5 +1,5 @@
 import { COORDINATOR, DEADLINE, type Fact, type FactOf } from "../../src/protocol/index.ts";
-import { factsOf } from "./invariants.ts";
+import { factsOf, runsBegunByWords } from "./invariants.ts";
 import type { Word } from "./person.ts";
 import type { History } from "./simulate.ts";
 
@@ -18,7 +18,7 @@ function wordProblems({ how, text, answer }: Word, facts: readonly Fact[]): stri
   const letters = factsOf(facts, "message.sent").filter(({ data }) => data.from === "human" && data.text === text);
   const answers = factsOf(facts, "human.response").filter(({ data }) => data.text === text);
   const nudges = factsOf(facts, "human.nudge").filter(({ data }) => data.text === text);
-  const goals = factsOf(facts, "run.started").filter(({ data }) => data.goal.split("\n\n").includes(text));
+  const goals = runsBegunByWords(facts).filter(({ data }) => data.goal.split("\n\n").includes(text));
   const problems: string[] = [];
   if (goals.length > 1) problems.push(`I12: "${text}" was the goal of ${goals.length} runs`);
   const [letter] = letters;

@@ -41,7 +41,7 @@ import type { BrokenSeed, Tally } from "./main.ts";
  * I13. Each occurrence of a trigger fires once and is done once, with one message or one run, or says why not; none is
  *      missed while nobody rests. What is held begins only when it is released.
  */
-const SEEDS = Number(process.env.AGIRAPH_SEEDS ?? 600);
+const SEEDS = Number(process.env.AGIRAPH_SEEDS ?? 300);
 const FIRST = Number(process.env.AGIRAPH_SEED ?? 1);
 const COUNT = process.env.AGIRAPH_SEED ? Number(process.env.AGIRAPH_SEEDS ?? 1) : SEEDS;
 

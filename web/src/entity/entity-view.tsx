@@ -9,6 +9,7 @@ import type { Place } from "../shell/route.ts";
 import { markRead } from "../shell/unread.ts";
 import { Composer } from "./composer.tsx";
 import { EntityHeader, ScreenHeader } from "./entity-header.tsx";
+import { ResultsSoFar } from "./results-so-far.tsx";
 import { nameOf } from "./speech.tsx";
 import { Stream } from "./stream.tsx";
 
@@ -34,6 +35,7 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
   return (
     <div className="flex h-full min-h-0 flex-col">
       <EntityHeader view={view} situation={situation} worker={worker} />
+      {worker === COORDINATOR && <ResultsSoFar view={view} situation={situation} />}
       <Stream key={`${agent} ${worker} ${view.life}`} view={view} worker={worker} />
       {situation.agent.created.meshes ? (
         <ToMesh project={agent} name={person?.spawned.name ?? ""} />

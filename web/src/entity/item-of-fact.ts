@@ -168,9 +168,9 @@ function newsOf(fact: Fact): StreamItem | undefined {
     case "agent.completed":
       return fact.data.summary === "HEARTBEAT_OK"
         ? undefined
-        : { kind: "result", ok: true, text: fact.data.summary, run_id: null, ...stamp(fact) };
+        : { kind: "result", ok: true, text: fact.data.summary, run_id: null, files: [], ...stamp(fact) };
     case "agent.failed":
-      return { kind: "result", ok: false, text: fact.data.error, run_id: null, ...stamp(fact) };
+      return { kind: "result", ok: false, text: fact.data.error, run_id: null, files: [], ...stamp(fact) };
     case "agent.stopped":
       return line(fact, "wait", "Stopped. Write to go on.");
     case "agent.paused":

@@ -2,28 +2,19 @@ import { FileText, PackageCheck } from "lucide-react";
 import type { Situation } from "../../../src/projections/index.ts";
 import type { NodeId } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
+import { type RunResult, useResultsOf } from "../live/run-results.ts";
 import { Link } from "../shell/link.tsx";
-import { clockTime, exactTime, size } from "../text/figures.ts";
+import { clockTime, exactTime } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { visible } from "../text/visible.ts";
+import { FileLinks, type LinkedFile, linkedFile, placeOf } from "./file-links.tsx";
 import { GoOn } from "./go-on.tsx";
 import { nameOf, Speech } from "./speech.tsx";
 import type { StreamItem } from "./stream-items.ts";
 
-const MOST_FILES = 12;
-
-interface PublishedFile {
-  /** In the workspace. */
-  at: string;
-  label: string;
-  /** Unknown of what the coordinator wrote itself. */
-  bytes: number | null;
-}
-
 /** How a run ended, and what came of it: whoever waited for a report finds it here. */
 export function Result({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "result" }> }) {
-  const situation = agents.feed(agent).situation;
-  const files = situation && item.run_id ? filesOf(situation, item.run_id) : [];
+  const run = item.run_id ?? runAt(agents.feed(agent).situation, item.seq);
   return (
     <Speech agent={agent} from="coordinator" ts={item.ts}>
       <div className={`mt-1 rounded-lg border p-3 ${item.ok ? "border-ok/50 bg-raised" : "border-bad/50 bg-bad-tint"}`}>
@@ -31,17 +22,23 @@ export function Result({ agent, item }: { agent: string; item: Extract<StreamIte
           {item.ok ? "Finished" : "Failed"}
         </p>
         <Markdown text={item.text} />
-        <Files agent={agent} files={files} />
+        {run !== null && <RunFiles agent={agent} run={run} named={item.files} seq={item.seq} />}
         <Link
           to={{ screen: "files", agent, path: "" }}
           className="mt-1 inline-flex min-h-11 items-center gap-1.5 text-[13px] text-accent underline md:min-h-7"
         >
-          <FileText className="size-3.5" aria-hidden /> {files.length > 0 ? "All files" : "What was written"}
+          <FileText className="size-3.5" aria-hidden /> All files
         </Link>
         {!item.ok && <GoOn agent={agent} ts={item.ts} />}
       </div>
     </Speech>
   );
+}
+
+function RunFiles({ agent, run, named, seq }: { agent: string; run: string; named: readonly string[]; seq: number }) {
+  const results = useResultsOf(agent, run, named, seq);
+  const files = filesOf(agents.feed(agent).situation, run, results, named.length > 0);
+  return <FileLinks agent={agent} files={files} />;
 }
 
 export function Published({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "published" }> }) {
@@ -70,57 +67,34 @@ export function Published({ agent, item }: { agent: string; item: Extract<Stream
         <div className="mt-1">
           <Markdown text={item.summary} />
         </div>
-        <Files agent={agent} files={files} />
+        <FileLinks agent={agent} files={files} />
       </div>
     </div>
   );
 }
 
-function Files({ agent, files }: { agent: string; files: readonly PublishedFile[] }) {
-  if (files.length === 0) return null;
-  return (
-    <ul className="mt-2 flex flex-wrap gap-1.5">
-      {files.slice(0, MOST_FILES).map(({ at, label, bytes }) => (
-        <li key={at}>
-          <Link
-            to={{ screen: "files", agent, path: at }}
-            className="flex min-h-11 items-center gap-1.5 rounded-md border border-line bg-page px-2 text-xs hover:bg-hover md:min-h-7"
-          >
-            <FileText className="size-3.5 shrink-0 text-dim" aria-hidden />
-            <span className="max-w-60 truncate">{label}</span>
-            {bytes !== null && <span className="text-dim">{size(bytes)}</span>}
-          </Link>
-        </li>
-      ))}
-      {files.length > MOST_FILES && (
-        <li className="px-2 py-1 text-xs text-dim">and {files.length - MOST_FILES} more</li>
-      )}
-    </ul>
-  );
+/** Its beginning may be older than the facts at hand. */
+function runAt(situation: Situation | null, seq: number): string | null {
+  const run = situation?.agent.run;
+  return run && run.started_seq < seq ? run.id : null;
 }
 
-/** The files that the coordinator named as the result, then what else was published. */
-function filesOf(situation: Situation, run: string): PublishedFile[] {
-  const last = situation.agent.run;
-  const named = last?.id === run && last.finished?.kind === "finished" ? (last.finished.files ?? []) : [];
-  const published = publishedIn(situation, run);
-  const results = named.map((path) => {
-    const at = `runs/${run}/${path}`;
-    return published.find((file) => file.at === at) ?? { at, label: visible(path), bytes: null };
-  });
-  return [...results, ...published.filter((file) => !results.includes(file))];
+/** Its results, then what else was published. */
+function filesOf(situation: Situation | null, run: string, results: readonly RunResult[], isNamed: boolean) {
+  const published = situation ? publishedIn(situation, run) : [];
+  const rankOf = ({ at }: LinkedFile) => published.findIndex((file) => file.at === at);
+  const first = results.map(linkedFile);
+  const rest = published.filter(({ at }) => !first.some((file) => file.at === at));
+  // Whoever named them has said what comes first.
+  return [...(isNamed ? first : first.sort((a, b) => rankOf(a) - rankOf(b))), ...rest];
 }
 
 /** What was published last comes first: it is built on the rest. */
-function publishedIn({ board }: Situation, run: string): PublishedFile[] {
+function publishedIn({ board }: Situation, run: string): LinkedFile[] {
   return Object.values(board.nodes)
     .flatMap((node) => (node.status === "completed" && node.spec.run_id === run ? [node] : []))
     .sort((a, b) => b.ended_seq - a.ended_seq)
     .flatMap(({ id, files }) =>
       files.map(({ path, bytes }) => ({ at: placeOf(run, id, path), label: `${id}/${visible(path)}`, bytes })),
     );
-}
-
-function placeOf(run: string | undefined, node: string, path: string): string {
-  return `runs/${run}/nodes/${node}/published/${path}`;
 }

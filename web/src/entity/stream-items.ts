@@ -8,7 +8,7 @@ export type StreamItem = { key: string; seq: number; ts: number } & (
   | { kind: "tool"; call_id: string; worker_id: string; tool: string; gist: string; result: ToolResult | null }
   | { kind: "question"; question: FactOf<"human.question">["data"]; answer: Answer | null; isOver: boolean }
   | { kind: "published"; node_id: string; worker_id: string; summary: string; files: readonly PublishedFile[] }
-  | { kind: "result"; text: string; ok: boolean; run_id: string | null }
+  | { kind: "result"; text: string; ok: boolean; run_id: string | null; files: readonly string[] }
   | ({ kind: "line"; tone: Tone; text: string } & LineSubject)
 );
 /** What a line is about, and so where it leads. */
@@ -51,6 +51,8 @@ export class EntityStream {
   #at = new Map<string, number>();
   /** The run that the facts at hand are of. */
   #run: string | null = null;
+  /** What its coordinator named as the result. */
+  #named: readonly string[] = [];
   #upTo = 0;
   #from = 0;
 
@@ -66,6 +68,7 @@ export class EntityStream {
       this.items = [];
       this.#at = new Map();
       this.#run = null;
+      this.#named = [];
       this.#upTo = first - 1;
       this.#from = first;
     }
@@ -81,10 +84,13 @@ export class EntityStream {
 
   #take(fact: Fact): void {
     this.#settle(fact);
-    if (fact.type === "run.started" || fact.type === "run.finished") this.#run = fact.data.run_id;
+    if (fact.type === "run.started" || fact.type === "run.finished") {
+      this.#run = fact.data.run_id;
+      this.#named = fact.type === "run.finished" ? namedIn(fact) : [];
+    }
     const found = itemOf(fact, this.worker);
     if (!found) return;
-    const item = found.kind === "result" ? { ...found, run_id: this.#run } : found;
+    const item = found.kind === "result" ? { ...found, run_id: this.#run, files: this.#named } : found;
     // Words said aloud are in the same append as the reply they were said in: they stand where it stood.
     const isAloud = fact.type === "message.sent" && fact.data.aloud;
     const spoken = isAloud ? this.items.findLastIndex(({ kind, ts }) => kind === "words" && ts === fact.ts) : -1;
@@ -147,6 +153,10 @@ export class EntityStream {
     const item = index === undefined ? undefined : this.items[index];
     if (index !== undefined && item) this.items[index] = next(item);
   }
+}
+
+function namedIn({ data }: FactOf<"run.finished">): readonly string[] {
+  return data.outcome.kind === "finished" ? (data.outcome.files ?? []) : [];
 }
 
 export function isShown(item: StreamItem): boolean {

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type {
+  AgentDetail,
   agentSummarySchema,
   agentsPageSchema,
   CreateAgent,
@@ -170,6 +171,23 @@ export async function filesIn(id: string, shelf: Shelf): Promise<{ files: FileIt
       return { files: all, isCut: page.truncated || page.next_after !== null };
     after = page.next_after;
   }
+}
+
+/** How an agent is doing, with the results of its last run. */
+export const agentDetail = (id: string) => get<AgentDetail>(`/agents/${id}`);
+
+/** What lies in the output folder of a run; where nothing does, the words it ended with. */
+export async function filesOfRun(id: string, run: string): Promise<FileItem[]> {
+  const list = async (path: string) =>
+    listIn(
+      await get<FilesPage>(`${fileAddress(id, "workspace", path)}?recursive=${path !== top}&limit=1000`),
+      "entries",
+    );
+  const top = `runs/${run}`;
+  const found = await list(top);
+  const hasOutput = found.some(({ path, kind }) => kind === "folder" && path === `${top}/output`);
+  const output = hasOutput ? (await list(`${top}/output`)).filter(({ kind }) => kind === "file") : [];
+  return output.length > 0 ? output : found.filter(({ path }) => path === `${top}/_output.md`);
 }
 
 const MOST_FILES = 20_000;
