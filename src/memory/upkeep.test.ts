@@ -74,7 +74,7 @@ test("nobody is asked again about a log that says nothing but that others were g
   await mkdir(join(home.path, "memory"));
   const nightsAsked = async (answerIn: (asked: string, memory: Memory) => string) => {
     let now = Date.UTC(2026, 0, 1, 4);
-    const memory = new Memory(agentMemoryFiles(home.path), () => now);
+    const memory = new Memory(agentMemoryFiles(home.path), { now: () => now, timeZone: "UTC" });
     for (let day = 0; day < 3; day++, now += DAY) await memory.write(memory.today, "It rained.", "append");
     let nights = 0;
     for (let night = 0; night < 60; night++, now += DAY) {
