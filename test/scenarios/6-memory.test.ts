@@ -217,3 +217,14 @@ test("a memory file that a file tool overwrites is kept as a version, on record,
   const written = (await team.facts()).flatMap((fact) => (fact.type === "memory.written" ? fact.data.path : []));
   expect(written).toEqual(["MEMORY.md", "MEMORY.md", "MEMORY.md", "memory/2026-02-11.md"]);
 });
+
+test("the time zone of config.json is that of the prompt's day and of the daily log", async () => {
+  const coordinator = script(call("memory_write", { content: "It rained." }), call("finish", { summary: "done" }));
+  const clock = manualClock(Date.UTC(2026, 10, 17, 12));
+  const config = { time_zone: "Pacific/Kiritimati" }; // 14 hours ahead
+  await using team = await startTeam({ goal: "g", clock, coordinator, config });
+  await team.outcome();
+  expect(coordinator.requests[0]?.system).toContain("Today is 2026-11-18, a Wednesday (Pacific/Kiritimati).");
+  const log = await readFile(join(team.agent.log.dir, "memory/2026-11-18.md"), "utf8");
+  expect(log.startsWith("## 02:00\n\nIt rained.\n")).toBe(true);
+});
