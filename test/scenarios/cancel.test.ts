@@ -174,7 +174,7 @@ test("an agent that is not running: the cancellation is recorded and nobody is s
     goal: "Rest",
     coordinator: script(
       both(made("First"), made("Second")),
-      call("finish", { summary: "one" }).after("Your human cancelled node-1: You cancelled it.", "node-2 completed"),
+      call("finish", { summary: "one" }).after("Your human cancelled node-1: No reason was given.", "node-2 completed"),
     ),
     workers: { Alice: script(hang()), Bob: skippingHang(script(hang(), written("b.md"), published("b"))) },
   });
@@ -209,7 +209,7 @@ test("who handed out a part hears that it was cancelled, and publishes without i
       Alice: script(
         both(made("Part"), made("Next part", { dependencies: ["node-2"] })),
         written("whole.md").after(
-          "node-2 was cancelled by your human: You cancelled it.",
+          "node-2 was cancelled by your human: No reason was given.",
           "Not begun, since it depends on node-2: node-3.",
         ),
         published("whole"),
@@ -235,7 +235,7 @@ test("a program at work on it is ended", async () => {
     coordinator: script(
       call("spawn_worker", { name: "Clara", program: "scripted" }),
       made("Work", { worker: "Clara" }),
-      call("finish", { summary: "ended" }).after("Your human cancelled node-1: You cancelled it."),
+      call("finish", { summary: "ended" }).after("Your human cancelled node-1: No reason was given."),
     ),
     outside,
   });
