@@ -61,7 +61,10 @@ test("an agent goes on with another model, by --model and by AGIRAPH_MODEL", asy
   expect(lines(resumed)).toContain("! paint-house had ollama/test. To go back: --model ollama/test");
   const { folder, env } = options();
   const { agiraph } = await import("./testing/cli-process.ts");
-  await agiraph(["resume", "paint"], { folder, env: { ...env, AGIRAPH_MODEL: "ollama/third" } });
+  const resumedBy = (AGIRAPH_MODEL: string) => agiraph(["resume", "paint"], { folder, env: { ...env, AGIRAPH_MODEL } });
+  await resumedBy("ollama/third");
+  // Meant for others: no program leads in place of a model.
+  expect((await resumedBy("claude-code/sonnet")).code).toBe(3);
   expect((await call("answer", "paint", "blue")).code).toBe(0);
   expect(provider.requests.at(-1)?.body).toMatchObject({ model: "third" });
 });

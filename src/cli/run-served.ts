@@ -1,5 +1,7 @@
+import type { Situation } from "../projections/index.ts";
 import type { AgentSummary, CreateAgent } from "../protocol/api.ts";
 import type { AgentId } from "../protocol/index.ts";
+import type { NewModels } from "../runtime/model-change.ts";
 import { lookAtHome } from "../runtime/open-runtime.ts";
 import type { Settings } from "../runtime/settings.ts";
 import type { ApiClient } from "../server/client.ts";
@@ -33,11 +35,14 @@ export async function resumeServed(
   server: ApiClient,
   word: string,
   more: Parameters<ApiClient["resume"]>[1],
+  modelsFor: (created: Situation["agent"]["created"]) => NewModels,
 ): Promise<ExitCode> {
   const { settings, now } = await lookAtAgent(call, word);
-  const resumed = await server.resume(now.agent.id, more);
-  const { terminal } = call;
   const { created } = now.agent;
+  const { model, worker_model } = modelsFor(created);
+  const models = { ...(model && { model }), ...(worker_model && { worker_model }) };
+  const resumed = await server.resume(now.agent.id, { ...more, ...models });
+  const { terminal } = call;
   if (created.meshes) {
     if (call.json) await terminal.printJson(resumed);
     terminal.say(

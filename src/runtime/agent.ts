@@ -10,6 +10,7 @@ import type { Delta } from "../workers/carry-out.ts";
 import { AgentFiles } from "./agent-files.ts";
 import { Assigning } from "./assigning.ts";
 import { Postman } from "./channels.ts";
+import { placesOf } from "./command-places.ts";
 import { unheardGoal } from "./ending.ts";
 import { type ForeseenLog, foreseen } from "./foreseen-log.ts";
 import { GoalFile } from "./goal-file.ts";
@@ -17,6 +18,7 @@ import type { House } from "./house.ts";
 import { type Channel, checkNotArchived, checkThinks } from "./human.ts";
 import { HumanWork } from "./human-work.ts";
 import { situationOf } from "./inspect.ts";
+import type { View } from "./looking.ts";
 import type { HostedMeshes } from "./mesh-project.ts";
 import { modelChange, type NewModels } from "./model-change.ts";
 import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./more-money.ts";
@@ -108,9 +110,9 @@ export class Agent {
     this.#time = timekeeper({
       ...ports,
       ...reach,
-      timeZone: house.timeZone,
+      timeZone: () => house.timeZone,
       callbacks: house.callbacks,
-      look: (what, signal) => house.look(what, scopeOf(this.log.dir, this.#now), signal),
+      look: (what, signal) => house.look(what, viewOf(this.log.dir, this.#now), signal),
       begin: (goal, trigger) => this.#beginAnother({ goal, trigger }),
     });
     this.#voice = new Voice({
@@ -531,8 +533,9 @@ export class Agent {
 }
 
 /** What the agent itself may see. */
-function scopeOf(agentDir: string, now: Situation) {
+function viewOf(agentDir: string, now: Situation): View {
   const { run, created } = now.agent;
   const published = manifestsOf(() => now.board);
-  return coordinatorScope({ agentDir, runId: run?.id ?? "run-1", project: created.project, published });
+  const scope = coordinatorScope({ agentDir, runId: run?.id ?? "run-1", project: created.project, published });
+  return { scope, env: placesOf(scope, agentDir, now.agent) };
 }

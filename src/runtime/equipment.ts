@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Scrubber } from "../boundary/scrubber.ts";
 import type { McpServers } from "../mcp/client.ts";
 import { createEmbeddingModel, type EmbeddingModel } from "../models/embeddings.ts";
@@ -7,6 +6,7 @@ import type { Clock } from "../protocol/clock.ts";
 import type { Config, McpServerConfig } from "../protocol/config.ts";
 import type { NewFact } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
+import { MachineFile } from "../store/machine-file.ts";
 import { keepPicture } from "../store/picture-files.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
@@ -20,6 +20,7 @@ import type { Actor, Recorder } from "../workers/carry-out.ts";
 import { memoryTools } from "../workers/memories.ts";
 import type { Workplace } from "../workers/workplace.ts";
 import { systemClock } from "./clock.ts";
+import { placesOf } from "./command-places.ts";
 import { liveScrubber } from "./known-secrets.ts";
 import { type Look, looking } from "./looking.ts";
 import { machineOf } from "./machine.ts";
@@ -65,7 +66,7 @@ export function equip(
       ...shellTools({
         sandbox,
         binds: () => scope.binds(),
-        env: placesOf(scope, record),
+        env: placesOf(scope, record.log.dir, record.now().agent),
         ...(network ? { network } : {}),
         onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
       }),
@@ -74,7 +75,8 @@ export function equip(
       ...memoryTools(actor, record, embedder()),
     ]);
   };
-  const { machine, close: stopAsking } = machineOf(sandbox, () => settings.config);
+  const kept = new MachineFile(settings.home, env.PATH ?? "", settings.config.sandbox?.unsafe ? "unsafe" : "");
+  const { machine, close: stopAsking } = machineOf(sandbox, () => settings.config, kept);
   const { foreignTools, close } = foreignEquipment(settings, clock, scrubber);
   return {
     tools,
@@ -85,10 +87,15 @@ export function equip(
       stopAsking();
       return close();
     },
-    look: looking(sandbox, () => fetchOptions(settings), scrubber),
+    look: looking({
+      sandbox,
+      fetching: () => fetchOptions(settings),
+      network: () => settings.config.network,
+      scrubber,
+    }),
     async check(command, scope, signal, record) {
       const { network } = settings.config;
-      const env = placesOf(scope, record);
+      const env = placesOf(scope, record.log.dir, record.now().agent);
       const tool = shellTool({ sandbox, binds: () => scope.binds(), env, ...(network ? { network } : {}) });
       const output = await tool.run({ command }, signal);
       if (typeof output === "string" || output.ok !== false) return null;
@@ -175,16 +182,6 @@ export function embedderOf({ env, config }: Pick<Settings, "env" | "config">): E
   } catch (error) {
     throw new SettingsError(`memory.embeddings in config.json: ${error instanceof Error ? error.message : error}`);
   }
-}
-
-/** What a command may call its folders. */
-function placesOf(scope: Scope, { log, now }: Recorder): Record<string, string> {
-  const { run, created } = now().agent;
-  return {
-    SCRATCH: scope.cwd,
-    ...(run ? { RUN: join(log.dir, "runs", run.id) } : {}),
-    ...(created.project ? { PROJECT: created.project } : {}),
-  };
 }
 
 function factOf(event: ProcessEvent, { worker_id, node_id }: Actor): NewFact {

@@ -34,7 +34,8 @@ export async function modelChange(
     );
   for (const id of new Set([model, worker_model])) {
     checkModel(id);
-    await open(id);
+    // A program that leads stays, and is no model to be opened.
+    if (!isOutsideModel(id)) await open(id);
   }
   if (budget_usd !== null) await checkPrices(model, worker_model);
   return { model, worker_model, was: { model: before, worker_model: workersBefore } };

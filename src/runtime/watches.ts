@@ -29,6 +29,8 @@ const FAILURES_TOLD = 3;
  * H2. That it fires and what was seen are one append. A look that finds nothing new leaves no trace.
  * H3. One look at a time for each trigger, and none while its agent is paused, stopped or archived.
  * H4. What cannot be looked at is told once, after some tries, and tried on.
+ * H5. Who could not record what was seen ends; whoever starts them again, when there is room on the disk say, has them
+ *     look again.
  */
 export class Watches {
   readonly #ports: WatchPorts;
@@ -67,9 +69,12 @@ export class Watches {
       const watch = new AbortController();
       this.#open.set(id, watch);
       this.#watch(id, watch.signal).catch((error: unknown) => {
-        if (!watch.signal.aborted) this.#ports.failed(error);
+        if (watch.signal.aborted) return;
+        this.#open.delete(id);
+        this.#ports.failed(error);
       });
     }
+    for (const id of this.#texts.keys()) if (!triggers.open[id]) this.#texts.delete(id);
   }
 
   async #watch(id: TriggerId, signal: AbortSignal): Promise<void> {
@@ -101,11 +106,11 @@ export class Watches {
     const { hash, bytes } = sight;
     const looked: NewFact = { type: "trigger.looked", data: { trigger_id, seen: { hash, bytes } } };
     const before = this.#texts.get(trigger_id);
-    this.#texts.set(trigger_id, sight.text);
     if (!seen) await this.#record(looked);
     else if (seen.hash !== hash)
       await this.#record(looked, this.#fired(trigger, newsOf(what, changeWords(watchedIn(what), seen, sight, before))));
     else if (problem !== undefined) await this.#record(looked);
+    this.#texts.set(trigger_id, sight.text);
     return true;
   }
 

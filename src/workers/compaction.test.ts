@@ -200,6 +200,25 @@ test("cut off at any entry of a compaction, it is taken up there and comes to th
   }
 });
 
+test("woken late, it goes on from a summary at once; what woke it is whole, also when its process ends right then", async () => {
+  const wakings = [false, true, true];
+  const woken = { ...compactable, window: 100_000, wokeLate: () => wakings.shift() ?? false };
+  const news = { ...goal, from: "agiraph" as const, content: `News. ${"n".repeat(8_000)}`, upto: 5 };
+  const letters = [[], [news]];
+  const change = { compactable: woken, mail: () => letters.shift() ?? [] };
+  const model = script(read(20_000), call("note", { text: "a" }), end).with({ contextWindow: 100_000 });
+  const { entries } = await run(model, change, 100_000);
+  expect(brief(entries).map((line) => line.slice(0, 20))).toEqual([
+    ...["assistant read", "tool rrrrrrrrrr", "user News. nnnnnnnnn", "summary"],
+    // Woken a second time with little said since, it goes on from the same one.
+    ...["assistant note", "tool noted a", "assistant end", "tool ended"],
+  ]);
+  const [, second, third] = model.requests.map(({ history }) => brief(history).map((line) => line.slice(0, 20)));
+  expect(second).toEqual(["summary", "user News. nnnnnnnnn"]);
+  expect(third).toEqual([...(second ?? []), "assistant note", "tool noted a"]);
+  expect(sinceSummary([goal, ...entries.slice(0, 4)]).slice(1)).toEqual([news]);
+});
+
 interface Change extends Partial<Assignment> {
   mail?: () => UserEntry[];
 }
@@ -211,7 +230,7 @@ async function play(steps: Step[], change: Change = {}) {
   return { ...done, model };
 }
 
-async function run(model: ScriptedModel, { mail = () => [], ...change }: Change) {
+async function run(model: ScriptedModel, { mail = () => [], ...change }: Change, contextWindow = WINDOW) {
   const job: Assignment = {
     system: "S",
     history: [goal],
@@ -221,7 +240,7 @@ async function run(model: ScriptedModel, { mail = () => [], ...change }: Change)
     onSilence: async () => [],
     ...change,
   };
-  const windowed = model.contextWindow === WINDOW ? model : model.with({ contextWindow: WINDOW });
+  const windowed = model.contextWindow === contextWindow ? model : model.with({ contextWindow });
   const loop = workLoop(job, { model: windowed, toolbox: tools, mail }, AbortSignal.timeout(5_000));
   const entries: Entry[] = [];
   for (;;) {

@@ -30,6 +30,8 @@ export interface Compactable {
   flushWords(): Promise<string>;
   /** The most tokens that a conversation may take, however large the model's window is. */
   window?: number;
+  /** True once after each sleep so long that no provider remembers the conversation: all of it would be paid for anew. */
+  wokeLate?(): boolean;
   /** How things stand now: from the record and the files, never from what the model said. */
   restate(): Promise<Section[]>;
 }
@@ -54,12 +56,16 @@ const LEAST_ROOM = 1_000;
 /** Of the window: what a request to write things down may take, and what it may when that was refused. */
 const FLUSH_SHARES = [0.85, 0.4, 0.2];
 const MOST_FRUITLESS = 2;
+/** In tokens, after a long sleep: what may have been said since the last summary, and what a new one may take and keep. */
+const MOST_AT_WAKING = 4_000;
+const SUMMARY_AT_WAKING = 8_000;
+const KEPT_AT_WAKING = 1_500;
 
 /**
  * Keeps a conversation within its model's window: near its end, the conversation is compacted before the model is asked.
  *
  * C1. On every path the model first writes down what must not be lost. Where there is no room for that, old results are
- *     cut for that one request.
+ *     cut for that one request. Whoever sleeps has done so before (`BEFORE_SLEEP`), and wakes to a summary at no cost.
  * C2. Nothing is deleted and nothing copied: the summary hides what was before it and says how many of the last entries
  *     it keeps. A call and its results are never parted, and what nobody has answered yet is kept or restated.
  * C3. A crash in the middle is taken up there: the flush stands in the conversation, and so does how far it came.
@@ -91,6 +97,8 @@ export class Thinking {
   async *about(history: Entry[], signal: AbortSignal): AsyncGenerator<Entry, Thought> {
     const compactable = this.#compactable;
     if (compactable === null) return { reply: await this.#reply(history, signal) };
+    if (compactable.wokeLate?.() && openFlush(history) < 0 && isLongToWakeTo(history))
+      yield* this.#goOnFrom(this.#summaryAtWaking(history, await compactable.restate()), history);
     if (openFlush(history) < 0 && this.#isFull(history)) {
       this.#fruitless = this.#wasFruitless(history) ? this.#fruitless + 1 : 0;
       if (this.#fruitless >= MOST_FRUITLESS) return { ending: this.#noRoom() };
@@ -128,15 +136,18 @@ export class Thinking {
   ): AsyncGenerator<Entry, Outcome | undefined> {
     const ending = yield* this.#flush(history, signal);
     if (ending) return ending;
-    const summary = this.#summarise(history, await compactable.restate());
-    history.push(summary);
-    history.splice(0, history.length, ...sinceSummary(history));
-    yield summary;
+    yield* this.#goOnFrom(this.#summarise(history, await compactable.restate()), history);
     // What came while things were written down.
     const news = this.#mail();
     for (const entry of news) show(history, entry);
     yield* news;
     return undefined;
+  }
+
+  *#goOnFrom(summary: SummaryEntry, history: Entry[]): Generator<Entry, void> {
+    history.push(summary);
+    history.splice(0, history.length, ...sinceSummary(history));
+    yield summary;
   }
 
   /** Until it has nothing more to write down, its turns for that are used, or no request is short enough. */
@@ -171,19 +182,36 @@ export class Thinking {
   #summarise(history: readonly Entry[], record: readonly Section[]): SummaryEntry {
     const flush = openFlush(history);
     const shown = history.slice(0, flush);
-    const from = tailWithin(shown, this.#room * KEPT_SHARE, KEPT_TURNS);
-    const sections = [
-      ...record,
-      { title: "What you noted just now", text: notesIn(history.slice(flush)) },
-      { title: "Your last step", text: lastStep(shown, from) },
-    ];
-    const content = summaryOf(sections, bytesFor(this.#room * SUMMARY_SHARE));
+    const notes = { title: "What you noted just now", text: notesIn(history.slice(flush)) };
+    const room = { summary: this.#room * SUMMARY_SHARE, kept: this.#room * KEPT_SHARE };
+    return this.#summaryOf(shown, [...record, notes], room, history.length);
+  }
+
+  /** What woke it is shown whole. */
+  #summaryAtWaking(history: readonly Entry[], record: readonly Section[]): SummaryEntry {
+    const news = entryTokens(history.slice(1 + history.findLastIndex(({ role }) => role !== "user")));
+    const room = {
+      summary: Math.min(SUMMARY_AT_WAKING, this.#room * SUMMARY_SHARE),
+      kept: Math.min(KEPT_AT_WAKING + news, this.#room * KEPT_SHARE),
+    };
+    return this.#summaryOf(history, record, room, history.length);
+  }
+
+  #summaryOf(
+    shown: readonly Entry[],
+    record: readonly Section[],
+    room: { summary: number; kept: number },
+    entries: number,
+  ): SummaryEntry {
+    const from = tailWithin(shown, room.kept, KEPT_TURNS);
+    const sections = [...record, { title: "Your last step", text: lastStep(shown, from) }];
+    const content = summaryOf(sections, bytesFor(room.summary));
     const kept = shown.slice(from);
     const tokens = {
       before: contextTokens(shown, this.#overhead),
       after: this.#overhead + estimateTokens(content) + entryTokens(kept),
     };
-    return { role: "summary", content, kept: kept.length, hidden: history.length - kept.length, tokens };
+    return { role: "summary", content, kept: kept.length, hidden: entries - kept.length, tokens };
   }
 
   get #limit(): number {
@@ -219,6 +247,11 @@ export class Thinking {
       "larger window, or make the work smaller.";
     return { kind: "abandoned", error };
   }
+}
+
+/** So much was said since the last summary that whoever sleeps long now wakes to another one. */
+export function isLongToWakeTo(history: readonly Entry[]): boolean {
+  return entryTokens(history.slice(history[0]?.role === "summary" ? 1 : 0)) > MOST_AT_WAKING;
 }
 
 /** Nothing was said since the summary, so there is nothing more to compact. */

@@ -30,8 +30,9 @@ import { momentIn } from "../triggers/wall-clock.ts";
 import { asking } from "./asking.ts";
 import { textIn } from "./assignment.ts";
 import { type Actor, carryOut } from "./carry-out.ts";
-import { cycleRules } from "./cycles.ts";
+import { BEFORE_SLEEP, cycleRules } from "./cycles.ts";
 import { isQuiet } from "./heartbeat.ts";
+import { hasMuchToNote, Sleep } from "./long-sleep.ts";
 import { keepLearned, memoryNow, recalled } from "./memories.ts";
 import { onlyThese } from "./node-tools.ts";
 import { type Past, pastOf } from "./past.ts";
@@ -39,6 +40,7 @@ import { coordinatorPrompt } from "./prompt.ts";
 import { noticingRepeats, PATIENT_IN_CYCLES, type RepeatPorts } from "./repeats.ts";
 import { coordinatorStanding } from "./restate.ts";
 import { surroundingsOf } from "./surroundings.ts";
+import { withShortPast } from "./trimming.ts";
 import { isNoAnswer } from "./unheard.ts";
 import { waitForMail } from "./waiting.ts";
 import { seenMemory, Waking } from "./waking.ts";
@@ -86,7 +88,8 @@ export async function coordinate(
   };
   const hands = place.tools(scope, LEAD, model, place);
   const human = asking(LEAD, place, mailbox);
-  const ports = { hands, mail, human, endCycle: (until: AbortSignal) => waking.sleep(until) };
+  const sleep = new Sleep(place, (until) => waking.sleep(until));
+  const ports = { hands, mail, human, endCycle: (until: AbortSignal) => sleep.until(until) };
   const repeats = {
     othersWork: () => team.unfinished() !== null,
     news: (until: AbortSignal) => mail.arrived(until, false),
@@ -99,7 +102,7 @@ export async function coordinate(
     // Taken up again, it may take as many turns again.
     const job = {
       ...past,
-      history: past.history.map(withoutGivingUp),
+      history: withShortPast(past.history.map(withoutGivingUp), run.id),
       maxTurns: past.turn - 1 + place.maxTurns,
       lastTurn: (turn: number) => waking.lastTurn(turn),
       compactable: {
@@ -108,9 +111,9 @@ export async function coordinate(
           await waking.restated();
           return coordinatorStanding(run, scope, now(), mailbox.untoldFrom, await surroundings(place));
         },
-        ...(isEndless(place) && { window: MOST_IN_CYCLES }),
+        ...(isEndless(place) && { window: MOST_IN_CYCLES, wokeLate: () => sleep.takeLate() }),
       },
-      onSilence: waitOrEnd(run.id, team, mailbox, waking, place),
+      onSilence: waitOrEnd(run.id, team, mailbox, waking, sleep, place),
     };
     const hearing = { mail: () => waking.told(mailbox.take()), isUrgent: () => mailbox.isUrgent };
     return await carryOut(job, { model, toolbox, ...hearing }, LEAD, place, signal);
@@ -122,10 +125,7 @@ export async function coordinate(
   }
 }
 
-/**
- * Between two cycles no provider keeps its cache, so each waking pays for all that is shown: an infinite agent is shown
- * no more than this, however large its model's window is.
- */
+/** Whatever it does in a cycle, an infinite agent is shown no more than this, however large its model's window is. */
 const MOST_IN_CYCLES = 64_000;
 
 /** What a summary says of the world outside the work. */
@@ -267,6 +267,7 @@ function waitOrEnd(
   team: Pick<CoordinationPort, "unfinished">,
   mailbox: Mailbox,
   waking: Waking,
+  sleep: Sleep,
   place: Workplace,
 ) {
   return async (silence: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
@@ -275,7 +276,9 @@ function waitOrEnd(
     if (mailbox.waiting > 0) return waking.told(mailbox.take());
     // An infinite agent that has nothing more to say has ended its cycle.
     if (isEndless(place) && (silence.unheard === undefined || silence.inARow > 1)) {
-      await waking.sleep(signal);
+      if (silence.inARow === 1 && hasMuchToNote(silence.history))
+        return [{ role: "user", from: "agiraph", content: BEFORE_SLEEP }];
+      await sleep.until(signal);
       return waking.told(mailbox.take());
     }
     return endOrAsk(run, silence, place);
@@ -283,7 +286,11 @@ function waitOrEnd(
 }
 
 /** Nothing is under way, and it says nothing that could be followed: the end, or what it is asked. */
-export function endOrAsk(run: RunId, { reply, inARow, unheard }: Silence, place: Workplace): Outcome | UserEntry[] {
+export function endOrAsk(
+  run: RunId,
+  { reply, inARow, unheard }: Omit<Silence, "history">,
+  place: Workplace,
+): Outcome | UserEntry[] {
   // It says of a look that there was nothing to do; of a goal it says nothing.
   const isBeat = isQuiet(reply);
   if (isBeat && place.now().agent.run?.trigger) return finished(reply);

@@ -6,6 +6,10 @@ import { nextOccurrence } from "../triggers/cron.ts";
 export const NEXT_CYCLE =
   "The next cycle begins. Do what your goal asks for, then checkpoint. If there is nothing to do, say so in a few words " +
   "and call nothing: that ends the cycle.";
+/** What it is told that has worked, has written no checkpoint and is about to sleep. */
+export const BEFORE_SLEEP =
+  "Your cycle is about to end, and after a long sleep most of this conversation is no longer shown to you. Write down " +
+  "what the next cycle must know and no file says yet, then call checkpoint.";
 const USUAL_CYCLE_SECONDS = 3600;
 const RETRY_SECONDS = 600;
 /** Every night somebody looks whether the memory wants upkeep; a model is asked only if it does. */

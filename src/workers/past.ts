@@ -109,7 +109,7 @@ export function sinceSummary(entries: readonly Entry[]): Entry[] {
 
 function keptBy({ kept = 0 }: SummaryEntry, shown: readonly Entry[]): Entry[] {
   if (kept === 0) return [];
-  const flush = shown.findLastIndex(isFlush);
+  const flush = openFlush(shown);
   return shown.slice(0, flush < 0 ? shown.length : flush).slice(-kept);
 }
 

@@ -86,7 +86,7 @@ export async function publishPrepared(
 
 /** One shot, no tools: the answer is the deliverable, when it is whole. */
 export function publishAnswer(node: NodeState, scope: Scope, port: NodePort) {
-  return async ({ reply }: Silence): Promise<Outcome> => {
+  return async ({ reply }: Pick<Silence, "reply">): Promise<Outcome> => {
     if (reply.finish === "length")
       return { kind: "abandoned", error: "The answer was cut off: it is too long for one reply." };
     const answer = textOf(reply);

@@ -4,6 +4,7 @@ import type { Fact, NewFact } from "../protocol/index.ts";
 import { coordinatorScope } from "../store/scope.ts";
 import { temporaryHome } from "../testing/index.ts";
 import { coordinatorStanding } from "./restate.ts";
+import { summaryOf } from "./summary.ts";
 
 const AROUND = { today: "Monday, 2026-03-02, 09:00 (UTC)", memory: "## MEMORY.md\n\nThe page is in French." };
 
@@ -43,6 +44,44 @@ test("insights nobody has decided about outlast a compaction; those still to be 
     "- insight-1 from alice: Chips throttle\n  Measured twice.",
   );
 });
+
+test("where there is no room for all, the newest ends, files and words of the human are the ones that stay", async () => {
+  await using home = await temporaryHome();
+  const scope = coordinatorScope({ agentDir: home.path, runId: run.id, project: null });
+  const year = Array.from({ length: 100 }, (_, at) => [
+    ...done(at + 1),
+    said("human", "coordinator", `Word ${at + 1}.`),
+  ]);
+  const now = situationAfter(...year.flat(), ...done(102, 101));
+  const summary = summaryOf(await coordinatorStanding(run, scope, now, Number.POSITIVE_INFINITY, AROUND), 2_400);
+  expect(summary).toMatch(/what has ended\n\n- node-101 \[completed\].*\n- node-102 .*\n- node-100 /);
+  expect(summary).toMatch(/published\n\n- nodes\/node-102\/published\/a.md/);
+  expect(summary).toContain("- Your human: Word 100.");
+  expect(summaryOf([{ title: "Said", text: "one\ntwo\nthree ü", keep: "end" }], 500).endsWith("three ü")).toBe(true);
+  expect([summary.includes("node-1 ["), summary.includes("/node-1/")]).toEqual([false, false]);
+});
+
+/** Nodes that are created by their numbers and end in the given order. */
+function done(...ended: number[]): NewFact[] {
+  const plain = { run_id: run.id, task: "Measure it.", inference: "multi", refs: {} } as const;
+  const more = { dependencies: [], deliverables: [], parent_node_id: null, created_by: "coordinator" };
+  const created = ended
+    .toSorted((a, b) => a - b)
+    .map((number): NewFact => ({ type: "node.created", data: { ...plain, ...more, node_id: `node-${number}` } }));
+  const files = [{ path: "a.md", bytes: 2, sha256: "0" }];
+  return [
+    ...created,
+    ...ended.flatMap((number): NewFact[] => {
+      const by = { node_id: `node-${number}`, worker_id: "alice" } as const;
+      return [
+        { type: "node.assigned", data: by },
+        { type: "node.started", data: by },
+        { type: "node.published", data: { ...by, summary: "80", files } },
+        { type: "node.completed", data: { ...by, summary: "80" } },
+      ];
+    }),
+  ];
+}
 
 function said(from: string, to: string, text: string): NewFact {
   return { type: "message.sent", data: { message_id: text, from, to, text, file: "f", hops: 1 } };

@@ -29,10 +29,10 @@ export async function coordinatorStanding(
   return [
     { title: "Now", text: `It is ${today}.` },
     { title: `Your goal (${run.id})`, text: run.goal },
-    { title: "Between you and your human", text: dialogue(COORDINATOR, now, untoldFrom) },
+    { title: "Between you and your human", text: dialogue(COORDINATOR, now, untoldFrom), keep: "end" },
     { title: "The stage", text: stageWords(run.id, now) },
     { title: "The board: what is still open", text: boardOf(run.id, now, (node) => !hasEnded(node)) },
-    { title: "The board: what has ended", text: boardOf(run.id, now, hasEnded) },
+    { title: "The board: what has ended", text: endedOn(run.id, now) },
     { title: "The people", text: describeRoster(rosterOf(now.roster, run.id), MOST_PEOPLE) },
     { title: "Open questions to your human", text: openQuestions(now) },
     { title: "Insights that wait for your decision", text: openInsights(now, untoldFrom) },
@@ -56,7 +56,7 @@ export async function workerStanding(
   return [
     { title: `Your assignment (${node.id})`, text: specText(node.spec) },
     { title: "What it builds on (read_ref)", text: refLines(node) },
-    { title: "Between you and your human", text: dialogue(worker, now, untoldFrom) },
+    { title: "Between you and your human", text: dialogue(worker, now, untoldFrom), keep: "end" },
     { title: "The parts you handed out", text: boardOf(node.spec.run_id, now, ({ id }) => children.has(id)) },
     { title: "Your colleagues", text: describeRoster(colleagues, MOST_PEOPLE) },
     { title: "Messages you sent that nobody has read yet", text: unread(worker, now) },
@@ -100,6 +100,14 @@ function boardOf(run: RunId, { board }: Situation, isShown: (node: NodeState) =>
   return describeBoard({ nodes: Object.fromEntries(nodes.map((node) => [node.id, node])) });
 }
 
+/** The last first: what has no room is what was over long ago. */
+function endedOn(run: RunId, { board }: Situation): string {
+  const ended = Object.values(board.nodes).filter(hasEnded);
+  const ofRun = ended.filter(({ spec }) => spec.run_id === run).sort((a, b) => b.ended_seq - a.ended_seq);
+  if (ofRun.length === 0) return "";
+  return describeBoard({ nodes: Object.fromEntries(ofRun.map((node) => [node.id, node])) });
+}
+
 function openQuestions({ questions }: Situation): string {
   return Object.values(questions.open)
     .map(({ id, worker_id, text }) => `- ${id}, asked by ${worker_id}: ${text}`)
@@ -136,6 +144,7 @@ function publishedLines(run: RunId, { nodes }: Board): string {
         : [],
     )
     .slice(-MOST_FILES)
+    .reverse()
     .join("\n");
 }
 

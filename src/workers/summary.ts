@@ -5,6 +5,8 @@ import { cut } from "./trimming.ts";
 export interface Section {
   title: string;
   text: string;
+  /** What of it stays where there is no room for all; its beginning if left out. */
+  keep?: "end";
 }
 
 const HEAD =
@@ -26,21 +28,31 @@ export function summaryOf(sections: readonly Section[], bytes: number): string {
     shares.set(section, share);
     left -= share;
   });
-  const parts = told.map((section) => `## ${section.title}\n\n${clipped(section.text, shares.get(section) ?? 0)}`);
+  const parts = told.map((section) => `## ${section.title}\n\n${clipped(section, shares.get(section) ?? 0)}`);
   return [HEAD, ...parts].join("\n\n");
 }
 
-const NOTE = "\n(cut here to make room)";
+const NOTE = "(cut here to make room)";
 
 /** At the end of a line where there is one. */
-function clipped(text: string, bytes: number): string {
-  if (Buffer.byteLength(text) <= bytes) return text.trim();
-  const head = Buffer.from(text)
-    .subarray(0, Math.max(0, bytes - NOTE.length))
+function clipped({ text, keep }: Section, bytes: number): string {
+  const whole = Buffer.from(text);
+  if (whole.length <= bytes) return text.trim();
+  const room = Math.max(0, bytes - NOTE.length - 1);
+  if (keep === "end") {
+    const tail = whole
+      .subarray(whole.length - room)
+      .toString("utf8")
+      .replace(/^\uFFFD+/, "");
+    const line = tail.indexOf("\n");
+    return `${NOTE}\n${(line >= 0 && line < tail.length / 2 ? tail.slice(line + 1) : tail).trim()}`;
+  }
+  const head = whole
+    .subarray(0, room)
     .toString("utf8")
-    .replace(/�+$/, "");
+    .replace(/\uFFFD+$/, "");
   const line = head.lastIndexOf("\n");
-  return `${(line > head.length / 2 ? head.slice(0, line) : head).trim()}${NOTE}`;
+  return `${(line > head.length / 2 ? head.slice(0, line) : head).trim()}\n${NOTE}`;
 }
 
 /** What the model said while it wrote things down. */

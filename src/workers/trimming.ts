@@ -1,5 +1,5 @@
 import { entryTokens } from "../models/tokens.ts";
-import type { Entry, Part } from "../protocol/index.ts";
+import type { Entry, Part, RunId } from "../protocol/index.ts";
 
 /** Where the longest ending begins that fits the room and holds no more turns than this; never between a call and its result. */
 export function tailWithin(history: readonly Entry[], tokens: number, mostTurns: number): number {
@@ -34,6 +34,15 @@ export function trimmed(history: readonly Entry[], tokens: number): Entry[] {
     }
   }
   return size > tokens ? entries.slice(tailWithin(entries, tokens, Number.POSITIVE_INFINITY)) : entries;
+}
+
+/**
+ * What was done in earlier runs, in short: the words stay, results and long arguments are cut. A run begins with another
+ * prompt, so no provider has the conversation in its cache; files are still there to be read.
+ */
+export function withShortPast(history: readonly Entry[], run: RunId): Entry[] {
+  const begins = history.findIndex((entry) => entry.role === "user" && entry.run_id === run);
+  return history.map((entry, at) => (at < begins ? shortCalls(shortResult(entry)) : entry));
 }
 
 const SHORT = 400;

@@ -37,6 +37,8 @@ export interface Silence {
   inARow: number;
   /** Said to somebody who meant to do more than to say something. */
   unheard?: string | undefined;
+  /** What was said so far, with the reply. */
+  history: readonly Entry[];
 }
 
 export interface Ports {
@@ -141,7 +143,7 @@ function afterSilence(
   const unheard = unheardIn(reply, toolbox.specs);
   if (unheard?.certain && inARow <= MOST_TOLD)
     return Promise.resolve([{ role: "user", from: "agiraph", content: unheard.words }]);
-  return job.onSilence({ reply, inARow, unheard: unheard?.words }, signal);
+  return job.onSilence({ reply, inARow, unheard: unheard?.words, history }, signal);
 }
 
 /** How many replies called nothing since the last call, the last news or the last try: who waits for news is not idle. */

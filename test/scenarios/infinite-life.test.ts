@@ -139,25 +139,83 @@ test("polling while others work never ends the run: it is answered, then it wait
   ]);
 });
 
+const long = "x".repeat(60_000);
+const write = (number: number) => call("write_file", { path: `notes/${number}.md`, content: long });
+const compactions = async (team: Team) =>
+  (await team.facts()).filter(({ type }) => type === "memory.compacted").map(({ data }) => data);
+
 test("after a compaction the date and the memory as it is now are shown, and the request stays bounded", async () => {
-  const clock = manualClock();
-  const long = "x".repeat(60_000);
-  const day = (number: number) => [
-    call("write_file", { path: `notes/${number}.md`, content: long }),
-    call("checkpoint", { summary: `Day ${number}` }),
-  ];
   const coordinator = script(
     call("memory_write", { path: "MEMORY.md", content: "The page is in French." }),
-    ...day(1),
-    ...day(2),
-    ...day(3),
+    ...[write(1), write(2), write(3)],
     say("All is written down.").after("write"),
-    call("checkpoint", { summary: "Day 4" }).after("Your memory as it is now", "The page is in French.", "It is "),
+    call("checkpoint", { summary: "Day 1" }).after("Your memory as it is now", "The page is in French.", "It is "),
+  );
+  await using team = await startTeam({ ...plan, clock: manualClock(), coordinator });
+  await isAsleep(team, coordinator, 6);
+  expect(await compactions(team)).toHaveLength(1);
+});
+
+test("after a long sleep it goes on from a summary, at no call; after a short one from all that was said", async () => {
+  const clock = manualClock();
+  const isUpkeep = (entry: { content: unknown }) => `${entry.content}`.includes("Your conversation is about to be");
+  const coordinator = script(
+    both(write(1), call("checkpoint", { summary: "The first is written." })),
+    say("It is in notes/1.md.").after("Where is it?"),
+    both(call("memory_write", { path: "MEMORY.md", content: "Notes have numbers." }), say("Noted.")).after(
+      "Number them",
+    ),
+    call("checkpoint", { summary: "They are numbered." }),
+    say("Nothing to do."),
+    say("Nothing to do."),
   );
   await using team = await startTeam({ ...plan, clock, coordinator });
-  for (const played of [3, 5, 7, 9]) {
+  await isAsleep(team, coordinator, 1);
+  await clock.advance(60_000);
+  await team.agent.send("Where is it?");
+  await isAsleep(team, coordinator, 2);
+  await clock.advance(60_000);
+  await team.agent.send("Number them");
+  await isAsleep(team, coordinator, 4);
+  expect(await compactions(team)).toEqual([]);
+  for (const played of [5, 6]) {
+    await clock.advance(DAY * 1000);
     await isAsleep(team, coordinator, played);
-    if (played < 9) await clock.advance(DAY * 1000);
   }
-  expect((await team.facts()).filter(({ type }) => type === "memory.compacted")).toHaveLength(1);
+  expect(await compactions(team)).toEqual([expect.objectContaining({ worker_id: "coordinator" })]);
+  const { history = [] } = coordinator.requests.at(-1) ?? {};
+  expect(history.some(isUpkeep)).toBe(false);
+  expect(history[0]).toMatchObject({ role: "summary" });
+  const shown = JSON.stringify(history);
+  const kept = [
+    "Notes have numbers.",
+    "They are numbered.",
+    "Where is it?",
+    "notes/1.md (60000 bytes)",
+    "next cycle begins",
+  ];
+  expect(kept.filter((words) => !shown.includes(words))).toEqual([]);
+  expect(shown.length).toBeLessThan(12_000);
+});
+
+test("whoever worked and only falls silent is asked once, before the sleep, to write down what it found", async () => {
+  const clock = manualClock();
+  const asked = "Write down what the next cycle must know";
+  const coordinator = script(
+    write(1),
+    say("I have written it."),
+    both(call("memory_write", { content: "It took an hour." }), call("checkpoint", { summary: "Written." })).after(
+      asked,
+    ),
+    write(2),
+    say("I have written it again."),
+    say("I have nothing to add.").after(asked),
+    say("Nothing to do."),
+  );
+  await using team = await startTeam({ ...plan, clock, coordinator });
+  for (const played of [3, 6, 7]) {
+    await isAsleep(team, coordinator, played);
+    if (played < 7) await clock.advance(DAY * 1000);
+  }
+  expect(await compactions(team)).toHaveLength(2);
 });

@@ -12,6 +12,7 @@ const DAYS = 365 * Number(process.env.AGIRAPH_YEARS ?? 1);
 const DAY_MS = 86_400_000;
 /** Of any request: the most that an infinite agent is shown, its prompt and its tools. */
 const MOST_BYTES = 220_000;
+const BYTES_PER_TOKEN = 4;
 
 test("a year of daily cycles: never failed for good, never refused, requests bounded, one call for an empty day", async () => {
   await using home = await temporaryHome();
@@ -62,10 +63,16 @@ test("a year of daily cycles: never failed for good, never refused, requests bou
     ...{ status: "working", runs: 1, refused: 0, outages: Math.floor((DAYS + 25) / 50), systems: 1 },
   });
   expect(Math.max(...mind.sizes)).toBeLessThan(MOST_BYTES);
-  const quiet = mind.calls.filter((_, day) => kindOf(day) === "quiet" && day % 45 !== 20);
+  const quietDays = [...mind.calls.keys()].filter((day) => kindOf(day) === "quiet" && day % 45 !== 20);
+  const quiet = quietDays.map((day) => mind.calls[day] ?? 0);
   // The upkeep of the memory, after a day on which something was written, is work too.
   expect(quiet.filter((calls) => calls > 1).length).toBeLessThan(DAYS / 5);
   expect(Math.min(...quiet)).toBe(1);
+  const tokens = quietDays.map((day) => (mind.bytes[day] ?? 0) / BYTES_PER_TOKEN).sort((a, b) => a - b);
+  const mean = tokens.reduce((sum, each) => sum + each, 0) / tokens.length;
+  const ninth = tokens[Math.floor(tokens.length * 0.9)] ?? 0;
+  console.log(JSON.stringify({ mean, ninth, year: mind.bytes.reduce((sum, each) => sum + each, 0) / BYTES_PER_TOKEN }));
+  expect([mean < 9_000, ninth < 14_000]).toEqual([true, true]);
   expect(compactions).toBeGreaterThan(0);
   await runtime.close();
 }, 3_600_000);

@@ -46,6 +46,31 @@ test("a second run has a board, a plan, an output and people of its own", async 
   expect(alice.requests[2]?.system).not.toContain("A is slow");
 });
 
+test("what was done in earlier runs is told in short: their words stay, results and long arguments are cut", async () => {
+  const long = "x".repeat(3_000);
+  const coordinator = script(
+    call("write_file", { path: "output/report.md", content: long }),
+    call("read_file", { path: "output/report.md" }),
+    call("finish", { summary: "The first answer." }),
+    call("read_file", { path: "agent/GOAL.md" }),
+    call("finish", { summary: "The second answer." }),
+  );
+  await using team = await startTeam({ goal: "Write it", coordinator });
+  await team.agent.idle();
+  await team.agent.send("Now the other.");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "The second answer." });
+  const said = coordinator.requests.map(({ history }) => JSON.stringify(history));
+  expect(said[2]).toContain(long); // in its own run it is whole
+  for (const later of said.slice(3)) {
+    expect(later.length).toBeLessThan(4_000);
+    expect(later).toContain("more characters are left out here");
+    expect(later).toContain("output/report.md");
+    expect(later).toContain("The first answer.");
+  }
+  // What a run adds comes after what it began with: the provider's cache holds within it.
+  expect(said[4]?.startsWith(`${said[3]?.slice(0, -1)},`)).toBe(true);
+});
+
 test("how often two have written to each other counts within a run", async () => {
   const talk = both(
     ...Array.from({ length: 60 }, (_, at) => call("send_message", { to: "coordinator", content: `Word ${at + 1}.` })),

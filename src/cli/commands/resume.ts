@@ -2,7 +2,6 @@ import { type AgentStatus, isAtWork } from "../../projections/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
 import { findAgent } from "../../runtime/find-agent.ts";
 import type { NewModels } from "../../runtime/model-change.ts";
-import type { Settings } from "../../runtime/settings.ts";
 import { requireHome } from "../../store/home.ts";
 import { nodeDisk } from "../../store/node-disk.ts";
 import { detach, flags, isDetached, tellParent } from "../detached.ts";
@@ -11,6 +10,7 @@ import { commandLine, type Invocation } from "../invocation.ts";
 import { settingsOf } from "../look.ts";
 import { followed, openHome } from "../open-home.ts";
 import { waitsForTriggers } from "../resting.ts";
+import { resumedModels } from "../resumed-models.ts";
 import { runningServer } from "../running-server.ts";
 import { watchTeam } from "../watch-team.ts";
 import { listenForOthers, tellRepairs } from "./run.ts";
@@ -42,13 +42,8 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
   const server = options.unsafeNoSandbox ? undefined : await runningServer(settings);
   if (server) {
     const { resumeServed } = await import("../run-served.ts");
-    const { model, worker_model } = modelsOf(options, settings);
-    return resumeServed(call, server, word, {
-      budget_usd: options.budget,
-      budget_tokens: options.budgetTokens,
-      ...(model && { model }),
-      ...(worker_model && { worker_model }),
-    });
+    const more = { budget_usd: options.budget, budget_tokens: options.budgetTokens };
+    return resumeServed(call, server, word, more, (created) => resumedModels(options, settings, created));
   }
   const runtime = await openHome(call, followed(settings));
   try {
@@ -67,7 +62,7 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
     const listening = listenForOthers(runtime);
-    await withModels(call, agent, modelsOf(options, settings));
+    await withModels(call, agent, resumedModels(options, settings, created));
     if (status === "completed") {
       if (options.budget ?? options.budgetTokens)
         throw new Refusal(
@@ -89,14 +84,6 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
 /** Whoever still counts as working, or never got that far, was killed: the home is ours, so nobody works on it. */
 function reasonFor(status: AgentStatus): "recovered" | "resumed" {
   return isAtWork(status) || status === "idle" ? "recovered" : "resumed";
-}
-
-/** What the person asks for now goes before what the agent was made with. */
-function modelsOf({ model, workerModel }: ResumeOptions, { env }: Settings): NewModels {
-  return {
-    model: model ?? (env.AGIRAPH_MODEL || undefined),
-    worker_model: workerModel ?? (env.AGIRAPH_WORKER_MODEL || undefined),
-  };
 }
 
 async function withModels({ terminal }: Invocation, agent: Agent, models: NewModels): Promise<void> {

@@ -107,7 +107,7 @@ function seatAt(
 
 function publishWords(text: string, model: string, publish: ReturnType<typeof publishAnswer>): Promise<Outcome> {
   const details = { model, usage: NO_USAGE, cost_usd: 0, finish: "stop" };
-  return publish({ reply: { role: "assistant", content: [{ type: "text", text }], ...details }, inARow: 1 });
+  return publish({ reply: { role: "assistant", content: [{ type: "text", text }], ...details } });
 }
 
 /** It will not publish, however often it is asked; what there is may be all the same what was wanted. */
