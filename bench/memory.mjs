@@ -37,7 +37,7 @@ export async function searchCost(home, sections, queries) {
 }
 
 function search(memory, question) {
-  return searchMemory(memory, question, { tokens: 4000 });
+  return searchMemory(memory, question, { timeZone: "UTC", tokens: 4000 });
 }
 
 const IN_A_FILE = 100;

@@ -96,7 +96,7 @@ test("a file is shown by its path; what is not there, or not memory, is refused 
 
 test("what was replaced is listed, and brought back and away again", async () => {
   expect((await memory("--history", "knowledge/chips.md")).stderr).toContain("No earlier version");
-  const kept = new Memory(agentMemoryFiles(dir), Date.now);
+  const kept = new Memory(agentMemoryFiles(dir), { now: Date.now, timeZone: "UTC" });
   await kept.supersede("knowledge/chips.md", "They throttle at 88\u001b[2J.", "They throttle at 90.");
   const [version] = lines((await memory("--history", "knowledge/chips.md", "--json")).stdout).map((line) =>
     JSON.parse(line),
@@ -115,7 +115,7 @@ test("what all agents share about their human is listed, found, shown and brough
   const person = (...words: string[]) =>
     agiraph(["memory", "--person", ...words], { folder: folder.path, env: { AGIRAPH_HOME: home } });
   expect((await person()).stderr).toContain("It remembers nothing yet.");
-  const shared = new Memory(personMemoryFiles(home), Date.now);
+  const shared = new Memory(personMemoryFiles(home), { now: Date.now, timeZone: "UTC" });
   await shared.write("preferences/tea.md", "# Tea\n\nLikes oolong.", "append");
   await shared.supersede("preferences/tea.md", "oolong", "sencha");
   const listed = lines((await person("--json")).stdout).map((line) => JSON.parse(line));

@@ -1,4 +1,3 @@
-import type { StampedFile } from "../store/memory-files.ts";
 import type { Memory } from "./memory.ts";
 import { type Found, textOf } from "./search.ts";
 import { differ, placeWords, quoted, type Statement, statementsOf } from "./statements.ts";
@@ -37,14 +36,11 @@ export async function lastingStatements(memory: Memory, which: RegExp = LASTING)
   for (const file of files.sort((a, b) => b.changedAt - a.changedAt).slice(0, MOST_FILES)) {
     room -= file.bytes;
     if (room < 0) break;
-    statements.push(...dated(statementsOf(file.path, (await textOf(memory.searchable, file.path)) ?? ""), file));
+    const day = memory.dayOf(file.changedAt);
+    const said = statementsOf(file.path, (await textOf(memory.searchable, file.path)) ?? "");
+    statements.push(...said.map((each) => ({ day, ...each })));
   }
   return statements;
-}
-
-function dated(statements: readonly Statement[], { changedAt }: StampedFile): Statement[] {
-  const day = new Date(changedAt).toISOString().slice(0, 10);
-  return statements.map((each) => ({ day, ...each }));
 }
 
 export function statementsIn(found: readonly Pick<Found, "path" | "text" | "from_line" | "day">[]): Statement[] {

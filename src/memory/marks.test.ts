@@ -18,7 +18,7 @@ beforeEach(async () => {
   dir = home.path;
   mkdirSync(join(dir, "memory"));
   now = Date.UTC(2026, 1, 11, 14, 5);
-  memory = new Memory(agentMemoryFiles(dir), () => now);
+  memory = new Memory(agentMemoryFiles(dir), { now: () => now, timeZone: "UTC" });
   return () => home.remove();
 });
 const DAY = 86_400_000;
@@ -60,7 +60,10 @@ describe("the day of a note", () => {
     }
     const file = join(dir, "memory/knowledge/office.md");
     utimesSync(file, new Date(0), new Date(0));
-    const found = await searchMemory(memory.files, "In which room stands the printer?", { tokens: 1000 });
+    const found = await searchMemory(memory.files, "In which room stands the printer?", {
+      timeZone: "UTC",
+      tokens: 1000,
+    });
     expect(found.map(({ day }) => day)).toEqual(["2026-03-13", "2026-02-11"]);
     expect(found[0]?.text).toContain("room two");
   });

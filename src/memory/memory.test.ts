@@ -18,7 +18,7 @@ beforeEach(async () => {
   mkdirSync(join(dir, "runs", "run-1", "workers", "alice"), { recursive: true });
   writeFileSync(join(dir, "MEMORY.md"), "");
   now = Date.UTC(2026, 1, 11, 14, 5);
-  memory = new Memory(agentMemoryFiles(dir), () => now);
+  memory = new Memory(agentMemoryFiles(dir), { now: () => now, timeZone: "UTC" });
   return () => home.remove();
 });
 
@@ -125,7 +125,7 @@ describe("writing", () => {
   });
 
   test("writes side by side, by different tools of the same agent, are all there", async () => {
-    const others = [memory, new Memory(agentMemoryFiles(dir), () => now)];
+    const others = [memory, new Memory(agentMemoryFiles(dir), { now: () => now, timeZone: "UTC" })];
     const words = Array.from({ length: 20 }, (_, at) => `Note ${at}.`);
     await Promise.all(words.map((note, at) => others[at % 2]?.write("knowledge/notes.md", note, "append")));
     expect(text("memory/knowledge/notes.md").trim().split("\n\n").toSorted()).toEqual(words.toSorted());
@@ -193,7 +193,7 @@ describe("writing", () => {
   });
 
   test("a worker has two files of its own and no others", async () => {
-    const alice = new Memory(workerMemoryFiles(dir, "run-1", "alice"), () => now);
+    const alice = new Memory(workerMemoryFiles(dir, "run-1", "alice"), { now: () => now, timeZone: "UTC" });
     expect(await alice.write("memory.md", "Ask Bob.", "append")).toEqual({
       path: "runs/run-1/workers/alice/memory.md",
       bytes: 9,
@@ -297,8 +297,8 @@ test("days are those of the person's time zone", () => {
   const late = Date.parse("2026-03-01T23:30:00Z");
   const files = agentMemoryFiles(dir);
   const days = ["UTC", "Europe/Berlin", "America/New_York"].map(
-    (zone) => new Memory(files, () => late, undefined, zone).today,
+    (timeZone) => new Memory(files, { now: () => late, timeZone }).today,
   );
   expect(days).toEqual(["2026-03-01.md", "2026-03-02.md", "2026-03-01.md"]);
-  expect(new Memory(files, () => late, undefined, "Asia/Tokyo").dayOf(late)).toBe("2026-03-02");
+  expect(new Memory(files, { now: () => late, timeZone: "Asia/Tokyo" }).dayOf(late)).toBe("2026-03-02");
 });

@@ -27,18 +27,20 @@ const PERSON = "person/";
  */
 export class Memory {
   readonly files: MemoryFiles;
-  readonly #now: () => number;
-  readonly #timeZone: string;
+  readonly #time: PersonsTime;
   /** What its reader last saw of a file. */
   readonly #seen = new Map<string, string>();
   readonly #person: Memory | undefined;
 
-  /** Days and times are those of the person, in their time zone. */
-  constructor(files: MemoryFiles, now: () => number, person?: MemoryFiles, timeZone = "UTC") {
+  constructor(files: MemoryFiles, time: PersonsTime, person?: MemoryFiles) {
     this.files = files;
-    this.#now = now;
-    this.#timeZone = timeZone;
-    this.#person = person && new Memory(person, now, undefined, timeZone);
+    this.#time = time;
+    this.#person = person && new Memory(person, time);
+  }
+
+  /** Whose days its files are of. */
+  get timeZone(): string {
+    return this.#time.timeZone;
   }
 
   /** Today's daily log. */
@@ -48,7 +50,7 @@ export class Memory {
 
   /** The day of an instant, as daily logs are named. */
   dayOf(at: number): string {
-    return wallTime(at, this.#timeZone).slice(0, 10);
+    return wallTime(at, this.timeZone).slice(0, 10);
   }
 
   /**
@@ -200,7 +202,7 @@ export class Memory {
 
   /** A worker's memory ends with its run and has two fixed files: nothing is kept beside them. */
   async #keep(file: string, text: string): Promise<void> {
-    if (this.files.indexFile !== null) await keepVersion(this.files, file, text, this.#now());
+    if (this.files.indexFile !== null) await keepVersion(this.files, file, text, this.#time.now());
   }
 
   #mustBeAsSeen(file: string, before: string): void {
@@ -254,8 +256,14 @@ export class Memory {
   }
 
   #stamp(): string {
-    return wallTime(this.#now(), this.#timeZone);
+    return wallTime(this.#time.now(), this.timeZone);
   }
+}
+
+/** Days and times are those of the person, in their time zone, which they may change at any time. */
+export interface PersonsTime {
+  now(): number;
+  readonly timeZone: string;
 }
 
 export interface Written {

@@ -7,6 +7,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -35,12 +36,12 @@ beforeEach(async () => {
 const put = (path: string, text: string) => writeFileSync(join(dir, "memory", path), text);
 const index = () => join(dir, ".index", "memory.sqlite");
 const first = async (query: string, options: Partial<SearchOptions> = {}) => {
-  const [best] = await searchMemory(memory, query, { tokens: 4000, ...options });
+  const [best] = await searchMemory(memory, query, { timeZone: "UTC", tokens: 4000, ...options });
   return best && [best.path, ...best.headings];
 };
 
 test("the best section comes first, whatever form its words have", async () => {
-  const [best] = await searchMemory(memory, "When does the h100 throttle?", { tokens: 4000 });
+  const [best] = await searchMemory(memory, "When does the h100 throttle?", { timeZone: "UTC", tokens: 4000 });
   expect(best).toEqual({
     path: "knowledge/chips.md",
     headings: ["AI chips", "Heat"],
@@ -75,13 +76,28 @@ test("of two notes that say the same of a thing the newer comes first, and each 
   put("2026-01-05.md", "## 09:00\n\nThe door code is 1111.\n");
   put("2026-06-30.md", "## 09:00\n\nThe door code is 2222, and nobody likes it much.\n");
   put("2025-11-12.md", "## 09:00\n\nThe door code is 3333.\n");
-  const found = await searchMemory(memory, "What is the door code?", { tokens: 4000 });
+  const found = await searchMemory(memory, "What is the door code?", { timeZone: "UTC", tokens: 4000 });
   expect(found.map(({ path, day }) => [path, day])).toEqual([
     ["2026-06-30.md", "2026-06-30"],
     ["2026-01-05.md", "2026-01-05"],
     ["2025-11-12.md", "2025-11-12"],
   ]);
 });
+
+test("a file that names no day is of the day on which it was changed where the person is; a day that is named stays", async () => {
+  put("knowledge/door.md", "# Door\n\nThe door code is 4444.\n");
+  put("2026-03-01.md", "## 09:00\n\nThe door code is 1111.\n");
+  utimesSync(join(dir, "memory/knowledge/door.md"), LATE, LATE);
+  const days = async (timeZone: string) =>
+    (await searchMemory(memory, "door code", { timeZone, tokens: 4000 }))
+      .map(({ path, day }) => `${path} ${day}`)
+      .sort();
+  expect(await days("UTC")).toEqual(["2026-03-01.md 2026-03-01", "knowledge/door.md 2026-03-01"]);
+  expect(await days("Asia/Tokyo")).toEqual(["2026-03-01.md 2026-03-01", "knowledge/door.md 2026-03-02"]);
+  expect(await days("America/Los_Angeles")).toContain("2026-03-01.md 2026-03-01");
+});
+
+const LATE = new Date(Date.UTC(2026, 2, 1, 23, 30));
 
 test("a word is found by its other forms, and a day by any way to write it", async () => {
   put("2023-05-08.md", "## 14:05\n\nWe went home.\n");
@@ -91,10 +107,9 @@ test("a word is found by its other forms, and a day by any way to write it", asy
     ["2023-05-08.md", "14:05"],
     ["knowledge/trip.md"],
   ]);
-  expect((await searchMemory(memory, "June 9", { tokens: 4000 })).map(({ headings }) => headings)).toEqual([
-    [],
-    ["Ferry"],
-  ]);
+  expect(
+    (await searchMemory(memory, "June 9", { timeZone: "UTC", tokens: 4000 })).map(({ headings }) => headings),
+  ).toEqual([[], ["Ferry"]]);
 });
 
 test("accents do not matter, and scripts without spaces are found by any part", async () => {
@@ -116,16 +131,18 @@ test("answers fill the budget: the best always has room, more come with more of 
     "knowledge/many.md",
     Array.from({ length: 40 }, (_, i) => `## Coolant ${i}\n\nCoolant ${"water ".repeat(60)}`).join("\n"),
   );
-  const counts = [1, 500, 2000].map(async (tokens) => (await searchMemory(memory, "coolant", { tokens })).length);
+  const counts = [1, 500, 2000].map(
+    async (tokens) => (await searchMemory(memory, "coolant", { timeZone: "UTC", tokens })).length,
+  );
   expect(await Promise.all(counts)).toEqual([1, 5, 20]);
-  expect((await searchMemory(memory, "coolant", { tokens: 1, least: 10 })).length).toBe(10);
+  expect((await searchMemory(memory, "coolant", { timeZone: "UTC", tokens: 1, least: 10 })).length).toBe(10);
 });
 
 test("of two sections that say the same, the one beside the answer comes first; and one beside it that says nothing of it is found", async () => {
   const turns = (...words: string[]) => words.map((each, at) => `## Turn ${at}\n\n${each}\n`).join("\n");
   put("2026-01-01.md", turns("Ten minutes of meetings.", "Lunch."));
   put("2026-01-02.md", turns("How was the marathon?", "It took ten minutes more.", "Proud."));
-  const found = await searchMemory(memory, "marathon minutes", { tokens: 4000 });
+  const found = await searchMemory(memory, "marathon minutes", { timeZone: "UTC", tokens: 4000 });
   expect(found.map(({ path, headings }) => [path, ...headings])).toEqual([
     ["2026-01-02.md", "Turn 0"],
     ["2026-01-02.md", "Turn 1"],
@@ -240,7 +257,11 @@ describe("a provider's embeddings, where somebody chose them", () => {
   };
 
   test("add what the words miss, and leave what the words found first", async () => {
-    const found = await searchMemory(memory, "what does one cost, coroutines?", { tokens: 4000, embedder });
+    const found = await searchMemory(memory, "what does one cost, coroutines?", {
+      timeZone: "UTC",
+      tokens: 4000,
+      embedder,
+    });
     expect(found.map(({ path, headings }) => [path, headings.at(-1)])).toEqual([
       ["knowledge/asyncio.md", "Python asyncio"],
       ["knowledge/chips.md", "Price"],
@@ -249,18 +270,18 @@ describe("a provider's embeddings, where somebody chose them", () => {
   });
 
   test("are paid for once for each text", async () => {
-    await searchMemory(memory, "cost", { tokens: 4000, embedder });
+    await searchMemory(memory, "cost", { timeZone: "UTC", tokens: 4000, embedder });
     asked.length = 0;
     put("knowledge/tea.md", "# Oolong\n\nSteep twice.\n");
-    await searchMemory(memory, "warm", { tokens: 4000, embedder });
+    await searchMemory(memory, "warm", { timeZone: "UTC", tokens: 4000, embedder });
     expect(asked).toEqual([["# Oolong\n\nSteep twice."], ["warm"]]);
   });
 
   test("go with the text that they are of, also where the next search uses none", async () => {
-    await searchMemory(memory, "cost", { tokens: 4000, embedder });
+    await searchMemory(memory, "cost", { timeZone: "UTC", tokens: 4000, embedder });
     const before = Number(await vectorsOnDisk());
     put("knowledge/chips.md", "# AI chips\n");
-    await searchMemory(memory, "cost", { tokens: 4000 });
+    await searchMemory(memory, "cost", { timeZone: "UTC", tokens: 4000 });
     expect(before - Number(await vectorsOnDisk())).toBe(2);
   });
 
@@ -292,7 +313,7 @@ function damage(path: string): void {
 test("of what stands beside and has none of the words only little is shown, near the top", async () => {
   const sections = Array.from({ length: 40 }, (_, at) => `## Part ${at}\n\n${at % 3 === 0 ? "Oolong." : "Nothing."}\n`);
   put("knowledge/parts.md", sections.join("\n"));
-  const found = await searchMemory(memory, "oolong", { tokens: 4000 });
+  const found = await searchMemory(memory, "oolong", { timeZone: "UTC", tokens: 4000 });
   expect(found.filter(({ text }) => text.includes("Oolong"))).toHaveLength(14);
   expect(found.filter(({ text }) => !text.includes("Oolong")).length).toBeLessThanOrEqual(3);
 });

@@ -1,6 +1,7 @@
 import { withDerivedDatabase } from "../store/derived-database.ts";
 import { type MemoryFiles, MOST_MEMORY_FILES, type StampedFile } from "../store/memory-files.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { wallTime } from "./dates.ts";
 import { type Embedder, fused, ranksByMeaning } from "./meaning.ts";
 import type { Hit } from "./ranking.ts";
 import { SCHEMA, SectionIndex } from "./section-index.ts";
@@ -28,6 +29,8 @@ export interface Found {
 export interface SearchOptions {
   /** About how much the answer may take. */
   tokens: number;
+  /** The person's: the day of a file that names none is the one on which it was changed there. */
+  timeZone: string;
   /** So many have room in any case. */
   least?: number;
   /** Use what index there is, and change nothing on disk. */
@@ -49,7 +52,7 @@ export type Searchable = Pick<MemoryFiles, "list" | "indexFile"> & { scope: Pick
 export async function searchMemory(
   memory: Searchable,
   query: string,
-  { tokens, least = 1, look = false, embedder, signal }: SearchOptions,
+  { tokens, timeZone, least = 1, look = false, embedder, signal }: SearchOptions,
 ): Promise<Found[]> {
   const terms = termsToFind(query);
   if (terms.length === 0) return [];
@@ -69,7 +72,7 @@ export async function searchMemory(
       if (!place || !whole || !text) return undefined;
       const from_line = lineAt(whole, whole.indexOf(text, place.from));
       const to_line = from_line + lineAt(text, text.length) - 1;
-      const day = new Date(place.at).toISOString().slice(0, 10);
+      const day = wallTime(place.at, place.namesDay ? "UTC" : timeZone).slice(0, 10);
       return { path: place.path, headings: place.headings, from_line, to_line, text, day };
     };
     const textAt = async (id: number) => (await sectionAt(id))?.text;

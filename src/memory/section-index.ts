@@ -18,9 +18,9 @@ import { matchOf, type Term, wordsToKeep } from "./words.ts";
  * I3. What was computed for a text (its vectors) goes when no section says it any more, whichever search notices.
  * I4. Neither taking in files nor searching holds up the process: both work in slices of a few milliseconds.
  */
-export const SCHEMA = `/* which words: raised when other words are taken in, so that older indexes are begun anew: 5 */
+export const SCHEMA = `/* which words: raised when other words are taken in, so that older indexes are begun anew: 6 */
   create table file (id integer primary key, path text not null unique, stamp text not null);
-  create table section (id integer primary key, file integer not null, headings text not null, "from" integer not null, "to" integer not null, at real not null, hash text not null);
+  create table section (id integer primary key, file integer not null, headings text not null, "from" integer not null, "to" integer not null, at real not null, names_day integer not null, hash text not null);
   create index section_of_file on section (file);
   create index section_by_age on section (at);
   create index section_by_hash on section (hash);
@@ -35,6 +35,8 @@ export interface Place {
   to: number;
   /** Of when it is, in milliseconds: the day it names in its heading or file name, else when its file was changed. */
   at: number;
+  /** It names its day, which is kept as if it were UTC; else `at` is an instant, on another day elsewhere. */
+  namesDay: boolean;
 }
 
 /** So many sections are weighed by one search. In a memory that large, the rarest words decide and the others are left out. */
@@ -102,13 +104,13 @@ export class SectionIndex {
 
   place(id: number): Place | undefined {
     const [row] = this.#all(
-      'select path, headings, "from", "to", at from section join file on file.id = section.file where section.id = ?',
+      'select path, headings, "from", "to", at, names_day from section join file on file.id = section.file where section.id = ?',
       id,
     );
     if (!row) return undefined;
     const headings: string[] = String(row.headings).split("\n").filter(Boolean);
     const [from, to, at] = [row.from, row.to, row.at].map(Number) as [number, number, number];
-    return { path: String(row.path), headings, from, to, at };
+    return { path: String(row.path), headings, from, to, at, namesDay: row.names_day === 1 };
   }
 
   /** All sections, for whoever must look at every one. */
@@ -239,15 +241,16 @@ export class SectionIndex {
       const above = headings.filter((heading) => !body.startsWith("#") || !body.split("\n", 1)[0]?.includes(heading));
       // A log says its day in its name, in a heading or in its first line: each part of it is of that day.
       const about = [name, name.replaceAll(/[/_-]/g, " "), day, ...above].join(" ");
-      const at = timeOf(section, ofName ?? dayOf(markOf(marks, start, end)) ?? ofFirstLine, text.length) ?? changedAt;
+      const named = timeOf(section, ofName ?? dayOf(markOf(marks, start, end)) ?? ofFirstLine, text.length);
       this.#run(
-        "insert into section values (?, ?, ?, ?, ?, ?, ?)",
+        "insert into section values (?, ?, ?, ?, ?, ?, ?, ?)",
         next,
         file?.id ?? 0,
         headings.join("\n"),
         start,
         end,
-        at,
+        named ?? changedAt,
+        named === undefined ? 0 : 1,
         hashOf(body.trim()),
       );
       this.#run("insert into words (rowid, body) values (?, ?)", next, wordsToKeep(`${about}\n${body}`));

@@ -20,7 +20,11 @@ beforeEach(async () => {
 function agent(name: string, isShared = true): Memory {
   const dir = join(home, "agents", name);
   mkdirSync(join(dir, "memory"), { recursive: true });
-  return new Memory(agentMemoryFiles(dir), () => now, isShared ? personMemoryFiles(home) : undefined);
+  return new Memory(
+    agentMemoryFiles(dir),
+    { now: () => now, timeZone: "UTC" },
+    isShared ? personMemoryFiles(home) : undefined,
+  );
 }
 const shared = (path: string) => readFileSync(join(home, "memory", path), "utf8");
 
@@ -35,7 +39,7 @@ test("what one agent notes about the human, another begins with and finds beside
   const words = await recall(bob, 1000);
   expect(words.indexOf("Likes oolong tea. (2026-02-11, Ada run-1)")).toBeGreaterThan(0);
   expect(words.indexOf("Likes oolong")).toBeLessThan(words.indexOf("Short mails."));
-  const found = await searchMemory(bob.searchable, "oolong", { tokens: 1000 });
+  const found = await searchMemory(bob.searchable, "oolong", { timeZone: "UTC", tokens: 1000 });
   expect(found.map(({ path }) => path).sort()).toEqual(["knowledge/tea.md", "person/preferences/tea.md"]);
 });
 
@@ -44,7 +48,7 @@ test("who does not share it sees nothing of it, and a path of that name is its o
   const bob = agent("agent-b", false);
   expect(await recall(bob, 1000)).toBe("");
   expect((await bob.write("person/tea.md", "Mine.", "append")).path).toBe("memory/person/tea.md");
-  expect(await searchMemory(bob.searchable, "oolong", { tokens: 1000 })).toEqual([]);
+  expect(await searchMemory(bob.searchable, "oolong", { timeZone: "UTC", tokens: 1000 })).toEqual([]);
 });
 
 test("agents that write side by side lose nothing, and neither does a person's save in between", async () => {

@@ -12,7 +12,7 @@ test("daily logs that are no longer shown are to be gone through, oldest first, 
   await using home = await temporaryHome();
   await mkdir(join(home.path, "memory"));
   let now = Date.UTC(2026, 10, 10, 12);
-  const memory = new Memory(agentMemoryFiles(home.path), () => now);
+  const memory = new Memory(agentMemoryFiles(home.path), { now: () => now, timeZone: "UTC" });
   expect(await undistilled(memory, now)).toEqual([]);
   for (let day = 0; day < 4; day++, now += DAY) await memory.write(memory.today, `Day ${day}.`, "append");
   now -= DAY; // the day of the last entry, the 13th: it and the one before are shown anyway
@@ -27,7 +27,7 @@ test("what is still shown is left alone however old it is, and by the way only w
   await using home = await temporaryHome();
   await mkdir(join(home.path, "memory"));
   let now = Date.UTC(2026, 10, 1, 12);
-  const memory = new Memory(agentMemoryFiles(home.path), () => now);
+  const memory = new Memory(agentMemoryFiles(home.path), { now: () => now, timeZone: "UTC" });
   const lived = async (weeks: number) => {
     for (let week = 0; week < weeks; week++, now += 7 * DAY)
       await memory.write(memory.today, `Week ${week}.`, "append");
@@ -51,7 +51,7 @@ test("a log that says which others were gone through is not gone through itself 
   await using home = await temporaryHome();
   await mkdir(join(home.path, "memory"));
   let now = Date.UTC(2026, 10, 1, 12);
-  const memory = new Memory(agentMemoryFiles(home.path), () => now);
+  const memory = new Memory(agentMemoryFiles(home.path), { now: () => now, timeZone: "UTC" });
   for (let day = 0; day < 6; day++, now += DAY) await memory.write(memory.today, `Day ${day}.`, "append");
   await memory.write("2026-11-03.md", "Distilled: 2026-11-01, 2026-11-02", "append");
   expect(await undistilled(memory, now)).toEqual(["2026-11-03.md", "2026-11-04.md"]);
@@ -61,7 +61,7 @@ test("logs that have no room in the question are asked for the next time, and a 
   await using home = await temporaryHome();
   await mkdir(join(home.path, "memory"));
   let now = Date.UTC(2026, 10, 1, 12);
-  const memory = new Memory(agentMemoryFiles(home.path), () => now);
+  const memory = new Memory(agentMemoryFiles(home.path), { now: () => now, timeZone: "UTC" });
   for (let day = 0; day < 8; day++, now += DAY)
     await memory.write(memory.today, `Day ${day}. ${"It rained. ".repeat(500)}`, "append");
   const asked = (await upkeepOf(memory, now)) ?? "";
@@ -74,7 +74,7 @@ test("nobody is asked again about a log that says nothing but that others were g
   await mkdir(join(home.path, "memory"));
   const nightsAsked = async (answerIn: (asked: string, memory: Memory) => string) => {
     let now = Date.UTC(2026, 0, 1, 4);
-    const memory = new Memory(agentMemoryFiles(home.path), () => now);
+    const memory = new Memory(agentMemoryFiles(home.path), { now: () => now, timeZone: "UTC" });
     for (let day = 0; day < 3; day++, now += DAY) await memory.write(memory.today, "It rained.", "append");
     let nights = 0;
     for (let night = 0; night < 60; night++, now += DAY) {

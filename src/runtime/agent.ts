@@ -110,7 +110,7 @@ export class Agent {
     this.#time = timekeeper({
       ...ports,
       ...reach,
-      timeZone: house.timeZone,
+      timeZone: () => house.timeZone,
       callbacks: house.callbacks,
       look: (what, signal) => house.look(what, viewOf(this.log.dir, this.#now), signal),
       begin: (goal, trigger) => this.#beginAnother({ goal, trigger }),

@@ -6,6 +6,7 @@ import type { Clock } from "../protocol/clock.ts";
 import type { Config, McpServerConfig } from "../protocol/config.ts";
 import type { NewFact } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
+import { MachineFile } from "../store/machine-file.ts";
 import { keepPicture } from "../store/picture-files.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
@@ -74,7 +75,8 @@ export function equip(
       ...memoryTools(actor, record, embedder()),
     ]);
   };
-  const { machine, close: stopAsking } = machineOf(sandbox, () => settings.config);
+  const kept = new MachineFile(settings.home, env.PATH ?? "", settings.config.sandbox?.unsafe ? "unsafe" : "");
+  const { machine, close: stopAsking } = machineOf(sandbox, () => settings.config, kept);
   const { foreignTools, close } = foreignEquipment(settings, clock, scrubber);
   return {
     tools,

@@ -44,6 +44,8 @@ export interface MembersPorts {
   trust: MeshTrust;
   /** The profiles of config.json, for what a person is told before they agree. */
   config: Pick<Config, "programs">;
+  /** The person's. */
+  readonly timeZone: string;
 }
 
 export interface AgentStanding {
@@ -291,8 +293,8 @@ export class MeshMembers {
   #harnessed(mesh: DeclaredMesh, agent: DeclaredAgent): Member {
     const place = placeOf(mesh, agent);
     const { log, now, soon, clock, live } = this.#recordPorts;
-    const { tools, maxTurns, model } = this.#ports;
-    const recorder: Recorder = { log, now, soon, clock, live, purse: this.#purse };
+    const { tools, maxTurns, model, timeZone } = this.#ports;
+    const recorder: Recorder = { log, now, soon, clock, live, timeZone, purse: this.#purse };
     const scope = meshScope(this.#layout, place, this.#ports.home);
     return new HarnessedMember({
       ...this.#speaking(mesh, agent),

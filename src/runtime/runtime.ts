@@ -24,7 +24,7 @@ import type { House } from "./house.ts";
 import { MeshTrust } from "./mesh-trust.ts";
 import { nameBeside, nameFrom, newAgentId } from "./names.ts";
 import { OpenAgents } from "./open-agents.ts";
-import type { Settings } from "./settings.ts";
+import { type Settings, zoneOf } from "./settings.ts";
 import { limitsFrom } from "./team-limits.ts";
 import type { Callbacks } from "./trigger-actions.ts";
 import { changeTriggers } from "./trigger-changes.ts";
@@ -436,6 +436,9 @@ export class Runtime {
           get config() {
             return settings.config;
           },
+          get timeZone() {
+            return zoneOf(settings.config);
+          },
         }),
       trust,
       hostMeshes: (project) => this.#hostMeshes(project),
@@ -443,9 +446,4 @@ export class Runtime {
       hadNoRoom: (id) => this.#caretaker.lookAfter(id),
     };
   }
-}
-
-/** The person's time zone: what they set, else that of the process they started. */
-function zoneOf({ time_zone }: Settings["config"]): string {
-  return time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

@@ -19,7 +19,7 @@ export interface SchedulePorts {
   soon(): Situation;
   clock: Pick<Clock, "now">;
   /** The zone that holds where none is named. */
-  timeZone: string;
+  timeZone(): string;
   /** The names of what may be called back. */
   callbacks: readonly string[];
   /** For triggers that wait for a change. */
@@ -69,7 +69,9 @@ export class Schedule {
   async create(by: string, order: TriggerOrder): Promise<ToolOutput> {
     const { timeZone, callbacks, soon, log } = this.#ports;
     const addressProblem = (name: string) => this.#addressProblem(name);
-    const checked = checkedTrigger(order, { now: soon(), at: this.#at(), timeZone, callbacks, addressProblem });
+    const checked = checkedTrigger(order, {
+      ...{ now: soon(), at: this.#at(), timeZone: timeZone(), callbacks, addressProblem },
+    });
     if (!checked.ok) return refusal(`Not scheduled: ${checked.reason}`);
     const { when } = checked.value;
     const first = when.type === "on_change" ? await this.#firstLook(by, when.config) : undefined;
@@ -157,7 +159,7 @@ export class Schedule {
   }
 
   #written({ when }: TriggerState, seconds: number): string {
-    return asWritten(seconds * 1000, "time_zone" in when.config ? when.config.time_zone : this.#ports.timeZone);
+    return asWritten(seconds * 1000, "time_zone" in when.config ? when.config.time_zone : this.#ports.timeZone());
   }
 
   #named(id: string): TriggerState | string {

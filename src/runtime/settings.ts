@@ -36,6 +36,11 @@ export async function loadSettings(
   return { home, env: { ...inHome, ...beside, ...env }, config };
 }
 
+/** The person's time zone: what they set, else that of the process they started. */
+export function zoneOf({ time_zone }: Settings["config"]): string {
+  return time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
 async function envFile(path: string): Promise<Environment> {
   const text = await textOf(path);
   return text === undefined ? {} : parseEnv(text);

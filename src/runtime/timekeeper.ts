@@ -17,7 +17,8 @@ interface TimePorts {
   now(): Situation;
   soon(): Situation;
   clock: Clock;
-  timeZone: string;
+  /** The person's, which they may change at any time. */
+  timeZone(): string;
   callbacks: Callbacks;
   team(run: RunId): Team;
   begin(goal: string, trigger: string): Promise<boolean>;
@@ -41,7 +42,7 @@ interface Timekeeper {
 export function timekeeper(ports: TimePorts): Timekeeper {
   const { log, now, soon, clock, timeZone, team, begin, goOn, readGoal, look, failed } = ports;
   const upkeep = async (_: unknown, key: string) => {
-    const task = await upkeepOf({ log, clock });
+    const task = await upkeepOf({ log, clock, timeZone: timeZone() });
     if (task) await actions.wake(task, key);
   };
   const callbacks: Callbacks = { ...ports.callbacks, [MEMORY_UPKEEP]: upkeep };

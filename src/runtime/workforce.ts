@@ -99,17 +99,18 @@ export class Workforce {
 
   #workplace(run: RunId): Workplace {
     const { log, now, soon, house, schedule, live } = this.#ports;
-    return {
-      ...house,
+    // Not spread: what config.json says may change while somebody works, and is asked anew.
+    const standing = Object.defineProperties({}, Object.getOwnPropertyDescriptors(house)) as House;
+    return Object.assign(standing, {
       outside: this.#outside(),
       log,
       now,
       soon,
       purse: this.#purse,
       schedule,
-      aloud: (from, text) => this.team(run).aloud(from, text),
-      toHuman: (from, text) => this.team(run).toHuman(from, text),
+      aloud: (from: WorkerId, text: string) => this.team(run).aloud(from, text),
+      toHuman: (from: WorkerId, text: string) => this.team(run).toHuman(from, text),
       live,
-    };
+    });
   }
 }

@@ -59,7 +59,7 @@ export class TriggerWorld {
       log,
       soon: () => this.now,
       clock: this.clock,
-      timeZone,
+      timeZone: () => timeZone,
       callbacks,
       look: async () => NOT_THERE,
     });

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { Memory } from "../memory/memory.ts";
@@ -13,6 +13,7 @@ let dir: string;
 let facts: NewFact[];
 let insights: Record<string, Insight>;
 let toolbox: Toolbox;
+let timeZone: string;
 
 beforeEach(async () => {
   const home = await temporaryHome();
@@ -20,7 +21,14 @@ beforeEach(async () => {
   mkdirSync(join(dir, "memory"), { recursive: true });
   facts = [];
   insights = {};
-  const memory = new Memory(agentMemoryFiles(dir), () => Date.UTC(2026, 1, 11, 9, 30));
+  timeZone = "UTC";
+  const time = {
+    now: () => Date.UTC(2026, 1, 11, 9, 30),
+    get timeZone() {
+      return timeZone;
+    },
+  };
+  const memory = new Memory(agentMemoryFiles(dir), time);
   const toHuman = (text: string): NewFact => ({ type: "human.nudge", data: { text, channel: "test" } });
   const author = { run: () => "run-1", agent: "Ada" };
   const record = async (...told: NewFact[]) => void facts.push(...told);
@@ -117,4 +125,20 @@ test("a note that another run contradicts names the other, and a search of both 
   expect((await use("memory_search", { query: "who is responsible for billing" }))[1]).toContain(says);
   writeFileSync(join(dir, "memory", "filler.md"), `# Filler\n\n${"Nothing of note. ".repeat(2000)}`);
   expect((await use("memory_search", { query: "who is responsible for billing" }))[1]).toContain(says);
+});
+
+test("a note without a day is of the day on which its file was changed where the person is", async () => {
+  timeZone = "Asia/Tokyo";
+  mkdirSync(join(dir, "memory/knowledge"));
+  const noted = (name: string, words: string, at: number) => {
+    const file = join(dir, "memory/knowledge", name);
+    writeFileSync(file, words);
+    utimesSync(file, at / 1000, at / 1000);
+  };
+  noted("a.md", "The printer stands in room 4.\n", Date.UTC(2026, 1, 9, 23, 30));
+  noted("b.md", "The printer stands in room 9.\n", Date.UTC(2026, 1, 8, 23, 30));
+  const [, written] = await use("memory_write", { path: "knowledge/c.md", content: "The printer stands in room 7." });
+  expect(written).toContain("- knowledge/a.md:1 · 2026-02-10:");
+  const [, found] = await use("memory_search", { query: "printer" });
+  expect(found).toContain("knowledge/a.md:1 · 2026-02-10 (newer) and knowledge/b.md:1 · 2026-02-09.");
 });

@@ -276,7 +276,9 @@ async function search({ memory, embedder }: MemoryPort, query: string, signal: A
   const files = all.filter(({ path, bytes }) => !isListing(path) && bytes > 0);
   if (files.length === 0) return "Your memory is empty.";
   if (files.reduce((sum, { bytes }) => sum + bytes, 0) < SMALL_BYTES) return wholeMemory(memory, files, query);
-  const found = await searchMemory(memory.searchable, query, { tokens: ANSWER_TOKENS, embedder, signal });
+  const found = await searchMemory(memory.searchable, query, {
+    ...{ tokens: ANSWER_TOKENS, timeZone: memory.timeZone, embedder, signal },
+  });
   const notSearched = unsearched(all).map((each) => `(${each})`);
   if (found.length === 0)
     return ["No note has any of these words. Try others, or see the list with memory_read.", ...notSearched].join("\n");
@@ -287,7 +289,7 @@ async function wholeMemory(memory: Memory, files: readonly StampedFile[], query:
   const texts = await Promise.all(
     files.map(async ({ path, changedAt }) => {
       const text = (await textOf(memory.searchable, path)) ?? "(cannot be read)";
-      return { path, text, from_line: 1, day: new Date(changedAt).toISOString().slice(0, 10) };
+      return { path, text, from_line: 1, day: memory.dayOf(changedAt) };
     }),
   );
   const parts = [...differing(texts, query), ...texts.map(({ path, text }) => `**${path}**\n\n${text.trim()}`)];

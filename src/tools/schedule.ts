@@ -11,7 +11,7 @@ export interface SchedulePort {
   cancel(triggerId: string): Promise<ToolOutput>;
 }
 
-export const triggerOrderSchema = z.object({
+const orderSchema = z.object({
   type: z.enum(["delayed", "at_time", "scheduled", "heartbeat", "on_event", "on_idle", "on_change"]),
   config: z.record(z.string(), z.unknown()).meta({
     short:
@@ -25,6 +25,9 @@ export const triggerOrderSchema = z.object({
   missed: missedPolicySchema.optional(),
 });
 
+/** The same, where no toolbox refuses what it does not know. */
+export const triggerOrderSchema = orderSchema.strict();
+
 export function scheduleTools(port: SchedulePort): Tool[] {
   return [
     defineTool({
@@ -32,7 +35,7 @@ export function scheduleTools(port: SchedulePort): Tool[] {
       description:
         "Be woken later, also after a restart. heartbeat: only if something is new or stuck; on_change: when a file, page or command's output changed.",
       repeatable: false,
-      parameters: triggerOrderSchema,
+      parameters: orderSchema,
       run: (asked) => port.schedule(asked),
     }),
     defineTool({

@@ -289,6 +289,7 @@ function deskOf(
     now: () => now,
     soon: () => now,
     clock,
+    timeZone: "UTC",
     live: (delta: Delta) => void deltas.push(delta),
     purse: new Purse(() => now),
     aloud: (from: string, text: string): NewFact => {

@@ -41,8 +41,8 @@ export interface Recorder {
   /** With what is appended and not yet on disk: decisions are made by it. */
   soon(): Situation;
   clock: Clock;
-  /** The person's, for dates and times of day; UTC if left out. */
-  timeZone?: string;
+  /** The person's, for dates and times of day. */
+  readonly timeZone: string;
   /** Streamed words, for whoever looks on. */
   live(delta: Delta): void;
   /** Words said aloud to the human, as a message. */

@@ -12,9 +12,9 @@ test("a finished run is noted once, also when a crash puts midnight before the s
   const log = await store.create("agent-abcd");
   mkdirSync(join(log.dir, "memory"));
   const run = { id: "run-1", goal: "Measure\nthe chip" } as const;
-  await noteRun(run, { kind: "finished", summary: "80." }, { log, clock });
+  await noteRun(run, { kind: "finished", summary: "80." }, { log, clock, timeZone: "UTC" });
   await clock.advance(120_000);
-  await noteRun(run, { kind: "finished", summary: "80." }, { log, clock });
+  await noteRun(run, { kind: "finished", summary: "80." }, { log, clock, timeZone: "UTC" });
   await store.close();
 
   expect(readdirSync(join(log.dir, "memory"))).toEqual(["2026-02-11.md", "index.md"]);

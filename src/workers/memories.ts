@@ -1,6 +1,6 @@
 import { lastingStatements } from "../memory/contradictions.ts";
 import type { Embedder } from "../memory/meaning.ts";
-import { Memory } from "../memory/memory.ts";
+import { Memory, type PersonsTime } from "../memory/memory.ts";
 import { recall, recalledParts } from "../memory/recall.ts";
 import { isListing } from "../memory/search.ts";
 import { isSaidBy, type Statement, statementsOf } from "../memory/statements.ts";
@@ -32,12 +32,7 @@ export function memoryTools(actor: Actor, place: Recorder, embedder?: Embedder):
   }
   const run = actor.node_id && now().board.nodes[actor.node_id]?.spec.run_id;
   if (!run) return [];
-  const memory = new Memory(
-    workerMemoryFiles(log.dir, run, actor.worker_id),
-    place.clock.now,
-    undefined,
-    place.timeZone,
-  );
+  const memory = new Memory(workerMemoryFiles(log.dir, run, actor.worker_id), timeOf(place));
   return workerMemoryTools({ ...port, memory }, { worker_id: actor.worker_id, node_id: actor.node_id });
 }
 
@@ -137,14 +132,18 @@ export function upkeepOf(place: Pick<Recorder, "log" | "clock" | "timeZone">): P
   return upkeepOfMemory(agentMemory(place), place.clock.now());
 }
 
-function agentMemory({
-  log,
-  clock,
-  sharedMemory,
-  timeZone,
-}: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">): Memory {
-  const person = sharedMemory ? personMemoryFiles(sharedMemory) : undefined;
-  return new Memory(agentMemoryFiles(log.dir), () => clock.now(), person, timeZone);
+function agentMemory(place: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">): Memory {
+  const person = place.sharedMemory ? personMemoryFiles(place.sharedMemory) : undefined;
+  return new Memory(agentMemoryFiles(place.log.dir), timeOf(place), person);
+}
+
+function timeOf(place: Pick<Recorder, "clock" | "timeZone">): PersonsTime {
+  return {
+    now: () => place.clock.now(),
+    get timeZone() {
+      return place.timeZone;
+    },
+  };
 }
 
 function oneLine(text: string): string {

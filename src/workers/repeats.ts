@@ -13,6 +13,9 @@ export const PATIENT_IN_CYCLES: ReadonlySet<string> = new Set([...PATIENT, "chec
 /** Refused while others work, which ends by itself: asking again is impatience, no circle. */
 const ENDING: ReadonlySet<string> = new Set(["finish", "conclude"]);
 
+/** While others work a command that answers the same is a look too: "sleep 60; ls …". */
+const COMMANDS: ReadonlySet<string> = new Set(["bash", "bash_output"]);
+
 export interface RepeatPorts {
   /** Tools whose repetition is never counted. */
   patient?: ReadonlySet<string>;
@@ -48,15 +51,17 @@ export function noticingRepeats(tools: Tools, ports: RepeatPorts = {}): Tools {
       if (patient.has(call.name)) return result;
       count(call, result);
       const isTooEarly = !result.ok && ENDING.has(call.name);
-      if (!(isTooEarly || onlyLooks(call, tools)) || !othersWork()) return judged(call, result, times);
+      const isCommand = COMMANDS.has(call.name);
+      if (!(isTooEarly || isCommand || onlyLooks(call, tools)) || !othersWork()) return judged(call, result, times);
       if (times === 1) return result;
       if (times < ENDED_AT || !news) return nothingNew(result, tools);
       await news(signal);
       last = "";
       // Who ends the run has to have read what came.
-      return isTooEarly
-        ? { ...result, content: "Not finished yet: something has changed. Read the news first." }
-        : tools.run(call, signal);
+      if (isTooEarly) return { ...result, content: "Not finished yet: something has changed. Read the news first." };
+      // A command may do more than look, so nobody runs it unasked.
+      if (isCommand) return { ...result, content: `${result.content}\n\n(You waited after this. There is news.)` };
+      return tools.run(call, signal);
     },
   };
 }

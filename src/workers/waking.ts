@@ -148,7 +148,7 @@ function changeOf(path: string, before: string | undefined, now: string): string
 }
 
 /** What somebody has seen who is shown the memory as it is now. */
-export async function seenMemory(place: Pick<Workplace, "log" | "clock">): Promise<Record<string, string>> {
+export async function seenMemory(place: Workplace): Promise<Record<string, string>> {
   return Object.fromEntries((await shownMemory(place)).map(({ path, text }) => [path, hashOf(text)]));
 }
 

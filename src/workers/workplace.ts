@@ -24,8 +24,6 @@ export interface Workplace extends Recorder {
   /** Runs a command that a spec wants to succeed, as the worker's own bash would; resolves with what went wrong, or null. */
   check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
   maxTurns: number;
-  /** The zone that holds for triggers where none is named. */
-  timeZone: string;
   /** What somebody may have happen later. */
   schedule(who: WorkerId): SchedulePort;
   /** Programs that think for themselves. */

@@ -53,7 +53,7 @@ test("a very deep tree holds nobody up: listing, serving, searching", async () =
   const served = () => humanScope(team.agentDir).list("", { recursive: true, limit: 10_000 });
   expect(await longestTurn(served)).toBeLessThan(MOST_MS);
   expect((await served()).tooDeep).toBeDefined();
-  const search = () => searchMemory(agentMemoryFiles(team.agentDir), "facts", { tokens: 100 });
+  const search = () => searchMemory(agentMemoryFiles(team.agentDir), "facts", { timeZone: "UTC", tokens: 100 });
   await search();
   expect(await longestTurn(search)).toBeLessThan(MOST_MS);
   expect(await longestTurn(() => filesBelow(scratch))).toBeLessThan(MOST_MS);

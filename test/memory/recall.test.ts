@@ -74,7 +74,7 @@ describe("dialogues in which who answers does not name the place", () => {
     }
     const search = await ours(files);
     for (const { question } of questions.slice(0, 20)) {
-      const found = await searchMemory(agentMemoryFiles(dir), question, { tokens: 4000 });
+      const found = await searchMemory(agentMemoryFiles(dir), question, { timeZone: "UTC", tokens: 4000 });
       expect(found.length).toBeGreaterThanOrEqual(10);
       expect(found.map(({ path }) => path)).toEqual(
         (await search(question)).map(({ path }) => path).slice(0, found.length),

@@ -24,7 +24,7 @@ test("a year of writes, changes and consolidations, by the agent's own tools", {
   writeFileSync(join(home.path, "MEMORY.md"), "");
   let now = Date.UTC(2026, 0, 1, 12);
   let day = 0;
-  const memory = new Memory(agentMemoryFiles(home.path), () => now);
+  const memory = new Memory(agentMemoryFiles(home.path), { now: () => now, timeZone: "UTC" });
   const told: NewFact[] = [];
   const tools = new Toolbox(
     agentMemoryTools({
@@ -84,7 +84,7 @@ test("a year of writes, changes and consolidations, by the agent's own tools", {
     const first: Record<string, string> = {};
     for (const thing of THINGS) {
       const question = `Who is responsible for ${thing}?`;
-      const found = await searchMemory(memory.files, question, { tokens: 4000 });
+      const found = await searchMemory(memory.files, question, { timeZone: "UTC", tokens: 4000 });
       const said = found.map(({ text }) => text).find((text) => text.includes("responsible for")) ?? "";
       first[thing] = [...said.matchAll(/(\w+) is responsible/g)].at(-1)?.[1] ?? "";
     }

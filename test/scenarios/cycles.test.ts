@@ -1,7 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Situation } from "../../src/projections/index.ts";
+import type { Config } from "../../src/protocol/config.ts";
 import { call, fail, manualClock, say, script, startTeam } from "../../src/testing/index.ts";
 
 const CYCLE_SECONDS = 30;
@@ -97,13 +98,37 @@ test("upkeep of the memory that somebody cancelled stays cancelled, however many
   expect(callbacks()).toEqual([]);
 });
 
+test("a night is that of the person, as config.json says now: upkeep counts their days", async () => {
+  const clock = manualClock(Date.UTC(2026, 2, 2, 10));
+  const { promise: moved, resolve: itIs } = Promise.withResolvers<void>();
+  const coordinator = script(
+    call("checkpoint", { summary: "First look." }).until(moved),
+    call("finish", { summary: "distilled" }).after("Upkeep of your memory.", "### 2026-03-01.md"),
+  );
+  const config: Config = { time_zone: "UTC" };
+  await using team = await startTeam({
+    ...{ goal: "Watch the page", clock, mode: "infinite", cycle_seconds: 86_400, coordinator, config },
+  });
+  config.time_zone = "Pacific/Kiritimati"; // 14 hours ahead: the third of March has begun there
+  for (const day of ["01", "02", "03"])
+    await writeFile(join(team.agent.log.dir, `memory/2026-03-${day}.md`), `## 09:00\n\nDay ${day}.\n`);
+  itIs();
+  await team.until(({ roster }) => isAsleep(roster.coordinator?.status));
+  const daily = { type: "scheduled", config: { cron: "0 9 * * *" }, action: "Look." } as const;
+  expect(await team.agent.schedule.create("human", daily)).toContain("Pacific/Kiritimati");
+  await clock.advance(4 * 3_600_000);
+  await team.agent.idle();
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "distilled" });
+});
+
 test("who is killed asleep sleeps on until its time, also when that passed meanwhile; a stop ends the cycles until resume", async () => {
   const clock = manualClock();
   const coordinator = script(
     call("checkpoint", { summary: "First look." }),
     call("checkpoint", { summary: "Second look." }).after("The next cycle begins."),
     call("checkpoint", { summary: "Third look." }),
-    call("checkpoint", { summary: "Fourth look." }).after("has now resumed it"),
+    // That it goes on and that its cycle was due meanwhile may be told in one turn or in two.
+    call("checkpoint", { summary: "Fourth look." }).after("has now resumed it", "[trigger-4 is due]"),
   );
   const plan = { goal: "Watch the page", clock, mode: "infinite", cycle_seconds: CYCLE_SECONDS, coordinator } as const;
   await using team = await startTeam(plan);

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { Memory } from "../../memory/memory.ts";
+import { Memory, type PersonsTime } from "../../memory/memory.ts";
 import { type Found, searchMemory, unsearched } from "../../memory/search.ts";
+import { type Settings, zoneOf } from "../../runtime/settings.ts";
 import { agentMemoryFiles, personMemoryFiles } from "../../store/memory-files.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { bytes } from "../format.ts";
@@ -44,7 +45,8 @@ export async function memory(
   else if (history !== undefined) await showHistory(call, kept.memory, history);
   else if (undo !== undefined) await bringBack(call, kept.memory, undo);
   else if (query !== "") {
-    const options = { tokens: ANSWER_TOKENS, least: limit ?? LEAST_FOUND, look: true };
+    const { timeZone } = kept.memory;
+    const options = { tokens: ANSWER_TOKENS, timeZone, least: limit ?? LEAST_FOUND, look: true };
     await showFound(call, (await searchMemory(kept.memory.searchable, query, options)).slice(0, limit));
   } else await showList(call, kept);
   if ((query !== "" || (path ?? history ?? undo) === undefined) && !call.json)
@@ -64,7 +66,7 @@ async function agentMemory(call: Invocation, word: string | undefined): Promise<
   const { log, settings } = await lookAtAgent(call, word);
   const files = agentMemoryFiles(log.dir);
   const shared = settings.config.memory?.shared ? personMemoryFiles(settings.home) : undefined;
-  const memory = new Memory(files, Date.now, shared);
+  const memory = new Memory(files, timeBy(settings), shared);
   const absolute = (path: string) =>
     memory.isShared(path)
       ? join(settings.home, "memory", path.slice("person/".length))
@@ -75,8 +77,12 @@ async function agentMemory(call: Invocation, word: string | undefined): Promise<
 async function personMemory(call: Invocation): Promise<Kept> {
   const { settings } = await lookAt(call);
   const files = personMemoryFiles(settings.home);
-  const memory = new Memory(files, Date.now);
+  const memory = new Memory(files, timeBy(settings));
   return { memory, dir: files.root, absolute: (path) => join(files.root, path) };
+}
+
+function timeBy({ config }: Settings): PersonsTime {
+  return { now: Date.now, timeZone: zoneOf(config) };
 }
 
 async function showFile({ terminal, json }: Invocation, kept: Memory, path: string): Promise<void> {

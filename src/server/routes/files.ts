@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Memory } from "../../memory/memory.ts";
 import { searchMemory } from "../../memory/search.ts";
 import { filesPageSchema, filesQuery, memoryFoundSchema, memorySearchSchema } from "../../protocol/api.ts";
+import { zoneOf } from "../../runtime/settings.ts";
 import { manifestsOf } from "../../store/manifests.ts";
 import { agentMemoryFiles, personMemoryFiles } from "../../store/memory-files.ts";
 import { humanScope, type Scope } from "../../store/scope.ts";
@@ -23,7 +24,11 @@ type Query = z.output<typeof filesQuery>;
 export function fileRoutes(app: Api, { agents, settings }: RouteDeps): void {
   const memoryOf = async (id: string) => {
     const shared = settings.config.memory?.shared ? personMemoryFiles(settings.home) : undefined;
-    const memory = new Memory(agentMemoryFiles((await agents.log(id)).dir), Date.now, shared);
+    const memory = new Memory(
+      agentMemoryFiles((await agents.log(id)).dir),
+      { now: Date.now, timeZone: zoneOf(settings.config) },
+      shared,
+    );
     /** Where a file of it lies: what all agents share is called `person/…`. */
     const at = (path: string): [Scope, string] =>
       shared && /^person(\/|$)/.test(path)
@@ -109,8 +114,9 @@ export function fileRoutes(app: Api, { agents, settings }: RouteDeps): void {
       },
     },
     async ({ params, body: { query, limit } }) => {
-      const { searchable } = (await memoryOf(params.id)).memory;
-      const found = await searchMemory(searchable, query, { tokens: ANSWER_TOKENS, least: limit ?? LEAST_FOUND });
+      const { searchable, timeZone } = (await memoryOf(params.id)).memory;
+      const options = { tokens: ANSWER_TOKENS, timeZone, least: limit ?? LEAST_FOUND };
+      const found = await searchMemory(searchable, query, options);
       return {
         results: found.slice(0, limit ?? MOST_FOUND).map((each) => ({ ...each, headings: [...each.headings] })),
       };
