@@ -126,6 +126,15 @@ const triggers: Scenes = [
     act: (page) => click(page, "button", "Add"),
   },
   {
+    name: "trigger-on-change",
+    path: ({ at }) => `${at.chips}/triggers`,
+    ready: "Address, path or command",
+    act: async (page) => {
+      await click(page, "button", "Add");
+      await page.getByRole("dialog").getByLabel("When").selectOption("on_change");
+    },
+  },
+  {
     name: "trigger-cancel",
     path: ({ at }) => `${at.chips}/triggers`,
     ready: "Keep it",
@@ -267,6 +276,29 @@ const overlay: Screens["overlay"] = {
   shortcuts: [{ name: "keys", path: ({ at }) => at.chips, ready: "find anything", act: press("?") }],
   new_agent: [
     { name: "new-agent", path: () => "/ui/", ready: "for a million tokens", act: press("n") },
+    {
+      name: "new-agent-infinite",
+      path: () => "/ui/",
+      ready: "Wakes it only when this changes",
+      act: async (page) => {
+        await press("n")(page);
+        await page.locator("[name=mode]").selectOption("infinite");
+      },
+    },
+    {
+      name: "new-agent-wrong-fields",
+      path: () => "/ui/",
+      ready: "is outside of /home/me/shop",
+      act: async (page) => {
+        await press("n")(page);
+        await page.getByLabel("Goal").fill("Watch the shop.");
+        await page.getByLabel("Folder it may read").fill("/home/me/shop");
+        await page.locator("[name=mode]").selectOption("infinite");
+        await page.getByLabel("Every").fill("soon");
+        await page.locator("[name=watch]").fill("/etc/passwd");
+        await page.getByRole("button", { name: "Begin" }).click();
+      },
+    },
     {
       name: "new-agent-refused",
       path: () => "/ui/",
