@@ -7,6 +7,7 @@ import {
   type NodeState,
   type Question,
   type Situation,
+  stageTitle,
   triggerNamed,
   waitingFor,
 } from "../projections/index.ts";
@@ -321,7 +322,7 @@ function stageNews(now: Situation): string {
   if (!stage || !isStageDone(stage, now.board)) return "";
   const losers = (stage.losers ?? []).join(", ");
   const over = losers ? ` No longer needed, so cancelled: ${losers}.` : "";
-  return `\nStage ${stage.number} (${stage.name}) is done.${over} Reconvene, create more work, or finish.`;
+  return `\n${stageTitle(stage)} is done.${over} Reconvene, create more work, or finish.`;
 }
 
 function nameOf(id: string, now: Situation): string {
