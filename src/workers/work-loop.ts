@@ -9,7 +9,7 @@ import {
 } from "../protocol/index.ts";
 import { onlyLooks } from "../tools/tool.ts";
 import type { Tools } from "../tools/toolbox.ts";
-import { act, notRun } from "./act.ts";
+import { act, concludedTooSoon, notRun } from "./act.ts";
 import { type Compactable, heldInFlush, Thinking } from "./compaction.ts";
 import { show } from "./heartbeat.ts";
 import { openFlush } from "./past.ts";
@@ -107,12 +107,14 @@ async function* settle(
   const results = since.filter((entry) => entry.role === "tool");
   // Something was said after it: that turn is over, and what it ended is another run.
   if (results.length < since.length) return undefined;
+  const all = [...results];
   let ending = results.find((result) => result.ending)?.ending;
   const answered = new Set(results.map((result) => result.call_id));
   for (const call of callsOf(reply).filter((call) => !answered.has(call.id))) {
-    const held = cutOff(call, reply) ?? (openFlush(history) < 0 ? undefined : heldInFlush(call));
+    const held = cutOff(call, reply) ?? (openFlush(history) < 0 ? concludedTooSoon(call, all) : heldInFlush(call));
     const result = held === undefined ? await toolbox.settle(call, signal) : notRun(call, held);
     history.push(result);
+    all.push(result);
     yield result;
     ending ??= result.ending;
   }
