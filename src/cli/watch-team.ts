@@ -1,4 +1,4 @@
-import { isAtWork } from "../projections/index.ts";
+import { isAtWork, type Situation } from "../projections/index.ts";
 import { type Fact, HUMAN } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { isAttended, isLive } from "./attended.ts";
@@ -44,6 +44,7 @@ export async function watchTeam(
   stay: Stay = "to_the_end",
 ): Promise<ExitCode> {
   const began = performance.now();
+  const before = after > 0 ? { ...agent.now.spending.total } : undefined;
   const attended = isAttended(call);
   const { view, talk } = attended ? talkingView(call, agent) : { view: viewFor(call, agent), talk: undefined };
   const interrupted = obeyInterrupts(agent, call, view);
@@ -89,7 +90,7 @@ export async function watchTeam(
     call.terminal.say(triggersLeft(agent.now, call) ?? `${agent.now.agent.created.name} has no triggers any more.`);
     return interrupted.aborted ? EXIT.interrupted : EXIT.done;
   }
-  const code = await tellEnding(agent, call, (performance.now() - began) / 1000);
+  const code = await tellEnding(agent, call, (performance.now() - began) / 1000, before);
   return interrupted.aborted && triesAgain(agent.now) ? EXIT.interrupted : code;
 }
 
@@ -182,13 +183,32 @@ function wrapped({ terminal: { stderr } }: Invocation, text: string): string[] {
   return stderr.isTTY ? wrap(text, stderr.columns ?? 80) : [text];
 }
 
-async function tellEnding({ now, log }: Watched, call: Invocation, seconds: number): Promise<ExitCode> {
+type Spent = Situation["spending"]["total"];
+
+/** What this call of the program had done, and what the agent spent in all where that is more. */
+function figuresOf(total: Spent, before: Spent | undefined, seconds: number): string {
+  const { calls = 0, cost_usd = 0, unpriced_calls = 0 } = before ?? {};
+  const own = {
+    calls: total.calls - calls,
+    cost_usd: Math.max(0, total.cost_usd - cost_usd),
+    unpriced_calls: total.unpriced_calls - unpriced_calls,
+  };
+  const inAll = calls > 0 ? ` (${count(total.calls, "call")}, ${costOf(total)} in all)` : "";
+  return `${count(own.calls, "model call")}, ${costOf(own)}, ${clockTime(seconds)}${inAll}`;
+}
+
+async function tellEnding(
+  { now, log }: Watched,
+  call: Invocation,
+  seconds: number,
+  before: Spent | undefined,
+): Promise<ExitCode> {
   const { terminal, json } = call;
   const { agent, spending } = now;
   const paint = terminal.errPaint;
   const id = agent.id;
   if (!json) await terminal.printLines(await resultLines(now, log.dir, terminal.columns));
-  const figures = `${count(spending.total.calls, "model call")}, ${costOf(spending.total)}, ${clockTime(seconds)}`;
+  const figures = figuresOf(spending.total, before, seconds);
   const undone = undoneWords(now);
   switch (agent.status) {
     case "completed": {

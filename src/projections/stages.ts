@@ -23,7 +23,11 @@ export function applyToStages(stages: Stage[], fact: Fact): void {
     case "stage.started": {
       const { run_id, stage, name, contract } = fact.data;
       const rest = { nodes: [], assessment: null, started_seq: fact.seq };
-      stages.push({ run_id, number: stage, name, contract, status: "running", ...rest });
+      const begun: Stage = { run_id, number: stage, name, contract, status: "running", ...rest };
+      // Announced before, and only now filled: under this name and contract.
+      const at = stages.findIndex((each) => each.run_id === run_id && each.number === stage && each.nodes.length === 0);
+      if (at < 0) stages.push(begun);
+      else stages[at] = begun;
       return;
     }
     case "stage.reconvened":

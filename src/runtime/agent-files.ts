@@ -26,6 +26,7 @@ const FACTS_A_NODE = 4;
 
 const CHANGES_THE_PLAN = new Set<Fact["type"]>([
   "stage.started",
+  "stage.reconvened",
   "node.created",
   "node.completed",
   "node.failed",

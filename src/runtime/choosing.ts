@@ -1,6 +1,6 @@
 import { rosterOf, type WorkerState, waitingWork } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type NodeId, type WorkerId } from "../protocol/index.ts";
-import type { NewWork } from "../tools/work.ts";
+import { type NewWork, PERSONS_NAME } from "../tools/work.ts";
 import { hiredAs } from "../workers/outside/programs.ts";
 import { freeName } from "./first-names.ts";
 import { problemHiring, spawned } from "./hiring.ts";
@@ -18,6 +18,7 @@ type Chosen = { ok: true; worker?: WorkerState; id?: WorkerId; facts: NewFact[] 
  * Who is to do a new piece of work, where somebody is wished for: by name, by model, by program.
  *
  * CHOICE-1. Whoever is there and free, with that model or program, is taken before anybody is hired for it.
+ * CHOICE-1a. A name that nobody in the run has is hired under that name.
  * CHOICE-2. The coordinator may hire as with spawn_worker. A worker may choose among the models that the team has
  *           already and the programs that config.json has; anything else is the coordinator's to decide.
  */
@@ -28,10 +29,14 @@ export async function choose(
   members: Members,
 ): Promise<Refused | { ok: true; pick(not_by: readonly string[]): Refused | Chosen }> {
   const { worker: word, model, program } = wish;
-  const isNew = model !== undefined || program !== undefined;
   const there = word === undefined ? undefined : members.named(word);
-  if (word !== undefined && !there && !isNew)
-    return { ok: false, reason: `${members.nobody(word)} ${by.node_id === null ? HIRE_FIRST : CHOOSE_NOBODY}` };
+  const isUnknown = word !== undefined && !there;
+  if (isUnknown && !PERSONS_NAME.test(word.trim()))
+    return {
+      ok: false,
+      reason: `${members.nobody(word)} Name one of them or somebody new, e.g. Alice, or leave worker out.`,
+    };
+  const isNew = model !== undefined || program !== undefined || isUnknown;
   if (!isNew) return { ok: true, pick: (not_by) => named(there, not_by, ports) };
   const problem =
     (by.node_id === null ? undefined : notTheirs(wish, ports)) ??
@@ -45,9 +50,6 @@ export async function choose(
   if (problem !== undefined) return { ok: false, reason: problem };
   return { ok: true, pick: (not_by) => (there ? named(there, not_by, ports) : hired(wish, not_by, ports)) };
 }
-
-const HIRE_FIRST = "Hire them with spawn_worker first, or leave worker out.";
-const CHOOSE_NOBODY = "Leave worker out for anybody.";
 
 /** For whom no name is known yet: what is checked is the model, or the program. */
 const SOMEBODY = "Somebody";
@@ -77,7 +79,7 @@ function hired({ worker: word, model, program }: Wish, not_by: readonly string[]
     );
     if (free) return { ok: true, worker: free, id: free.id, facts: [] };
   }
-  const name = word ?? freeName(new Set(Object.keys(now.roster)));
+  const name = word?.trim() ?? freeName(new Set(Object.keys(now.roster)));
   return { ok: true, id: idOf(name), facts: [spawned({ name, identity: "", model, program }, ports)] };
 }
 

@@ -6,6 +6,7 @@ import { hiredAs } from "../workers/outside/programs.ts";
 import { problemHiring, spawned } from "./hiring.ts";
 import type { Members } from "./members.ts";
 import { idOf } from "./names.ts";
+import { GivenToRole, type RoleWork } from "./role-work.ts";
 import { agreedContract, type PartialContract } from "./team-limits.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 
@@ -49,28 +50,66 @@ export class TeamStages {
   }
 
   /** Seed 000's stage in one call: nodes, workers and who does what. All of it or nothing. */
-  async launch({ name, roles, contract }: StageOfRoles): Promise<ToolOutput> {
-    // First, since it takes a while: what is decided from here on is decided at once.
-    const problem = await problemHiring(roles, "may stay", this.#ports);
+  async launch(order: StageOfRoles): Promise<ToolOutput> {
+    const { roles } = order;
+    const given: GivenToRole[] = [];
+    for (const role of roles) {
+      const found = await GivenToRole.find(role, this.#ports);
+      if ("ok" in found) return refusal(`Not launched: ${role.name}: ${found.reason}`);
+      given.push(found);
+    }
+    // These take a while: what is decided after each is decided at once.
+    const first = this.#planned(order, given, await problemHiring(roles, "may stay", this.#ports));
+    if (!first.ok) return refusal(first.reason);
+    const ids = roles.map(() => this.#nextNode());
+    const hasCopies = given.some((each) => each.hasCopies);
+    if (hasCopies) for (const [at, id] of ids.entries()) await given[at]?.copyFor(id);
+    const planned = hasCopies
+      ? this.#planned(order, given, await problemHiring(roles, "may stay", this.#ports))
+      : first;
+    if (!planned.ok) return refusal(planned.reason);
+    const { number, work } = planned;
+    const begin = roles.flatMap((role, at) => {
+      const [id, own] = [ids[at], work[at]];
+      return id && own ? this.#launched(role, number, id, own) : [];
+    });
+    await record(this.#ports, [...planned.facts, ...begin]);
+    const who = roles.map((role, at) => `${role.name} (${ids[at]})`).join(", ");
+    return `Stage ${number}, ${order.name}: ${who} ${roles.length === 1 ? "has" : "have"} begun. You will be told when they end.`;
+  }
+
+  /** Which stage it is, what becomes of the one before and of those who go, and what each role is given. */
+  #planned(
+    { name, roles, contract }: StageOfRoles,
+    given: readonly GivenToRole[],
+    problem: string | undefined,
+  ): { ok: true; number: number; facts: NewFact[]; work: RoleWork[] } | { ok: false; reason: string } {
     const now = this.#ports.soon();
     const open = currentStage(now.stages, this.#ports.run);
-    if (open && open.nodes.length > 0 && !isStageDone(open, now.board)) return refusal(this.#notDone(open));
-    const number = now.stages.filter((stage) => stage.run_id === this.#ports.run).length + 1;
-    if (this.#isLast(contract)) return refusal(this.#noMoreStages(contract));
+    // Reconvening has announced it: it is this one.
+    const announced = open?.nodes.length === 0 ? open : undefined;
+    const wrong = (reason: string) => ({ ok: false as const, reason });
+    if (open && !announced && !isStageDone(open, now.board)) return wrong(this.#notDone(open));
+    if (!announced && this.#isLast(contract)) return wrong(this.#noMoreStages(contract));
     const names = roles.map((role) => idOf(role.name));
     const twice = roles.find((role, at) => names.indexOf(idOf(role.name)) !== at);
-    if (twice) return refusal(`Two roles are named ${twice.name}; names are unique in a run.`);
-    if (problem) return refusal(`Not launched: ${problem}`);
+    if (twice) return wrong(`Two roles are named ${twice.name}; names are unique in a run.`);
+    if (problem) return wrong(`Not launched: ${problem}`);
     const leaving = this.#members.all().filter(({ id, spawned: { kind } }) => !names.includes(id) && kind !== "human");
     const needed = leaving.map((worker) => this.#members.neededFor(worker.id)).find((reason) => reason !== undefined);
-    if (needed) return refusal(`Not launched: ${needed}`);
-    const facts: NewFact[] = [];
-    if (open) facts.push({ type: "stage.completed", data: { run_id: this.#ports.run, stage: open.number } });
-    facts.push(...this.#nextStage(number, name, contract ?? {}));
-    for (const worker of leaving) facts.push(...this.#retired(worker.id));
-    for (const role of roles) facts.push(...this.#launched(role, number));
-    await record(this.#ports, facts);
-    return `Stage ${number}, ${name}: ${roles.map((role) => role.name).join(", ")} have begun. You will be told when they end.`;
+    if (needed) return wrong(`Not launched: ${needed}`);
+    const work: RoleWork[] = [];
+    for (const [at, each] of given.entries()) {
+      const checked = each.check(now);
+      if (!checked.ok) return wrong(`Not launched: ${roles[at]?.name}: ${checked.reason}`);
+      work.push(checked.work);
+    }
+    const before = now.stages.filter((stage) => stage.run_id === this.#ports.run).length;
+    const number = announced?.number ?? before + 1;
+    const ends: NewFact[] =
+      open && !announced ? [{ type: "stage.completed", data: { run_id: this.#ports.run, stage: open.number } }] : [];
+    const begins = this.#nextStage(number, name, contract ?? announced?.contract ?? {});
+    return { ok: true, number, work, facts: [...ends, ...begins, ...leaving.flatMap(({ id }) => this.#retired(id))] };
   }
 
   status(): string {
@@ -125,11 +164,10 @@ export class TeamStages {
     return `Stage ${number} is not done.\n${this.status()}\nWait for the news, or cancel_node what you no longer need.`;
   }
 
-  #launched(role: StageOfRoles["roles"][number], stage: number): NewFact[] {
+  #launched(role: StageOfRoles["roles"][number], stage: number, node_id: NodeId, given: RoleWork): NewFact[] {
     const identity = `${role.title}.`;
     const worker = this.#members.named(role.name);
     const worker_id = worker?.id ?? idOf(role.name);
-    const node_id = this.#nextNode();
     const model = role.model && hiredAs({ program: worker?.spawned.program, model: role.model }, () => "acp").model;
     const theirs = { ...(model && { model }), ...(role.tools && { tools: role.tools }) };
     const who: NewFact = worker
@@ -143,7 +181,7 @@ export class TeamStages {
       inference: "multi",
       role: role.title,
     } as const;
-    const rest = { dependencies: [], refs: {}, deliverables: [], parent_node_id: null, created_by: COORDINATOR };
+    const rest = { ...given, parent_node_id: null, created_by: COORDINATOR };
     return [
       who,
       { type: "node.created", data: { ...work, ...rest } },

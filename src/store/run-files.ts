@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Board, describeBoard, goalOf, type Situation, waitingWork } from "../projections/index.ts";
+import { type Board, describeBoard, goalOf, type Situation, stageTitle, waitingWork } from "../projections/index.ts";
 import { own } from "../protocol/dict.ts";
 import type { HandedInput, Outcome, RunId, WorkerId } from "../protocol/index.ts";
 import { replaceFile } from "./atomic-file.ts";
@@ -15,8 +15,18 @@ export function writePlan(dir: string, now: Situation): void {
   const goal = goalOf(now.agent);
   const board = describeBoard(now.board, now.agent.run?.id);
   const isOurs = isDerived(join(dir, PLAN));
-  const text = `# ${isOurs ? "Plan" : "Board"}\n\nGoal: ${goal}\n\n${board}\n`;
+  const text = `# ${isOurs ? "Plan" : "Board"}\n\nGoal: ${goal}\n\n${board}\n${assessments(now)}`;
   replaceFile(join(dir, isOurs ? PLAN : BOARD), isOurs ? marked(text) : text);
+}
+
+/** What the coordinator said of each stage when it ended it. */
+function assessments({ stages, agent }: Situation): string {
+  const lines = stages.flatMap((stage) =>
+    stage.run_id === agent.run?.id && stage.assessment !== null
+      ? `- ${stageTitle(stage)}: ${stage.assessment.replace(/\s+/g, " ").trim()}`
+      : [],
+  );
+  return lines.length > 0 ? `\n## Stages that have ended\n\n${lines.join("\n")}\n` : "";
 }
 
 /** `_output.md`: how the run ended, and where its results are; what the coordinator wrote there itself stays. */

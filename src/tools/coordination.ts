@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { contractSchema } from "../protocol/index.ts";
 import { defineTool, hidden, refusal, type Tool, type ToolOutput } from "./tool.ts";
-import { LONGEST_TASK } from "./work.ts";
+import { LONGEST_TASK, PERSONS_NAME } from "./work.ts";
 
 /** What the coordinator may do with its team; the runtime stands behind it and answers in words. */
 export interface CoordinationPort {
@@ -20,11 +20,7 @@ export interface CoordinationPort {
   unfinished(): string | null;
 }
 
-const name = z
-  .string()
-  .trim()
-  .regex(/^\p{L}[\p{L}\p{M}' -]{0,38}$/u, "a person's name, e.g. Alice")
-  .describe("e.g. Alice");
+const name = z.string().trim().regex(PERSONS_NAME, "a person's name, e.g. Alice").describe("e.g. Alice");
 const model = z.string().optional().describe("provider/model");
 const program = z.string().optional();
 const tools = z.array(z.string()).optional();
@@ -70,6 +66,9 @@ const stageOfRoles = z.object({
         name,
         title: z.string().min(1),
         prompt: z.string().min(1).describe("The whole brief."),
+        deliverables: z.array(z.string().min(1)).default([]),
+        refs: z.record(z.string(), z.string()).default({}),
+        not_by: z.array(z.string()).default([]),
         model,
         program,
         tools,
@@ -178,11 +177,9 @@ const ending = {
   files: z.array(z.string().min(1).max(1000)).max(100).optional().describe("e.g. output/report.md"),
   learned: z.string().max(4000).optional().describe("What a later run should know; kept in your memory."),
 };
-
-/** Models give what a schema calls required; who leaves `learned` out all the same is not refused for it. */
 const endings = {
-  summary: z.object({ summary: answer, ...ending }).meta({ required: ["summary", "learned"] }),
-  output: z.object({ output: answer, ...ending }).meta({ required: ["output", "learned"] }),
+  summary: z.object({ summary: answer, ...ending }),
+  output: z.object({ output: answer, ...ending }),
 };
 
 function endingTool(

@@ -28,6 +28,9 @@ export interface DelegationPort {
 /** More than this belongs into a file that the task refers to. */
 export const LONGEST_TASK = 32_000;
 
+/** What somebody may be called. */
+export const PERSONS_NAME = /^\p{L}[\p{L}\p{M}' -]{0,38}$/u;
+
 const newWork = z.object({
   task: z.string().min(1).max(LONGEST_TASK).describe("The whole brief, with acceptance criteria."),
   deliverables: z.array(z.string().min(1)).default([]).describe("Files it must publish."),

@@ -23,12 +23,15 @@ interface CycleOrder {
 
 /** What only an infinite agent is told in its prompt, which is that of its first day. */
 export function cycleRules({ cycle_seconds = USUAL_CYCLE_SECONDS, watch }: CycleOrder): string {
+  const change = watch
+    ? ""
+    : " To hear of a change without looking for it every time, schedule an on_change trigger: waiting for it costs nothing.";
   const when = watch
     ? `when ${watch.url ?? watch.path ?? `the output of ${watch.command}`} changes`
     : `${secondsInWords(cycle_seconds)} after each cycle`;
   return `# Infinite mode
 
-Your work has no end but finish (the goal is met for good) or your human. You work in cycles and sleep in between: you are woken ${when}, by your triggers, and when somebody writes to you. This is set up already (list_triggers shows it): do not schedule it yourself. Each waking tells the date and what others changed in your memory. When a cycle's work is done, write down what the next one must know and call checkpoint, which ends the cycle. With nothing to do, answer in a few words and call nothing.`;
+Your work has no end but finish (the goal is met for good) or your human. You work in cycles and sleep in between: you are woken ${when}, by your triggers, and when somebody writes to you. This is set up already (list_triggers shows it): do not schedule it yourself.${change} Each waking tells the date and what others changed in your memory. When a cycle's work is done, write down what the next one must know and call checkpoint, which ends the cycle. With nothing to do, answer in a few words and call nothing.`;
 }
 
 function secondsInWords(seconds: number): string {

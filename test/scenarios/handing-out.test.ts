@@ -290,7 +290,8 @@ describe("who does it", () => {
         wrote("a.md", "x"),
         made("Part.", { model: "scripted/dear" }),
         made("Part.", { program: "gold-plated" }),
-        made("Part.", { worker: "Nobody" }),
+        made("Part.", { worker: "node-1" }),
+        made("Part.", { worker: "Everyone" }),
       ),
       published("alone"),
     );
@@ -303,7 +304,8 @@ describe("who does it", () => {
     expect(await answersTo(team, "create_work_node", "runs/run-1/workers/alice/conversation.jsonl")).toEqual([
       "Not created: you may choose among the models of this team: scripted/worker, scripted/coordinator. For scripted/dear, ask the coordinator (send_message).",
       expect.stringMatching(/^Not created: you may have .*not "gold-plated"\.$/),
-      'Not created: There is nobody named "Nobody". There are: Alice, coordinator. Leave worker out for anybody.',
+      'Not created: There is nobody named "node-1". There are: Alice, coordinator. Name one of them or somebody new, e.g. Alice, or leave worker out.',
+      "Not created: Everyone would be read as somebody else. Choose another name.",
     ]);
     expect(team.board()).toHaveLength(1);
   });
@@ -324,6 +326,98 @@ describe("who does it", () => {
       "Created node-2: Alice has begun.",
       "Not created: Vera thinks with scripted/dear. Leave worker out, and somebody is hired with scripted/cheap.",
     ]);
+  });
+
+  test("whoever is named and not there is hired under that name, by the coordinator and by a worker", async () => {
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: script(made("All.", { worker: "Dora" }), finished.after("node-1 completed")),
+      workers: {
+        Dora: script(
+          both(wrote("a.md", "x"), made("Part.", { worker: "Émile" })),
+          published("all").after("node-2 completed by Émile"),
+        ),
+        Émile: script(...works()),
+      },
+    });
+    expect(await team.outcome()).toMatchObject({ kind: "finished" });
+    expect(await answersTo(team, "create_work_node")).toEqual(["Created node-1: Dora has begun."]);
+    const hired = Object.values(team.agent.now.roster).map(({ spawned: { name, model } }) => [name, model]);
+    expect(hired.slice(1)).toEqual([
+      ["Dora", "scripted/worker"],
+      ["Émile", "scripted/worker"],
+    ]);
+  });
+
+  test("roles get refs, deliverables and not_by as nodes do, and the answer names their nodes", async () => {
+    const role = (name: string, more: object = {}) => ({ name, title: "Analyst", prompt: `Work, ${name}.`, ...more });
+    const launched = (name: string, ...roles: object[]) => call("launch_roles", { name, roles });
+    const bob = script(wrote("b.md", "x"), published("no"), wrote("review.md", "good"), published("ok"));
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: script(
+        both(call("write_file", { path: "notes/plan.md", content: "Be brief." }), launched("First", role("Alice"))),
+        both(
+          launched("Review", role("Alice", { not_by: ["node-1"] })),
+          launched("Review", role("Bob", { refs: { work: "node-9/published" } })),
+          launched("Review", role("Bob", { deliverables: ["a whole sentence"] })),
+          launched(
+            "Review",
+            role("Bob", {
+              refs: { work: "node-1/published", plan: "notes/plan.md" },
+              deliverables: ["review.md"],
+              not_by: ["node-1"],
+            }),
+            role("Carol"),
+          ),
+        ).after("Stage 1 (First) is done."),
+        finished.after("Stage 2 (Review) is done."),
+      ),
+      workers: { Alice: script(...works()), Bob: bob, Carol: script(...works()) },
+    });
+    expect(await team.outcome()).toMatchObject({ kind: "finished" });
+    expect(await answersTo(team, "launch_roles")).toEqual([
+      "Stage 1, First: Alice (node-1) has begun. You will be told when they end.",
+      expect.stringMatching(/^Not launched: Alice: Alice worked on node-1/),
+      expect.stringMatching(/^Not launched: Bob: ref "work" is "node-9\/published"/),
+      expect.stringMatching(/^Not launched: Bob: deliverables are file names/),
+      "Stage 2, Review: Bob (node-2), Carol (node-3) have begun. You will be told when they end.",
+    ]);
+    expect(team.board()[1]?.spec).toMatchObject({
+      refs: { work: "node-1/published", plan: "node-2/inputs/plan/plan.md" },
+      deliverables: ["review.md"],
+      not_by: ["node-1"],
+    });
+    expect(firstWords(bob)).toContain("Be brief.");
+  });
+
+  test("roles that are launched in the stage that reconvening announced are that stage", async () => {
+    const roles = [{ name: "Bob", title: "Writer", prompt: "Write." }];
+    await using team = await startTeam({
+      goal: "g",
+      config: { max_stages: 2 },
+      coordinator: script(
+        made("One."),
+        both(
+          call("reconvene", { assessment: "Good.", next: "Writing" }),
+          call("launch_roles", { name: "Draft", roles }),
+        ).after("node-1 completed"),
+        finished.after("Stage 2 (Draft) is done."),
+      ),
+      workers: { Alice: script(...works()), Bob: script(...works()) },
+    });
+    expect(await team.outcome()).toMatchObject({ kind: "finished" });
+    expect(team.agent.now.stages.map(({ number, name, nodes }) => [number, name, nodes])).toEqual([
+      [1, "Stage 1", ["node-1"]],
+      [2, "Draft", ["node-2"]],
+    ]);
+    expect(await answersTo(team, "launch_roles")).toEqual([
+      "Stage 2, Draft: Bob (node-2) has begun. You will be told when they end.",
+    ]);
+    // What was said when a stage ended is in the plan that everybody reads.
+    await team.agent.idle();
+    const plan = await readFile(join(team.agent.log.dir, "runs/run-1/_plan.md"), "utf8");
+    expect(plan).toContain("## Stages that have ended\n\n- Stage 1: Good.\n");
   });
 
   test("a review goes to somebody else than the authors, who is hired where nobody else is there", async () => {
