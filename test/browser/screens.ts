@@ -107,6 +107,12 @@ const board: Scenes = [
   { name: "node", path: ({ at }) => `${at.chips}/board/node-1`, ready: "Alice published node-1" },
   { name: "node-pending", path: ({ at }) => `${at.chips}/board/node-3`, ready: "node-1/published/report.md" },
   { name: "node-asking", path: ({ at }) => `${at.chips}/board/node-2`, ready: "needs you" },
+  {
+    name: "node-cancel",
+    path: ({ at }) => `${at.chips}/board/node-2`,
+    ready: "Its files stay.",
+    act: (page) => click(page, "button", "Cancel this node"),
+  },
   { name: "node-failed", path: ({ at }) => `${at.staged}/board/node-2`, ready: "Why it failed" },
 ];
 

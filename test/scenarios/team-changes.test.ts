@@ -291,7 +291,7 @@ test("under any, neither a failure nor a part of somebody's node is a result: on
       call("finish", { summary: "Bob's" }).after(
         "node-1 failed: No.",
         "node-2 completed by Bob",
-        "Stage 1 (Stage 1) is done. No longer needed, so cancelled: node-3.",
+        "Stage 1 is done. No longer needed, so cancelled: node-3.",
       ),
     ),
     workers: {
