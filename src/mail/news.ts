@@ -7,6 +7,7 @@ import {
   type NodeState,
   type Question,
   type Situation,
+  stageTitle,
   triggerNamed,
   waitingFor,
 } from "../projections/index.ts";
@@ -327,7 +328,7 @@ function stageNews({ seq }: Fact, now: Situation): string {
     .map(({ id }) => id)
     .join(", ");
   const over = losers ? ` No longer needed, so cancelled: ${losers}.` : "";
-  return `\nStage ${stage.number} (${stage.name}) is done.${over} Reconvene, create more work, or finish.`;
+  return `\n${stageTitle(stage)} is done.${over} Reconvene, create more work, or finish.`;
 }
 
 function nameOf(id: string, now: Situation): string {

@@ -97,3 +97,9 @@ export function losersIn(stages: readonly Stage[], board: Board, run: RunId): No
 function topOf({ nodes }: Stage, board: Board): NodeState[] {
   return nodes.flatMap((id) => board.nodes[id] ?? []).filter(({ spec }) => spec.parent_node_id === null);
 }
+
+/** A stage that nobody named is called by its number. */
+export function stageTitle({ number, name }: Pick<Stage, "number" | "name">): string {
+  const usual = `Stage ${number}`;
+  return name === usual ? usual : `${usual} (${name})`;
+}

@@ -217,7 +217,7 @@ test("there are at most a hundred", async () => {
 
 function tools() {
   const world = new TriggerWorld();
-  const toolbox = new Toolbox(scheduleTools(world.schedule.by("coordinator")));
+  const toolbox = new Toolbox(scheduleTools(world.schedule.by("coordinator"), "coordinator's"));
   const call = async (name: string, args: unknown) => {
     const part: CallPart = { type: "call", id: "1", name, args };
     const { ok, content } = await toolbox.run(part, signal);

@@ -1,4 +1,5 @@
 import type { CallPart, ResultEntry } from "../protocol/index.ts";
+import { onlyLooks } from "../tools/tool.ts";
 import type { Tools } from "../tools/toolbox.ts";
 
 /** Told after so many times, ended after so many more. */
@@ -14,7 +15,7 @@ export const PATIENT_IN_CYCLES: ReadonlySet<string> = new Set([...PATIENT, "chec
 const ENDING: ReadonlySet<string> = new Set(["finish", "conclude"]);
 
 /** While others work a command that answers the same is a look too: "sleep 60; ls …". */
-const COMMANDS: ReadonlySet<string> = new Set(["bash", "bash_output"]);
+const COMMAND = "bash";
 
 export interface RepeatPorts {
   /** Tools whose repetition is never counted. */
@@ -51,8 +52,9 @@ export function noticingRepeats(tools: Tools, ports: RepeatPorts = {}): Tools {
       if (patient.has(call.name)) return result;
       count(call, result);
       const isTooEarly = !result.ok && ENDING.has(call.name);
-      const isCommand = COMMANDS.has(call.name);
-      if (!(isTooEarly || isCommand || onlyLooks(call, tools)) || !othersWork()) return judged(call, result, times);
+      const isCommand = call.name === COMMAND;
+      if (!(isTooEarly || isCommand || onlyLooks(call, tools.specs)) || !othersWork())
+        return judged(call, result, times);
       if (times === 1) return result;
       if (times < ENDED_AT || !news) return nothingNew(result, tools);
       await news(signal);
@@ -64,11 +66,6 @@ export function noticingRepeats(tools: Tools, ports: RepeatPorts = {}): Tools {
       return tools.run(call, signal);
     },
   };
-}
-
-/** Asked again while others work, what only looks is polling: it costs turns and breaks nothing. */
-function onlyLooks({ name }: CallPart, { specs }: Tools): boolean {
-  return specs.some((spec) => spec.name === name && spec.readOnly === true);
 }
 
 function nothingNew(result: ResultEntry, { specs }: Tools): ResultEntry {
