@@ -66,9 +66,13 @@ function inBoth(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   return [...a].filter((word) => b.has(word)).length;
 }
 
-/** Whether it is said already: every word of it stands in one statement. */
-export function isSaidBy(statement: Statement, known: readonly Statement[]): boolean {
-  return known.some(({ words }) => inBoth(statement.own, words) === statement.own.size);
+/** A line without what only lays it out. Word for word: "before" and "after" make opposites of the same words. */
+export function plainLine(line: string): string {
+  return line
+    .trim()
+    .replace(/^(?:(?:[-*+>]|\d+[.)]|#{1,6})\s+)+/, "")
+    .replace(/\s+/g, " ")
+    .replace(/[.。]$/, "");
 }
 
 /** `path:line · day · by`, as a search names a place. */

@@ -3,7 +3,7 @@ import type { Embedder } from "../memory/meaning.ts";
 import { Memory, type PersonsTime } from "../memory/memory.ts";
 import { recall, recalledParts } from "../memory/recall.ts";
 import { isListing } from "../memory/search.ts";
-import { isSaidBy, type Statement, statementsOf } from "../memory/statements.ts";
+import { plainLine, type Statement } from "../memory/statements.ts";
 import { upkeepByTheWay, upkeepOf as upkeepOfMemory } from "../memory/upkeep.ts";
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
@@ -90,14 +90,11 @@ export async function keepLearned(
 }
 
 function linesBut(known: readonly Statement[], text: string): string {
-  const isKnown = (line: string) => {
-    const said = statementsOf(LEARNED, line.replace(/^#+\s*/, ""));
-    return said.length > 0 && said.every((each) => isSaidBy(each, known));
-  };
+  const lines = new Set(known.map((each) => plainLine(each.text)));
   return text
     .trim()
     .split("\n")
-    .filter((line) => !isKnown(line))
+    .filter((line) => !lines.has(plainLine(line)))
     .join("\n")
     .trim();
 }
