@@ -282,7 +282,7 @@ async function search({ memory, embedder }: MemoryPort, query: string, signal: A
   const notSearched = unsearched(all).map((each) => `(${each})`);
   if (found.length === 0)
     return ["No note has any of these words. Try others, or see the list with memory_read.", ...notSearched].join("\n");
-  return [...differing(found, query), ...found.map(shown), ...notSearched].join("\n\n---\n\n");
+  return [...(await differing(found, query)), ...found.map(shown), ...notSearched].join("\n\n---\n\n");
 }
 
 async function wholeMemory(memory: Memory, files: readonly StampedFile[], query: string): Promise<string> {
@@ -292,11 +292,14 @@ async function wholeMemory(memory: Memory, files: readonly StampedFile[], query:
       return { path, text, from_line: 1, day: memory.dayOf(changedAt) };
     }),
   );
-  const parts = [...differing(texts, query), ...texts.map(({ path, text }) => `**${path}**\n\n${text.trim()}`)];
+  const parts = [...(await differing(texts, query)), ...texts.map(({ path, text }) => `**${path}**\n\n${text.trim()}`)];
   return `Your memory is small; this is all of it.\n\n${parts.join("\n\n---\n\n")}`;
 }
 
-function differing(found: readonly Pick<Found, "path" | "text" | "from_line" | "day">[], query: string): string[] {
+function differing(
+  found: readonly Pick<Found, "path" | "text" | "from_line" | "day">[],
+  query: string,
+): Promise<string[]> {
   const terms = termsToFind(query).map(([word]) => word.replace(/s$/, ""));
   return differences(statementsIn(found), ({ words }) => terms.some((word) => words.has(word)));
 }
