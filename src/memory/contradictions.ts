@@ -1,6 +1,6 @@
 import { TimeSlices } from "../store/time-slices.ts";
 import { LikeStatements } from "./like-statements.ts";
-import type { Memory } from "./memory.ts";
+import { type Memory, nameOf } from "./memory.ts";
 import { type Found, textOf } from "./search.ts";
 import { placeWords, quoted, type Statement, statementsOf } from "./statements.ts";
 
@@ -15,7 +15,7 @@ const MOST_COMPARED = 300_000;
 
 /** What other runs and agents noted that looks like another answer to the same question, newest first. */
 export async function contradicted(memory: Memory, path: string, content: string, by: string): Promise<Statement[]> {
-  if (!LASTING.test(path)) return [];
+  if (!LASTING.test(nameOf(path))) return [];
   const slices = new TimeSlices();
   const news = [...statementsOf(path, content)];
   const like = await LikeStatements.of(news, slices);

@@ -217,16 +217,19 @@ async function supersede(
   );
 }
 
+/** One append: what is in the file, what is told of it and what is decided by it are never parted. */
 function recorded(
   port: MemoryPort & Partial<InsightsPort>,
   done: Promise<Written>,
   words: (written: Written) => string,
+  decided: (written: Written) => NewFact[] = () => [],
 ): Promise<ToolOutput> {
   return refusalsAsResults(async () => {
     const written = await done;
     const told = written.outgrown && port.toHuman ? [port.toHuman(tooLong(written))] : [];
     await port.record(
       { type: "memory.written", data: { path: written.path, bytes: written.bytes, by: port.by } },
+      ...decided(written),
       ...told,
     );
     return words(written);
@@ -248,13 +251,9 @@ async function acceptInsight(port: InsightsPort, id: string, path: string): Prom
   return refusalsAsResults(async () => {
     const words = `## ${insight.title}\n\n${insight.content.trim()}`;
     const by = `${authorOf(port, path)}, from ${insight.worker_id}`;
-    const written = await port.memory.write(path, words, "append", by);
-    // One append: what is in the file and what is decided are never parted.
-    await port.record(
-      { type: "memory.written", data: { path: written.path, bytes: written.bytes, by: port.by } },
+    return recorded(port, port.memory.write(path, words, "append", by), remembered, (written) => [
       { type: "insight.accepted", data: { insight_id: id, path: written.path } },
-    );
-    return `Remembered in ${written.path}.`;
+    ]);
   });
 }
 
