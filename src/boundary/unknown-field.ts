@@ -8,14 +8,30 @@ export function unknownField(name: string, schema: unknown, path: readonly Prope
   return `there is no field "${name.slice(0, 60)}".${didYouMean(name, known)}${list}`;
 }
 
+/** What is wrong with something that was sent, a line for each; a name that there is not with the nearest that there is. */
+export function problemsIn(error: z.ZodError, schema: unknown): string {
+  const issues = error.issues.map((issue) =>
+    issue.code === "unrecognized_keys"
+      ? { ...issue, message: issue.keys.map((key) => unknownField(key, schema, issue.path)).join("; ") }
+      : issue,
+  );
+  return z.prettifyError({ ...error, issues });
+}
+
 /** The names that an object of this schema may have, at the end of a path. */
 export function fieldsAt(schema: unknown, path: readonly PropertyKey[]): string[] {
   let at = bare(schema);
   for (const key of path) {
     if (at instanceof z.ZodArray) at = bare(at.element);
-    else at = at instanceof z.ZodObject ? bare(at.shape[String(key)]) : undefined;
+    else at = bare(objectsIn(at).find(({ shape }) => String(key) in shape)?.shape[String(key)]);
   }
-  return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
+  return [...new Set(objectsIn(at).flatMap(({ shape }) => Object.keys(shape)))];
+}
+
+/** Several where it is one of some. */
+function objectsIn(schema: unknown): z.ZodObject[] {
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => objectsIn(bare(option)));
+  return schema instanceof z.ZodObject ? [schema] : [];
 }
 
 function bare(schema: unknown): unknown {

@@ -50,6 +50,23 @@ const dueIn = (number: number, seconds: number, action: TriggerAction = wake): N
   },
 });
 
+type Created = Extract<NewFact, { type: "node.created" }>["data"];
+const made = (number: number, more: Partial<Created> = {}): NewFact => ({
+  type: "node.created",
+  data: {
+    run_id: "run-1",
+    node_id: `node-${number}`,
+    task: "Look",
+    inference: "multi",
+    dependencies: [],
+    refs: {},
+    deliverables: [],
+    parent_node_id: null,
+    created_by: "coordinator",
+    ...more,
+  },
+});
+
 test("an infinite agent that waits for nobody is asleep until its next cycle", () => {
   const said = (...facts: NewFact[]) => asleepWords(agentAfter("infinite", ...begun, ...facts), NOW);
   expect([
@@ -70,24 +87,26 @@ test("an infinite agent that waits for nobody is asleep until its next cycle", (
   ]);
 });
 
+test("what is cancelled, held or builds on something cancelled keeps nobody awake", () => {
+  const said = (...facts: NewFact[]) => asleepWords(agentAfter("infinite", ...begun, ...facts, waits), NOW);
+  const cancelled: NewFact = { type: "node.cancelled", data: { node_id: "node-1", by: "human", reason: "no" } };
+  expect([
+    said(made(1), cancelled),
+    said(made(1), made(2, { dependencies: ["node-1"] }), cancelled),
+    said(made(1, { held: true })),
+    said(made(1), made(2), cancelled),
+  ]).toEqual([
+    "asleep until somebody wakes it",
+    "asleep until somebody wakes it",
+    "asleep until somebody wakes it",
+    undefined,
+  ]);
+});
+
 test("whoever waits for the team is not asleep, and a finite agent sleeps only when it is done", () => {
-  const node: NewFact = {
-    type: "node.created",
-    data: {
-      run_id: "run-1",
-      node_id: "node-1",
-      task: "Look",
-      inference: "multi",
-      dependencies: [],
-      refs: {},
-      deliverables: [],
-      parent_node_id: null,
-      created_by: "coordinator",
-    },
-  };
   const completed: NewFact = { type: "agent.completed", data: { summary: "done" } };
   expect([
-    asleepWords(agentAfter("infinite", ...begun, dueIn(1, 3600), node, waits), NOW),
+    asleepWords(agentAfter("infinite", ...begun, dueIn(1, 3600), made(1), waits), NOW),
     asleepWords(agentAfter("finite", ...begun, dueIn(1, 3600), waits), NOW),
     asleepWords(agentAfter("finite", ...begun, dueIn(1, 3600), completed), NOW),
     asleepWords(agentAfter("finite", ...begun, completed), NOW),

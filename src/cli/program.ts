@@ -1,5 +1,6 @@
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { dict, own } from "../protocol/dict.ts";
+import { dict } from "../protocol/dict.ts";
+import { DURATION_HELP, secondsIn } from "../protocol/duration.ts";
 import { onCrash } from "./crash.ts";
 import { isDetached } from "./detached.ts";
 import { endWithNpm } from "./end-with-npm.ts";
@@ -82,6 +83,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .option("--watch <what>", 'wake an infinite agent only when this changes: a URL, a path, or "cmd: a command"')
     .option("--name <name>", "what to call it; the first words of the goal by default", agentName)
     .option("--budget <usd>", "stop calling models when so much is spent", positive)
+    .option("--tools <names>", "the only tools the team may use: read_file,web_fetch; all by default", list)
     .option("--project <dir>", "the folder that the team may read, instead of the one you stand in")
     .option("--detach", "leave it working in the background")
     .option("--unsafe-no-sandbox", UNSAFE)
@@ -272,7 +274,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .option("-n, --limit <number>", "only the newest so many", sequence)
     .option("--worker <name>", "only facts about this worker; coordinator and human are two of them")
     .option("--node <node>", "only facts about this node, e.g. node-3")
-    .option("--type <kinds>", "only these kinds, or all of a group: node.failed,tool", kinds)
+    .option("--type <kinds>", "only these kinds, or all of a group: node.failed,tool", list)
     .option("--since <time>", "only facts since then: 30s, 10m, 2h, 1d ago, or a time like 2026-05-01T09:00", since)
     .action(
       does(async (call, agent: string, options: object) =>
@@ -394,18 +396,17 @@ function agentName(text: string): string {
   return name;
 }
 
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
 function duration(text: string): number {
-  const [, amount = "", unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const seconds = Number(amount) * (own(UNITS, unit) ?? 0);
-  if (seconds < 1 || seconds > 366 * 86_400)
-    throw new InvalidArgumentError("It must be between a second and a year, e.g. 30s, 10m, 2h or 1d.");
+  const seconds = secondsIn(text);
+  if (seconds === undefined) throw new InvalidArgumentError(DURATION_HELP);
   return seconds;
 }
 
-function kinds(text: string): string[] {
-  return text.split(",").filter(Boolean);
+function list(text: string): string[] {
+  return text
+    .split(",")
+    .map((word) => word.trim())
+    .filter(Boolean);
 }
 
 /** In seconds. A time without a zone is one of this machine's. */

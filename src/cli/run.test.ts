@@ -278,6 +278,22 @@ test("--project gives the team another folder than the one you stand in, and one
   ]);
 });
 
+test("--tools names the only tools of the team, also of one in the background, and an unknown one is refused", async () => {
+  const [none, unknown] = await Promise.all(
+    [",", "read_file,web_fech"].map((names) => call(["run", GOAL, "--model", "ollama/test", "--tools", names])),
+  );
+  expect([none?.code, none?.stderr]).toEqual([2, expect.stringContaining("--tools names no tool.")]);
+  expect([unknown?.code, unknown?.stderr]).toEqual([
+    2,
+    expect.stringContaining('--tools: There is no tool "web_fech". Did you mean "web_fetch"?'),
+  ]);
+  const words = ["run", GOAL, "--model", "ollama/test", "--detach", "--json", "--tools", "read_file, write_file"];
+  const born = JSON.parse((await call(words)).stdout);
+  await call(["stop", born.id]);
+  const [created] = lines((await call(["logs", born.id, "--json", "--limit", "1000"])).stdout);
+  expect(created?.data).toMatchObject({ tools: ["read_file", "write_file"] });
+});
+
 test("a key that is missing is named before anything is made", async () => {
   const options = { folder: folder.path, env: { AGIRAPH_HOME: join(folder.path, "keyless") } };
   const { code, stdout, stderr } = await agiraph(["run", "Think", "--model", "openai/gpt-5", "--json"], options);

@@ -17,6 +17,8 @@ test("where a server holds the home, every command goes through it, and the serv
     finish("And now red."),
   ]);
   const server = await serving();
+  const refused = await run("--tools", "paint_house");
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('There is no tool "paint_house"')]);
   const asked = await run();
   expect({ code: asked.code, standing: await standing() }).toEqual({ code: 3, standing: ["waiting_for_human"] });
   expect(asked.stderr).toMatch(

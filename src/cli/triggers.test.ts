@@ -79,6 +79,7 @@ test("what cannot be changed is refused in words, and nothing changes", async ()
     call("triggers", "paint", "--add", "every day"),
     call("triggers", "paint", "--add", '{"type":"sometimes","config":{},"action":"x"}'),
     call("triggers", "paint", "--add", '{"type":"scheduled","config":{"cron":"0 9 * *"},"action":"x"}'),
+    call("triggers", "paint", "--add", JSON.stringify({ ...YEARLY, mised: "skip" })),
   ]);
   expect(refused.map(({ code, stderr }) => [code, stderr.split("\n")[0]])).toEqual([
     [1, '✗ There is no trigger "trigger-9". There are: trigger-1.'],
@@ -87,7 +88,9 @@ test("what cannot be changed is refused in words, and nothing changes", async ()
     [2, expect.stringMatching(/^✗ --add takes JSON, such as \{"type":"scheduled"/)],
     [2, "✗ This is no trigger:"],
     [1, expect.stringMatching(/^✗ Not scheduled: /)],
+    [2, "✗ This is no trigger:"],
   ]);
+  expect(refused.at(-1)?.stderr).toContain('there is no field "mised". Did you mean "missed"?');
   expect((await call("logs", "paint")).stdout).toBe(before);
 });
 

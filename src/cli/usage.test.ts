@@ -267,7 +267,8 @@ test("completion scripts name every command, and bash completes with its own", a
   const script = `${bash?.stdout}
 complete() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _agiraph; echo "\${COMPREPLY[@]}"; }
 complete agiraph re
-complete agiraph run --wo`;
+complete agiraph run --wo
+complete agiraph run --to`;
   const { stdout } = spawnSync("bash", ["--norc"], { input: script, encoding: "utf8" });
-  expect(stdout).toBe("resume\n--worker-model\n");
+  expect(stdout).toBe("resume\n--worker-model\n--tools\n");
 });

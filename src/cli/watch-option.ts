@@ -1,12 +1,11 @@
 import { relative, resolve } from "node:path";
-import { type Watched, watchedSchema } from "../protocol/index.ts";
+import { type Watched, watchedFrom, watchedSchema } from "../protocol/index.ts";
 import { UsageError } from "./exit-code.ts";
 
 /** `--watch`: an address, a path inside the project, or `cmd: …` for what a command prints. */
 export function watchOption(text: string, project: string, cwd: string): Watched {
-  const command = /^cmd:\s*(.+)$/s.exec(text)?.[1];
-  if (command !== undefined) return checked({ command }, text);
-  if (/^https?:\/\//i.test(text)) return checked({ url: text }, text);
+  const watched = watchedFrom(text);
+  if (watched.path === undefined) return checked(watched, text);
   const inside = relative(project, resolve(cwd, text));
   if (inside.startsWith(".."))
     throw new UsageError(`--watch: ${text} is outside of ${project}, the folder that the team may read.`);

@@ -115,6 +115,35 @@ test.each<[Outcome, string]>([
   ]);
 });
 
+test("who has lost is told once, with the news of who won, and not of those who finished all the same", () => {
+  const contract = { max_iterations_per_node: 9, timeout_seconds: 9, checkpoint_policy: "any" as const };
+  const node = (number: number): NewFact => ({
+    ...created,
+    data: { ...created.data, node_id: `node-${number}`, stage: 1 },
+  });
+  const completed = (number: number): NewFact => ({
+    type: "node.completed",
+    data: { node_id: `node-${number}`, worker_id: "alice", summary: "80" },
+  });
+  const history: NewFact[] = [
+    { type: "run.started", data: { run_id: "run-1", goal: "Race" } },
+    { type: "stage.started", data: { run_id: "run-1", stage: 1, name: "Race", contract } },
+    ...[1, 2, 3].map(node),
+    completed(1),
+    completed(2),
+    { type: "node.cancelled", data: { node_id: "node-3", by: "agiraph", reason: "no" } },
+    node(4),
+    completed(4),
+  ];
+  const done = (number: number, lost = "") =>
+    `node-${number} completed by alice: 80\nStage 1 (Race) is done.${lost} Reconvene, create more work, or finish.`;
+  const live = [5, 6, 9].map((at) => newsOf("coordinator", history[at] as NewFact, history.slice(0, at))?.text);
+  const later = [5, 6, 9].map((at) => newsAt("coordinator", history, at)?.text);
+  const both = " No longer needed, so cancelled: node-2, node-3.";
+  expect(live).toEqual([done(1, both), done(2), done(4)]);
+  expect(later).toEqual([done(1, " No longer needed, so cancelled: node-3."), done(2), done(4)]);
+});
+
 test("why a node that had ended is open again is said", () => {
   const failed: NewFact = { type: "node.failed", data: { ...WHO, outcome: { kind: "failed", error: "no" } } };
   const reopened = (why?: "trigger"): NewFact => ({

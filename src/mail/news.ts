@@ -7,6 +7,7 @@ import {
   type NodeState,
   type Question,
   type Situation,
+  stageTitle,
   triggerNamed,
   waitingFor,
 } from "../projections/index.ts";
@@ -138,7 +139,7 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       if (!stands(fact, now)) return undefined;
       // A worker hears of the nodes below its own, and answers for them while it is at work.
       if (parentWhen(fact, now)) return undefined;
-      return `${endOf(fact.data.node_id, now)}${stageNews(now)}`;
+      return `${endOf(fact.data.node_id, now)}${stageNews(fact, now)}`;
     }
     case "node.cancelled":
       return cancellationOf(fact, now);
@@ -199,7 +200,7 @@ function isEndOrReopening(fact: Fact): fact is FactOf<Ending | "node.reopened"> 
 function cancellationOf(fact: FactOf<"node.cancelled">, now: Situation): string | undefined {
   if (fact.data.by !== HUMAN || !stands(fact, now) || parentWhen(fact, now)) return undefined;
   const { node_id } = fact.data;
-  return `Your human cancelled ${node_id}: ${fact.data.reason}${waitingWords(node_id, now)}${stageNews(now)}`;
+  return `Your human cancelled ${node_id}: ${fact.data.reason}${waitingWords(node_id, now)}${stageNews(fact, now)}`;
 }
 
 function waitingWords(id: NodeId, { board }: Situation): string {
@@ -315,13 +316,19 @@ function cut(text: string): string {
   return text.length > LONGEST_BELOW ? `${text.slice(0, LONGEST_BELOW - 1)}…` : text;
 }
 
-function stageNews(now: Situation): string {
+/** Of those who lost it tells with the end that decided it, unless they were completed all the same. */
+function stageNews({ seq }: Fact, now: Situation): string {
   const run = now.agent.run?.id;
   const stage = run ? currentStage(now.stages, run) : undefined;
   if (!stage || !isStageDone(stage, now.board)) return "";
-  const losers = (stage.losers ?? []).join(", ");
+  const hasLost = (each: { id: NodeId; seq: number }) =>
+    each.seq === seq && now.board.nodes[each.id]?.status !== "completed";
+  const losers = (stage.losers ?? [])
+    .filter(hasLost)
+    .map(({ id }) => id)
+    .join(", ");
   const over = losers ? ` No longer needed, so cancelled: ${losers}.` : "";
-  return `\nStage ${stage.number} (${stage.name}) is done.${over} Reconvene, create more work, or finish.`;
+  return `\n${stageTitle(stage)} is done.${over} Reconvene, create more work, or finish.`;
 }
 
 function nameOf(id: string, now: Situation): string {

@@ -6,8 +6,8 @@ export interface ToolSpec {
   description: string;
   /** JSON Schema of the arguments. */
   parameters: Record<string, unknown>;
-  /** It only looks: running it changes nothing for anybody. */
-  readOnly?: true;
+  /** It only looks: running it changes nothing for anybody. Of some that depends on the arguments. */
+  readOnly?: true | ((args: unknown) => boolean);
 }
 
 /** A result with the picture it points at. */

@@ -52,7 +52,7 @@ export interface AgentSummaryData {
 }
 
 /** Raise it when the shape or the meaning changes: what was kept before is then made again. */
-export const AGENT_SUMMARY_VERSION = 5;
+export const AGENT_SUMMARY_VERSION = 6;
 
 export function summarise(now: Situation): AgentSummaryData {
   const { agent, board, roster, questions, letters, spending, triggers, outbox, stages } = now;

@@ -1,4 +1,6 @@
 import { COORDINATOR } from "../protocol/index.ts";
+import { openNodes } from "./board.ts";
+import { isHeldUp } from "./lineage.ts";
 import type { Situation } from "./situation.ts";
 import type { OpenTrigger } from "./triggers.ts";
 
@@ -8,8 +10,8 @@ export function isAsleep({ agent, roster, board }: Situation): boolean {
   const coordinator = roster[COORDINATOR];
   if (agent.created.mode !== "infinite" || agent.status !== "working") return false;
   if (coordinator?.status !== "waiting" || coordinator.for !== "news") return false;
-  const isOpen = (status: string) => status !== "completed" && status !== "failed";
-  return !Object.values(board.nodes).some(({ status, spec }) => spec.run_id === agent.run?.id && isOpen(status));
+  // What is held, or builds on something cancelled, does not go on by itself.
+  return !agent.run || openNodes(board, agent.run.id).every((node) => isHeldUp(node, board));
 }
 
 /** A heartbeat and a watch wake nobody while nothing is new, and what is called back is the program's own affair. */

@@ -43,7 +43,7 @@ export interface Situation {
   mesh_ends: MeshEnds;
 }
 
-export const SITUATION_VERSION = 28;
+export const SITUATION_VERSION = 29;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {

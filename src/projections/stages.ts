@@ -14,8 +14,8 @@ export interface Stage {
   status: "running" | "reconvening" | "completed";
   assessment: string | null;
   started_seq: number;
-  /** Open when enough of the others were completed (`any`, `majority`): the runtime cancels them. */
-  losers?: NodeId[];
+  /** Open when enough of the others were completed (`any`, `majority`): the runtime cancels them. With the fact that did it. */
+  losers?: { id: NodeId; seq: number }[];
 }
 
 export function applyToStages(stages: Stage[], fact: Fact): void {
@@ -64,7 +64,8 @@ export function isStageDone(stage: Stage, board: Board): boolean {
 /** Applied after board and stages. Who has lost is decided with the fact that met the contract: later work has not. */
 export function noteLosers(stages: Stage[], board: Board, fact: Fact): void {
   if (fact.type === "node.reopened") {
-    for (const stage of stages) if (stage.losers) stage.losers = stage.losers.filter((id) => id !== fact.data.node_id);
+    for (const stage of stages)
+      if (stage.losers) stage.losers = stage.losers.filter(({ id }) => id !== fact.data.node_id);
     return;
   }
   const node = fact.type === "node.completed" ? board.nodes[fact.data.node_id] : undefined;
@@ -77,16 +78,17 @@ export function noteLosers(stages: Stage[], board: Board, fact: Fact): void {
   // What builds on a result goes on, and what is held has not begun to compete.
   const hasLost = (each: NodeState) =>
     !hasEnded(each) && !isHeldUp(each, board) && !each.spec.dependencies.some(isCompleted);
-  stage.losers = topOf(stage, board)
-    .filter(hasLost)
-    .map(({ id }) => id);
+  const known = stage.losers ?? [];
+  const isNew = ({ id }: NodeState) => !known.some((each) => each.id === id);
+  const lost = topOf(stage, board).filter((each) => isNew(each) && hasLost(each));
+  stage.losers = [...known, ...lost.map(({ id }) => ({ id, seq: fact.seq }))];
 }
 
 /** What is still to be cancelled because its stage is done without it, with all below it. */
 export function losersIn(stages: readonly Stage[], board: Board, run: RunId): NodeId[] {
   return stages
     .filter((stage) => stage.run_id === run)
-    .flatMap(({ losers = [] }) => losers.flatMap((id) => board.nodes[id] ?? []))
+    .flatMap(({ losers = [] }) => losers.flatMap(({ id }) => board.nodes[id] ?? []))
     .filter(({ status }) => status !== "completed")
     .flatMap((node) => familyOf(node, board).filter((each) => !hasEnded(each)))
     .map(({ id }) => id);
@@ -94,4 +96,10 @@ export function losersIn(stages: readonly Stage[], board: Board, run: RunId): No
 
 function topOf({ nodes }: Stage, board: Board): NodeState[] {
   return nodes.flatMap((id) => board.nodes[id] ?? []).filter(({ spec }) => spec.parent_node_id === null);
+}
+
+/** A stage that nobody named is called by its number. */
+export function stageTitle({ number, name }: Pick<Stage, "number" | "name">): string {
+  const usual = `Stage ${number}`;
+  return name === usual ? usual : `${usual} (${name})`;
 }

@@ -29,6 +29,13 @@ export const watchedSchema = z
   .refine(isOne, "exactly one of path, url and command");
 export type Watched = z.infer<typeof watchedSchema>;
 
+/** What is to be watched as people write it: an address, `cmd: a command`, or else a path. */
+export function watchedFrom(text: string): Watched {
+  const command = /^cmd:\s*(.+)$/s.exec(text)?.[1];
+  if (command !== undefined) return { command };
+  return /^https?:\/\//i.test(text) ? { url: text } : { path: text };
+}
+
 const watchSchema = z
   .strictObject({
     ...watchedSchema.shape,

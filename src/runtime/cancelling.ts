@@ -11,6 +11,7 @@ import {
   type WorkerId,
 } from "../protocol/index.ts";
 import { conversationFile } from "../store/paths.ts";
+import type { Said } from "../store/store.ts";
 import { gist } from "../workers/carry-out.ts";
 import { lastNodeIn, wordsOn } from "../workers/past.ts";
 import { isTaken } from "./node-run.ts";
@@ -39,21 +40,19 @@ export async function cancelNodes(
   let nodes: NodeState[] = [];
   let left: Left[] = [];
   do {
-    nodes = [];
-    for (const id of ids) nodes.push(...(await stopFamily(id, stopped, ports)));
-    left = await Promise.all(nodes.filter(isTaken).map((node) => leftBy(node, by, reason, ports)));
+    const family: NodeState[] = [];
+    for (const id of ids) family.push(...(await stopFamily(id, stopped, ports)));
+    // One that is named may also be below another that is.
+    const once = [...new Map(family.map((node) => [node.id, node])).values()];
+    left = await Promise.all(once.filter(isTaken).map((node) => leftBy(node, by, reason, ports)));
     // Meanwhile somebody may have ended, or begun with one of them.
-    nodes = [...new Set(nodes.map(({ id }) => id))].flatMap((id) => ports.soon().board.nodes[id] ?? []);
+    nodes = once.flatMap(({ id }) => ports.soon().board.nodes[id] ?? []);
   } while (nodes.some((node) => isTaken(node) && stopped.get(node.id) !== node.worker_id));
   const gone = nodes.filter((node) => !hasEnded(node) || (node.status === "failed" && ids.includes(node.id)));
   if (gone.length === 0) return { nodes: [], waiting: [] };
   const theirs = left.filter(({ id }) => gone.some((node) => node.id === id && isTaken(node)));
-  await record(ports, [
-    ...gone.map((node) => cancelled(node, ids, by, reason)),
-    ...theirs.flatMap(({ facts }) => facts),
-  ]);
-  for (const { file, entries } of theirs)
-    if (entries.length > 0) await ports.log.append({ entries: { file, entries } }).durable;
+  const facts = [...gone.map((node) => cancelled(node, ids, by, reason)), ...theirs.flatMap((each) => each.facts)];
+  await record(ports, facts, { otherEntries: theirs.flatMap(({ said }) => said) });
   await Promise.allSettled(gone.filter(isTaken).map((node) => withdraw(node, ports)));
   const cancelledIds = gone.map(({ id }) => id);
   return { nodes: cancelledIds, waiting: waitingFor(cancelledIds, ports.soon().board) };
@@ -84,8 +83,7 @@ function cancelled({ id }: NodeState, named: readonly NodeId[], by: string, reas
 interface Left {
   id: NodeId;
   facts: NewFact[];
-  file: string;
-  entries: Entry[];
+  said: Said[];
 }
 
 /** Who had it is free, and reads why in their conversation. */
@@ -98,11 +96,11 @@ async function leftBy(
   const file = conversationFile(spec.run_id, worker_id);
   const idle: NewFact = { type: "worker.idle", data: { worker_id } };
   const stored = worker_id === HUMAN ? [] : await log.conversation(file);
-  if (lastNodeIn(stored) !== id) return { id, facts: [idle], file, entries: [] };
+  if (lastNodeIn(stored) !== id) return { id, facts: [idle], said: [] };
   const cutOff = cutOffCalls(id, worker_id, stored, "Outcome unknown: the node was cancelled while this ran.");
   const name = by === HUMAN ? "your human" : (soon().roster[by]?.spawned.name ?? by);
   const told: Entry = { role: "user", from: "agiraph", content: `${id} was cancelled by ${name}: ${reason}` };
-  return { id, facts: [...cutOff.facts, idle], file, entries: [...cutOff.entries, told] };
+  return { id, facts: [...cutOff.facts, idle], said: [{ file, entries: [...cutOff.entries, told] }] };
 }
 
 /** Nobody will answer what they had begun when they were stopped; whoever gets the node back knows it. */

@@ -47,6 +47,7 @@ test("what a person says goes through as it is checked: no stray fields, nothing
     await ask({ do: "send", agent, text: "  " }),
     await ask({ do: "nudge", agent, text: "x".repeat(LONGEST_WORDS + 1) }),
     await ask({ do: "stop", agent, text: "now" }),
+    await ask({ do: "schedule", agent, order: { type: "on_idle", config: {}, action: "x", timezone: "UTC" } }),
   ]).toEqual([
     { ok: true, message: JSON.stringify({ do: "send", agent, text: "Mind the cat.", to: "*" }) },
     { ok: true, message: JSON.stringify({ do: "nudge", agent, text: "Faster." }) },
@@ -54,6 +55,7 @@ test("what a person says goes through as it is checked: no stray fields, nothing
     { ok: false, message: expect.stringContaining("at text") },
     { ok: false, message: expect.stringContaining("at text") },
     { ok: false, message: expect.stringContaining('"text"') },
+    { ok: false, message: expect.stringContaining('there is no field "timezone". Did you mean "time_zone"?') },
   ]);
 });
 

@@ -2,6 +2,7 @@ import { chmod, rm } from "node:fs/promises";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { z } from "zod";
+import { problemsIn } from "../boundary/unknown-field.ts";
 import { triggerOrderSchema } from "../tools/schedule.ts";
 import { HumanRefusal, LONGEST_WORDS } from "./human-refusal.ts";
 
@@ -65,7 +66,7 @@ export async function listenForControl(
 async function answerTo(line: string, answer: (request: ControlRequest) => Promise<string>): Promise<ControlAnswer> {
   try {
     const request = requestSchema.safeParse(JSON.parse(line));
-    if (!request.success) return { ok: false, message: z.prettifyError(request.error) };
+    if (!request.success) return { ok: false, message: problemsIn(request.error, requestSchema) };
     return { ok: true, message: await answer(request.data) };
   } catch (error) {
     return { ok: false, message: error instanceof Error ? error.message : String(error), ...codeOf(error) };

@@ -4,8 +4,9 @@ import { createEmbeddingModel, type EmbeddingModel } from "../models/embeddings.
 import type { Model } from "../models/model.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Config, McpServerConfig } from "../protocol/config.ts";
-import type { NewFact } from "../protocol/index.ts";
+import { COORDINATOR, type NewFact } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
+import { MachineFile } from "../store/machine-file.ts";
 import { keepPicture } from "../store/picture-files.ts";
 import type { Scope } from "../store/scope.ts";
 import { fileTools } from "../tools/files.ts";
@@ -16,7 +17,7 @@ import { hidden, type Tool } from "../tools/tool.ts";
 import { type FetchOptions, webFetchTool } from "../tools/web-fetch.ts";
 import { canSearch, type SearchPorts, webSearchTool } from "../tools/web-search.ts";
 import type { Actor, Recorder } from "../workers/carry-out.ts";
-import { memoryTools } from "../workers/memories.ts";
+import { memoryTools, withMemoryKept } from "../workers/memories.ts";
 import type { Workplace } from "../workers/workplace.ts";
 import { systemClock } from "./clock.ts";
 import { placesOf } from "./command-places.ts";
@@ -61,7 +62,10 @@ export function equip(
     const { network } = settings.config;
     const turn = () => record.soon().spending.by_worker[actor.worker_id]?.calls ?? 0;
     return clean([
-      ...fileTools(scope, model.seesPictures ? picturesIn(record.log.dir) : undefined),
+      ...fileTools(
+        actor.worker_id === COORDINATOR ? withMemoryKept(scope, record) : scope,
+        model.seesPictures ? picturesIn(record.log.dir) : undefined,
+      ),
       ...shellTools({
         sandbox,
         binds: () => scope.binds(),
@@ -74,7 +78,8 @@ export function equip(
       ...memoryTools(actor, record, embedder()),
     ]);
   };
-  const { machine, close: stopAsking } = machineOf(sandbox, () => settings.config);
+  const kept = new MachineFile(settings.home, env.PATH ?? "", settings.config.sandbox?.unsafe ? "unsafe" : "");
+  const { machine, close: stopAsking } = machineOf(sandbox, () => settings.config, kept);
   const { foreignTools, close } = foreignEquipment(settings, clock, scrubber);
   return {
     tools,

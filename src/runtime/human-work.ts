@@ -59,7 +59,7 @@ export class HumanWork {
     return `${answer} ${created.name} is ${now}; to have it go on: agiraph resume ${created.name}`;
   }
 
-  async cancel(node: string, reason = "You cancelled it."): Promise<string> {
+  async cancel(node: string, reason = "No reason was given."): Promise<string> {
     return this.#said((team) => team.cancel(node, reason, HUMAN), node);
   }
 

@@ -1,5 +1,9 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { CommandResult, Sandbox } from "../sandbox/index.ts";
+import { MachineFile } from "../store/machine-file.ts";
+import { temporaryHome } from "../testing/index.ts";
 import { machineOf } from "./machine.ts";
 
 const OUTPUT = "Debian GNU/Linux 12\nPython 3.11.2 with numpy, pandas\nNode 24.1.0\ngit 2.39.5\n";
@@ -12,6 +16,9 @@ function aSandbox(run: Sandbox["run"], kind: Sandbox["kind"] = "bubblewrap"): Sa
   return { kind, about: "", run, start: never, selfTest: never };
 }
 
+/** Nothing is kept. */
+const nowhere = { read: () => undefined, keep: () => {} };
+
 test("what is installed is asked once, in the sandbox, and told with the network there is", async () => {
   let asked = 0;
   const sandbox = aSandbox(async () => {
@@ -22,11 +29,13 @@ test("what is installed is asked once, in the sandbox, and told with the network
   const closed = machineOf(
     async () => sandbox,
     () => ({}),
+    nowhere,
     known,
   );
   const open = machineOf(
     async () => sandbox,
     () => ({ network: { allow: ["pypi.org"] } }),
+    nowhere,
     known,
   );
   const installed = "Debian GNU/Linux 12; Python 3.11.2 with numpy, pandas; Node 24.1.0; git 2.39.5.";
@@ -52,6 +61,7 @@ test("before it is known it is left out, and whoever closes does not leave the q
   const { machine, close } = machineOf(
     async () => sandbox,
     () => ({}),
+    nowhere,
     {},
   );
   expect(await machine()).toEqual({ loop: "", program: "" });
@@ -63,11 +73,35 @@ test("before it is known it is left out, and whoever closes does not leave the q
   expect(await ended).toBeInstanceOf(Error);
 });
 
+test("what an earlier process found is told without waiting, and found out again for the next one", async () => {
+  await using home = await temporaryHome();
+  const kept = (path: string, about = "") => new MachineFile(home.path, path, about);
+  const first = aSandbox(async () => result("Debian GNU/Linux 12\nPython 3.11.2\n"));
+  const config = () => ({});
+  const known: Parameters<typeof machineOf>[3] = {};
+  const { machine } = machineOf(async () => first, config, kept("/usr/bin"), known);
+  await machine();
+  await known.asked;
+  const updated = Promise.withResolvers<CommandResult>();
+  const next: Parameters<typeof machineOf>[3] = {};
+  const later = machineOf(async () => aSandbox(() => updated.promise), config, kept("/usr/bin"), next);
+  expect((await later.machine()).program).toBe("Installed: Debian GNU/Linux 12; Python 3.11.2.");
+  updated.resolve(result("Debian GNU/Linux 12\nPython 3.13.1\n"));
+  await next.asked;
+  expect((await later.machine()).program).toBe("Installed: Debian GNU/Linux 12; Python 3.13.1.");
+  expect(kept("/usr/bin").read()?.installed).toBe("Debian GNU/Linux 12; Python 3.13.1");
+  // By another PATH, or without the sandbox, other things are found.
+  expect([kept("/opt/bin").read(), kept("/usr/bin", "unsafe").read()]).toEqual([undefined, undefined]);
+  await writeFile(join(home.path, "machine.json"), "{");
+  expect(kept("/usr/bin").read()).toBe(undefined);
+});
+
 test("where there is no sandbox it is said that commands do not run", async () => {
   const sandbox = aSandbox(() => Promise.reject(new Error("none")), "none");
   const { machine } = machineOf(
     async () => sandbox,
     () => ({}),
+    nowhere,
     {},
   );
   expect(await machine()).toEqual({ loop: "There is no sandbox here, so commands do not run.", program: "" });

@@ -6,17 +6,27 @@ import type { Sandbox } from "../sandbox/index.ts";
 import type { Machine } from "../workers/surroundings.ts";
 
 /**
- * What commands find in the sandbox: asked inside it, once in this process. Whoever begins first waits a moment for
- * it, nobody else does; before it is known it is left out.
+ * What commands find in the sandbox: asked inside it, once in this process, and kept for the next one, which tells it
+ * at once and asks again. Where nothing is kept whoever begins first waits a moment, nobody else does; before it is
+ * known it is left out.
  */
-export function machineOf(sandbox: () => Promise<Sandbox>, config: () => Config, known: Known = ofThisProcess) {
+export function machineOf(
+  sandbox: () => Promise<Sandbox>,
+  config: () => Config,
+  kept: Kept,
+  known: Known = ofThisProcess,
+) {
   const over = new AbortController();
   const machine = async (): Promise<Machine> => {
     const isFirst = known.asked === undefined;
+    if (isFirst) known.found ??= foundIn(kept);
     known.asked ??= ask(sandbox, known, over.signal).then((found) => {
+      if (!found) return;
       known.found = found;
+      // Whoever closed may be about to remove the home.
+      if (!over.signal.aborted) kept.keep(found);
     });
-    if (isFirst) await Promise.race([known.asked, aMoment()]);
+    if (isFirst && !known.found) await Promise.race([known.asked, aMoment()]);
     const { found } = known;
     if (!found) return UNKNOWN;
     const { kind, installed } = found;
@@ -32,6 +42,20 @@ export function machineOf(sandbox: () => Promise<Sandbox>, config: () => Config,
 const UNKNOWN: Machine = { loop: "", program: "" };
 
 type Found = { kind: Sandbox["kind"]; installed: string };
+
+/** What an earlier process found out. */
+interface Kept {
+  read(): { kind: string; installed: string } | undefined;
+  keep(found: Found): void;
+}
+
+function foundIn(kept: Kept): Found | undefined {
+  const found = kept.read();
+  const kind = KINDS.find((each) => each === found?.kind);
+  return found && kind && { ...found, kind };
+}
+
+const KINDS: readonly Sandbox["kind"][] = ["bubblewrap", "seatbelt", "unsafe", "none"];
 
 /** What was found out, or is being found out. */
 interface Known {

@@ -1,4 +1,4 @@
-import type { Situation, WorkerState } from "../projections/index.ts";
+import { hasEnded, type Situation, type WorkerState } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { RunId, WorkerId } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
@@ -60,7 +60,7 @@ function isWorking(worker: WorkerState, run: RunId, { board }: Situation): boole
   const work = workOf(worker);
   if (!work || (work.status === "waiting" && !GOES_ON_BY_ITSELF.has(work.for))) return false;
   const node = work.node_id === null ? undefined : board.nodes[work.node_id];
-  return node?.spec.run_id === run && node.status !== "completed" && node.status !== "failed";
+  return node?.spec.run_id === run && !hasEnded(node);
 }
 
 /** Who was let go ends their work first. */

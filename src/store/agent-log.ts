@@ -10,7 +10,7 @@ import type { OpenFiles } from "./open-files.ts";
 import { agentDir, EVENTS_FILE, streamPath } from "./paths.ts";
 import { type OnRecord, type Range, scanRecords } from "./record-scan.ts";
 import { bytesToRead, loadSnapshot, markFact, saveSnapshot } from "./snapshot.ts";
-import type { AgentLog, Appended, Batch, Repair } from "./store.ts";
+import type { AgentLog, Appended, Batch, Repair, Said } from "./store.ts";
 import { inspectTail, Stream, seekSeq } from "./stream.ts";
 
 /** What the logs of one home share. Without a journal the home was opened only to look. */
@@ -63,25 +63,32 @@ export class FileAgentLog implements AgentLog {
     const events = this.#events;
     if (batch.expect !== undefined && batch.expect !== events.seq)
       throw new FenceError(this.id, batch.expect, events.seq);
-    const conversation = batch.entries && this.#conversation(batch.entries.file);
+    const { facts: newFacts = [], entries, otherEntries = [] } = batch;
     const ts = Math.round(this.#shared.clock.now()) / 1000;
 
     // Everything is serialised before anything is numbered: what cannot be serialised must not leave a gap.
-    const facts = (batch.facts ?? []).map((fact, index) => this.#numbered(fact, events.seq + index + 1, ts));
+    const facts = newFacts.map((fact, index) => this.#numbered(fact, events.seq + index + 1, ts));
     const factHeads = facts.map(factHead);
-    const entryHeads =
-      batch.entries?.entries.map((entry, index) => entryHead((conversation?.seq ?? 0) + index + 1, ts, entry)) ?? [];
+    const said = (entries ? [entries, ...otherEntries] : otherEntries).map((each) => this.#serialised(each, ts));
+    if (new Set(said.map(({ conversation }) => conversation)).size < said.length)
+      throw new StoreUsageError("One append names each conversation once.");
 
     events.seq += factHeads.length;
     for (const head of factHeads) journal.queue(events, head);
-    if (conversation !== undefined) {
-      conversation.seq += entryHeads.length;
-      for (const head of entryHeads) journal.queue(conversation, head);
+    for (const { conversation, heads } of said) {
+      conversation.seq += heads.length;
+      for (const head of heads) journal.queue(conversation, head);
     }
     const durable = new Promise<void>((resolve, reject) => {
       journal.commit({ onDisk: () => this.#tell(facts), resolve, reject });
     });
     return { facts, durable };
+  }
+
+  #serialised({ file, entries }: Said, ts: number) {
+    const conversation = this.#conversation(file);
+    const heads = entries.map((entry, index) => entryHead(conversation.seq + index + 1, ts, entry));
+    return { conversation, heads };
   }
 
   follow(after: number, signal: AbortSignal): AsyncIterable<Fact> {

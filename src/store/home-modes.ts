@@ -49,7 +49,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const trusted = [
   ...["config.json", ".env", "prompts", "trust.json", "token"],
-  ...["VERSION", "home.lock.json", "agents", "journal"],
+  ...["VERSION", "home.lock.json", "agents", "journal", "machine.json"],
 ];
 const secret = [".env", "token"];
 

@@ -36,6 +36,32 @@ test("facts and entries get their numbers at once and are in plain files when du
   expect(modes(home)).toEqual({ dirs: ["700"], files: ["600"] });
 });
 
+test("one append may speak in several conversations, in each once", async () => {
+  const { log } = await newAgent();
+  const said = (worker: string, ...words: string[]) => ({
+    file: `runs/run-1/workers/${worker}/conversation.jsonl`,
+    entries: words.map((content) => ({ role: "user", from: "human", content }) as const),
+  });
+  const heard = async (worker: string) =>
+    (await log.conversation(said(worker).file)).map((entry) => [entry.seq, "content" in entry && entry.content]);
+  await log.append({ entries: said("alice", "One"), otherEntries: [said("bob", "Two", "Three")] }).durable;
+  await log.append({ facts: [paused], otherEntries: [said("bob", "Four"), said("alice", "Five")] }).durable;
+  expect(() => log.append({ entries: said("bob", "Six"), otherEntries: [said("bob", "Seven")] })).toThrow("once");
+  await log.append({ entries: said("bob", "Eight") }).durable;
+  expect([await heard("alice"), await heard("bob")]).toEqual([
+    [
+      [1, "One"],
+      [2, "Five"],
+    ],
+    [
+      [1, "Two"],
+      [2, "Three"],
+      [3, "Four"],
+      [4, "Eight"],
+    ],
+  ]);
+});
+
 test("a home that was closed opens with everything in it and no journal", async () => {
   const { store, log, home } = await newAgent();
   await appendMany(log, 10);

@@ -63,9 +63,17 @@ export interface AgentLog {
   close(): Promise<void>;
 }
 
+/** What is said in one conversation. */
+export interface Said {
+  file: string;
+  entries: readonly Entry[];
+}
+
 export interface Batch {
   facts?: readonly NewFact[];
-  entries?: { file: string; entries: readonly Entry[] };
+  entries?: Said;
+  /** Where it is said in more than one conversation: in the others. */
+  otherEntries?: readonly Said[];
   /** The fence: the newest fact the caller has seen. */
   expect?: number;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { inSandbox, lifeOf, skipped } from "../../test/try-sandbox.ts";
 import type { Ended, Running, Sandbox } from "../sandbox/index.ts";
 import { type ProcessEvent, type ShellPorts, shellTools } from "./shell.ts";
-import { closeTools, type Tool } from "./tool.ts";
+import { closeTools, onlyLooks, type Tool } from "./tool.ts";
 
 const signal = new AbortController().signal;
 
@@ -21,6 +21,17 @@ test("a command in the background gives an id at once, then what it says in piec
   program?.end({ code: 3, signal: null, exceeded: null });
   expect(await desk.use("bash_output", { id, wait: 60 })).toBe("Exit code 3.\nbye");
   expect(await desk.use("bash_output", { id })).toBe("Exit code 3.\n(no new output)");
+});
+
+test("looking at a command changes nothing for anybody; stopping it does", () => {
+  const specs = deskWith(played()).tools.map(({ spec }) => spec);
+  const looks = (name: string, args: object) => onlyLooks({ type: "call", id: "1", name, args }, specs);
+  expect([
+    looks("bash_output", { id: "bg-7", wait: 5 }),
+    looks("bash_output", { id: "bg-7", stop: true }),
+    looks("bash", { command: "ls" }),
+    looks("none", {}),
+  ]).toEqual([true, false, false, false]);
 });
 
 test("who waits for the end is told by the answer, everybody else by the news", async () => {

@@ -120,6 +120,7 @@ export function backgroundOutputTool(commands: BackgroundCommands): Tool {
     name: "bash_output",
     description: "New output of a background command, and whether it still runs.",
     repeatable: true,
+    readOnly: ({ stop }) => !stop,
     parameters: toLook,
     run: ({ id, ...how }, signal) => commands.look(id, how, signal),
     close: () => commands.close(),

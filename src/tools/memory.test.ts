@@ -55,6 +55,30 @@ test("without a path a note goes to today's log, and what is written is a fact t
   ]);
 });
 
+test("a file is read whole or by its lines; lines that it does not have are refused with how many there are", async () => {
+  writeFileSync(join(dir, "memory/chips.md"), "# Chips\n\nA: 80\nB: 95\n");
+  const read = (lines: object) => use("memory_read", { path: "chips.md", ...lines });
+  expect([
+    await read({}),
+    await read({ from_line: 3 }),
+    await read({ from_line: 3, to_line: 3 }),
+    await read({ to_line: 1 }),
+    await read({ from_line: 4, to_line: 99 }),
+    await read({ from_line: 9 }),
+    await read({ from_line: 3, to_line: 2 }),
+    await use("memory_read", { path: "chips.md:3" }),
+  ]).toEqual([
+    [true, "# Chips\n\nA: 80\nB: 95\n"],
+    [true, "A: 80\nB: 95\n"],
+    [true, "A: 80"],
+    [true, "# Chips"],
+    [true, "B: 95\n"],
+    [false, "It has 5 lines. Ask for some of those."],
+    [false, "It has 5 lines. Ask for some of those."],
+    [true, "# Chips\n\nA: 80\nB: 95\n"],
+  ]);
+});
+
 test("what is refused is a result in words, and no fact", async () => {
   const answers = [
     await use("memory_write", { path: "../GOAL.md", content: "x" }),

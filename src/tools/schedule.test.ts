@@ -126,7 +126,26 @@ const REFUSALS: [what: string, order: Record<string, unknown>, words: string][] 
     { type: "delayed", config: { delay_seconds: "soon" }, action: "go" },
     'looks like {"delay_seconds": 1800}',
   ],
-  ["the config of another type", { type: "delayed", config: { cron: "@daily" }, action: "go" }, "Unrecognized key"],
+  [
+    "the config of another type",
+    { type: "delayed", config: { cron: "@daily" }, action: "go" },
+    'there is no field "cron". There are: delay_seconds',
+  ],
+  [
+    "a field that is nearly right",
+    { type: "heartbeat", config: { interval_seconds: 60, stuck_second: 5 }, action: "go" },
+    'there is no field "stuck_second". Did you mean "stuck_seconds"?',
+  ],
+  [
+    "a field of an action that is nearly right",
+    { ...soon, action: { type: "send_message", payload: { to: "human", contents: "Hello" } } },
+    'there is no field "contents". Did you mean "content"?',
+  ],
+  [
+    "a field beside the payload that there is not",
+    { ...soon, action: { type: "wake_agent", payload: { task: "go" }, mised: "skip" } },
+    'there is no field "mised". There are: task',
+  ],
   [
     "a heartbeat that races",
     { type: "heartbeat", config: { interval_seconds: 0.5 }, action: "go" },
@@ -198,7 +217,7 @@ test("there are at most a hundred", async () => {
 
 function tools() {
   const world = new TriggerWorld();
-  const toolbox = new Toolbox(scheduleTools(world.schedule.by("coordinator")));
+  const toolbox = new Toolbox(scheduleTools(world.schedule.by("coordinator"), "coordinator's"));
   const call = async (name: string, args: unknown) => {
     const part: CallPart = { type: "call", id: "1", name, args };
     const { ok, content } = await toolbox.run(part, signal);

@@ -11,7 +11,8 @@ export interface SchedulePort {
   cancel(triggerId: string): Promise<ToolOutput>;
 }
 
-export const triggerOrderSchema = z.object({
+const later = { time_zone: z.string().optional(), missed: missedPolicySchema.optional() };
+const orderSchema = z.object({
   type: z.enum(["delayed", "at_time", "scheduled", "heartbeat", "on_event", "on_idle", "on_change"]),
   config: z.record(z.string(), z.unknown()).meta({
     short:
@@ -21,18 +22,32 @@ export const triggerOrderSchema = z.object({
     short:
       'Words to wake you with, or {type: "send_message" | "run_node" | "run_callback", payload: {to, content} | {node_id} | {name}}',
   }),
-  time_zone: z.string().optional(),
-  missed: missedPolicySchema.optional(),
+  ...later,
 });
 
-export function scheduleTools(port: SchedulePort): Tool[] {
+/** What a worker sets comes to it as a message. */
+const workersOrder = z.object({
+  type: z.enum(["delayed", "at_time", "scheduled", "on_event", "on_idle"]),
+  config: z
+    .record(z.string(), z.unknown())
+    .meta({ short: "By type: {delay_seconds} {at} {cron} {event_pattern, filter} {idle_seconds}" }),
+  action: z.string().min(1).describe("Words that come to you."),
+  ...later,
+});
+
+/** What a person orders, where no toolbox refuses what it does not know. */
+export const triggerOrderSchema = orderSchema.strict();
+
+export function scheduleTools(port: SchedulePort, whose: "coordinator's" | "worker's"): Tool[] {
+  const isLead = whose === "coordinator's";
+  const kinds =
+    "heartbeat: only if something is new or stuck; on_change: when a file, page or command's output changed.";
   return [
     defineTool({
       name: "schedule",
-      description:
-        "Be woken later, also after a restart. heartbeat: only if something is new or stuck; on_change: when a file, page or command's output changed.",
+      description: `Be woken later, also after a restart.${isLead ? ` ${kinds}` : ""}`,
       repeatable: false,
-      parameters: triggerOrderSchema,
+      parameters: (isLead ? orderSchema : workersOrder) as typeof orderSchema,
       run: (asked) => port.schedule(asked),
     }),
     defineTool({

@@ -42,15 +42,20 @@ export function defineTool<S extends z.ZodType>(definition: {
   /** All that a model is told of it, but for its arguments: what it does, when to use it, what trips people up. */
   description: string;
   repeatable: boolean;
-  readOnly?: true;
+  readOnly?: true | ((args: z.infer<S>) => boolean);
   parameters: S;
   run(args: z.infer<S>, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
   close?(): Promise<void>;
 }): Tool {
   const { name, description, repeatable, readOnly, parameters } = definition;
   const schema = jsonSchemaOf(parameters);
+  const looks = (args: unknown) => {
+    const parsed = parameters.safeParse(args);
+    return parsed.success && typeof readOnly === "function" && readOnly(parsed.data);
+  };
+  const isLook = readOnly && { readOnly: readOnly === true ? readOnly : looks };
   return {
-    spec: { name, description, parameters: shortSchemaOf(parameters), ...(readOnly && { readOnly }) },
+    spec: { name, description, parameters: shortSchemaOf(parameters), ...isLook },
     repeatable,
     parse(sent) {
       const { args, problems } = readArguments(name, sent, schema);
@@ -62,6 +67,12 @@ export function defineTool<S extends z.ZodType>(definition: {
     run: (args, signal, call) => definition.run(args as z.infer<S>, signal, call),
     ...(definition.close && { close: definition.close }),
   };
+}
+
+/** Whether a call of one of these changes nothing for anybody. */
+export function onlyLooks({ name, args }: CallPart, specs: readonly ToolSpec[]): boolean {
+  const readOnly = specs.find((spec) => spec.name === name)?.readOnly;
+  return typeof readOnly === "function" ? readOnly(args) : readOnly === true;
 }
 
 /** That names are strings goes without saying in JSON, and OpenAI warns at every call that it does not take it. */

@@ -97,7 +97,7 @@ export function checkpointTool(port: CheckpointPort, reflecting = false): Tool {
   return defineTool({
     name: "checkpoint",
     description: reflecting
-      ? "Record what is done and what the next cycle must know: this ends the cycle of an infinite agent. It may stand in one reply with the look that finds nothing."
+      ? "Record what is done and what the next cycle must know: this ends the cycle of an infinite agent. Put it into one reply with the look: if that fails, the cycle goes on."
       : "Record that a part is done, and go on.",
     repeatable: true,
     parameters: (reflecting ? toReflect : toCheckpoint) as typeof toReflect,

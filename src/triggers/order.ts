@@ -1,4 +1,5 @@
-import { z } from "zod";
+import type { z } from "zod";
+import { problemsIn } from "../boundary/unknown-field.ts";
 import { fitsPattern, nodeNamed, type Situation } from "../projections/index.ts";
 import {
   actionTypes,
@@ -77,7 +78,9 @@ function conditionOf({ type, config, time_zone }: TriggerOrder, around: Surround
   const usual = type === "on_change" ? { every_seconds: USUAL_LOOK_SECONDS } : {};
   const parsed = conditionSchema.safeParse({ type, config: { ...usual, ...config, ...(isOnTheWall ? zone : {}) } });
   if (!parsed.success)
-    return wrong(`${z.prettifyError(parsed.error)}\nThe config of ${type} looks like ${EXAMPLES[type]}.`);
+    return wrong(
+      `${problemsIn(parsed.error, formOf(conditionSchema, type))}\nThe config of ${type} looks like ${EXAMPLES[type]}.`,
+    );
   const when = parsed.data;
   if ("time_zone" in when.config && !isTimeZone(when.config.time_zone))
     return wrong(`"${when.config.time_zone}" is no time zone. Use an IANA name such as Europe/Berlin or UTC.`);
@@ -146,22 +149,31 @@ function eventProblem({ event_pattern, filter = {} }: Extract<Condition, { type:
 }
 
 function actionOf(asked: TriggerOrder["action"], around: Surroundings): Checked<TriggerAction> {
-  const parsed = triggerActionSchema.safeParse(typeof asked === "string" ? wake(asked) : withPayload(asked));
+  const action = typeof asked === "string" ? wake(asked) : withPayload(asked);
+  const parsed = triggerActionSchema.safeParse(action);
   if (!parsed.success)
     return wrong(
-      `${z.prettifyError(parsed.error)}\nAn action is a task in words, or {"type": …, "payload": …} with the type ${actionTypes.join(", ")}.`,
+      `${problemsIn(parsed.error, formOf(triggerActionSchema, action.type))}\nAn action is a task in words, or {"type": …, "payload": …} with the type ${actionTypes.join(", ")}.`,
     );
   const problem = actionProblem(parsed.data, around);
   return problem === undefined ? right(parsed.data) : wrong(problem);
+}
+
+/** Of the forms that a condition or an action has, the one of this type. */
+function formOf(
+  { options }: typeof conditionSchema | typeof triggerActionSchema,
+  type: unknown,
+): z.ZodType | undefined {
+  return options.find(({ shape }) => shape.type.value === type);
 }
 
 function wake(task: string): TriggerAction {
   return { type: "wake_agent", payload: { task } };
 }
 
-/** `{type, task}` is as good as `{type, payload: {task}}`. */
-function withPayload({ type, payload, ...rest }: Readonly<Record<string, unknown>>): unknown {
-  return { type, payload: payload ?? rest };
+/** `{type, task}` is as good as `{type, payload: {task}}`, and a part of it may be on either side. */
+function withPayload({ type, payload = {}, ...rest }: Readonly<Record<string, unknown>>) {
+  return { type, payload: payload instanceof Object ? { ...rest, ...payload } : payload };
 }
 
 function actionProblem({ type, payload }: TriggerAction, { now, callbacks, addressProblem }: Surroundings) {

@@ -21,15 +21,30 @@ export async function* act(
   signal: AbortSignal,
 ): AsyncGenerator<Entry, Outcome | undefined> {
   let ending: Outcome | undefined;
+  const results: ResultEntry[] = [];
   for (const call of callsOf(reply)) {
     if (!ending) signal.throwIfAborted(); // a stop comes through between calls too, unless it comes too late
-    const why = ending ? "the work had ended before it" : (cutOff(call, reply) ?? hold(call));
+    const why = ending
+      ? "the work had ended before it"
+      : (cutOff(call, reply) ?? hold(call) ?? concludedTooSoon(call, results));
     const result = why === undefined ? await toolbox.run(call, signal) : notRun(call, why);
     history.push(result);
+    results.push(result);
     yield result;
     ending ??= result.ending;
   }
   return ending;
+}
+
+/** They say how what was called before them came out. */
+const CONCLUDING: ReadonlySet<string> = new Set(["checkpoint", "finish", "publish"]);
+
+/** Written before its result was seen, "all is well" is a guess; where a call beside it failed, a wrong one. */
+export function concludedTooSoon({ name }: CallPart, before: readonly ResultEntry[]): string | undefined {
+  const failed = before.find(({ ok }) => !ok);
+  return failed && CONCLUDING.has(name)
+    ? `${failed.tool}, called before it in the same reply, failed; deal with that, then call ${name} again`
+    : undefined;
 }
 
 export function notRun(call: CallPart, why: string): ResultEntry {

@@ -193,7 +193,7 @@ export function leadTools(
     ...mailTools({ ...mail, send: (to, content) => team.send(COORDINATOR, to, content) }),
     askHumanTool(human),
     ...coordinationTools(team, (named) => namedResults(place.soon(), place.log.dir, named), reflection),
-    ...scheduleTools(place.schedule(COORDINATOR)),
+    ...scheduleTools(place.schedule(COORDINATOR), "coordinator's"),
     // Elsewhere it ends nothing, and nobody waits for it.
     isEndless(place) ? checkpointTool({ checkpoint }, true) : hidden(checkpointTool({ checkpoint }, true)),
   ];

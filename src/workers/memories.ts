@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { lastingStatements } from "../memory/contradictions.ts";
 import type { Embedder } from "../memory/meaning.ts";
 import { Memory, type PersonsTime } from "../memory/memory.ts";
@@ -8,6 +9,7 @@ import { upkeepByTheWay, upkeepOf as upkeepOfMemory } from "../memory/upkeep.ts"
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
 import { agentMemoryFiles, personMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
+import type { Scope } from "../store/scope.ts";
 import { ScopeRefusal } from "../store/scope-refusal.ts";
 import { agentMemoryTools, workerMemoryTools } from "../tools/memory.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -35,6 +37,39 @@ export function memoryTools(actor: Actor, place: Recorder, embedder?: Embedder):
   if (!run) return [];
   const memory = new Memory(workerMemoryFiles(log.dir, run, actor.worker_id), timeOf(place));
   return workerMemoryTools({ ...port, memory }, { worker_id: actor.worker_id, node_id: actor.node_id });
+}
+
+/**
+ * The coordinator's files for its file tools. What is a memory file is written as by memory_write: what it said before is
+ * kept, a daily log only grows, and the write is on record.
+ */
+export function withMemoryKept(scope: Scope, place: Recorder): Scope {
+  const { log } = place;
+  return {
+    readFile: (path, options) => scope.readFile(path, options),
+    openFile: (path) => scope.openFile(path),
+    openChecked: (path) => scope.openChecked(path),
+    list: (path, options) => scope.list(path, options),
+    describe: () => scope.describe(),
+    binds: () => scope.binds(),
+    cwd: scope.cwd,
+    async writeFile(path, content) {
+      const file = memoryFileIn(path, log.dir);
+      if (file === undefined || typeof content !== "string") return scope.writeFile(path, content);
+      const written = await agentMemory(place).write(file, content, "replace");
+      const data = { path: written.path, bytes: written.bytes, by: COORDINATOR };
+      await log.append({ facts: [{ type: "memory.written", data }] }).durable;
+      return { bytes: written.bytes };
+    },
+  };
+}
+
+/** As the memory names it; undefined where the path leads elsewhere. */
+function memoryFileIn(path: string, agentDir: string): string | undefined {
+  const asked = path.trim();
+  const own = asked.startsWith(`${agentDir}/`) ? `agent${asked.slice(agentDir.length)}` : asked;
+  const plain = posix.normalize(own);
+  return /^agent\/(?:memory\/(?!(?:.*\/)?\.).+\.md|MEMORY\.md)$/.test(plain) ? plain : undefined;
 }
 
 /**

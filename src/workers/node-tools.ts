@@ -30,7 +30,7 @@ export function nodeTools(
     giveUpTool(),
     publishTool(port),
     // Few workers have triggers; what they schedule says how to cancel it.
-    ...scheduleTools(place.schedule(actor.worker_id)).map((tool) =>
+    ...scheduleTools(place.schedule(actor.worker_id), "worker's").map((tool) =>
       tool.spec.name === "list_triggers" ? hidden(tool) : tool,
     ),
   ];

@@ -1,4 +1,5 @@
 import type { CallPart, ResultEntry } from "../protocol/index.ts";
+import { onlyLooks } from "../tools/tool.ts";
 import type { Tools } from "../tools/toolbox.ts";
 
 /** Told after so many times, ended after so many more. */
@@ -12,6 +13,9 @@ export const PATIENT_IN_CYCLES: ReadonlySet<string> = new Set([...PATIENT, "chec
 
 /** Refused while others work, which ends by itself: asking again is impatience, no circle. */
 const ENDING: ReadonlySet<string> = new Set(["finish", "conclude"]);
+
+/** While others work a command that answers the same is a look too: "sleep 60; ls …". */
+const COMMAND = "bash";
 
 export interface RepeatPorts {
   /** Tools whose repetition is never counted. */
@@ -48,22 +52,20 @@ export function noticingRepeats(tools: Tools, ports: RepeatPorts = {}): Tools {
       if (patient.has(call.name)) return result;
       count(call, result);
       const isTooEarly = !result.ok && ENDING.has(call.name);
-      if (!(isTooEarly || onlyLooks(call, tools)) || !othersWork()) return judged(call, result, times);
+      const isCommand = call.name === COMMAND;
+      if (!(isTooEarly || isCommand || onlyLooks(call, tools.specs)) || !othersWork())
+        return judged(call, result, times);
       if (times === 1) return result;
       if (times < ENDED_AT || !news) return nothingNew(result, tools);
       await news(signal);
       last = "";
       // Who ends the run has to have read what came.
-      return isTooEarly
-        ? { ...result, content: "Not finished yet: something has changed. Read the news first." }
-        : tools.run(call, signal);
+      if (isTooEarly) return { ...result, content: "Not finished yet: something has changed. Read the news first." };
+      // A command may do more than look, so nobody runs it unasked.
+      if (isCommand) return { ...result, content: `${result.content}\n\n(You waited after this. There is news.)` };
+      return tools.run(call, signal);
     },
   };
-}
-
-/** Asked again while others work, what only looks is polling: it costs turns and breaks nothing. */
-function onlyLooks({ name }: CallPart, { specs }: Tools): boolean {
-  return specs.some((spec) => spec.name === name && spec.readOnly === true);
 }
 
 function nothingNew(result: ResultEntry, { specs }: Tools): ResultEntry {

@@ -8,6 +8,7 @@ import {
   type NodeState,
   rosterOf,
   type Situation,
+  stageTitle,
 } from "../projections/index.ts";
 import { COORDINATOR, HUMAN, type RunId, type WorkerId } from "../protocol/index.ts";
 import { specText } from "../store/node-folder.ts";
@@ -91,7 +92,7 @@ function stageWords(run: RunId, now: Situation): string {
   const stage = currentStage(now.stages, run);
   if (!stage) return "";
   const done = isStageDone(stage, now.board) ? " It is done: reconvene, create more work, or finish." : "";
-  return `Stage ${stage.number} (${stage.name}) is under way.${done}`;
+  return `${stageTitle(stage)} is under way.${done}`;
 }
 
 function boardOf(run: RunId, { board }: Situation, isShown: (node: NodeState) => boolean): string {

@@ -7,8 +7,9 @@ import {
   type ReplyEntry,
   type UserEntry,
 } from "../protocol/index.ts";
+import { onlyLooks } from "../tools/tool.ts";
 import type { Tools } from "../tools/toolbox.ts";
-import { act, notRun } from "./act.ts";
+import { act, concludedTooSoon, notRun } from "./act.ts";
 import { type Compactable, heldInFlush, Thinking } from "./compaction.ts";
 import { show } from "./heartbeat.ts";
 import { openFlush } from "./past.ts";
@@ -66,7 +67,7 @@ export async function* workLoop(
   if (settled) return settled;
 
   const thinking = new Thinking(job.system, { model, toolbox, mail }, job.compactable);
-  const hold = ({ name }: CallPart) => (isUrgent?.() && !onlyLooks(name, toolbox) ? MESSAGE_FIRST : undefined);
+  const hold = (call: CallPart) => (isUrgent?.() && !onlyLooks(call, toolbox.specs) ? MESSAGE_FIRST : undefined);
   const lastTurn = (turn: number) => job.lastTurn?.(turn) ?? job.maxTurns;
   for (let turn = job.turn; turn <= lastTurn(turn); turn++) {
     // Mail enters here and nowhere else: providers reject anything between a call and its result, and a summary would
@@ -92,10 +93,6 @@ export async function* workLoop(
 /** Who reads the message can decide better about what has an effect; what only looks is worth having all the same. */
 const MESSAGE_FIRST = "a message came first; read it, then decide whether to call this again";
 
-function onlyLooks(name: string, toolbox: Tools): boolean {
-  return toolbox.specs.some((spec) => spec.name === name && spec.readOnly === true);
-}
-
 /** After a crash: finish the turn that was cut off, and see whether the work had ended already. */
 async function* settle(
   history: Entry[],
@@ -110,12 +107,14 @@ async function* settle(
   const results = since.filter((entry) => entry.role === "tool");
   // Something was said after it: that turn is over, and what it ended is another run.
   if (results.length < since.length) return undefined;
+  const all = [...results];
   let ending = results.find((result) => result.ending)?.ending;
   const answered = new Set(results.map((result) => result.call_id));
   for (const call of callsOf(reply).filter((call) => !answered.has(call.id))) {
-    const held = cutOff(call, reply) ?? (openFlush(history) < 0 ? undefined : heldInFlush(call));
+    const held = cutOff(call, reply) ?? (openFlush(history) < 0 ? concludedTooSoon(call, all) : heldInFlush(call));
     const result = held === undefined ? await toolbox.settle(call, signal) : notRun(call, held);
     history.push(result);
+    all.push(result);
     yield result;
     ending ??= result.ending;
   }

@@ -1,9 +1,10 @@
 import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { agentIdSchema } from "../../src/protocol/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { until } from "../../src/testing/index.ts";
 import { chipTeam, GOAL, NAME, QUESTION } from "./chip-team.ts";
-import { type House, hasChromium, openHouse } from "./house.ts";
+import { type House, hasChromium, MODEL, openHouse } from "./house.ts";
 
 const call = (name: string, args: unknown) => ({ name, args });
 const SPENT = { usage: { input: 200_000, output: 1000 }, calls: [call("write_file", { path: "a.md", content: "a" })] };
@@ -132,6 +133,42 @@ describe.skipIf(!hasChromium)("what one needs next is at hand", () => {
     const mode = dialog.locator("select[name=mode]");
     await mode.focus();
     expect([await isAbove(mode, begin), await isWholeInSight(begin)]).toEqual([true, true]);
+    await page.context().close();
+  });
+
+  test("an infinite agent is made with its cycle, what wakes it and its tools; what is wrong is said at its field", async () => {
+    const page = await house.page();
+    await page.getByRole("navigation", { name: "Agents" }).waitFor();
+    await page.keyboard.press("n");
+    const dialog = page.getByRole("dialog", { name: "New agent" });
+    await dialog.getByLabel("Goal").fill(`${GOAL} Again and again.`);
+    await dialog.getByLabel("Name").fill("Again");
+    await dialog.getByLabel("Model", { exact: true }).selectOption(MODEL);
+    expect(await dialog.getByLabel("Every").count()).toBe(0);
+    await dialog.locator("[name=mode]").selectOption("infinite");
+    const every = dialog.getByLabel("Every");
+    await every.fill("soon");
+    await dialog.locator("[name=watch]").fill("cmd: ls project");
+    await dialog.getByLabel("Tools").fill("read_file, crate_work_node");
+    const begin = dialog.getByRole("button", { name: "Begin" });
+    await begin.click();
+    await dialog.getByRole("alert").getByText("30s, 10m, 2h or 1d").waitFor();
+    expect(await hasFocus(every)).toBe(true);
+    await every.fill("2h");
+    await begin.click();
+    await dialog.getByRole("alert").getByText('Did you mean "create_work_node"?').waitFor();
+    await dialog.getByLabel("Tools").fill("read_file, write_file");
+    await begin.click();
+    await page.getByRole("heading", { name: "Again" }).waitFor();
+    const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    const made = await house.runtime.agent(agentIdSchema.parse(id));
+    expect(made.now.agent.created).toMatchObject({
+      mode: "infinite",
+      cycle_seconds: 7200,
+      watch: { command: "ls project" },
+      tools: ["read_file", "write_file"],
+    });
+    await made.archive("human");
     await page.context().close();
   });
 

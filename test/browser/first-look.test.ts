@@ -233,7 +233,7 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
       "demo/surveyor",
     );
     await model.selectOption(LISTED);
-    await dialog.getByLabel(/^Mode(?!l)/).selectOption("goes on, cycle by cycle");
+    await dialog.getByLabel(/^Mode(?!l)/).selectOption("until you stop it");
     await dialog.getByText("price unknown").filter({ visible: true }).waitFor();
     await dialog.getByRole("button", { name: "Begin" }).click();
     expect(await made("Say it with a listed model")).toMatchObject({

@@ -11,7 +11,7 @@ describe.skipIf(!hasChromium)("what an agent is to do later, to keep and to hear
   let page: Page;
   beforeAll(async () => {
     house = await openHouse(chipTeam);
-    agent = await house.create({ goal: GOAL, name: NAME });
+    agent = await house.create({ goal: GOAL, name: NAME, project: import.meta.dirname });
     await until(agent, ({ questions, insights }) => Object.keys(questions.open).length === 1 && insights.offered === 1);
     page = await house.page(`/ui/agents/${agent.log.id}/triggers`);
   });
@@ -79,6 +79,27 @@ describe.skipIf(!hasChromium)("what an agent is to do later, to keep and to hear
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Cancel trigger-2" }).click({ trial: true });
     expect(Object.keys(agent.now.triggers.open)).toEqual(["trigger-2"]);
+  });
+
+  test("a path, or what a command prints, is watched as `run --watch` has it", async () => {
+    const later = page.getByRole("list", { name: "To happen later" });
+    const dialog = page.getByRole("dialog", { name: "Later" });
+    for (const [typed, words] of [
+      ["cmd: ls scratch", "when what `ls scratch` prints changes, looked at every 5 minutes"],
+      ["project/house.ts", "when project/house.ts changes, looked at every 5 minutes"],
+    ] as const) {
+      await page.getByRole("button", { name: "Add" }).click();
+      await dialog.getByLabel("What it is to do then").fill("Say what changed");
+      await dialog.getByLabel("When").selectOption("on_change");
+      await dialog.getByLabel("Address, path or command").fill(typed);
+      await dialog.getByRole("button", { name: "Set it" }).click();
+      await later.getByText(words).waitFor();
+    }
+    const watched = Object.values(agent.now.triggers.open).filter(({ when }) => when.type === "on_change");
+    expect(watched.map(({ when }) => when.config)).toEqual([
+      { command: "ls scratch", every_seconds: 300 },
+      { path: "project/house.ts", every_seconds: 300 },
+    ]);
   });
 
   test("an insight waits in the memory, and the coordinator's decision about it is told", async () => {

@@ -71,6 +71,33 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     await page.goto(at("board"));
   });
 
+  test("a node that is not needed is cancelled in its panel, once that is asked again, with the reason", async () => {
+    const needless = await house.create({ goal: GOAL, name: "Needless" });
+    await until(needless, ({ questions }) => Object.keys(questions.open).length === 1);
+    await page.goto(`/ui/agents/${needless.log.id}/board/node-2`);
+    const panel = page.getByRole("complementary", { name: "node-2" });
+    const button = panel.getByRole("button", { name: "Cancel this node" });
+    const form = panel.getByRole("form", { name: "Cancel node-2" });
+    await button.click();
+    await form.getByText("Cancel node-2 and its sub-nodes? Its worker is stopped. Its files stay.").waitFor();
+    await form.getByRole("button", { name: "Keep it" }).click();
+    await button.click();
+    await form.getByLabel("Reason").fill("Chip B is sold out.");
+    await form.getByRole("button", { name: "Cancel it" }).click();
+    await board().locator('[data-node="node-2"]').getByText("cancelled").waitFor();
+    await page
+      .getByRole("status")
+      .getByText(/^node-2 is cancelled/)
+      .waitFor();
+    await button.waitFor({ state: "detached" });
+    const facts = await needless.log.read({ after: 0, limit: 1000 });
+    expect(facts.flatMap((fact) => (fact.type === "node.cancelled" ? [fact.data] : []))).toEqual([
+      { node_id: "node-2", by: "human", reason: "Chip B is sold out." },
+    ]);
+    await needless.archive("human");
+    await page.goto(at("board"));
+  });
+
   test("the board grows while one watches, with its edges, and nothing that is there moves", async () => {
     const growing = await house.create({ goal: GROWING, name: "Growing" });
     await house.provider.reached("grow");

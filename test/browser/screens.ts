@@ -107,6 +107,12 @@ const board: Scenes = [
   { name: "node", path: ({ at }) => `${at.chips}/board/node-1`, ready: "Alice published node-1" },
   { name: "node-pending", path: ({ at }) => `${at.chips}/board/node-3`, ready: "node-1/published/report.md" },
   { name: "node-asking", path: ({ at }) => `${at.chips}/board/node-2`, ready: "needs you" },
+  {
+    name: "node-cancel",
+    path: ({ at }) => `${at.chips}/board/node-2`,
+    ready: "Its files stay.",
+    act: (page) => click(page, "button", "Cancel this node"),
+  },
   { name: "node-failed", path: ({ at }) => `${at.staged}/board/node-2`, ready: "Why it failed" },
 ];
 
@@ -124,6 +130,15 @@ const triggers: Scenes = [
     path: ({ at }) => `${at.chips}/triggers`,
     ready: "What it is to do then",
     act: (page) => click(page, "button", "Add"),
+  },
+  {
+    name: "trigger-on-change",
+    path: ({ at }) => `${at.chips}/triggers`,
+    ready: "Address, path or command",
+    act: async (page) => {
+      await click(page, "button", "Add");
+      await page.getByRole("dialog").getByLabel("When").selectOption("on_change");
+    },
   },
   {
     name: "trigger-cancel",
@@ -267,6 +282,29 @@ const overlay: Screens["overlay"] = {
   shortcuts: [{ name: "keys", path: ({ at }) => at.chips, ready: "find anything", act: press("?") }],
   new_agent: [
     { name: "new-agent", path: () => "/ui/", ready: "for a million tokens", act: press("n") },
+    {
+      name: "new-agent-infinite",
+      path: () => "/ui/",
+      ready: "Wakes it only when this changes",
+      act: async (page) => {
+        await press("n")(page);
+        await page.locator("[name=mode]").selectOption("infinite");
+      },
+    },
+    {
+      name: "new-agent-wrong-fields",
+      path: () => "/ui/",
+      ready: "is outside of /home/me/shop",
+      act: async (page) => {
+        await press("n")(page);
+        await page.getByLabel("Goal").fill("Watch the shop.");
+        await page.getByLabel("Folder it may read").fill("/home/me/shop");
+        await page.locator("[name=mode]").selectOption("infinite");
+        await page.getByLabel("Every").fill("soon");
+        await page.locator("[name=watch]").fill("/etc/passwd");
+        await page.getByRole("button", { name: "Begin" }).click();
+      },
+    },
     {
       name: "new-agent-refused",
       path: () => "/ui/",

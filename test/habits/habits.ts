@@ -279,6 +279,22 @@ export const HABITS: Readonly<Record<string, Habit>> = {
     summary: "done",
     within: 11,
   },
+  "polls with commands while others work": {
+    turns: {
+      coordinator: [
+        calls(ORDER),
+        ...Array.from({ length: 7 }, () => calls(call("bash", { command: "ls nodes/node-1/published" }))),
+        words("I wait."),
+        FINISH,
+      ],
+      worker: [calls(COUNTED, PUBLISH)],
+    },
+    workerWaitsFor: 6,
+    ends: "completed",
+    summary: "done",
+    within: 12,
+    hears: /Nothing has changed since you last looked/,
+  },
   "has a role who checkpoints before there is anything": {
     turns: {
       coordinator: [

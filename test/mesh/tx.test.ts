@@ -229,7 +229,7 @@ test("tx trust: without a person at the terminal it needs --yes; start runs noth
   const prompt = join(project.project, "meshes/agents/x/first/prompt.md");
   writeFileSync(prompt, "Another.\n");
   const inStatus = async () => (await project.tx(["status"])).stderr;
-  await vi.waitFor(async () => expect(await inStatus()).toContain("changed: meshes/agents/x/first/prompt.md"));
+  await expect.poll(inStatus).toContain("changed: meshes/agents/x/first/prompt.md");
   const looked = (await project.tx(["trust", "relay"])).stderr;
   expect(looked).toContain("relay has changed since you trusted it. changed: meshes/agents/x/first/prompt.md\n");
   expect(looked).toContain(`${prompt} (9 bytes, changed)`);

@@ -23,7 +23,7 @@ test("a graph grows as work happens: each piece is made for what the ones before
       "node-3 completed",
       "node-4 completed",
       "node-5 completed",
-      "Stage 1 (Stage 1) is done.",
+      "Stage 1 is done.",
     ),
     call("create_work_node", {
       task: "Synthesise all findings",

@@ -57,7 +57,7 @@ test("a coordinator hires researchers of different models, reads what they found
         "Alice reports: NVIDIA is written down",
         "Bob reports: AMD is written down",
         "Carol reports: Intel is written down",
-        "Stage 1 (Stage 1) is done.",
+        "Stage 1 is done.",
       ),
       call("reconvene", { assessment: "Three findings, one report to write.", retire: ["Alice", "Bob", "Carol"] }),
       hire("Dora", GPT),

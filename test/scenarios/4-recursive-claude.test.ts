@@ -40,12 +40,7 @@ withClaude(
       goal: GOAL,
       ...claudeHouse(provider.url),
       coordinator: script(
-        both(
-          call("spawn_worker", { name: "Alice" }),
-          call("spawn_worker", { name: "Bob", type: "autonomous", program: "claude-code" }),
-          call("spawn_worker", { name: "Carol", type: "autonomous", program: "claude-code" }),
-          call("spawn_worker", { name: "David" }),
-        ),
+        both(call("spawn_worker", { name: "Alice" }), call("spawn_worker", { name: "David" })),
         part("Alice", "Build the todo app", { deliverables: ["backend", "frontend", "docker"] }),
         call("finish", { summary: "The app is in nodes/node-1/published." }).after("node-1 completed by Alice"),
       ),
@@ -53,8 +48,9 @@ withClaude(
         Alice: script(
           both(
             "This is big.",
-            part("Bob", "Build FastAPI backend", { deliverables: ["main.py"] }),
-            part("Carol", "Build React frontend", { deliverables: ["App.jsx"] }),
+            // It chooses who is to do them: nobody had hired these two.
+            part("Bob", "Build FastAPI backend", { program: "claude-code", deliverables: ["main.py"] }),
+            part("Carol", "Build React frontend", { program: "claude-code", deliverables: ["App.jsx"] }),
             part("David", "Write Docker config", { inference: "single", deliverables: ["Dockerfile"] }),
           ),
           call("bash", {
@@ -84,7 +80,7 @@ withClaude(
     ]);
     // At least one autonomous worker was used
     expect(Object.values(team.agent.now.roster).map(({ spawned }) => spawned.kind)).toEqual([
-      ...["harnessed", "harnessed", "claude_code", "claude_code", "harnessed"],
+      ...["harnessed", "harnessed", "harnessed", "claude_code", "claude_code"],
     ]);
     // workspace/ contains backend/, frontend/, and docker files
     const app = join(team.agent.log.dir, "runs/run-1/nodes/node-1/published");

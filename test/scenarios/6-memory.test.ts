@@ -1,8 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { Memory } from "../../src/memory/memory.ts";
+import { readVersion } from "../../src/memory/versions.ts";
 import type { StoredEntry } from "../../src/protocol/index.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
+import { agentMemoryFiles } from "../../src/store/memory-files.ts";
 import { call, manualClock, script, startProviderServer, startTeam, temporaryHome } from "../../src/testing/index.ts";
 import { configFor, PROVIDERS } from "./over-the-wire.ts";
 
@@ -189,3 +192,39 @@ function memoryIn(system: string): string {
   const [, memory = ""] = /# Your memory\n\n([\s\S]*?)\n\n---\n\n/.exec(system) ?? [];
   return memory;
 }
+
+test("a memory file that a file tool overwrites is kept as a version, on record, and a daily log only grows", async () => {
+  const clock = manualClock(Date.UTC(2026, 1, 11, 9));
+  const coordinator = script(
+    call("memory_write", { path: "MEMORY.md", content: "Ships are slow." }),
+    call("write_file", { path: "agent/MEMORY.md", content: "Ships are fast.\n" }),
+    call("edit_file", { path: "./agent/MEMORY.md", old: "fast", new: "late" }),
+    call("memory_write", { content: "It rained." }),
+    call("write_file", { path: "agent/memory/2026-02-11.md", content: "It snowed." }),
+    call("write_file", { path: "agent/memory/numbers.json", content: "[1]" }),
+    call("finish", { summary: "done" }),
+  );
+  await using team = await startTeam({ goal: "g", clock, coordinator });
+  await team.outcome();
+  const { dir } = team.agent.log;
+  const memory = new Memory(agentMemoryFiles(dir), { now: clock.now, timeZone: "UTC" });
+  expect(await memory.read("MEMORY.md")).toBe("Ships are late.\n");
+  const versions = await memory.versions("MEMORY.md");
+  const texts = await Promise.all(versions.map(({ name }) => readVersion(memory.files, "MEMORY.md", name)));
+  expect(texts.sort()).toEqual(["Ships are fast.\n", "Ships are slow. (2026-02-11, run-1)\n"]);
+  expect(await memory.read("2026-02-11.md")).toMatch(/^## 09:00\n\nIt rained\.\n\n## 09:00\n\nFinished "g"/);
+  expect(await readFile(join(dir, "memory/numbers.json"), "utf8")).toBe("[1]");
+  const written = (await team.facts()).flatMap((fact) => (fact.type === "memory.written" ? fact.data.path : []));
+  expect(written).toEqual(["MEMORY.md", "MEMORY.md", "MEMORY.md", "memory/2026-02-11.md"]);
+});
+
+test("the time zone of config.json is that of the prompt's day and of the daily log", async () => {
+  const coordinator = script(call("memory_write", { content: "It rained." }), call("finish", { summary: "done" }));
+  const clock = manualClock(Date.UTC(2026, 10, 17, 12));
+  const config = { time_zone: "Pacific/Kiritimati" }; // 14 hours ahead
+  await using team = await startTeam({ goal: "g", clock, coordinator, config });
+  await team.outcome();
+  expect(coordinator.requests[0]?.system).toContain("Today is 2026-11-18, a Wednesday (Pacific/Kiritimati).");
+  const log = await readFile(join(team.agent.log.dir, "memory/2026-11-18.md"), "utf8");
+  expect(log.startsWith("## 02:00\n\nIt rained.\n")).toBe(true);
+});

@@ -34,7 +34,7 @@ test("the human talks to the coordinator, a worker and everyone while the team w
       call("send_message", { to: "Bob", content: "Human says MLPerf is fine. Also try anandtech.com." }),
     ).after("[Message from your human]: Yes, MLPerf is fine. Also try anandtech.com."),
     call("reconvene", { assessment: "NVIDIA dominates training, AMD is competitive on inference." }).after(
-      "Stage 1 (Stage 1) is done",
+      "Stage 1 is done",
       "[Message from your human]: Make sure the report includes pricing data too.",
     ),
     call("send_message", {

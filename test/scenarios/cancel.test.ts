@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { Batch } from "../../src/store/store.ts";
 import { both, call, hang, script, startTeam, type Team } from "../../src/testing/index.ts";
 import { scriptedPrograms } from "../../src/testing/scripted-program.ts";
 
@@ -45,6 +46,7 @@ test("a node that is no longer needed ends with its sub-nodes; its worker is tol
   team.agent.log.subscribe((fact) => {
     if (fact.type === "node.started" && fact.data.node_id === "node-2") begun.resolve();
   });
+  const appended = appendsOf(team);
   await team.agent.idle();
   expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "done" });
   expect(statuses(team)).toEqual(["node-1 cancelled", "node-2 cancelled", "node-3 completed"]);
@@ -56,10 +58,36 @@ test("a node that is no longer needed ends with its sub-nodes; its worker is tol
     { node_id: "node-2", by: "coordinator", reason: "It is part of node-1: The client withdrew." },
     { node_id: "node-1", by: "coordinator", reason: "The client withdrew." },
   ]);
-  expect(JSON.stringify(await team.conversation("runs/run-1/workers/alice/conversation.jsonl"))).toContain(
-    "node-1 was cancelled by Coordinator: The client withdrew.",
-  );
+  // C1. One append: what is recorded and what those who had them are told.
+  const told = (node: string, content: string) => ({
+    file: `runs/run-1/workers/${node}/conversation.jsonl`,
+    entries: [{ role: "user", from: "agiraph", content }],
+  });
+  expect(appended.filter(({ facts }) => facts?.some(({ type }) => type === "node.cancelled"))).toMatchObject([
+    {
+      facts: ["node.cancelled", "node.cancelled", "worker.idle", "worker.idle"].map((type) => ({ type })),
+      otherEntries: [
+        told("bob", "node-2 was cancelled by Coordinator: The client withdrew."),
+        told("alice", "node-1 was cancelled by Coordinator: The client withdrew."),
+      ],
+    },
+  ]);
+  const heard = await team.conversation("runs/run-1/workers/alice/conversation.jsonl");
+  expect(heard.map(({ seq }) => seq)).toEqual(heard.map((_, at) => at + 1));
+  expect(JSON.stringify(heard)).toContain("node-1 was cancelled by Coordinator: The client withdrew.");
 });
+
+/** Everything that is appended from now on. */
+function appendsOf({ agent }: Team): Batch[] {
+  const { log } = agent;
+  const append = log.append.bind(log);
+  const batches: Batch[] = [];
+  log.append = (batch) => {
+    batches.push(batch);
+    return append(batch);
+  };
+  return batches;
+}
 
 /** A model that hangs once, until it is stopped, and then goes on with its script. */
 function skippingHang(model: ReturnType<typeof script>): ReturnType<typeof script> {
@@ -174,7 +202,7 @@ test("an agent that is not running: the cancellation is recorded and nobody is s
     goal: "Rest",
     coordinator: script(
       both(made("First"), made("Second")),
-      call("finish", { summary: "one" }).after("Your human cancelled node-1: You cancelled it.", "node-2 completed"),
+      call("finish", { summary: "one" }).after("Your human cancelled node-1: No reason was given.", "node-2 completed"),
     ),
     workers: { Alice: script(hang()), Bob: skippingHang(script(hang(), written("b.md"), published("b"))) },
   });
@@ -209,7 +237,7 @@ test("who handed out a part hears that it was cancelled, and publishes without i
       Alice: script(
         both(made("Part"), made("Next part", { dependencies: ["node-2"] })),
         written("whole.md").after(
-          "node-2 was cancelled by your human: You cancelled it.",
+          "node-2 was cancelled by your human: No reason was given.",
           "Not begun, since it depends on node-2: node-3.",
         ),
         published("whole"),
@@ -235,7 +263,7 @@ test("a program at work on it is ended", async () => {
     coordinator: script(
       call("spawn_worker", { name: "Clara", program: "scripted" }),
       made("Work", { worker: "Clara" }),
-      call("finish", { summary: "ended" }).after("Your human cancelled node-1: You cancelled it."),
+      call("finish", { summary: "ended" }).after("Your human cancelled node-1: No reason was given."),
     ),
     outside,
   });

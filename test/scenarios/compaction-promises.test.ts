@@ -138,7 +138,7 @@ test("after a compaction the coordinator is told the board, the people, the ques
       Now: expect.stringMatching(/^It is [A-Z][a-z]+day, \d{4}-\d\d-\d\d, \d\d:\d\d \(.+\)\.$/),
       "Your goal (run-1)": "Which chip is faster?",
       "Between you and your human": "- Your human: Which chip is faster?\n- Your human: Use SI units",
-      "The stage": "Stage 1 (Stage 1) is under way.",
+      "The stage": "Stage 1 is under way.",
       "The board: what is still open": "- node-2 [running] Measure chip B — bob",
       "The board: what has ended": "- node-1 [completed] Measure chip A — alice: A: 80",
       "The people":

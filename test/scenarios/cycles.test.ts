@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Situation } from "../../src/projections/index.ts";
 import type { Config } from "../../src/protocol/config.ts";
-import { call, fail, manualClock, say, script, startTeam } from "../../src/testing/index.ts";
+import { both, call, fail, manualClock, say, script, startTeam } from "../../src/testing/index.ts";
 
 const CYCLE_SECONDS = 30;
 const isAsleep = (status: string | undefined) => status === "waiting";
@@ -174,4 +174,18 @@ test("an infinite agent that failed tries again with its next cycle", async () =
   await clock.advance(CYCLE_SECONDS * 1000);
   await team.until(({ roster }) => coordinator.played === 2 && isAsleep(roster.coordinator?.status));
   expect(team.agent.now.agent).toMatchObject({ status: "working", runs: 1 });
+});
+
+test("a checkpoint, finish or publish beside a call that failed is held back: it was written before that was seen", async () => {
+  const look = call("read_file", { path: "notes/none.md" });
+  const coordinator = script(
+    both(look, call("checkpoint", { summary: "Nothing new." })),
+    both(look, call("finish", { summary: "All is well." })).after(
+      "Not run: read_file, called before it in the same reply, failed; deal with that, then call checkpoint again.",
+    ),
+    call("finish", { summary: "There is nothing to watch." }).after("then call finish again"),
+  );
+  await using team = await startTeam({ goal: "Watch it", mode: "infinite", cycle_seconds: 30, coordinator });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "There is nothing to watch." });
+  expect((await team.facts()).filter(({ type }) => type === "worker.checkpointed")).toEqual([]);
 });

@@ -11,6 +11,7 @@ import {
   type Team,
   temporaryHome,
 } from "../../src/testing/index.ts";
+import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
 
 const wrote = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
@@ -253,6 +254,34 @@ describe("who does it", () => {
     const who = Object.values(nodes).map((node) => ("worker_id" in node ? node.worker_id : null));
     expect(who).toEqual(["alice", "zoe", "bob"]);
     expect(team.agent.now.roster.bob?.spawned).toMatchObject({ model: "scripted/strong", kind: "harnessed" });
+  });
+
+  test("a worker has a program of the team do a part; the second part goes to whoever is free of that kind", async () => {
+    const play: Play = async (program) => {
+      program.emit({ kind: "begun", session_id: "s-1" });
+      await writeFile(`${program.job.cwd}/p.md`, "p");
+      await program.use("publish", { summary: "part" });
+    };
+    const alice = script(
+      both(wrote("a.md", "x"), made("Part one.", { program: "scripted" })),
+      made("Part two.", { program: "scripted" }).after("node-2 completed"),
+      published("all").after("node-3 completed"),
+    );
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: script(made("All."), finished.after("node-1 completed")),
+      outside: scriptedPrograms(play, play),
+      workers: { Alice: alice },
+    });
+    expect(await team.outcome()).toMatchObject({ kind: "finished" });
+    const { board, roster } = team.agent.now;
+    const by = Object.values(board.nodes).map((node) => [node.status, "worker_id" in node ? node.worker_id : null]);
+    expect(by).toEqual([
+      ["completed", "alice"],
+      ["completed", "bob"],
+      ["completed", "bob"],
+    ]);
+    expect(roster.bob?.spawned).toMatchObject({ name: "Bob", program: "scripted" });
   });
 
   test("a worker may not choose what the team does not have, and is told what it may", async () => {

@@ -302,7 +302,7 @@ test("where a person approves stages, reconvening waits for their resume and is 
     config: { approve_stages: true },
     coordinator: script(
       call("create_work_node", { task: "One" }),
-      call("reconvene", { assessment: "One is done." }).after("Stage 1 (Stage 1) is done"),
+      call("reconvene", { assessment: "One is done." }).after("Stage 1 is done"),
       call("finish", { summary: "approved" }).after("Stage 1 is closed"),
     ),
     workers: {

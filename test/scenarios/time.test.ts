@@ -99,7 +99,7 @@ describe("a trigger", () => {
       ),
       workers: {
         Alice: script(
-          write.after("go"),
+          write.after("Begin with it, Alice."),
           call("publish", { summary: "base" }),
           write.after("Synthesis"),
           call("publish", { summary: "sum" }),
@@ -111,7 +111,7 @@ describe("a trigger", () => {
       [expect.stringMatching(/assigned|running/), undefined],
       ["pending", true],
     ]);
-    await team.agent.send("go", "Alice");
+    await team.agent.send("Begin with it, Alice.", "Alice");
     expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
   });
 

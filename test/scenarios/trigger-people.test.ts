@@ -58,6 +58,9 @@ test("a worker sets a trigger, is told when it is due, and cancels only its own"
     "trigger-1 is not yours: you can cancel only your own.",
     expect.stringMatching(/^- trigger-2 [^\n]*$/),
   ]);
+  // It is not offered what it would be refused.
+  const offered = JSON.stringify(alice.requests[0]?.tools.find(({ name }) => name === "schedule"));
+  expect([offered.includes("on_idle"), /heartbeat|on_change|run_node/.test(offered)]).toEqual([true, false]);
 });
 
 test("list_triggers of an infinite agent shows its cycle from the first moment on, so that it sets no second one", async () => {

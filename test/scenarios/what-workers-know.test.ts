@@ -1,6 +1,7 @@
-import { access, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { both, call, type ScriptedModel, say, script, startTeam, temporaryHome } from "../../src/testing/index.ts";
 import { dayWords } from "../../src/workers/surroundings.ts";
 import { skipped } from "../try-sandbox.ts";
@@ -99,7 +100,7 @@ test("a spec that the coordinator changed before somebody began is the task", as
   });
   // Its folder follows the fact.
   const spec = join(team.agent.log.dir, "runs/run-1/nodes/node-1/_spec.md");
-  await vi.waitFor(() => access(spec));
+  await expect.poll(() => existsSync(spec)).toBe(true);
   itIs();
   await team.outcome();
   expect(told(alice).words).toEqual(["Measure chip B instead."]);
@@ -122,7 +123,7 @@ test("a task is told whole: a long one, and one whose _spec.md cannot be read", 
     workers: { Alice: alice, Bob: bob },
   });
   const spec = join(team.agent.log.dir, "runs/run-1/nodes/node-2/_spec.md");
-  await vi.waitFor(() => access(spec));
+  await expect.poll(() => existsSync(spec)).toBe(true);
   await rm(spec);
   await symlink("/etc/hostname", spec);
   itIs();

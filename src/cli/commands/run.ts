@@ -26,6 +26,7 @@ export interface RunOptions {
   every?: number;
   watch?: string;
   budget?: number;
+  tools?: string[];
   project?: string;
   detach?: boolean;
   unsafeNoSandbox?: boolean;
@@ -40,10 +41,12 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
     throw new UsageError("--every says how long an infinite agent sleeps between its cycles: add --mode infinite.");
   if (options.watch !== undefined && options.mode !== "infinite")
     throw new UsageError("--watch says what wakes an infinite agent when it changes: add --mode infinite.");
+  if (options.tools?.length === 0)
+    throw new UsageError("--tools names no tool. Name some, as in read_file,web_fetch; left out, it is all of them.");
   const project = projectOf(terminal, options);
   const watch = options.watch === undefined ? undefined : watchOption(options.watch, project, terminal.cwd);
   if (options.detach && !isDetached(terminal.env)) {
-    const { name, model, workerModel, mode, budget, unsafeNoSandbox, watch: watched } = options;
+    const { name, model, workerModel, mode, budget, tools, unsafeNoSandbox, watch: watched } = options;
     const every = options.every === undefined ? undefined : `${options.every}s`;
     const flagged = {
       name,
@@ -52,6 +55,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
       mode,
       every,
       budget,
+      tools: tools?.join(","),
       "unsafe-no-sandbox": unsafeNoSandbox,
     };
     const given = { ...flagged, project: options.project && project, watch: watched };
@@ -67,6 +71,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   try {
     tellRepairs(runtime, settings.home, terminal);
     const chosen = await chooseModel(options, settings, runtime);
+    if (options.tools) checkTools(options.tools, runtime);
     sayWrapped(terminal, terminal.errPaint.dim, `Model: ${chosen.model} (${chosen.why})`);
     const listening = listenForOthers(runtime);
     if (chosen.note) sayWrapped(terminal, String, chosen.note);
@@ -105,6 +110,14 @@ function usable(model: string, runtime: Runtime): { note: string | null } {
   }
 }
 
+function checkTools(tools: readonly string[], runtime: Runtime): void {
+  try {
+    runtime.checkTools(tools);
+  } catch (error) {
+    throw new UsageError(`--tools: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 function orderFor(
   goal: string,
   chosen: { model: string; worker: string | undefined },
@@ -123,6 +136,7 @@ function orderFor(
     ...(cycle_seconds && { cycle_seconds }),
     ...(chosen.worker && { worker_model: chosen.worker }),
     ...(budget_usd && { budget_usd }),
+    ...(options.tools && { tools: options.tools }),
     ...(config.budget_tokens && { budget_tokens: config.budget_tokens }),
   };
 }
@@ -138,6 +152,7 @@ function servedOrder(goal: string, options: RunOptions, project: string): Create
     ...(options.mode && { mode: options.mode }),
     ...(options.every && { cycle_seconds: options.every }),
     ...(options.budget && { budget_usd: options.budget }),
+    ...(options.tools && { tools: options.tools }),
   };
 }
 

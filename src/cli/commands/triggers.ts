@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { problemsIn } from "../../boundary/unknown-field.ts";
 import { type Situation, triggerRecords } from "../../projections/index.ts";
 import { askControl, type ControlAnswer } from "../../runtime/control.ts";
 import { controlPath } from "../../runtime/control-path.ts";
@@ -92,7 +92,7 @@ function orderIn(text: string) {
   }
   const order = triggerOrderSchema.safeParse(value);
   if (order.success) return order.data;
-  throw new UsageError(`This is no trigger:\n${z.prettifyError(order.error)}\nIt looks like ${EXAMPLE}`);
+  throw new UsageError(`This is no trigger:\n${problemsIn(order.error, triggerOrderSchema)}\nIt looks like ${EXAMPLE}`);
 }
 
 /** By whoever works on the agent; when nobody does, it is recorded here. */

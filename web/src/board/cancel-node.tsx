@@ -3,8 +3,11 @@ import { useState } from "react";
 import { isAtWork, type NodeState } from "../../../src/projections/index.ts";
 import { cancelNode } from "../live/api.ts";
 import type { AgentView } from "../live/view.ts";
-import { ACTION } from "../shell/form.tsx";
 import { complain, toast } from "../shell/overlay.ts";
+
+/** Not the first thing to press here. */
+const BUTTON =
+  "min-h-11 rounded-md border border-line bg-page px-3 text-[13px] font-semibold hover:bg-hover md:min-h-8";
 
 /** Ends a node that is not needed any more: asked once more, since nobody goes on with it by itself. */
 export function CancelNode({ view, node }: { view: AgentView; node: NodeState }) {
@@ -15,7 +18,7 @@ export function CancelNode({ view, node }: { view: AgentView; node: NodeState })
   if (view.standing === "replay" || !agent || agent.run?.finished || agent.archived_ts !== null || isOver) return null;
   if (!isAsked)
     return (
-      <button type="button" onClick={() => ask(true)} className={`flex items-center gap-1.5 ${ACTION}`}>
+      <button type="button" onClick={() => ask(true)} className={`flex items-center gap-1.5 ${BUTTON}`}>
         <Ban className="size-4" aria-hidden /> Cancel this node
       </button>
     );
@@ -44,10 +47,10 @@ export function CancelNode({ view, node }: { view: AgentView; node: NodeState })
         className="min-h-11 w-full rounded-md border border-line bg-page px-2 text-[13px] md:min-h-8"
       />
       <div className="flex gap-2">
-        <button type="submit" className={ACTION}>
+        <button type="submit" className={`${BUTTON} text-bad`}>
           Cancel it
         </button>
-        <button type="button" onClick={() => ask(false)} className={ACTION}>
+        <button type="button" onClick={() => ask(false)} className={BUTTON}>
           Keep it
         </button>
       </div>

@@ -28,9 +28,11 @@ export function Problem({ text }: { text: string }) {
 
 type Fields = Readonly<Record<string, string>>;
 
-/** For the field itself: that it is wrong, and where that is said. */
-export function wrong(fields: Fields, name: string) {
-  return fields[name] === undefined ? {} : { "aria-invalid": true, "aria-describedby": `wrong-${name}` };
+/** For the field itself: that it is wrong, and where that is said, or what it is for. */
+export function described(fields: Fields, name: string, hasHint = false) {
+  const isWrong = fields[name] !== undefined;
+  const by = [isWrong ? `wrong-${name}` : "", hasHint ? `hint-${name}` : ""].filter(Boolean).join(" ");
+  return { ...(isWrong && { "aria-invalid": true }), ...(by && { "aria-describedby": by }) };
 }
 
 /** What is wrong with one field, under it. */
@@ -44,7 +46,7 @@ export function FieldProblem({ fields, of }: { fields: Fields; of: string }) {
   );
 }
 
-export function Field(props: { label: string; name: string; fields: Fields; children: ReactNode }) {
+export function Field(props: { label: string; name: string; fields: Fields; hint?: string; children: ReactNode }) {
   return (
     <div>
       {/* biome-ignore lint/a11y/noLabelWithoutControl: the control is what is put into it */}
@@ -53,6 +55,16 @@ export function Field(props: { label: string; name: string; fields: Fields; chil
         {props.children}
       </label>
       <FieldProblem fields={props.fields} of={props.name} />
+      {props.hint && <Hint of={props.name} text={props.hint} />}
     </div>
+  );
+}
+
+/** What a field is for, under it. */
+export function Hint({ of, text }: { of: string; text: string }) {
+  return (
+    <p id={`hint-${of}`} className="mt-1 text-xs text-dim">
+      {text}
+    </p>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { ListedModel } from "../live/api.ts";
-import { FIELD, FieldProblem, LABEL, wrong } from "../shell/form.tsx";
+import { described, FIELD, FieldProblem, LABEL } from "../shell/form.tsx";
 import { amount } from "../text/figures.ts";
 
 /** What stands for a name that is typed; no model's name begins so. */
@@ -42,7 +42,7 @@ export function ModelSelect({
       </label>
       <select
         id={name}
-        {...(typed === null && { name, ...wrong(fields, name) })}
+        {...(typed === null && { name, ...described(fields, name) })}
         defaultValue=""
         onChange={(event) => choose(event.target.value)}
         className={FIELD}
@@ -71,7 +71,7 @@ export function ModelSelect({
           spellCheck={false}
           autoCapitalize="off"
           className={FIELD}
-          {...wrong(fields, name)}
+          {...described(fields, name)}
         />
       )}
       <FieldProblem fields={fields} of={name} />

@@ -3,10 +3,11 @@ import { agents } from "../live/agents.ts";
 import { ApiError, createAgent, listModels, type Models } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { Dialog } from "../shell/dialog.tsx";
-import { ACTION, FIELD, Field, FormEnd, LABEL, wrong } from "../shell/form.tsx";
+import { ACTION, described, FIELD, Field, FormEnd, LABEL } from "../shell/form.tsx";
 import { keep, recall } from "../shell/memo.ts";
 import { close } from "../shell/overlay.ts";
 import { go } from "../shell/route.ts";
+import { orderOf } from "./agent-order.ts";
 import { ModelNote, ModelSelect, TypedNote } from "./model-select.tsx";
 
 /** Before the server has said which models there are. */
@@ -24,6 +25,7 @@ export function NewAgent() {
   const [isBusy, setBusy] = useState(false);
   const isUnderWay = useRef(false);
   const [model, setModel] = useState("");
+  const [mode, setMode] = useState("finite");
   const [typedProject, setProject] = useState(recall("project"));
   const { models: listed, prefixes, default: standard } = models.state === "ready" ? models.value : NOTHING_KNOWN;
   const id = model || standard.model;
@@ -35,23 +37,20 @@ export function NewAgent() {
     event.preventDefault();
     // Ctrl+Enter that is held down, or pressed twice, is one wish.
     if (isUnderWay.current) return;
-    isUnderWay.current = true;
     const form = event.currentTarget;
     const said = new FormData(form);
     const text = (name: string) => String(said.get(name) ?? "").trim();
-    setBusy(true);
+    const ordered = orderOf(text);
     setProblem("");
-    setFields({});
+    setFields("problems" in ordered ? ordered.problems : {});
+    if ("problems" in ordered) {
+      focusFirst(form, ordered.problems);
+      return;
+    }
+    isUnderWay.current = true;
+    setBusy(true);
     try {
-      const made = await createAgent({
-        goal: text("goal"),
-        mode: text("mode") === "infinite" ? "infinite" : "finite",
-        ...(text("name") && { name: text("name") }),
-        ...(text("model") && { model: text("model") }),
-        ...(text("worker_model") && { worker_model: text("worker_model") }),
-        ...(text("budget_usd") && { budget_usd: Number(text("budget_usd")) }),
-        ...(text("project") && { project: text("project") }),
-      });
+      const made = await createAgent(ordered.order);
       keep("project", text("project") || null);
       keep("draft.goal", null);
       close();
@@ -62,11 +61,8 @@ export function NewAgent() {
       setBusy(false);
       const at = error instanceof ApiError ? error.fields : {};
       setFields(at);
-      const first = Object.keys(at).map((field) => form.elements.namedItem(field));
       // What none of the fields can say is said below them.
-      if (first.length === 0 || first.includes(null))
-        setProblem(error instanceof Error ? error.message : String(error));
-      else if (first[0] instanceof HTMLElement) first[0].focus();
+      if (!focusFirst(form, at)) setProblem(error instanceof Error ? error.message : String(error));
     }
   };
 
@@ -89,7 +85,7 @@ export function NewAgent() {
             onChange={(event) => keep("draft.goal", event.target.value || null)}
             placeholder="What should be true when it is done? Say it as you would to a colleague."
             className={`${FIELD} py-2`}
-            {...wrong(fields, "goal")}
+            {...described(fields, "goal")}
           />
         </Field>
         <Field label="Folder it may read" name="project" fields={fields}>
@@ -100,7 +96,7 @@ export function NewAgent() {
             placeholder={`${standard.project ?? "/home/you/project"}, or none`}
             spellCheck={false}
             className={FIELD}
-            {...wrong(fields, "project")}
+            {...described(fields, "project")}
           />
         </Field>
         <div className="grid gap-4 sm:grid-cols-2">
@@ -134,7 +130,7 @@ export function NewAgent() {
               maxLength={80}
               placeholder="from the goal"
               className={FIELD}
-              {...wrong(fields, "name")}
+              {...described(fields, "name")}
             />
           </Field>
           <Field label="Budget in USD" name="budget_usd" fields={fields}>
@@ -145,17 +141,52 @@ export function NewAgent() {
               step="0.01"
               placeholder={standard.budget_usd === null ? "no limit" : `${standard.budget_usd}, by config.json`}
               className={FIELD}
-              {...wrong(fields, "budget_usd")}
+              {...described(fields, "budget_usd")}
             />
           </Field>
           <label className={LABEL}>
             Mode
-            <select name="mode" className={FIELD}>
+            <select name="mode" className={FIELD} value={mode} onChange={(event) => setMode(event.target.value)}>
               <option value="finite">until it is done</option>
-              <option value="infinite">goes on, cycle by cycle</option>
+              <option value="infinite">until you stop it</option>
             </select>
           </label>
         </div>
+        {mode === "infinite" && (
+          <div className="grid gap-4 sm:grid-cols-2">
+            <Field label="Every" name="cycle_seconds" fields={fields} hint="How long it sleeps between its cycles.">
+              <input
+                name="cycle_seconds"
+                placeholder="e.g. 30s, 10m, 2h, 1d"
+                className={FIELD}
+                {...described(fields, "cycle_seconds", true)}
+              />
+            </Field>
+            <Field
+              label="Watch"
+              name="watch"
+              fields={fields}
+              hint="Wakes it only when this changes: an address, a path in its folder, or cmd: a command."
+            >
+              <input
+                name="watch"
+                placeholder="e.g. https://example.com/news"
+                spellCheck={false}
+                className={FIELD}
+                {...described(fields, "watch", true)}
+              />
+            </Field>
+          </div>
+        )}
+        <Field label="Tools" name="tools" fields={fields}>
+          <input
+            name="tools"
+            placeholder="all, or only some: read_file, web_fetch"
+            spellCheck={false}
+            className={FIELD}
+            {...described(fields, "tools")}
+          />
+        </Field>
         <FormEnd problem={problem}>
           <span className="mr-auto hidden text-xs text-dim sm:inline">Ctrl+Enter begins</span>
           <button type="submit" disabled={isBusy} className={ACTION}>
@@ -165,4 +196,12 @@ export function NewAgent() {
       </form>
     </Dialog>
   );
+}
+
+/** Goes to the first field that is wrong. False where one of them is not in the form. */
+function focusFirst(form: HTMLFormElement, problems: ApiError["fields"]): boolean {
+  const wrong = Object.keys(problems).map((field) => form.elements.namedItem(field));
+  if (wrong.length === 0 || wrong.includes(null)) return false;
+  if (wrong[0] instanceof HTMLElement) wrong[0].focus();
+  return true;
 }

@@ -1,8 +1,8 @@
 import { type FormEvent, useState } from "react";
-import type { ConditionType } from "../../../src/protocol/index.ts";
+import { type ConditionType, watchedFrom } from "../../../src/protocol/index.ts";
 import { createTrigger } from "../live/api.ts";
 import { Dialog } from "../shell/dialog.tsx";
-import { ACTION, FIELD, FormEnd, LABEL } from "../shell/form.tsx";
+import { ACTION, FIELD, FormEnd, Hint, LABEL } from "../shell/form.tsx";
 
 interface Field {
   says: string;
@@ -48,8 +48,11 @@ const CONDITIONS: Record<ConditionType, { says: string; field: Field }> = {
   on_event: { says: "when something happens", field: text("Which fact", "event_pattern", "node.completed") },
   on_idle: { says: "when nothing happens", field: minutes("For so many minutes", "idle_seconds") },
   on_change: {
-    says: "when a page or file changes",
-    field: { ...text("Address or path", "path", "https://example.com/news"), hint: "Looked at every five minutes." },
+    says: "when something changes",
+    field: {
+      ...text("Address, path or command", "path", "https://example.com/news"),
+      hint: "Checked every five minutes. A path is one in its workspace, such as project/a.txt; a command begins with cmd: and runs in the sandbox.",
+    },
   },
 };
 const TYPES = Object.keys(CONDITIONS) as ConditionType[];
@@ -64,8 +67,7 @@ export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => v
     if (isBusy) return;
     const said = new FormData(event.currentTarget);
     const typed = String(said.get("value") ?? "").trim();
-    const name = type === "on_change" && /^https?:/.test(typed) ? "url" : field.name;
-    const config = { [name]: field.value(typed) };
+    const config = type === "on_change" ? watchedFrom(typed) : { [field.name]: field.value(typed) };
     setBusy(true);
     createTrigger(agent, {
       type,
@@ -120,11 +122,7 @@ export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => v
                 className={FIELD}
               />
             </label>
-            {field.hint && (
-              <p id="hint-value" className="mt-1 text-xs text-dim">
-                {field.hint}
-              </p>
-            )}
+            {field.hint && <Hint of="value" text={field.hint} />}
           </div>
         </div>
         <FormEnd problem={problem}>

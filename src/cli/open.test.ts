@@ -1,0 +1,66 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import { temporaryHome } from "../testing/temporary-home.ts";
+import { isDocument, open, openerIn } from "./commands/open.ts";
+import { Terminal } from "./terminal.ts";
+import { ask, finish, scriptedAgent } from "./testing/scripted-agent.ts";
+
+const { scripted, call, run, options } = scriptedAgent();
+const write = (path: string) => ({ calls: [{ name: "write_file", args: { path, content: "Blue.\n" } }] });
+const painted = { calls: [{ name: "finish", args: { summary: "Painted.", files: ["output/house.md"] } }] };
+
+test("open prints where the result is; what has none yet is refused with what to look at", async () => {
+  await scripted([ask({ question: "Which colour?" }), write("output/house.md"), painted]);
+  await run();
+  const early = await call("open", "paint");
+  expect([early.code, early.stdout]).toEqual([1, ""]);
+  expect(early.stderr).toMatch(
+    /^✗ paint-house has no result yet: it is waiting for human\. Look: agiraph show agent-\w+/,
+  );
+
+  await call("answer", "paint", "blue");
+  await call("resume", "paint");
+  const { dir } = JSON.parse((await call("show", "paint", "--json")).stdout);
+  const path = join(dir, "runs/run-1/output/house.md");
+  expect(await call("open", "paint")).toEqual({ code: 0, stdout: `${path}\n`, stderr: "" });
+  expect(JSON.parse((await call("open", "paint", "--json")).stdout)).toMatchObject({
+    name: "paint-house",
+    results: [{ name: "output/house.md", path }],
+    opened: null,
+  });
+});
+
+test("at a desktop's terminal the first document among the results is opened, and nothing that could be run", async () => {
+  await using desk = await temporaryHome();
+  await scripted([write("output/house.html"), write("output/house.md"), finish("Painted.")]);
+  await run();
+  const bin = join(desk.path, "bin");
+  const seen = join(desk.path, "seen");
+  await mkdir(bin);
+  const opener = `#!/bin/sh\nprintf %s "$1" > ${seen}.tmp && mv ${seen}.tmp ${seen}\n`;
+  for (const name of ["xdg-open", "open"]) await writeFile(join(bin, name), opener, { mode: 0o755 });
+  const desktop = { ...options().env, PATH: bin, DISPLAY: ":0" };
+  const printed = await openAt(desktop);
+  const paths = printed.trim().split("\n");
+  expect(paths.map((path) => path.replace(/^.*\/output\//, ""))).toEqual(["house.html", "house.md"]);
+  await expect.poll(() => readFile(seen, "utf8").catch(() => "")).toBe(paths[1]);
+  expect(["a.md", "a.PDF", "a.png", "a.html", "a.svg", "a.sh", "a.desktop", "a"].map(isDocument)).toEqual([
+    ...[true, true, true, false, false, false, false, false],
+  ]);
+  expect([
+    await openerIn({ ...desktop, DISPLAY: "" }, "linux"),
+    await openerIn({ ...desktop, SSH_CONNECTION: "x" }, "darwin"),
+    await openerIn({ ...desktop, PATH: desk.path }, "linux"),
+    await openerIn(desktop, "linux"),
+  ]).toEqual([undefined, undefined, undefined, join(bin, "xdg-open")]);
+});
+
+/** What it prints at somebody's terminal. */
+async function openAt(env: Record<string, string>): Promise<string> {
+  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 200 });
+  const terminal = new Terminal({ stdin: new PassThrough(), stdout, stderr: new PassThrough() }, env, "/");
+  await open({ terminal, home: env.AGIRAPH_HOME, json: false, packageRoot: "/" }, "paint");
+  return `${stdout.read() ?? ""}`;
+}

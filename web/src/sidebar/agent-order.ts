@@ -1,0 +1,50 @@
+import type { CreateAgent } from "../../../src/protocol/api.ts";
+import { DURATION_HELP, secondsIn } from "../../../src/protocol/duration.ts";
+import { type Watched, watchedFrom } from "../../../src/protocol/index.ts";
+
+/** What is wrong with which field, in the names that the server has for them. */
+type Problems = Readonly<Record<string, string>>;
+
+/** What the form of a new agent orders, or what is wrong with it before anybody is asked. `said` gives a field's text. */
+export function orderOf(said: (name: string) => string): { order: CreateAgent } | { problems: Problems } {
+  const isInfinite = said("mode") === "infinite";
+  const project = said("project");
+  const every = isInfinite ? said("cycle_seconds") : "";
+  const watch = isInfinite && said("watch") !== "" ? watchIn(said("watch"), project) : undefined;
+  const seconds = secondsIn(every.replaceAll(" ", ""));
+  const problems = {
+    ...(every !== "" && seconds === undefined && { cycle_seconds: DURATION_HELP }),
+    ...(typeof watch === "string" && { watch }),
+  };
+  if (typeof watch === "string" || Object.keys(problems).length > 0) return { problems };
+  const tools = said("tools")
+    .split(/[\s,]+/)
+    .filter(Boolean);
+  return {
+    order: {
+      goal: said("goal"),
+      mode: isInfinite ? "infinite" : "finite",
+      ...(said("name") && { name: said("name") }),
+      ...(said("model") && { model: said("model") }),
+      ...(said("worker_model") && { worker_model: said("worker_model") }),
+      ...(said("budget_usd") && { budget_usd: Number(said("budget_usd")) }),
+      ...(project && { project }),
+      ...(seconds !== undefined && { cycle_seconds: seconds }),
+      ...(watch && { watch }),
+      ...(tools.length > 0 && { tools }),
+    },
+  };
+}
+
+/** A path is one of the folder that the team may read, which is called `project/` in its workspace. */
+function watchIn(typed: string, project: string): Watched | string {
+  const watched = watchedFrom(typed);
+  if (watched.path === undefined) return watched;
+  if (project === "") return "A path is looked for in the folder it may read: name that folder, or watch an address.";
+  const folder = project.replace(/\/+$/, "");
+  const isInside = typed === folder || typed.startsWith(`${folder}/`);
+  if (!isInside && (typed.startsWith("/") || typed.split("/").includes("..")))
+    return `${typed} is outside of ${project}, the folder it may read.`;
+  const inside = (isInside ? typed.slice(folder.length) : typed).replace(/^(\.?\/)+|^\.$/, "");
+  return { path: inside === "" ? "project" : `project/${inside}` };
+}
