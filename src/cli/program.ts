@@ -219,7 +219,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
 
   program
     .command("assign")
-    .description("give a node to another worker, or to `human`; its files stay, whoever has it is stopped")
+    .description("give a node to another worker, or to `human`; its files stay, the worker that has it is stopped")
     .argument("<agent>", AGENT)
     .argument("<node>", "as `board` lists it, e.g. node-3")
     .argument("<worker>", "a worker's name, or human")

@@ -16,7 +16,7 @@ const answered = (question_id: string, worker_id: string): NewFact => ({
 });
 
 /** A line over a situation that the test moves on. */
-function talking(several: "first" | "named", refuse?: string) {
+function talking(several: "first" | "named", refuse?: string, columns?: number) {
   let seq = 1;
   const fact = (fact: NewFact) => ({ seq: seq++, agent_id: "agent-test", ts: 0, ...fact }) as Fact;
   const created = {
@@ -44,6 +44,7 @@ function talking(several: "first" | "named", refuse?: string) {
     changed: () => {},
     several,
     receipts: "unexpected",
+    columns: () => columns,
     paint: noPaint,
   });
   return {
@@ -149,6 +150,57 @@ test("what was asked before somebody came is shown whole, however long", () => {
     "    2  blue",
     "? bob asks: What about question-2?",
   ]);
+});
+
+test("a question that is shown again breaks at words at any width, a choice under its own words", () => {
+  const question = asked("question-1", "ann", {
+    text: "Which of these two colours should the northern wall have?\nThe neighbours would rather not see red.",
+    choices: ["a dark and rather serious red", "blue"],
+  });
+  const shown = (columns: number) => {
+    const { talk, notes, happens } = talking("first", undefined, columns);
+    happens(question);
+    talk.line("");
+    return notes;
+  };
+  expect(shown(36)).toEqual([
+    "? ann asks: Which of these two",
+    "  colours should the northern wall",
+    "  have?",
+    "  The neighbours would rather not",
+    "  see red.",
+    "    1  a dark and rather serious red",
+    "    2  blue",
+  ]);
+  const words = shown(200).join(" ").split(/\s+/);
+  for (let columns = 12; columns < 120; columns++) {
+    const lines = shown(columns);
+    expect(lines.join(" ").split(/\s+/).filter(Boolean)).toEqual(words);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+  }
+});
+
+test("help and refusals break at words too", () => {
+  const { talk, notes } = talking("first", undefined, 40);
+  talk.line("/help");
+  expect(notes.slice(0, 5)).toEqual([
+    "Type to talk to the coordinator. While",
+    "the line says `answer NAME`, what you",
+    "type answers that question.",
+    "  /say text         a message to the",
+    "                    coordinator; it",
+  ]);
+  notes.length = 0;
+  talk.line("/nobodyevercalledacommandthis");
+  expect(notes).toEqual(["✗ There is no", "  /nobodyevercalledacommandthis. /help", "  shows what there is."]);
+});
+
+test("what a program wants to do is shown as it wrote it, however narrow the screen", () => {
+  const { talk, notes, happens } = talking("first", undefined, 30);
+  const permission = { key: "k", tool: "Bash", what: "w" };
+  happens(asked("question-1", "gus", { text: "A command:\n│ rm -rf build && make all && make install", permission }));
+  talk.line("");
+  expect(notes).toContain("  │ rm -rf build && make all && make install");
 });
 
 test("/model has the agent go on with another model", () => {

@@ -6,7 +6,7 @@ import type { Paint } from "./paint.ts";
 import { askerName, asksFor, openQuestions, questionText } from "./question-text.ts";
 import type { Saying } from "./speaker.ts";
 import { commonStart, completionsOf, HELP, meaningOf } from "./typed-line.ts";
-import { cut, plain, plainLines, widthOf } from "./width.ts";
+import { cut, plain, plainLines, widthOf, wrapAfter } from "./width.ts";
 
 export interface TalkPorts {
   now(): Situation;
@@ -20,6 +20,8 @@ export interface TalkPorts {
   several: "first" | "named";
   /** Whether every receipt is told, or only what could not be expected: where facts are shown, they tell the rest. */
   receipts: "all" | "unexpected";
+  /** How wide the lines for the person may be; undefined where they are not for a screen. */
+  columns(): number | undefined;
   paint: Paint;
 }
 
@@ -76,10 +78,10 @@ export class TalkLine {
         if (question) this.#show(question);
         return;
       case "wrong":
-        this.#ports.note(`${this.#ports.paint.red("✗")} ${typed.why}`);
+        this.#refuse(typed.why);
         return;
       case "help":
-        this.#ports.note(...HELP.map((line) => this.#ports.paint.dim(line)));
+        this.#ports.note(...HELP.flatMap((line) => this.#helpLines(line)));
         return;
       case "nothing":
         return;
@@ -153,24 +155,40 @@ export class TalkLine {
   }
 
   #say(saying: Saying): void {
-    const { say, note, paint, receipts } = this.#ports;
+    const { say, note, paint, receipts, columns } = this.#ports;
     this.#said = this.#said.then(async () => {
       try {
         const heard = await say(saying);
-        if (receipts === "all" || !AS_EXPECTED.test(heard)) note(paint.dim(plain(heard)));
+        if (receipts === "all" || !AS_EXPECTED.test(heard))
+          note(...wrapAfter("", plain(heard), columns()).map((line) => paint.dim(line)));
       } catch (error) {
-        const [first = "", ...rest] = plainLines(failureOf(error).message);
-        note(`${paint.red("✗")} ${first}`, ...rest);
+        this.#refuse(failureOf(error).message);
       }
     });
   }
 
+  #refuse(why: string): void {
+    const { paint, note, columns } = this.#ports;
+    const [first = "", ...rest] = plainLines(why);
+    const [head = "", ...more] = wrapAfter("✗ ", first, columns());
+    note(`${paint.red("✗")} ${head.slice(2)}`, ...more, ...rest.flatMap((line) => wrapAfter("", line, columns())));
+  }
+
+  #helpLines(line: string): string[] {
+    const { paint, columns } = this.#ports;
+    const [command = ""] = /^ +\/.*? {2,}/.exec(line) ?? [];
+    return wrapAfter(command, line.slice(command.length), columns()).map((each) => paint.dim(each));
+  }
+
   #show(question: Question): void {
-    const { paint, now, note } = this.#ports;
+    const { paint, now, note, columns } = this.#ports;
     const [first = "", ...rest] = questionText(question);
+    const asks = `${askerName((id) => nameOf(now().roster, id), question)} ${asksFor(question)}: ${first}`;
+    const [head = "", ...more] = wrapAfter("? ", asks, columns());
     note(
-      `${paint.yellow("?")} ${paint.bold(`${askerName((id) => nameOf(now().roster, id), question)} ${asksFor(question)}: ${first}`)}`,
-      ...rest.map((line) => `  ${line}`),
+      `${paint.yellow("?")} ${paint.bold(head.slice(2))}`,
+      ...more.map((line) => paint.bold(line)),
+      ...rest.flatMap((line) => wrapLine(line, columns())),
     );
   }
 
@@ -183,6 +201,13 @@ export class TalkLine {
     if (common.length > this.#editor.text.length) this.#editor.replace(common);
     else note(paint.dim(lines.map((line) => line.trim()).join("  ")));
   }
+}
+
+/** What a program wants to do stands as it wrote it, in its box; all else breaks at words, a choice under its words. */
+function wrapLine(line: string, columns: number | undefined): string[] {
+  if (/^\s*│/.test(line)) return [`  ${line}`];
+  const [prefix = ""] = /^\s*(?:\d+ {2})?/.exec(line) ?? [];
+  return wrapAfter(`  ${prefix}`, line.slice(prefix.length), columns);
 }
 
 const AS_EXPECTED = /^(Sent to \S+\.|Answered\.|The coordinator hears it before its next turn\.)$/;

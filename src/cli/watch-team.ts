@@ -118,6 +118,7 @@ function talkingView({ terminal }: Invocation, agent: Watched): { view: TeamView
     changed: () => view.echo(),
     several: "first",
     receipts: "unexpected",
+    columns: () => (isLive(terminal) ? (terminal.stderr.columns ?? 80) : undefined),
     paint: terminal.errPaint,
     command: (what) => {
       if (what === "stop") process.kill(process.pid, "SIGINT");

@@ -115,3 +115,15 @@ export function wrap(text: string, columns: number): string[] {
   if (line.trimEnd() !== "" || lines.length === 0) lines.push(line.trimEnd());
   return lines;
 }
+
+/** Less room than this beside a prefix, and the lines after the first begin at the edge. */
+const LEAST_ROOM = 20;
+
+/** Prefix and text, wrapped: what does not fit stands under the text's own beginning. Without columns it is one line. */
+export function wrapAfter(prefix: string, text: string, columns: number | undefined): string[] {
+  if (columns === undefined) return [prefix + text];
+  const room = columns - widthOf(prefix);
+  if (room < LEAST_ROOM) return wrap(prefix + text, columns);
+  const [first = "", ...rest] = wrap(text, room);
+  return [prefix + first, ...rest.map((line) => " ".repeat(widthOf(prefix)) + line)];
+}

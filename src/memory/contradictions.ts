@@ -1,6 +1,8 @@
-import type { Memory } from "./memory.ts";
+import { TimeSlices } from "../store/time-slices.ts";
+import { LikeStatements } from "./like-statements.ts";
+import { type Memory, nameOf } from "./memory.ts";
 import { type Found, textOf } from "./search.ts";
-import { differ, placeWords, quoted, type Statement, statementsOf } from "./statements.ts";
+import { placeWords, quoted, type Statement, statementsOf } from "./statements.ts";
 
 /** What holds until somebody says otherwise; logs and experiences tell what once was. */
 const LASTING = /^(?:MEMORY\.md$|preferences\/|knowledge\/|person\/(?!index\.md$))/;
@@ -8,18 +10,24 @@ const LASTING = /^(?:MEMORY\.md$|preferences\/|knowledge\/|person\/(?!index\.md$
 const MOST_FILES = 100;
 const MOST_BYTES = 1024 * 1024;
 const MOST_NAMED = 3;
+/** So many pairs that have a rare word in common: less than half a second, and more than any memory of notes has. */
+const MOST_COMPARED = 300_000;
 
 /** What other runs and agents noted that looks like another answer to the same question, newest first. */
 export async function contradicted(memory: Memory, path: string, content: string, by: string): Promise<Statement[]> {
-  if (!LASTING.test(path)) return [];
-  const news = statementsOf(path, content);
-  const known = (await lastingStatements(memory)).filter(
-    (each) => each.by?.split(",")[0] !== by && !news.some(({ text }) => text === each.text),
-  );
-  return known
-    .filter((each) => news.some((said) => differ(said, each)))
-    .sort(newerFirst)
-    .slice(0, MOST_NAMED);
+  if (!LASTING.test(nameOf(path))) return [];
+  const slices = new TimeSlices();
+  const news = [...statementsOf(path, content)];
+  const like = await LikeStatements.of(news, slices);
+  const said = new Set(news.map(({ text }) => text));
+  const found: Statement[] = [];
+  for (const each of await lastingStatements(memory)) {
+    if (slices.isDue) await slices.rest();
+    if (each.by?.split(",")[0] === by || said.has(each.text)) continue;
+    if (like.differing(each).length > 0) found.push(each);
+    if (like.compared > MOST_COMPARED) break;
+  }
+  return found.sort(newerFirst).slice(0, MOST_NAMED);
 }
 
 export function contradictionWords(others: readonly Statement[]): string {
@@ -31,36 +39,47 @@ export function contradictionWords(others: readonly Statement[]): string {
 /** Everything that is noted for good, as far as it is looked through. */
 export async function lastingStatements(memory: Memory, which: RegExp = LASTING): Promise<Statement[]> {
   const files = (await memory.list()).filter(({ path, bytes }) => which.test(path) && bytes > 0);
+  const slices = new TimeSlices();
   let room = MOST_BYTES;
   const statements: Statement[] = [];
   for (const file of files.sort((a, b) => b.changedAt - a.changedAt).slice(0, MOST_FILES)) {
     room -= file.bytes;
     if (room < 0) break;
     const day = memory.dayOf(file.changedAt);
-    const said = statementsOf(file.path, (await textOf(memory.searchable, file.path)) ?? "");
-    statements.push(...said.map((each) => ({ day, ...each })));
+    for (const each of statementsOf(file.path, (await textOf(memory.searchable, file.path)) ?? "")) {
+      statements.push({ day, ...each });
+      if (slices.isDue) await slices.rest();
+    }
   }
   return statements;
 }
 
 export function statementsIn(found: readonly Pick<Found, "path" | "text" | "from_line" | "day">[]): Statement[] {
   return found.flatMap(({ path, text, from_line, day }) =>
-    statementsOf(path, text).map((each) => ({ day, ...each, line: from_line + each.line - 1 })),
+    [...statementsOf(path, text)].map((each) => ({ day, ...each, line: from_line + each.line - 1 })),
   );
 }
 
 /** Statements of different days or authors that look like other answers to the same question, in words. */
-export function differences(statements: readonly Statement[], isAbout: (each: Statement) => boolean): string[] {
+export async function differences(
+  statements: readonly Statement[],
+  isAbout: (each: Statement) => boolean,
+): Promise<string[]> {
   const asked = statements.filter(isAbout);
+  const slices = new TimeSlices();
+  const like = await LikeStatements.of(asked, slices);
   const lines: string[] = [];
-  for (const [at, a] of asked.entries())
-    for (const b of asked.slice(at + 1)) {
-      if ((a.day === b.day && a.by === b.by) || !differ(a, b)) continue;
+  for (const [at, a] of asked.entries()) {
+    if (slices.isDue) await slices.rest();
+    for (const b of like.differing(a, at + 1)) {
+      if (a.day === b.day && a.by === b.by) continue;
       const [newer, older] = [a, b].sort(newerFirst) as [Statement, Statement];
       const mark = newer.day === older.day ? "" : " (newer)";
       lines.push(`These seem to contradict each other: ${placeWords(newer)}${mark} and ${placeWords(older)}.`);
       if (lines.length === MOST_NAMED) return lines;
     }
+    if (like.compared > MOST_COMPARED) break;
+  }
   return lines;
 }
 

@@ -1,9 +1,11 @@
 import { mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { agentMemoryFiles } from "../store/memory-files.ts";
 import { temporaryHome } from "../testing/index.ts";
 import { contradicted } from "./contradictions.ts";
+import { marksOf } from "./marks.ts";
 import { Memory } from "./memory.ts";
 import { recall } from "./recall.ts";
 import { searchMemory } from "./search.ts";
@@ -69,7 +71,7 @@ describe("the day of a note", () => {
   });
 });
 
-const said = (words: string): Statement => statementsOf("a.md", words)[0] as Statement;
+const said = (words: string): Statement => [...statementsOf("a.md", words)][0] as Statement;
 
 test.each([
   ["Amara is responsible for billing.", "Chen is responsible for billing.", true],
@@ -106,4 +108,22 @@ describe("contradictions", () => {
     writeFileSync(join(dir, "memory/preferences/mail.md"), "");
     expect(await recall(memory, 1000)).not.toContain("contradict");
   });
+});
+
+test("the mark of each part of a text is the last one in it, else the next below", () => {
+  const piece = fc.constantFrom("word ", "(2026-01-05, run-1)", "(2026-02-06)", "\n", "\r\n", "\n\n");
+  fc.assert(
+    fc.property(fc.array(piece), fc.array(fc.nat(20)), (pieces, widths) => {
+      const text = pieces.join("");
+      const ends = [...text.matchAll(/\(\d{4}-\d\d-\d\d(?:, run-1)?\)[ \t]*$/gm)].map((m) => m.index + m[0].length);
+      const markOf = marksOf(text);
+      let from = 0;
+      for (const width of widths) {
+        const to = from + width;
+        const expected = ends.findLast((end) => end > from && end <= to) ?? ends.find((end) => end > to);
+        expect(markOf(from, to)?.end).toBe(expected);
+        from = to;
+      }
+    }),
+  );
 });

@@ -32,7 +32,7 @@ export interface PlacedMark extends Mark {
   end: number;
 }
 
-export function marksIn(text: string): PlacedMark[] {
+function marksIn(text: string): PlacedMark[] {
   return [...text.matchAll(AT_LINE_END)].map((found) => {
     const [whole, day = "", by] = found;
     return { end: found.index + whole.length, day, ...(by ? { by } : {}) };
@@ -41,8 +41,16 @@ export function marksIn(text: string): PlacedMark[] {
 
 /**
  * The mark that holds for a part of a text: the last one in it, else the next below, which is at the end of the same note.
- * What was written by hand above a later note has that note's mark: it is not newer.
+ * What was written by hand above a later note has that note's mark: it is not newer. To be asked from the beginning of the
+ * text to its end, part by part: no mark is looked at twice.
  */
-export function markOf(marks: readonly PlacedMark[], from: number, to: number): PlacedMark | undefined {
-  return marks.findLast(({ end }) => end > from && end <= to) ?? marks.find(({ end }) => end > to);
+export function marksOf(text: string): (from: number, to: number) => PlacedMark | undefined {
+  const marks = marksIn(text);
+  let next = 0;
+  return (from, to) => {
+    while ((marks[next]?.end ?? Number.POSITIVE_INFINITY) <= from) next += 1;
+    let last = next;
+    while ((marks[last + 1]?.end ?? Number.POSITIVE_INFINITY) <= to) last += 1;
+    return marks[last];
+  };
 }

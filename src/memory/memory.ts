@@ -301,7 +301,7 @@ function mustNotBeLog(file: string): void {
 }
 
 /** As models write it: with or without the folder's own name before it. */
-function nameOf(path: string): string {
+export function nameOf(path: string): string {
   // Also as a search names a place: chips.md:12.
   const plain = path
     .trim()

@@ -38,7 +38,7 @@ export async function recalledParts(memory: Memory, tokens: number): Promise<{ p
   let forPreferences = room * OF_PREFERENCES;
   for (const path of await preferenceFiles(memory))
     forPreferences -= await add(path, () => forPreferences, "both ends");
-  const contradictions = differences(await lastingStatements(memory, PREFERENCES), () => true);
+  const contradictions = await differences(await lastingStatements(memory, PREFERENCES), () => true);
   if (contradictions.length > 0)
     parts.push({
       path: "preferences/",

@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { StampedFile } from "../store/memory-files.ts";
 import { TimeSlices } from "../store/time-slices.ts";
 import { dateWords, dayNamedIn } from "./dates.ts";
-import { markOf, marksIn, type PlacedMark, withoutMark } from "./marks.ts";
+import { marksOf, type PlacedMark, withoutMark } from "./marks.ts";
 import { nearWords } from "./near-words.ts";
 import { type Hit, newerFirst, ranked, rarity, type Weights } from "./ranking.ts";
 import { type Section, sectionsOf } from "./sections.ts";
@@ -232,7 +232,7 @@ export class SectionIndex {
     const firstLine = withoutMark(text.trimStart().split("\n", 1)[0]?.slice(0, 200) ?? "");
     const day = dateWords(firstLine).join(" ");
     const [ofName, ofFirstLine] = [dayNamedIn(path), dayNamedIn(firstLine)];
-    const marks = marksIn(text);
+    const markOf = marksOf(text);
     const name = path.replace(/\.md$/, "");
     for (const section of sectionsOf(text)) {
       const { headings, start, end } = section;
@@ -241,7 +241,7 @@ export class SectionIndex {
       const above = headings.filter((heading) => !body.startsWith("#") || !body.split("\n", 1)[0]?.includes(heading));
       // A log says its day in its name, in a heading or in its first line: each part of it is of that day.
       const about = [name, name.replaceAll(/[/_-]/g, " "), day, ...above].join(" ");
-      const named = timeOf(section, ofName ?? dayOf(markOf(marks, start, end)) ?? ofFirstLine, text.length);
+      const named = timeOf(section, ofName ?? dayOf(markOf(start, end)) ?? ofFirstLine, text.length);
       this.#run(
         "insert into section values (?, ?, ?, ?, ?, ?, ?, ?)",
         next,

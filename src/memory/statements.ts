@@ -1,4 +1,4 @@
-import { markOf, marksIn } from "./marks.ts";
+import { marksOf } from "./marks.ts";
 import { plainForms } from "./word-forms.ts";
 import { STOPWORDS, wordsOf } from "./words.ts";
 
@@ -15,26 +15,26 @@ export interface Statement {
   words: ReadonlySet<string>;
 }
 
-export function statementsOf(path: string, text: string): Statement[] {
-  const marks = marksIn(text);
+export function* statementsOf(path: string, text: string): Generator<Statement> {
+  const markOf = marksOf(text);
   let headings: { level: number; words: string[] }[] = [];
   let place = 0;
-  return text.split("\n").flatMap((line, at) => {
+  for (const [at, line] of text.split("\n").entries()) {
     const from = place;
     place += line.length + 1;
     const heading = /^(#{1,6})\s+(.*)$/.exec(line);
     if (heading) {
       const level = heading[1]?.length ?? 1;
       headings = [...headings.filter((each) => each.level < level), { level, words: telling(heading[2] ?? "") }];
-      return [];
+      continue;
     }
     const said = line.replace(/\(\d{4}-\d{2}-\d{2}(?:, [^()]+)?\)\s*$/, "").trim();
     const own = new Set(telling(said));
-    if (own.size === 0) return [];
-    const { day, by } = markOf(marks, from, from + line.length) ?? {};
+    if (own.size === 0) continue;
+    const { day, by } = markOf(from, from + line.length) ?? {};
     const words = new Set([...headings.flatMap((each) => each.words), ...own]);
-    return { path, line: at + 1, text: said, ...(day && { day }), ...(by && { by }), own, words };
-  });
+    yield { path, line: at + 1, text: said, ...(day && { day }), ...(by && { by }), own, words };
+  }
 }
 
 const NEGATIONS = new Set(["no", "not", "never", "don", "doesn", "isn", "won"]);
@@ -45,7 +45,7 @@ function telling(text: string): string[] {
     .map((word) => (word.length > 3 ? word.replace(/s$/, "") : word));
 }
 
-const SAME_SUBJECT = 0.6;
+export const SAME_SUBJECT = 0.6;
 const A_VALUE = 2;
 
 /**
@@ -63,12 +63,18 @@ export function differ(a: Statement, b: Statement): boolean {
 }
 
 function inBoth(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  return [...a].filter((word) => b.has(word)).length;
+  let shared = 0;
+  for (const word of a) if (b.has(word)) shared += 1;
+  return shared;
 }
 
-/** Whether it is said already: every word of it stands in one statement. */
-export function isSaidBy(statement: Statement, known: readonly Statement[]): boolean {
-  return known.some(({ words }) => inBoth(statement.own, words) === statement.own.size);
+/** A line without what only lays it out. Word for word: "before" and "after" make opposites of the same words. */
+export function plainLine(line: string): string {
+  return line
+    .trim()
+    .replace(/^(?:(?:[-*+>]|\d+[.)]|#{1,6})\s+)+/, "")
+    .replace(/\s+/g, " ")
+    .replace(/[.。]$/, "");
 }
 
 /** `path:line · day · by`, as a search names a place. */

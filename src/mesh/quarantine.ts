@@ -9,7 +9,7 @@ import type { Queues } from "./queue.ts";
  */
 export function quarantine(queues: Queues, from: QueueName, name: string, why: string): string | undefined {
   const aside = queues.freeName("quarantine", fitting(stemOf(name), ".md", ROOM), isReason);
-  const words = `${why}\n\nIt came by ${from}/ as ${name}. Mend it and move it back there.\n`;
+  const words = `${why}\n\nIt came by ${from}/ as ${name}. Fix it and move it back there.\n`;
   mkdirSync(queues.dir("quarantine"), { recursive: true });
   writeFileSync(queues.path("quarantine", reasonOf(aside)), words);
   return queues.moveAs(name, from, "quarantine", aside) ? aside : undefined;

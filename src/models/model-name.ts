@@ -123,7 +123,7 @@ function serverPlace(written: string, rest: string, config: ModelConfig): Place 
   }
   const { base_url } = settings;
   if (base_url === undefined)
-    throw new Error(`${written}: providers.${server} in config.json has no base_url, so it is no server. Add one.`);
+    throw new Error(`${written}: providers.${server} in config.json has no base_url, so it is not a server. Add one.`);
   const model = slash < 0 ? "" : rest.slice(slash + 1);
   if (model === "") throw new Error(`${written} names a server but no model. Write openai-compatible/${server}/MODEL.`);
   return { kind: "server", id: written, server, settings: { ...settings, base_url }, model };

@@ -59,7 +59,7 @@ export class Agent {
   /** It is stopped for a moment, to go on with another model. */
   #changing: Promise<void> | undefined;
   /** Losers are being cancelled: nobody else waits for it. */
-  #cancelling: Promise<unknown> = Promise.resolve();
+  #cancelling: Promise<void> = Promise.resolve();
   readonly #postman: Postman;
   readonly #time: ReturnType<typeof timekeeper>;
   readonly #voice: Voice;
@@ -438,7 +438,7 @@ export class Agent {
   }
 
   #onFact(fact: Fact): void {
-    const decided = this.#now.agent.coordinator_decides;
+    const wasDeciding = this.#now.agent.coordinator_decides;
     apply(this.#now, fact);
     this.#recent.add(fact);
     this.#files.note(fact);
@@ -449,7 +449,7 @@ export class Agent {
     if (fact.type === "node.completed" || fact.type === "node.failed" || fact.type === "node.cancelled")
       this.#workforce.wakePurse();
     if (fact.type === "node.completed") this.#cancelLosers();
-    if (decided && !this.#now.agent.coordinator_decides) this.#goOnWithNodes();
+    if (wasDeciding && !this.#now.agent.coordinator_decides) this.#goOnWithNodes();
     this.#assigning.note(fact);
   }
 
@@ -465,7 +465,7 @@ export class Agent {
       .catch((error: unknown) => {
         if (!this.#soon.agent.run?.finished) this.#fail(error);
       });
-    this.#cancelling = Promise.all([this.#cancelling, cancelling]);
+    this.#cancelling = Promise.all([this.#cancelling, cancelling]).then(() => {});
   }
 
   /** After a stop: the coordinator has decided, and what it left goes on. */

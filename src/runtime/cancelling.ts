@@ -40,11 +40,13 @@ export async function cancelNodes(
   let nodes: NodeState[] = [];
   let left: Left[] = [];
   do {
-    nodes = [];
-    for (const id of ids) nodes.push(...(await stopFamily(id, stopped, ports)));
-    left = await Promise.all(nodes.filter(isTaken).map((node) => leftBy(node, by, reason, ports)));
+    const family: NodeState[] = [];
+    for (const id of ids) family.push(...(await stopFamily(id, stopped, ports)));
+    // One that is named may also be below another that is.
+    const once = [...new Map(family.map((node) => [node.id, node])).values()];
+    left = await Promise.all(once.filter(isTaken).map((node) => leftBy(node, by, reason, ports)));
     // Meanwhile somebody may have ended, or begun with one of them.
-    nodes = [...new Set(nodes.map(({ id }) => id))].flatMap((id) => ports.soon().board.nodes[id] ?? []);
+    nodes = once.flatMap(({ id }) => ports.soon().board.nodes[id] ?? []);
   } while (nodes.some((node) => isTaken(node) && stopped.get(node.id) !== node.worker_id));
   const gone = nodes.filter((node) => !hasEnded(node) || (node.status === "failed" && ids.includes(node.id)));
   if (gone.length === 0) return { nodes: [], waiting: [] };

@@ -4,7 +4,7 @@ import { type Config, configSchema } from "../protocol/config.ts";
 import { incompletePrograms, KNOWN_PROGRAMS } from "../workers/outside/programs.ts";
 import { EXAMPLE, fieldWords, problemWords } from "./config-words.ts";
 
-/** A person can mend this: it names the file, the line and what was expected. */
+/** A person can fix this: it names the file, the line and what was expected. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
@@ -24,7 +24,7 @@ export function parseConfig(path: string, text: string): Config {
       });
   if (parsed.success && problems.length === 0) return parsed.data;
   const lines = problems.map(({ line, words }) => `${path}:${line}: ${words}`);
-  throw new SettingsError(`${lines.join("\n")}\nMend the file or remove it.`);
+  throw new SettingsError(`${lines.join("\n")}\nFix the file or remove it.`);
 }
 
 /** Programs that we know need not be described in full; others must. */
@@ -61,7 +61,7 @@ function jsonIn(path: string, text: string): unknown {
     const lines = json.slice(0, at).split("\n");
     const place = `${lines.length}:${(lines.at(-1)?.length ?? 0) + 1}`;
     throw new SettingsError(
-      `${path}:${place}: this is not valid JSON (${syntaxWords(error)}). Mend it or remove the file.`,
+      `${path}:${place}: this is not valid JSON (${syntaxWords(error)}). Fix it or remove the file.`,
     );
   }
 }

@@ -129,7 +129,7 @@ class MeshSession implements OutsideSession {
     this.#noteDown(`Passed on to the mesh ${this.#mesh.name}.`);
   }
 
-  /** What it wants leave for, its own people decide. */
+  /** What it wants permission for is decided by its own people. */
   async decide(): Promise<void> {}
 
   async interrupt(): Promise<void> {

@@ -99,7 +99,7 @@ export class Watches {
     signal.throwIfAborted();
     if (typeof sight === "string") {
       if (problem !== undefined || failures + 1 < FAILURES_TOLD) return false;
-      const news = `${watchedIn(what)} cannot be looked at: ${sight} It is tried on, and you are told of changes only.`;
+      const news = `${watchedIn(what)} cannot be looked at: ${sight} It keeps being checked; you hear only of changes.`;
       await this.#record({ type: "trigger.looked", data: { trigger_id, problem: sight } }, this.#fired(trigger, news));
       return false;
     }

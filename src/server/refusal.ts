@@ -6,7 +6,7 @@ import { isForWantOfRoom, isOutOfFiles } from "../store/disk.ts";
 import { StoreError } from "../store/errors.ts";
 import { ScopeRefusal } from "../store/scope-refusal.ts";
 
-/** What was asked cannot be done, and the one who asked can mend it. */
+/** What was asked cannot be done, and the one who asked can fix it. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly status: number;

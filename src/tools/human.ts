@@ -12,7 +12,7 @@ const newQuestion = z.object({
     .positive()
     .max(366 * 86_400)
     .optional(),
-  default: z.string().max(LONGEST_MESSAGE).optional().describe("Goes for the answer after deadline_seconds."),
+  default: z.string().max(LONGEST_MESSAGE).optional().describe("Used as the answer after deadline_seconds."),
 });
 export type NewQuestion = z.infer<typeof newQuestion>;
 

@@ -23,7 +23,7 @@ export function mailTools(port: MailPort): Tool[] {
     defineTool({
       name: "send_message",
       description:
-        'Write to a colleague by name, "coordinator", "human" or "*" (all). Long things belong into files; no mere thanks.',
+        'Write to a colleague by name, "coordinator", "human" or "*" (all). Long things belong in files. Do not send mere thanks.',
       repeatable: false,
       parameters: toSend,
       run: ({ to, content }) => port.send(to, content),

@@ -118,7 +118,7 @@ test("an insight that was written before a crash, and not yet decided, is there 
   const call = { insight_id: "insight-1" };
   await use("accept_insight", call);
   facts = [];
-  expect(await use("accept_insight", call)).toEqual([true, "Remembered in memory/knowledge/insights.md."]);
+  expect(await use("accept_insight", call)).toEqual([true, "Remembered in memory/knowledge/insights.md (46 bytes)."]);
   expect(text("memory/knowledge/insights.md")).toBe("## Heat\n\n88.\n\n(2026-02-11, run-1, from alice)\n");
   expect(facts).toEqual([
     { type: "memory.written", data: { path: "memory/knowledge/insights.md", bytes: 46, by: "coordinator" } },
@@ -134,6 +134,14 @@ test("the human is told once when MEMORY.md outgrows what is shown, not at each 
   expect(told).toEqual([expect.stringMatching(/^My MEMORY\.md has 15\d{3} bytes now, more than the 12000 that I see/)]);
 });
 
+test("an insight that makes MEMORY.md outgrow what is shown is answered and told like any other note", async () => {
+  const content = "- longer. ".repeat(1300);
+  insights = { "insight-1": { id: "insight-1", seq: 9, worker_id: "alice", title: "Heat", content } };
+  const [ok, answer] = await use("accept_insight", { insight_id: "insight-1", path: "MEMORY.md" });
+  expect([ok, answer]).toEqual([true, expect.stringContaining("only 12000 of them are shown")]);
+  expect(facts.map(({ type }) => type)).toEqual(["memory.written", "insight.accepted", "human.nudge"]);
+});
+
 test("a note that another run contradicts names the other, and a search of both says which is newer", async () => {
   mkdirSync(join(dir, "memory", "knowledge"));
   writeFileSync(join(dir, "memory/knowledge/owners.md"), "Amara is responsible for billing. (2025-12-01, run-0)\n");
@@ -144,6 +152,8 @@ test("a note that another run contradicts names the other, and a search of both 
   expect(answer).toBe(
     'Remembered in memory/knowledge/team.md (53 bytes).\nOther notes seem to say something else. Use supersedes for what is no longer true:\n- knowledge/owners.md:1 · 2025-12-01 · run-0: "Amara is responsible for billing."',
   );
+  const again = { path: "memory/knowledge/others.md", content: "Bob is responsible for billing." };
+  expect((await use("memory_write", again))[1]).toContain("Amara is responsible for billing.");
   const says =
     "These seem to contradict each other: knowledge/team.md:1 · 2026-02-11 · run-1 (newer) and knowledge/owners.md:1 · 2025-12-01 · run-0.";
   expect((await use("memory_search", { query: "who is responsible for billing" }))[1]).toContain(says);

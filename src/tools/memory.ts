@@ -217,16 +217,19 @@ async function supersede(
   );
 }
 
+/** One append: what is in the file, what is told of it and what is decided by it are never parted. */
 function recorded(
   port: MemoryPort & Partial<InsightsPort>,
   done: Promise<Written>,
   words: (written: Written) => string,
+  decided: (written: Written) => NewFact[] = () => [],
 ): Promise<ToolOutput> {
   return refusalsAsResults(async () => {
     const written = await done;
     const told = written.outgrown && port.toHuman ? [port.toHuman(tooLong(written))] : [];
     await port.record(
       { type: "memory.written", data: { path: written.path, bytes: written.bytes, by: port.by } },
+      ...decided(written),
       ...told,
     );
     return words(written);
@@ -248,13 +251,9 @@ async function acceptInsight(port: InsightsPort, id: string, path: string): Prom
   return refusalsAsResults(async () => {
     const words = `## ${insight.title}\n\n${insight.content.trim()}`;
     const by = `${authorOf(port, path)}, from ${insight.worker_id}`;
-    const written = await port.memory.write(path, words, "append", by);
-    // One append: what is in the file and what is decided are never parted.
-    await port.record(
-      { type: "memory.written", data: { path: written.path, bytes: written.bytes, by: port.by } },
+    return recorded(port, port.memory.write(path, words, "append", by), remembered, (written) => [
       { type: "insight.accepted", data: { insight_id: id, path: written.path } },
-    );
-    return `Remembered in ${written.path}.`;
+    ]);
   });
 }
 
@@ -282,7 +281,7 @@ async function search({ memory, embedder }: MemoryPort, query: string, signal: A
   const notSearched = unsearched(all).map((each) => `(${each})`);
   if (found.length === 0)
     return ["No note has any of these words. Try others, or see the list with memory_read.", ...notSearched].join("\n");
-  return [...differing(found, query), ...found.map(shown), ...notSearched].join("\n\n---\n\n");
+  return [...(await differing(found, query)), ...found.map(shown), ...notSearched].join("\n\n---\n\n");
 }
 
 async function wholeMemory(memory: Memory, files: readonly StampedFile[], query: string): Promise<string> {
@@ -292,11 +291,14 @@ async function wholeMemory(memory: Memory, files: readonly StampedFile[], query:
       return { path, text, from_line: 1, day: memory.dayOf(changedAt) };
     }),
   );
-  const parts = [...differing(texts, query), ...texts.map(({ path, text }) => `**${path}**\n\n${text.trim()}`)];
+  const parts = [...(await differing(texts, query)), ...texts.map(({ path, text }) => `**${path}**\n\n${text.trim()}`)];
   return `Your memory is small; this is all of it.\n\n${parts.join("\n\n---\n\n")}`;
 }
 
-function differing(found: readonly Pick<Found, "path" | "text" | "from_line" | "day">[], query: string): string[] {
+function differing(
+  found: readonly Pick<Found, "path" | "text" | "from_line" | "day">[],
+  query: string,
+): Promise<string[]> {
   const terms = termsToFind(query).map(([word]) => word.replace(/s$/, ""));
   return differences(statementsIn(found), ({ words }) => terms.some((word) => words.has(word)));
 }

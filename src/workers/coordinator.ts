@@ -33,7 +33,7 @@ import { type Actor, carryOut } from "./carry-out.ts";
 import { BEFORE_SLEEP, cycleRules } from "./cycles.ts";
 import { isQuiet } from "./heartbeat.ts";
 import { hasMuchToNote, Sleep } from "./long-sleep.ts";
-import { keepLearned, memoryNow, recalled } from "./memories.ts";
+import { keepLesson, memoryNow, recalled } from "./memories.ts";
 import { onlyThese } from "./node-tools.ts";
 import { type Past, pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
@@ -179,13 +179,13 @@ export function leadTools(
 ): Tool[] {
   const checkpoint: CheckpointPort["checkpoint"] = async (summary, call, signal, learned) => {
     // Before the fact: whoever is asked again after a crash has both, once.
-    if (learned?.trim()) await keepLearned(run, learned, place);
+    const notice = learned?.trim() ? await keepLesson(run, learned, place) : "";
     const data = { worker_id: COORDINATOR, node_id: null, summary, ...(call && { call_id: call.id }) };
     // Asked again after a crash, it was recorded.
     if (!call || place.soon().agent.checkpoint !== call.id)
       await place.log.append({ facts: [{ type: "worker.checkpointed", data }] }).durable;
-    if (isEndless(place)) return endCycle(signal);
-    return learned?.trim() ? "Recorded. Go on." : `Recorded. ${REFLECT} Go on.`;
+    const said = isEndless(place) ? await endCycle(signal) : `Recorded. ${learned?.trim() ? "" : `${REFLECT} `}Go on.`;
+    return [notice, said].filter(Boolean).join("\n\n");
   };
   return [
     ...hands,

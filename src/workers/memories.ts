@@ -4,12 +4,13 @@ import type { Embedder } from "../memory/meaning.ts";
 import { Memory, type PersonsTime } from "../memory/memory.ts";
 import { recall, recalledParts } from "../memory/recall.ts";
 import { isListing } from "../memory/search.ts";
-import { isSaidBy, type Statement, statementsOf } from "../memory/statements.ts";
+import { plainLine, type Statement } from "../memory/statements.ts";
 import { upkeepByTheWay, upkeepOf as upkeepOfMemory } from "../memory/upkeep.ts";
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
 import { agentMemoryFiles, personMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
 import type { Scope } from "../store/scope.ts";
+import { ScopeRefusal } from "../store/scope-refusal.ts";
 import { agentMemoryTools, workerMemoryTools } from "../tools/memory.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Actor, Recorder } from "./carry-out.ts";
@@ -124,15 +125,40 @@ export async function keepLearned(
   return fresh;
 }
 
+/**
+ * The same in the middle of a run, which goes on whatever becomes of it: where its file is full the log has it. Resolves
+ * with what its author should know; empty where there is nothing to say.
+ */
+export async function keepLesson(
+  run: { id: RunId; goal: string },
+  learned: string,
+  place: Pick<Recorder, "log" | "clock" | "timeZone">,
+): Promise<string> {
+  const refusal = await refusedBy(keepLearned(run, learned, place));
+  if (refusal === null) return "";
+  const memory = agentMemory(place);
+  const isLost = await refusedBy(memory.write(memory.today, `Learned: ${learned.trim()}`, "append"));
+  return isLost
+    ? `What you learned was not kept: ${isLost.message}`
+    : `What you learned is in today's log alone: ${refusal.message}`;
+}
+
+function refusedBy(writing: Promise<unknown>): Promise<ScopeRefusal | null> {
+  return writing.then(
+    () => null,
+    (error: unknown) => {
+      if (error instanceof ScopeRefusal) return error;
+      throw error;
+    },
+  );
+}
+
 function linesBut(known: readonly Statement[], text: string): string {
-  const isKnown = (line: string) => {
-    const said = statementsOf(LEARNED, line.replace(/^#+\s*/, ""));
-    return said.length > 0 && said.every((each) => isSaidBy(each, known));
-  };
+  const lines = new Set(known.map((each) => plainLine(each.text)));
   return text
     .trim()
     .split("\n")
-    .filter((line) => !isKnown(line))
+    .filter((line) => !lines.has(plainLine(line)))
     .join("\n")
     .trim();
 }

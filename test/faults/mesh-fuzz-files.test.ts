@@ -123,7 +123,7 @@ class Batches {
     const files = aside.filter((name) => !name.endsWith(".reason.md"));
     const cameAs = files.map((name) => {
       const words = readFileSync(join(this.#dir("quarantine"), `${name.slice(0, -3)}.reason.md`), "utf8");
-      return /^It.{10,}\n\nIt came by inbox\/ as (.*)\. Mend it and move it back there\.\n$/s.exec(words)?.[1];
+      return /^It.{10,}\n\nIt came by inbox\/ as (.*)\. Fix it and move it back there\.\n$/s.exec(words)?.[1];
     });
     // From before the last sweep is only what clashes.
     const again = this.bad > 0 ? ["clash.reason.md", "clash.md"] : [];

@@ -135,7 +135,7 @@ test("what a worker learned for good is offered, decided about by the coordinato
   );
   expect(results(await team.conversation(), "accept_insight")).toEqual([
     [false, 'No insight "insight-9" waits for you. There are: insight-1, insight-2.'],
-    [true, "Remembered in memory/knowledge/chips.md."],
+    [true, "Remembered in memory/knowledge/chips.md (83 bytes)."],
     [false, 'No insight "insight-1" waits for you. None does.'],
   ]);
   expect(team.agent.now.insights).toEqual({ offered: 2, open: {} });

@@ -1,7 +1,8 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { call, manualClock, script, startTeam } from "../../src/testing/index.ts";
+import type { Situation } from "../../src/projections/index.ts";
+import { both, call, manualClock, script, startTeam } from "../../src/testing/index.ts";
 
 const NOON = Date.UTC(2026, 1, 11, 12);
 /** With the one that ends it, just long enough. */
@@ -75,6 +76,35 @@ test("what is learned by a checkpoint is kept before it is recorded, once", asyn
     "## Sort it (run-1)\n\nThe left half is harder.\n\n(2026-02-11, run-1)\n",
   );
 });
+
+test("a cycle ends although the file of what was learned is full: the log has it, and if that is full too, it is said", async () => {
+  const { promise: isFull, resolve: fill } = Promise.withResolvers<void>();
+  const { promise: logIsFull, resolve: fillLog } = Promise.withResolvers<void>();
+  const clock = manualClock(NOON);
+  const coordinator = script(
+    call("checkpoint", { summary: "Half.", learned: "The left half is harder." }).until(isFull),
+    both(call("list_files", {}), call("checkpoint", { summary: "Most.", learned: "So is the rest." }))
+      .after("in today's log alone: experiences/learned.md is full")
+      .until(logIsFull),
+    call("finish", { summary: "done", learned: "" }).after("was not kept: 2026-02-11.md is full"),
+  );
+  await using team = await startTeam({ goal: "Sort it", clock, mode: "infinite", cycle_seconds: 60, coordinator });
+  const memory = memoryOf(team.agent.log.dir);
+  const full = "x\n".repeat(512 * 1024);
+  await mkdir(join(team.agent.log.dir, "memory/experiences"), { recursive: true });
+  await writeFile(join(team.agent.log.dir, "memory/experiences/learned.md"), full);
+  fill();
+  await team.until(({ agent, roster }) => agent.last_checkpoint?.summary === "Half." && isAsleep(roster));
+  expect(await memory.text("2026-02-11.md")).toBe("## 12:00\n\nLearned: The left half is harder.\n");
+  await writeFile(join(team.agent.log.dir, "memory/2026-02-11.md"), full);
+  fillLog();
+  await clock.advance(60_000);
+  await team.until(({ agent, roster }) => agent.last_checkpoint?.summary === "Most." && isAsleep(roster));
+  await clock.advance(60_000);
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+});
+
+const isAsleep = (roster: Situation["roster"]) => roster.coordinator?.status === "waiting";
 
 test("an agent that lives on sees to its old logs in a run that begins anyway, and no alarm is set for it", async () => {
   const coordinator = script(

@@ -319,3 +319,34 @@ test("under any, neither a failure nor a part of somebody's node is a result: on
   const [lost] = (await team.facts()).flatMap((fact) => (fact.type === "node.cancelled" ? [fact.data] : []));
   expect(lost).toEqual({ node_id: "node-3", by: "agiraph", reason: "The contract of its stage is met without it." });
 });
+
+test("who lost is cancelled once with all below it, and each worker is told once", async () => {
+  const begun = Promise.withResolvers<void>();
+  await using team = await startTeam({
+    goal: "Race",
+    config: { contract: { checkpoint_policy: "any" } },
+    coordinator: script(
+      hired("Alice", "Bob", "Carol"),
+      both(made("Try", { worker: "Alice" }), made("Try too", { worker: "Carol" })),
+      call("finish", { summary: "Carol's" }).after("node-2 completed by Carol"),
+    ),
+    workers: {
+      Alice: script(made("A part", { worker: "Bob" }), hang()),
+      Bob: script(hang()),
+      Carol: script(written("c.md").until(begun.promise), published("c")),
+    },
+  });
+  team.agent.log.subscribe((fact) => {
+    if (fact.type === "node.started" && fact.data.node_id === "node-3") begun.resolve();
+  });
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Carol's" });
+  const facts = await team.facts();
+  const cancelled = facts.flatMap((fact) => (fact.type === "node.cancelled" ? [fact.data.node_id] : []));
+  expect(cancelled).toEqual(["node-3", "node-1"]);
+  for (const worker of ["alice", "bob"]) {
+    expect(facts.filter((fact) => fact.type === "worker.idle" && fact.data.worker_id === worker)).toHaveLength(1);
+    const said = JSON.stringify(await team.conversation(`runs/run-1/workers/${worker}/conversation.jsonl`));
+    expect(said.split("was cancelled by agiraph").length - 1).toBe(1);
+  }
+});

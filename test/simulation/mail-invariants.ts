@@ -1,3 +1,4 @@
+import type { NodeState } from "../../src/projections/index.ts";
 import { COORDINATOR, type Fact, type FactOf, HUMAN, type NodeId, type StoredEntry } from "../../src/protocol/index.ts";
 import { factsOf, runsBegunByWords } from "./invariants.ts";
 import type { History } from "./simulate.ts";
@@ -137,6 +138,10 @@ function atWork(facts: readonly Fact[]): string[] {
   return [...at];
 }
 
+function hasEndedTwice({ id, status }: NodeState, facts: readonly Fact[]): boolean {
+  return status === "cancelled" && factsOf(facts, "node.failed").some(({ data }) => data.node_id === id);
+}
+
 function untilRunEnds(facts: readonly Fact[]): readonly Fact[] {
   const end = facts.findIndex((fact) => fact.type === "run.finished");
   return end < 0 ? facts : facts.slice(0, end);
@@ -172,7 +177,7 @@ function newsProblems({ facts, conversations, now }: History): string[] {
     const parent = node.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
     // What was reopened had ended before, and told of what it had not heard: now it has heard it.
     // And one that had failed and was cancelled has ended twice.
-    if (parent?.reopened || node.reopened || parent?.status === "cancelled") continue;
+    if (parent?.reopened || node.reopened || parent?.status === "cancelled" || hasEndedTwice(node, facts)) continue;
     if (!parent || !("ended_seq" in node) || !("ended_seq" in parent) || node.ended_seq > parent.ended_seq) continue;
     const end = new RegExp(`^${parent.id} (completed by|failed:)`, "m");
     const below = new RegExp(

@@ -71,6 +71,7 @@ class Chat {
       command: (what) => this.#obey(what),
       several: "named",
       receipts: this.#isPerson ? "unexpected" : "all",
+      columns: () => (this.#isPerson ? (terminal.stderr.columns ?? 80) : undefined),
       paint: terminal.errPaint,
     });
     const { id, created } = now.agent;

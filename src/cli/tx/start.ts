@@ -73,7 +73,7 @@ async function startServer(call: TxCall, settings: Settings): Promise<ApiClient>
   const holder = liveHolder(home);
   if (holder)
     throw new Refusal(
-      `The home ${home} is in use by pid ${holder.pid}, which is no server. Let it end, stop it, or give the meshes a home of their own with --home DIR.`,
+      `The home ${home} is in use by pid ${holder.pid}, which is not a server. Let it end, stop it, or give the meshes a home of their own with --home DIR.`,
     );
   const port = (await isTaken(settings)) ? ["--port=0"] : [];
   mkdirSync(home, { recursive: true, mode: 0o700 });

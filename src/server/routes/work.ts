@@ -111,7 +111,7 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
     "/agents/:id/board/:node_id/assign",
     {
       schema: {
-        summary: "Give a node to a worker, or to `human`; whoever has it is stopped, and its files stay",
+        summary: "Give a node to a worker, or to `human`; the worker that has it is stopped, and its files stay",
         tags,
         params: onNode,
         body: assignSchema,
@@ -128,7 +128,8 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
     "/agents/:id/board/:node_id/cancel",
     {
       schema: {
-        summary: "End a node that is no longer needed, with its sub-nodes; whoever has it is stopped, its files stay",
+        summary:
+          "End a node that is no longer needed, with its sub-nodes; the worker that has it is stopped, its files stay",
         tags,
         params: onNode,
         body: cancelSchema,
