@@ -33,7 +33,8 @@ export function asCalled(text: string, env: Environment): string {
   return text.replaceAll(NAMED, `${programWords(env)} `);
 }
 
-const NAMED = /(?<![\w/.-])agiraph (?=(?:run|serve|token|ls|resume|assign|answer|models|show|files|send|tx)\b)/g;
+const NAMED =
+  /(?<![\w/.-])agiraph (?=(?:run|serve|token|ls|resume|assign|publish|cancel|open|inbox|answer|models|show|files|send|tx)\b)/g;
 
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -80,7 +80,10 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
     .option("--worker-model <provider/model>", "who thinks for the workers (AGIRAPH_WORKER_MODEL); the same by default")
     .addOption(new Option("--mode <mode>", "finite ends with its goal, infinite stays").choices(["finite", "infinite"]))
     .option("--every <duration>", "how long an infinite agent sleeps between its cycles: 30s, 10m, 2h, 1d", duration)
-    .option("--watch <what>", 'wake an infinite agent only when this changes: a URL, a path, or "cmd: a command"')
+    .option(
+      "--watch <what>",
+      'wake an infinite agent only when this changes: a path or "cmd: a command" (looked at every minute), or a URL (every 5 minutes); --every changes that',
+    )
     .option("--name <name>", "what to call it; the first words of the goal by default", agentName)
     .option("--budget <usd>", "stop calling models when so much is spent", positive)
     .option("--tools <names>", "the only tools the team may use: read_file,web_fetch; all by default", list)

@@ -262,6 +262,14 @@ test("with --json every fact stands on stdout as it comes, whole and in order; t
   expect(stderr).toMatch(/^Model: demo\/surveyor \(no key is set/);
 });
 
+test("what the demo cannot do is tried again with another model, in words that work for how it was called", async () => {
+  const env = { AGIRAPH_HOME: join(folder.path, "demo-poem"), npm_lifecycle_event: "start" };
+  const { code, stderr } = await agiraph(["run", "Write a poem"], { folder: folder.path, env });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/Try again: npm start -- resume agent-\w+ --model PROVIDER\/MODEL$/m);
+  expect(stderr.replace(/\s+/g, " ")).toContain('To see the demo at work: npm start -- run "Survey');
+});
+
 test("--project gives the team another folder than the one you stand in, and one that is not there is said", async () => {
   await mkdir(join(folder.path, "elsewhere"), { recursive: true });
   await writeFile(join(folder.path, "elsewhere/a.md"), "# Dogs\n");

@@ -6,7 +6,7 @@ import { boardTable } from "./commands/board.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
 import { clockTime, costOf, count } from "./format.ts";
 import { onInterrupt } from "./interrupts.ts";
-import { commandLine, type Invocation } from "./invocation.ts";
+import { asCalled, commandLine, type Invocation } from "./invocation.ts";
 import { listenToKeys, listenToLines } from "./keyboard.ts";
 import { whenParked } from "./parked.ts";
 import { waitingLines } from "./question-text.ts";
@@ -233,7 +233,7 @@ async function tellEnding(
     case "failed":
       for (const line of wrapped(
         call,
-        `✗ ${agent.created.name} failed: ${plain(agent.error ?? "no reason was given")}`,
+        `✗ ${agent.created.name} failed: ${plain(asCalled(agent.error ?? "no reason was given", terminal.env))}`,
       ))
         terminal.say(line.replace(/^✗/, paint.red("✗")));
       if (undone !== "") terminal.say(`  ${undone}.`);

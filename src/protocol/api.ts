@@ -73,7 +73,7 @@ export const createAgentSchema = z.strictObject({
   budget_usd: z.number().positive().optional(),
   budget_tokens: z.int().positive().optional(),
   cycle_seconds: cycleSecondsSchema.optional(),
-  /** Wakes an infinite agent only when this changes, looked at every `cycle_seconds`. */
+  /** Wakes an infinite agent only when this changes, looked at every `cycle_seconds` (without it every minute, a URL every five). */
   watch: watchedSchema.optional(),
   /** A folder of the server's machine that the team may read, as an absolute path. */
   project: z.string().min(1).max(4096).optional(),

@@ -13,8 +13,8 @@ const least1 = "at least 1 second";
 const aCentury = "at most a hundred years";
 
 /** How often something may be looked at, and a page of somebody else's server. */
-const LEAST_SECONDS = 10;
-const LEAST_FOR_URL = 60;
+export const LEAST_SECONDS = 10;
+export const LEAST_FOR_URL = 60;
 
 /** What is looked at again and again: a file or folder, a page, or what a command prints. */
 export const watchedSchema = z

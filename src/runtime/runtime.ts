@@ -42,7 +42,7 @@ export interface NewAgent {
   budget_tokens?: number;
   /** How long an infinite agent sleeps between its cycles; an hour if left out. */
   cycle_seconds?: number;
-  /** What wakes an infinite agent when it changes, instead of the clock; looked at every `cycle_seconds`. */
+  /** What wakes an infinite agent when it changes, instead of the clock; looked at every `cycle_seconds` or as is usual for it. */
   watch?: Watched;
   /** The folder the team may read as `project/`. */
   project?: string;

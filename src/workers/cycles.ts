@@ -1,5 +1,5 @@
 import type { Situation, TriggerState } from "../projections/index.ts";
-import { type Condition, HOUSE, type NewFact, type Watched } from "../protocol/index.ts";
+import { type Condition, HOUSE, LEAST_FOR_URL, LEAST_SECONDS, type NewFact, type Watched } from "../protocol/index.ts";
 import { nextOccurrence } from "../triggers/cron.ts";
 
 /** What wakes an infinite agent for its next cycle. */
@@ -12,6 +12,9 @@ export const BEFORE_SLEEP =
   "what the next cycle must know and no file says yet, then call checkpoint.";
 const USUAL_CYCLE_SECONDS = 3600;
 const RETRY_SECONDS = 600;
+/** A look costs no model call. */
+const USUAL_LOOK_SECONDS = 60;
+const USUAL_FOR_URL = 300;
 /** Every night somebody looks whether the memory wants upkeep; a model is asked only if it does. */
 export const MEMORY_UPKEEP = "memory_upkeep";
 const NIGHTLY = "0 4 * * *";
@@ -88,9 +91,10 @@ function upkeepAt(number: number, at: number, time_zone: string): NewFact {
 
 /** The clock, or what this agent is to watch. */
 function cycleOf({ agent }: Situation, number: number, at: number): NewFact {
-  const { cycle_seconds = USUAL_CYCLE_SECONDS, watch } = agent.created;
-  if (!watch) return wakingIn(cycle_seconds, number, at);
-  const every_seconds = Math.max(cycle_seconds, watch.url === undefined ? 10 : 60);
+  const { cycle_seconds, watch } = agent.created;
+  if (!watch) return wakingIn(cycle_seconds ?? USUAL_CYCLE_SECONDS, number, at);
+  const [usual, least] = watch.url === undefined ? [USUAL_LOOK_SECONDS, LEAST_SECONDS] : [USUAL_FOR_URL, LEAST_FOR_URL];
+  const every_seconds = Math.max(cycle_seconds ?? usual, least);
   return wakingBy({ type: "on_change", config: { ...watch, every_seconds } }, number, null);
 }
 

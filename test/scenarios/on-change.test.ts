@@ -159,3 +159,21 @@ async function folder() {
   const path = await mkdtemp(join(tmpdir(), "watched-"));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
+
+test("what an infinite agent watches is looked at every minute, unless somebody says how often", async () => {
+  await using project = await folder();
+  await writeFile(join(project.path, "data.csv"), "a\n");
+  for (const [cycle_seconds, seen] of [
+    [undefined, 60],
+    [3600, 3600],
+    [1, 10],
+  ]) {
+    const coordinator = script(call("checkpoint", { summary: "Looked." }));
+    const order = { goal: "Watch it", mode: "infinite", ...(cycle_seconds && { cycle_seconds }) } as const;
+    const watch = { path: "project/data.csv" };
+    await using team = await startTeam({ ...order, coordinator, project: project.path, watch });
+    await team.until(isAsleep(coordinator, 1));
+    const [trigger] = Object.values(team.agent.now.triggers.open).filter(({ when }) => when.type === "on_change");
+    expect(trigger?.when.config).toMatchObject({ every_seconds: seen });
+  }
+});

@@ -5,7 +5,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { Settings } from "../../runtime/settings.ts";
 import { detach, flags, isDetached, tellParent } from "../detached.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
-import type { Invocation } from "../invocation.ts";
+import { asCalled, type Invocation } from "../invocation.ts";
 import { lookAtAgent } from "../look.ts";
 import { type Doing, type Saying, sayElsewhere, tell, whileHandsChange } from "../speaker.ts";
 
@@ -68,7 +68,7 @@ async function speak(call: Invocation, word: string, saying: Saying | Doing, opt
   if (reached.heard === undefined)
     return detach(call, wordsFor(id, saying), "text" in saying ? (saying.text ?? "") : "");
   if (call.json) await call.terminal.printJson({ id, name: created.name, message: reached.heard });
-  else call.terminal.say(`${created.name}: ${reached.heard}`);
+  else call.terminal.say(`${created.name}: ${asCalled(reached.heard, call.terminal.env)}`);
   return EXIT.done;
 }
 
