@@ -23,7 +23,12 @@ const livesOf = (budget: number): Life[] =>
 const SHALLOW = livesOf(3);
 const DEEP = livesOf(12);
 
-let fallOver: (error: unknown) => void = () => {};
+/** Between the hunts nothing may go wrong: a mutant that no longer applies is our mistake. */
+const giveUp = (error: unknown) => {
+  console.error(error);
+  process.exit(1);
+};
+let fallOver: (error: unknown) => void = giveUp;
 process.on("uncaughtException", (error) => fallOver(error));
 
 symlinkSync(join(source, "../node_modules"), join(folder, "node_modules"));
@@ -48,6 +53,8 @@ async function hunt(
       states += (await Promise.race([explore(open, life), fallen])).states;
     } catch (error) {
       return { caughtBy: checkOf(error), states };
+    } finally {
+      fallOver = giveUp;
     }
   }
   return { caughtBy: null, states };

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -7,6 +8,16 @@ import { mutants, someOf, UNCHANGED } from "./store-mutants.ts";
 
 /** All of them in the soak. */
 const EVERY = process.env.AGIRAPH_MUTANTS === "all" ? 1 : 3;
+
+test("every bug still applies to the source as it is", () => {
+  const missed = mutants.flatMap(({ bug, edits }) =>
+    edits.flatMap(({ file, find }) => {
+      const times = readFileSync(join(import.meta.dirname, "../../src/store", file), "utf8").split(find).length - 1;
+      return times === 1 ? [] : [`${bug}: ${file} has its text ${times} times`];
+    }),
+  );
+  expect(missed).toEqual([]);
+});
 
 test("every bug put into the store on purpose is caught by the crash exploration", async () => {
   await using folder = await temporaryHome();

@@ -181,8 +181,8 @@ export const mutants: Mutant[] = [
   mutant(
     "facts and entries of one append are two commits",
     "agent-log.ts",
-    "for (const head of entryHeads) journal.queue(conversation, head);",
-    "setImmediate(() => {\n        for (const head of entryHeads) journal.queue(conversation, head);\n      });",
+    "for (const head of heads) journal.queue(conversation, head);",
+    "setImmediate(() => {\n        for (const head of heads) journal.queue(conversation, head);\n      });",
   ),
   {
     bug: "a snapshot may stand at facts that are not on disk",
