@@ -465,11 +465,6 @@ const refusedOrders = [
     answer:
       'Not created: deliverables are file names, e.g. report.md; "A thorough report on everything" is not one. Say the rest in the task.',
   },
-  {
-    what: "a worker that nobody hired",
-    order: { worker: "Zoe" },
-    answer: 'Not created: There is nobody named "Zoe". There are: Alice, coordinator. Leave worker out for anybody.',
-  },
 ];
 
 test.each(refusedOrders)("$what is refused with the reason, and nothing is on the board", async ({ order, answer }) => {
