@@ -24,7 +24,8 @@ test("the command to copy is the one that works: the same program, on the same h
 });
 
 test("words that name the program by its name say what works for how it was called", () => {
-  const words = "There is no agent x. `agiraph ls` shows those there are, in /home/agiraph ls; or agiraph run y. Then: agiraph publish y node-1";
+  const words =
+    "There is no agent x. `agiraph ls` shows those there are, in /home/agiraph ls; or agiraph run y. Then: agiraph publish y node-1";
   expect([asCalled(words, {}), asCalled(words, { npm_lifecycle_event: "start" })]).toEqual([
     words,
     "There is no agent x. `npm start -- ls` shows those there are, in /home/agiraph ls; or npm start -- run y. Then: npm start -- publish y node-1",
