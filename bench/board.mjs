@@ -3,7 +3,7 @@ import { setTimeout as after } from "node:timers/promises";
 import { openRuntime } from "../dist/bundle/index.js";
 // Of one copy with the scheduler: what waits is known beside the board, not in it.
 import { apply, begin, isStageDone } from "../src/projections/index.ts";
-import { assignments } from "../src/runtime/scheduler.ts";
+import { assignments } from "../src/runtime/team/scheduler.ts";
 
 /**
  * What a fact costs the fold and the scheduler, in microseconds: every node but the first could begin, one works at a

@@ -1,6 +1,6 @@
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { searchMemory } from "../src/memory/search.ts";
-import { agentMemoryFiles } from "../src/store/memory-files.ts";
+import { agentMemoryFiles } from "../src/store/run/memory-files.ts";
 
 /**
  * A memory of so many sections in files of a hundred, and questions of six words: as common as words are in a language

@@ -2,13 +2,13 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { apply, begin, type Situation } from "../projections/index.ts";
 import type { Fact, NewFact } from "../protocol/index.ts";
-import { agentSummary } from "./agent-summary.ts";
 import { boardTable } from "./commands/board.ts";
 import { workersTable } from "./commands/workers.ts";
-import { standingWords } from "./look.ts";
-import { paintFor } from "./paint.ts";
-import { Terminal } from "./terminal.ts";
-import { troubleLines } from "./trouble-lines.ts";
+import { standingWords } from "./home/look.ts";
+import { Terminal } from "./live/terminal.ts";
+import { agentSummary } from "./wording/agent-summary.ts";
+import { paintFor } from "./wording/paint.ts";
+import { troubleLines } from "./wording/trouble-lines.ts";
 
 const noPaint = paintFor({}, { NO_COLOR: "1" });
 const run_id = "run-1";

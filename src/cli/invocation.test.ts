@@ -1,8 +1,8 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { asCalled, commandLine, whereAsked } from "./invocation.ts";
-import { paintFor } from "./paint.ts";
-import { Terminal } from "./terminal.ts";
+import { Terminal } from "./live/terminal.ts";
+import { paintFor } from "./wording/paint.ts";
 
 function invocation(env: Record<string, string>, home?: string) {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };

@@ -1,4 +1,4 @@
-import type { Environment, Terminal } from "./terminal.ts";
+import type { Environment, Terminal } from "./live/terminal.ts";
 
 /** One call of the program: where, on which home, and how it wants its answer. */
 export interface Invocation {

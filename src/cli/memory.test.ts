@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { Memory } from "../memory/memory.ts";
-import { agentMemoryFiles, personMemoryFiles } from "../store/memory-files.ts";
+import { agentMemoryFiles, personMemoryFiles } from "../store/run/memory-files.ts";
 import { call, script, startTeam, type TemporaryHome, temporaryHome } from "../testing/index.ts";
 import { agiraph } from "./testing/cli-process.ts";
 

@@ -3,7 +3,7 @@ import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
 import { programWords } from "./invocation.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./live/terminal.ts";
 
 export const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname);
 

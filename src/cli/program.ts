@@ -1,15 +1,15 @@
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { dict } from "../protocol/dict.ts";
 import { DURATION_HELP, secondsIn } from "../protocol/duration.ts";
-import { onCrash } from "./crash.ts";
-import { isDetached } from "./detached.ts";
-import { endWithNpm } from "./end-with-npm.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
-import { reportFailure } from "./failure.ts";
+import { onCrash } from "./home/crash.ts";
+import { isDetached } from "./home/detached.ts";
 import { type Invocation, programWords, whereAsked } from "./invocation.ts";
-import { PLAIN_PASTE, SHOW_CURSOR } from "./live-region.ts";
+import { PLAIN_PASTE, SHOW_CURSOR } from "./live/live-region.ts";
+import { Terminal } from "./live/terminal.ts";
 import { baseProgram, packageRoot, versionOf } from "./program-base.ts";
-import { Terminal } from "./terminal.ts";
+import { endWithNpm } from "./start/end-with-npm.ts";
+import { reportFailure } from "./wording/failure.ts";
 
 /** Runs one command line to its end and leaves with its exit code, once everything that was written is out. */
 export async function runProgram(process: NodeJS.Process, create: typeof createProgram = createProgram): Promise<void> {
@@ -68,7 +68,7 @@ export function createProgram(terminal: Terminal, end: (code: ExitCode) => void)
         end(await work(call, ...(given as never[])));
       } catch (error) {
         const isLocked = error instanceof Error && error.name === "HomeLockedError";
-        throw isLocked ? await (await import("./open-home.ts")).whoIsThere(call, error) : error;
+        throw isLocked ? await (await import("./home/open-home.ts")).whoIsThere(call, error) : error;
       }
     };
 

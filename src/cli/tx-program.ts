@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import { MESSAGE_TYPES } from "../protocol/mesh.ts";
 import { type ExitCode, UsageError } from "./exit-code.ts";
+import type { Terminal } from "./live/terminal.ts";
 import { baseProgram, packageRoot } from "./program-base.ts";
-import type { Terminal } from "./terminal.ts";
 import type { TxCall } from "./tx/project.ts";
 
 /** `tx`: meshes, as seed 004 names it. What a command does is loaded only when it is called. */

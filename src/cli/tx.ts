@@ -3,7 +3,7 @@
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 if (major < 22 || (major === 22 && minor < 18)) {
-  const [{ handOver }, { fileURLToPath }] = await Promise.all([import("./right-node.ts"), import("node:url")]);
+  const [{ handOver }, { fileURLToPath }] = await Promise.all([import("./start/right-node.ts"), import("node:url")]);
   handOver("tx", fileURLToPath(import.meta.url));
 } else {
   const [{ enableCompileCache }, { homedir }, { join }] = await Promise.all([

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { apply, begin, type Situation } from "../projections/index.ts";
 import type { Fact, NewFact, NodeId } from "../protocol/index.ts";
-import { nodeDisk } from "../store/node-disk.ts";
+import { nodeDisk } from "../store/disk/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
 import type { AgentLog } from "../store/store.ts";
 import { manualClock, temporaryHome } from "../testing/index.ts";

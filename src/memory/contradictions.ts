@@ -1,4 +1,4 @@
-import { TimeSlices } from "../store/time-slices.ts";
+import { TimeSlices } from "../store/disk/time-slices.ts";
 import { LikeStatements } from "./like-statements.ts";
 import { type Memory, nameOf } from "./memory.ts";
 import { type Found, textOf } from "./search.ts";

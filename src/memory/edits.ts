@@ -1,4 +1,4 @@
-import { ScopeRefusal } from "../store/scope-refusal.ts";
+import { ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { type Mark, markBehind, marked, withoutMark } from "./marks.ts";
 
 /**

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { TimeSlices } from "../store/time-slices.ts";
+import { TimeSlices } from "../store/disk/time-slices.ts";
 import { LikeStatements } from "./like-statements.ts";
 import { differ, type Statement, statementsOf } from "./statements.ts";
 

@@ -1,4 +1,4 @@
-import type { TimeSlices } from "../store/time-slices.ts";
+import type { TimeSlices } from "../store/disk/time-slices.ts";
 import { differ, SAME_SUBJECT, type Statement } from "./statements.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { MemoryFiles, StampedFile } from "../store/memory-files.ts";
+import type { MemoryFiles, StampedFile } from "../store/run/memory-files.ts";
 
 /** What stands above this line is the agent's own; what stands below is made again after every write. */
 const LINE = "<!-- Below this line Agiraph lists what is stored. Write above it. -->";

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import { agentMemoryFiles } from "../store/memory-files.ts";
+import { agentMemoryFiles } from "../store/run/memory-files.ts";
 import { temporaryHome } from "../testing/index.ts";
 import { contradicted } from "./contradictions.ts";
 import { marksOf } from "./marks.ts";

@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { agentMemoryFiles, workerMemoryFiles } from "../store/memory-files.ts";
+import { agentMemoryFiles, workerMemoryFiles } from "../store/run/memory-files.ts";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import { Memory } from "./memory.ts";
 import { recall } from "./recall.ts";

@@ -1,6 +1,6 @@
-import type { MemoryFiles, StampedFile } from "../store/memory-files.ts";
-import { oneAtATime } from "../store/one-at-a-time.ts";
-import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { oneAtATime } from "../store/disk/one-at-a-time.ts";
+import type { MemoryFiles, StampedFile } from "../store/run/memory-files.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { wallTime } from "./dates.ts";
 import { superseded, without } from "./edits.ts";
 import { ownPart, withListing } from "./listing.ts";

@@ -1,4 +1,4 @@
-import { ScopeRefusal } from "../store/scope-refusal.ts";
+import { ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { differences, lastingStatements } from "./contradictions.ts";
 import { ALWAYS_SHOWN, type Memory, SHOWN_BYTES } from "./memory.ts";
 

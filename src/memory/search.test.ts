@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { agentMemoryFiles, type MemoryFiles } from "../store/memory-files.ts";
+import { agentMemoryFiles, type MemoryFiles } from "../store/run/memory-files.ts";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import type { Embedder } from "./meaning.ts";
 import { type SearchOptions, searchMemory, unsearched } from "./search.ts";

@@ -1,6 +1,6 @@
-import { withDerivedDatabase } from "../store/derived-database.ts";
-import { type MemoryFiles, MOST_MEMORY_FILES, type StampedFile } from "../store/memory-files.ts";
-import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { withDerivedDatabase } from "../store/disk/derived-database.ts";
+import { type MemoryFiles, MOST_MEMORY_FILES, type StampedFile } from "../store/run/memory-files.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { wallTime } from "./dates.ts";
 import { type Embedder, fused, ranksByMeaning } from "./meaning.ts";
 import type { Hit } from "./ranking.ts";

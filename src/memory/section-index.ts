@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { StampedFile } from "../store/memory-files.ts";
-import { TimeSlices } from "../store/time-slices.ts";
+import { TimeSlices } from "../store/disk/time-slices.ts";
+import type { StampedFile } from "../store/run/memory-files.ts";
 import { dateWords, dayNamedIn } from "./dates.ts";
 import { marksOf, type PlacedMark, withoutMark } from "./marks.ts";
 import { nearWords } from "./near-words.ts";

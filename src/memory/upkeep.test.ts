@@ -1,7 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { agentMemoryFiles } from "../store/memory-files.ts";
+import { agentMemoryFiles } from "../store/run/memory-files.ts";
 import { temporaryHome } from "../testing/index.ts";
 import { Memory } from "./memory.ts";
 import { undistilled, upkeepByTheWay, upkeepOf } from "./upkeep.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { MemoryFiles } from "../store/memory-files.ts";
-import type { ListedFile } from "../store/scope.ts";
-import { FileNotFound } from "../store/scope-refusal.ts";
+import type { MemoryFiles } from "../store/run/memory-files.ts";
+import type { ListedFile } from "../store/scope/scope.ts";
+import { FileNotFound } from "../store/scope/scope-refusal.ts";
 
 const FOLDER = ".versions";
 const MOST_BYTES = 8 * 1024 * 1024;

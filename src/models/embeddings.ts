@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { boundedText } from "../boundary/bounded-body.ts";
 import { withoutRedirects } from "../boundary/without-redirects.ts";
-import { baseUrl } from "./base-url.ts";
-import type { ModelConfig } from "./model-config.ts";
-import { missingFor, type Place, placeOf } from "./model-name.ts";
+import { baseUrl } from "./catalog/base-url.ts";
+import type { ModelConfig } from "./catalog/model-config.ts";
+import { missingFor, type Place, placeOf } from "./catalog/model-name.ts";
 
 /** `provider/model` → vectors of texts, from any server with the `/embeddings` of OpenAI. */
 export interface EmbeddingModel {

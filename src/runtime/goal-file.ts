@@ -3,9 +3,9 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentState } from "../projections/index.ts";
 import type { NewFact } from "../protocol/index.ts";
-import { writeFileAtomic } from "../store/atomic-file.ts";
-import { codeOf } from "../store/disk.ts";
-import { LONGEST_WORDS } from "./human-refusal.ts";
+import { writeFileAtomic } from "../store/disk/atomic-file.ts";
+import { codeOf } from "../store/disk/disk.ts";
+import { LONGEST_WORDS } from "./human/human-refusal.ts";
 
 /** As text of at most four bytes a character. */
 const MOST_BYTES = 4 * LONGEST_WORDS;

@@ -1,8 +1,8 @@
 import type { Situation } from "../projections/index.ts";
 import type { FactOf } from "../protocol/index.ts";
 import { isOutsideModel } from "../workers/outside/programs.ts";
-import type { House } from "./house.ts";
-import { HumanRefusal } from "./human-refusal.ts";
+import type { House } from "./agent-services.ts";
+import { HumanRefusal } from "./human/human-refusal.ts";
 
 export interface NewModels {
   model?: string | undefined;

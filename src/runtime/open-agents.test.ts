@@ -5,8 +5,8 @@ import { openStore } from "../store/open-store.ts";
 import type { AgentLog } from "../store/store.ts";
 import { temporaryHome } from "../testing/index.ts";
 import type { Agent } from "./agent.ts";
-import { situationOf } from "./inspect.ts";
 import { OpenAgents } from "./open-agents.ts";
+import { situationOf } from "./views/situations.ts";
 
 const GRACE = 60_000;
 

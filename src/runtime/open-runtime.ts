@@ -1,24 +1,24 @@
 import type { Scrubber } from "../boundary/scrubber.ts";
-import { type Catalog, createCatalog } from "../models/catalog.ts";
+import { type Catalog, createCatalog } from "../models/catalog/catalog.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Config } from "../protocol/config.ts";
 import type { AgentId } from "../protocol/index.ts";
-import { codeOf } from "../store/disk.ts";
-import { requireTrustedHome } from "../store/home-modes.ts";
-import { nodeDisk } from "../store/node-disk.ts";
+import { codeOf } from "../store/disk/disk.ts";
+import { nodeDisk } from "../store/disk/node-disk.ts";
+import { requireTrustedHome } from "../store/home/home-modes.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
-import { CatchUp } from "./catch-up.ts";
-import { channelsOf } from "./channels.ts";
-import { systemClock } from "./clock.ts";
-import { equip } from "./equipment.ts";
-import { liveScrubber } from "./known-secrets.ts";
-import { withStanding } from "./live-config.ts";
-import { outsidePlace, programsForCatalog } from "./outside.ts";
+import { liveScrubber } from "./config/known-secrets.ts";
+import { withStanding } from "./config/live-config.ts";
+import { type Settings, SettingsError } from "./config/settings.ts";
+import { channelsOf } from "./human/postman.ts";
+import { outsidePlace, programsForCatalog } from "./programs/program-launch.ts";
 import { secureRandom } from "./randomness.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
-import { type Settings, SettingsError } from "./settings.ts";
-import { startTelemetry, tracesUrl } from "./telemetry.ts";
+import { startTelemetry, tracesUrl } from "./telemetry/telemetry.ts";
+import { systemClock } from "./time/clock.ts";
+import { equip } from "./tool-factory.ts";
+import { CatchUp } from "./views/catch-up.ts";
 
 /** The composition root: everything real is made here and handed in; tests hand in their own. */
 export async function openRuntime(settings: Settings, instead: Partial<RuntimePorts> = {}): Promise<Runtime> {

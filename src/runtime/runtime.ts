@@ -1,36 +1,36 @@
 import { realpath } from "node:fs/promises";
 import type { Server } from "node:net";
 import { basename } from "node:path";
-import type { Catalog } from "../models/catalog.ts";
+import type { Catalog } from "../models/catalog/catalog.ts";
 import type { AgentSummaryData, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import { type AgentId, type Fact, type FactOf, NO_USAGE, type Watched } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
-import { isForWantOfRoom } from "../store/disk.ts";
+import { isForWantOfRoom } from "../store/disk/disk.ts";
 import { DiskFullError } from "../store/errors.ts";
-import { createAgentFolder, removeAgentFolder } from "../store/node-folder.ts";
+import { createAgentFolder, removeAgentFolder } from "../store/run/node-folder.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 import { problemWithTools } from "../tools/tool-names.ts";
 import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
 import { promptsOf } from "../workers/prompt.ts";
 import { dayWords } from "../workers/surroundings.ts";
 import { Agent } from "./agent.ts";
-import { Caretaker, ENOUGH_ROOM } from "./caretaker.ts";
-import type { CatchUp } from "./catch-up.ts";
-import { channelsOf, type OpenChannel } from "./channels.ts";
-import { type ControlRequest, listenForControl, NotHere } from "./control.ts";
-import { controlPath } from "./control-path.ts";
-import type { House } from "./house.ts";
-import { MeshTrust } from "./mesh-trust.ts";
-import { nameBeside, nameFrom, newAgentId } from "./names.ts";
+import { nameBeside, nameFrom, newAgentId } from "./agent-names.ts";
+import type { House } from "./agent-services.ts";
+import { type Settings, zoneOf } from "./config/settings.ts";
+import { Caretaker, ENOUGH_ROOM } from "./disk-full-recovery.ts";
+import { type ControlRequest, listenForControl, NotHere } from "./human/control.ts";
+import { controlPath } from "./human/control-path.ts";
+import { channelsOf, type OpenChannel } from "./human/postman.ts";
+import type { Door, DoorPorts } from "./human/webhook-door.ts";
+import { webhookMemory } from "./human/webhook-memory.ts";
+import { MeshTrust } from "./meshes/trust.ts";
+import { txWords } from "./meshes/tx-command.ts";
 import { OpenAgents } from "./open-agents.ts";
-import { type Settings, zoneOf } from "./settings.ts";
-import { limitsFrom } from "./team-limits.ts";
-import type { Callbacks } from "./trigger-actions.ts";
-import { changeTriggers } from "./trigger-changes.ts";
-import { txWords } from "./tx-words.ts";
-import type { Door, DoorPorts } from "./webhook-door.ts";
-import { webhookMemory } from "./webhook-memory.ts";
+import { limitsFrom } from "./team/team-limits.ts";
+import type { Callbacks } from "./time/trigger-actions.ts";
+import { changeTriggers } from "./time/trigger-changes.ts";
+import type { CatchUp } from "./views/catch-up.ts";
 
 export interface NewAgent {
   goal: string;
@@ -214,7 +214,7 @@ export class Runtime {
   readonly #hosting = new Map<string, Promise<void>>();
 
   async #host(project: string): Promise<void> {
-    const { ProjectLockedError } = await import("../mesh/lock.ts");
+    const { ProjectLockedError } = await import("../mesh/files/lock.ts");
     const agent = await this.meshRecord(await realpath(project));
     if (agent.meshes) return;
     await agent.start(agent.now.agent.status === "idle" ? "created" : "resumed").catch((error: unknown) => {
@@ -323,7 +323,7 @@ export class Runtime {
     this.#isForAll = forAll;
     this.#control = await listenForControl(controlPath(this.#settings.home), (request) => this.#obey(request));
     if (!this.#channels.some(({ listen }) => listen)) return;
-    const { openDoors } = await import("./webhook-door.ts");
+    const { openDoors } = await import("./human/webhook-door.ts");
     this.doors = await openDoors(this.#channels, this.doorPorts());
   }
 
@@ -423,7 +423,7 @@ export class Runtime {
       outside,
       channels: this.#channels,
       meshes: async (record) =>
-        (await import("./mesh-project.ts")).openMeshes(record, {
+        (await import("./meshes/project.ts")).openMeshes(record, {
           ...{ home, env: settings.env, tools, outside: this.#ports.outside, sandbox: this.#ports.sandbox },
           model(id) {
             const { worker_model, model = id } = settings.config;

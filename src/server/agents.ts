@@ -2,7 +2,7 @@ import { type AgentSummaryData, isAtWork, type Situation, summarise, type Troubl
 import type { AgentSummary } from "../protocol/api.ts";
 import type { AgentId } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
-import { type InboxItem, inboxOf } from "../runtime/inbox.ts";
+import { type InboxItem, inboxOf } from "../runtime/human/inbox.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { NotFoundError } from "../store/errors.ts";
 import { isAgentId } from "../store/paths.ts";

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from "fastify";
-import type { LiveSettings } from "../runtime/live-config.ts";
+import type { LiveSettings } from "../runtime/config/live-config.ts";
+import type { Settings } from "../runtime/config/settings.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { Settings } from "../runtime/settings.ts";
 
 /** What the server is made of; everything real is handed in. */
 export interface ServerDeps {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { WebSocket } from "ws";
 import type { Fact } from "../protocol/index.ts";
-import type { Delta } from "../workers/carry-out.ts";
+import type { Delta } from "../workers/loop/recorded-loop.ts";
 import { Feed, Turns, type Watched } from "./event-feed.ts";
 
 const LIMITS = { mostWaiting: 1000, mostFrames: 1000, page: 10 };

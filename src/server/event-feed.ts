@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws";
 import type { Fact } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
-import type { Delta } from "../workers/carry-out.ts";
+import type { Delta } from "../workers/loop/recorded-loop.ts";
 
 /** What a feed needs of an agent. */
 export type Watched = Pick<Agent, "log" | "onDelta">;

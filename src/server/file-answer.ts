@@ -1,7 +1,7 @@
 import { createReadStream, fstatSync, readSync } from "node:fs";
 import { basename, extname } from "node:path";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { OpenFile } from "../store/walk.ts";
+import type { OpenFile } from "../store/disk/walk.ts";
 import { Refused } from "./refusal.ts";
 
 /**

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { z } from "zod";
 import { createScrubber } from "../boundary/scrubber.ts";
 import { secretsIn } from "../boundary/secrets.ts";
-import { type Settings, SettingsError } from "../runtime/settings.ts";
+import { type Settings, SettingsError } from "../runtime/config/settings.ts";
 
 const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 

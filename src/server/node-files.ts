@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { NodeState } from "../projections/index.ts";
 import { eventSchema } from "../protocol/api.ts";
-import type { ListedFile, Scope } from "../store/scope.ts";
-import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import type { ListedFile, Scope } from "../store/scope/scope.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 
 const MOST_SPEC_BYTES = 256 * 1024;
 const MOST_LOG_BYTES = 8 * 1024 * 1024;

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { resolve } from "node:path";
 import type { ServerConfig } from "../protocol/config.ts";
-import { SettingsError } from "../runtime/settings.ts";
-import { codeOf } from "../store/disk.ts";
+import { SettingsError } from "../runtime/config/settings.ts";
+import { codeOf } from "../store/disk/disk.ts";
 
 /** Where the server listens, and by which names it may be called. */
 export interface Reach {

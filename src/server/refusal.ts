@@ -2,9 +2,9 @@ import type { FastifyError, FastifyReply, FastifyRequest, FastifySchema } from "
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
 import { unknownField } from "../boundary/unknown-field.ts";
 import type { ErrorBody } from "../protocol/api.ts";
-import { isForWantOfRoom, isOutOfFiles } from "../store/disk.ts";
+import { isForWantOfRoom, isOutOfFiles } from "../store/disk/disk.ts";
 import { StoreError } from "../store/errors.ts";
-import { ScopeRefusal } from "../store/scope-refusal.ts";
+import { ScopeRefusal } from "../store/scope/scope-refusal.ts";
 
 /** What was asked cannot be done, and the one who asked can fix it. */
 export class Refused extends Error {

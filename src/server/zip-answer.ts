@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { FastifyReply } from "fastify";
 import { ZipFile } from "yazl";
-import type { Scope } from "../store/scope.ts";
+import type { Scope } from "../store/scope/scope.ts";
 import { Refused } from "./refusal.ts";
 
 const MOST_FILES = 10_000;

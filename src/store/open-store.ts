@@ -1,14 +1,14 @@
 import type { AgentId } from "../protocol/index.ts";
-import { FileAgentLog, type Shared } from "./agent-log.ts";
-import { Damage } from "./damage.ts";
-import { type Disk, isDiskFull } from "./disk.ts";
+import { type Disk, isDiskFull } from "./disk/disk.ts";
+import { nodeDisk } from "./disk/node-disk.ts";
 import { DiskFullError, NotFoundError, ReadOnlyError, StoreUsageError } from "./errors.ts";
-import { type Address, type HomeLock, lockHome, prepareHome, requireHome } from "./home.ts";
-import { Journal } from "./journal.ts";
-import { nodeDisk } from "./node-disk.ts";
-import { OpenFiles } from "./open-files.ts";
+import { type Address, type HomeLock, lockHome, prepareHome, requireHome } from "./home/home.ts";
+import { FileAgentLog, type Shared } from "./journal/agent-log.ts";
+import { Damage } from "./journal/damage.ts";
+import { Journal } from "./journal/journal.ts";
+import { OpenFiles } from "./journal/open-files.ts";
+import { recover } from "./journal/recovery.ts";
 import { agentDir, agentsDir, EVENTS_FILE, isAgentId } from "./paths.ts";
-import { recover } from "./recovery.ts";
 import type { Store } from "./store.ts";
 
 export interface StoreOptions {

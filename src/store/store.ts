@@ -1,5 +1,5 @@
 import type { AgentId, Entry, Fact, NewFact, StoredEntry } from "../protocol/index.ts";
-import type { Address } from "./home.ts";
+import type { Address } from "./home/home.ts";
 
 /**
  * The store as the rest of the program sees it: one home, one writer, plain files.

@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import type { Disk } from "../store/disk.ts";
+import type { Disk } from "../store/disk/disk.ts";
 import { ProcessDisk } from "./crash-process.ts";
 
 /**

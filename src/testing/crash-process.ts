@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { Disk, DiskFile, FileLock } from "../store/disk.ts";
+import type { Disk, DiskFile, FileLock } from "../store/disk/disk.ts";
 import { type Attempt, type CrashDisk, NO_BYTES, systemError } from "./crash-disk.ts";
 
 /** The crash disk as one process sees it. After `kill` nothing it asks for happens, and it never hears back. */

@@ -1,4 +1,4 @@
-import type { Post } from "../models/post.ts";
+import type { Post } from "../models/wire/post.ts";
 
 /** A fetch that a test made up, in the place of a server. */
 export function postByFetch(fetch: typeof globalThis.fetch): Post {

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import type { ProgramProfile, ResultEntry } from "../protocol/index.ts";
 import type { Ended } from "../sandbox/program.ts";
 import type { Tools } from "../tools/toolbox.ts";
-import type { OutsidePlace } from "../workers/outside/place.ts";
+import type { OutsidePlace } from "../workers/outside/program-ports.ts";
 import type { Decision, OutsideEvent, OutsideJob, OutsideSession } from "../workers/outside/session.ts";
 
 /**

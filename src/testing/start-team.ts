@@ -1,14 +1,14 @@
 import { dirname } from "node:path";
-import type { Catalog } from "../models/catalog.ts";
+import type { Catalog } from "../models/catalog/catalog.ts";
 import type { Model, ModelRequest } from "../models/model.ts";
 import type { NodeState, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Config } from "../protocol/config.ts";
 import type { Fact, Outcome, StoredEntry, Watched } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
+import type { Environment } from "../runtime/config/settings.ts";
 import { openRuntime } from "../runtime/open-runtime.ts";
 import type { Runtime, RuntimePorts } from "../runtime/runtime.ts";
-import type { Environment } from "../runtime/settings.ts";
 import type { ScriptedModel } from "./script.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
 import { trustMeshes } from "./trust-meshes.ts";

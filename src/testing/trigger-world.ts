@@ -1,8 +1,8 @@
 import { apply, begin, type Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { AgentId, Fact, NewFact } from "../protocol/index.ts";
-import { Alarms, type TriggerActions } from "../runtime/alarms.ts";
-import { Schedule } from "../runtime/schedule.ts";
+import { Alarms, type TriggerActions } from "../runtime/time/alarms.ts";
+import { Schedule } from "../runtime/time/schedule.ts";
 import type { Appended, Batch } from "../store/store.ts";
 import { NOT_THERE } from "../triggers/change.ts";
 import { type ManualClock, manualClock } from "./manual-clock.ts";

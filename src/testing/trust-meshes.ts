@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
-import { readDeclared } from "../mesh/config.ts";
-import { Layout } from "../mesh/layout.ts";
-import { MeshTrust } from "../runtime/mesh-trust.ts";
+import { readDeclared } from "../mesh/files/config.ts";
+import { Layout } from "../mesh/files/layout.ts";
+import { MeshTrust } from "../runtime/meshes/trust.ts";
 
 /** What `tx trust --terminals --yes` does in a project: a person agrees to its meshes as they are now. */
 export async function trustMeshes(

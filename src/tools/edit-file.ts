@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { MAX_WRITE_BYTES } from "../store/file-scope.ts";
-import { oneAtATime } from "../store/one-at-a-time.ts";
-import type { Scope } from "../store/scope.ts";
+import { oneAtATime } from "../store/disk/one-at-a-time.ts";
+import { MAX_WRITE_BYTES } from "../store/scope/file-scope.ts";
+import type { Scope } from "../store/scope/scope.ts";
 import { refusalsAsResults } from "./file-refusals.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 

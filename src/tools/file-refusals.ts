@@ -1,4 +1,4 @@
-import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { refusal, type ToolOutput } from "./tool.ts";
 
 /** What a scope refuses is a result that says what to do instead. */

@@ -3,7 +3,7 @@ import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type ScopeTeam, scopeTeam } from "../../test/faults/scope-team.ts";
-import type { Scope } from "../store/scope.ts";
+import type { Scope } from "../store/scope/scope.ts";
 import { fileTools, readRefTool } from "./files.ts";
 import { MAX_CHARS, MAX_LINE_CHARS, MAX_SCAN_BYTES } from "./text-window.ts";
 

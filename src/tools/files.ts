@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ListedFile, Scope } from "../store/scope.ts";
-import { ScopeRefusal } from "../store/scope-refusal.ts";
+import type { ListedFile, Scope } from "../store/scope/scope.ts";
+import { ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { editFileTool } from "./edit-file.ts";
 import { refusalsAsResults } from "./file-refusals.ts";
 import { type PicturesPort, pictureOutput } from "./pictures.ts";

@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 import { Memory } from "../memory/memory.ts";
 import type { Insight } from "../projections/index.ts";
 import type { NewFact } from "../protocol/index.ts";
-import { agentMemoryFiles } from "../store/memory-files.ts";
+import { agentMemoryFiles } from "../store/run/memory-files.ts";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import { agentMemoryTools } from "./memory.ts";
 import { Toolbox } from "./toolbox.ts";

@@ -6,8 +6,8 @@ import { type Found, isListing, searchMemory, textOf, unsearched } from "../memo
 import { termsToFind } from "../memory/words.ts";
 import type { Insight } from "../projections/index.ts";
 import type { NewFact } from "../protocol/index.ts";
-import type { StampedFile } from "../store/memory-files.ts";
-import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import type { StampedFile } from "../store/run/memory-files.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { defineTool, hidden, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 /** One participant's memory and where its deeds are recorded. */

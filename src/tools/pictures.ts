@@ -1,5 +1,5 @@
 import type { Picture } from "../protocol/index.ts";
-import type { Scope } from "../store/scope.ts";
+import type { Scope } from "../store/scope/scope.ts";
 import { refusal, type ToolOutput } from "./tool.ts";
 
 /** Where pictures go that a model is shown; there only for one that can see. */

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type ScopeTeam, scopeTeam } from "../../test/faults/scope-team.ts";
-import type { Scope } from "../store/scope.ts";
+import type { Scope } from "../store/scope/scope.ts";
 import { searchTools } from "./search-files.ts";
 
 test("grep finds lines in a folder or a file, with their numbers", async () => {

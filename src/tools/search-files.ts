@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ListedFile, Scope } from "../store/scope.ts";
-import { FileNotFound, type RefusalReason, ScopeRefusal } from "../store/scope-refusal.ts";
+import type { ListedFile, Scope } from "../store/scope/scope.ts";
+import { FileNotFound, type RefusalReason, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { refusalsAsResults } from "./file-refusals.ts";
 import { globMatcher, startsOf } from "./glob-match.ts";
 import { GrepThread, type Hit, TooSlow, UnusablePattern } from "./grep.ts";

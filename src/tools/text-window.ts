@@ -1,6 +1,6 @@
 import { TextDecoder } from "node:util";
-import { contentOf } from "../store/content.ts";
-import type { OpenFile } from "../store/walk.ts";
+import { contentOf } from "../store/disk/content.ts";
+import type { OpenFile } from "../store/disk/walk.ts";
 
 /** How much of a file one call shows. */
 export const MAX_LINES = 2000;

@@ -4,7 +4,7 @@ import { foreignText, withoutControls } from "./web-foreign.ts";
 import { type SearchHit, type SearchProvider, searchProvider } from "./web-search-providers.ts";
 
 /**
- * `web_search`. Where a model's provider searches by itself, its search stands in this tool's place (`models/sdk-wire.ts`).
+ * `web_search`. Where a model's provider searches by itself, its search stands in this tool's place (`models/wire/sdk-wire.ts`).
  * The limit is for one turn: the calls of one reply (seed 003: per inference call).
  */
 export function webSearchTool({ env, fetch, turn }: SearchPorts): Tool {

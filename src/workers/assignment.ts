@@ -1,14 +1,14 @@
 import type { NodeState, WorkerState } from "../projections/index.ts";
 import type { Entry, UserEntry } from "../protocol/index.ts";
-import { specFile, specText } from "../store/node-folder.ts";
-import type { Scope } from "../store/scope.ts";
-import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
-import type { Actor } from "./carry-out.ts";
+import { specFile, specText } from "../store/run/node-folder.ts";
+import type { Scope } from "../store/scope/scope.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { type InputOptions, inputWords, SMALL_INPUTS } from "./inputs.ts";
+import type { Actor } from "./loop/recorded-loop.ts";
 import { type PromptName, workerPrompt } from "./prompt.ts";
 import { answerFile } from "./publishing.ts";
 import { surroundingsOf } from "./surroundings.ts";
-import { goalWords, teamWords } from "./team-words.ts";
+import { goalWords, teamWords } from "./team-context.ts";
 import type { Workplace } from "./workplace.ts";
 
 /** What differs between those who begin: a model in our loop, one that answers once, a program. */

@@ -10,10 +10,10 @@ import {
   textOf,
   type UserEntry,
 } from "../protocol/index.ts";
-import { manifestsOf } from "../store/manifests.ts";
 import { conversationFile } from "../store/paths.ts";
-import { namedResults } from "../store/results.ts";
-import { coordinatorScope, type Scope } from "../store/scope.ts";
+import { manifestsOf } from "../store/run/manifests.ts";
+import { namedResults } from "../store/run/results.ts";
+import { coordinatorScope, type Scope } from "../store/scope/scope.ts";
 import {
   type CoordinationPort,
   coordinationTools,
@@ -27,24 +27,24 @@ import { closeTools, hidden, type Tool } from "../tools/tool.ts";
 import { Toolbox, type Tools } from "../tools/toolbox.ts";
 import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../tools/work.ts";
 import { momentIn } from "../triggers/wall-clock.ts";
-import { asking } from "./asking.ts";
 import { textIn } from "./assignment.ts";
-import { type Actor, carryOut } from "./carry-out.ts";
-import { BEFORE_SLEEP, cycleRules } from "./cycles.ts";
-import { isQuiet } from "./heartbeat.ts";
-import { hasMuchToNote, Sleep } from "./long-sleep.ts";
-import { keepLesson, memoryNow, recalled } from "./memories.ts";
+import { asking } from "./loop/asking.ts";
+import { BEFORE_SLEEP, cycleRules } from "./loop/cycles.ts";
+import { isQuiet } from "./loop/heartbeat.ts";
+import { hasMuchToNote, Sleep } from "./loop/long-sleep.ts";
+import { type Past, pastOf } from "./loop/past.ts";
+import { type Actor, carryOut } from "./loop/recorded-loop.ts";
+import { noticingRepeats, PATIENT_IN_CYCLES, type RepeatPorts } from "./loop/repeat-guard.ts";
+import { coordinatorStanding } from "./loop/restate.ts";
+import { withShortPast } from "./loop/trimming.ts";
+import { isNoAnswer } from "./loop/unheard.ts";
+import { waitForMail } from "./loop/waiting.ts";
+import { seenMemory, Waking } from "./loop/waking.ts";
+import type { Silence } from "./loop/work-loop.ts";
 import { onlyThese } from "./node-tools.ts";
-import { type Past, pastOf } from "./past.ts";
 import { coordinatorPrompt } from "./prompt.ts";
-import { noticingRepeats, PATIENT_IN_CYCLES, type RepeatPorts } from "./repeats.ts";
-import { coordinatorStanding } from "./restate.ts";
 import { surroundingsOf } from "./surroundings.ts";
-import { withShortPast } from "./trimming.ts";
-import { isNoAnswer } from "./unheard.ts";
-import { waitForMail } from "./waiting.ts";
-import { seenMemory, Waking } from "./waking.ts";
-import type { Silence } from "./work-loop.ts";
+import { keepLesson, memoryNow, recalled } from "./worker-memory.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
 export const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs

@@ -2,15 +2,15 @@ import { type NodeState, openBelow, type WorkerState } from "../projections/inde
 import type { Outcome } from "../protocol/index.ts";
 import { closeTools, type Tool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
-import { asking } from "./asking.ts";
 import { beginAssignment, inOneReply, withTools } from "./assignment.ts";
-import { carryOut } from "./carry-out.ts";
+import { asking } from "./loop/asking.ts";
+import { carryOut } from "./loop/recorded-loop.ts";
+import { noticingRepeats } from "./loop/repeat-guard.ts";
+import { workerStanding } from "./loop/restate.ts";
+import { newsOn, waitForMail, waitOrAsk, waitsFor } from "./loop/waiting.ts";
 import { allowedOnNode, nodeTools } from "./node-tools.ts";
 import { publishAnswer } from "./publishing.ts";
-import { noticingRepeats } from "./repeats.ts";
-import { workerStanding } from "./restate.ts";
-import { takeUp } from "./taking-up.ts";
-import { newsOn, waitForMail, waitOrAsk, waitsFor } from "./waiting.ts";
+import { takeUp } from "./resume.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
 /** A model that works on a node in our loop, until it publishes. */

@@ -1,7 +1,7 @@
 import type { Board, NodeState } from "../projections/index.ts";
 import type { NodeId } from "../protocol/index.ts";
-import type { Scope } from "../store/scope.ts";
-import { FileNotFound, ScopeRefusal } from "../store/scope-refusal.ts";
+import type { Scope } from "../store/scope/scope.ts";
+import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 
 /**
  * What a node builds on, in words (seed 002 §2.3: contents or summaries).

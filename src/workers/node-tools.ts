@@ -5,8 +5,8 @@ import { type MailPort, mailTools } from "../tools/mail.ts";
 import { scheduleTools } from "../tools/schedule.ts";
 import { hidden, type Tool, type ToolOutput } from "../tools/tool.ts";
 import { checkpointTool, createWorkNodeTool, giveUpTool, publishTool, suggestTool } from "../tools/work.ts";
-import type { Actor } from "./carry-out.ts";
-import type { Desk } from "./taking-up.ts";
+import type { Actor } from "./loop/recorded-loop.ts";
+import type { Desk } from "./resume.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
 /** What everyone on a node has, whoever thinks for them: the team, the human, and the node itself. */

@@ -1,11 +1,17 @@
 import { hasEnded, type NodeState, openBelow, type WorkerState } from "../projections/index.ts";
 import { type NewFact, type NodeId, type Outcome, textOf } from "../protocol/index.ts";
-import { isForWantOfRoom } from "../store/disk.ts";
-import { finishPublish, preparePublish, problemPublishing, recoverPublish, undoPublish } from "../store/node-folder.ts";
+import { isForWantOfRoom } from "../store/disk/disk.ts";
 import { nodeDir } from "../store/paths.ts";
-import type { Scope } from "../store/scope.ts";
+import {
+  finishPublish,
+  preparePublish,
+  problemPublishing,
+  recoverPublish,
+  undoPublish,
+} from "../store/run/node-folder.ts";
+import type { Scope } from "../store/scope/scope.ts";
 import type { NodePort } from "../tools/work.ts";
-import type { Silence } from "./work-loop.ts";
+import type { Silence } from "./loop/work-loop.ts";
 import type { Workplace } from "./workplace.ts";
 
 /**

@@ -1,11 +1,11 @@
 import type { Model } from "../models/model.ts";
 import type { WorkerId } from "../protocol/index.ts";
-import type { Scope } from "../store/scope.ts";
+import type { Scope } from "../store/scope/scope.ts";
 import type { SchedulePort } from "../tools/schedule.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
-import type { Actor, Recorder } from "./carry-out.ts";
-import type { OutsidePlace } from "./outside/place.ts";
+import type { Actor, Recorder } from "./loop/recorded-loop.ts";
+import type { OutsidePlace } from "./outside/program-ports.ts";
 import type { Prompts } from "./prompt.ts";
 import type { Machine } from "./surroundings.ts";
 

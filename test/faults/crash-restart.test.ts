@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { CliProcess } from "../../src/cli/testing/cli-process.ts";
 import { ApiClient } from "../../src/server/client.ts";
-import { crashFiles } from "../../src/store/crash-file.ts";
-import { readHolder } from "../../src/store/home.ts";
-import { nodeDisk } from "../../src/store/node-disk.ts";
+import { nodeDisk } from "../../src/store/disk/node-disk.ts";
+import { crashFiles } from "../../src/store/home/crash-file.ts";
+import { readHolder } from "../../src/store/home/home.ts";
 import {
   type ProviderRequest,
   type ProviderTurn,

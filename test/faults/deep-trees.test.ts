@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { searchMemory } from "../../src/memory/search.ts";
-import { filesBelow } from "../../src/runtime/mesh-output.ts";
-import { agentMemoryFiles } from "../../src/store/memory-files.ts";
-import { humanScope } from "../../src/store/scope.ts";
+import { filesBelow } from "../../src/runtime/meshes/output-files.ts";
+import { agentMemoryFiles } from "../../src/store/run/memory-files.ts";
+import { humanScope } from "../../src/store/scope/scope.ts";
 import { fileTools } from "../../src/tools/files.ts";
 import { scopeTeam } from "./scope-team.ts";
 

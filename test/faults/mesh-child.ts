@@ -1,11 +1,11 @@
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Layout, type Place, QUEUES } from "../../src/mesh/layout.ts";
-import type { Letter } from "../../src/mesh/letter.ts";
-import { ProjectLockedError } from "../../src/mesh/lock.ts";
-import { Meshes } from "../../src/mesh/meshes.ts";
-import { format } from "../../src/mesh/message-file.ts";
+import { Meshes } from "../../src/mesh/engine/meshes.ts";
+import { Layout, type Place, QUEUES } from "../../src/mesh/files/layout.ts";
+import type { Letter } from "../../src/mesh/files/letter.ts";
+import { ProjectLockedError } from "../../src/mesh/files/lock.ts";
+import { format } from "../../src/mesh/files/message-file.ts";
 
 /**
  * One life of a process that runs the meshes of `mesh-kills.test.ts`. It says `ready` when it is loaded, begins at the

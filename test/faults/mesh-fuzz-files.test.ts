@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { parse } from "../../src/mesh/message-file.ts";
+import { parse } from "../../src/mesh/files/message-file.ts";
 import { isEnd, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 import { type Dice, diceOf } from "../simulation/dice.ts";
 import { CANARY, cutName, messageText, nameText } from "./mesh-fuzz-texts.ts";

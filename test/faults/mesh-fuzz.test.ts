@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { MeshConfigError, readMesh } from "../../src/mesh/config.ts";
-import { Layout } from "../../src/mesh/layout.ts";
-import { derivedName, idOf, stemOf } from "../../src/mesh/letter-names.ts";
-import { fileNameOf, format, parse, sanitized } from "../../src/mesh/message-file.ts";
+import { MeshConfigError, readMesh } from "../../src/mesh/files/config.ts";
+import { Layout } from "../../src/mesh/files/layout.ts";
+import { derivedName, idOf, stemOf } from "../../src/mesh/files/letter-names.ts";
+import { fileNameOf, format, parse, sanitized } from "../../src/mesh/files/message-file.ts";
 import { diceOf } from "../simulation/dice.ts";
 import { configText, messageText, nameText } from "./mesh-fuzz-texts.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { QueueName } from "../../src/mesh/layout.ts";
+import type { QueueName } from "../../src/mesh/files/layout.ts";
 import type { Say, Script, ScriptedOptions, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 
 /** What happens in a project of `mesh-gaps.test.ts`, once over all its lives. */

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { type Place, QUEUES } from "../../src/mesh/layout.ts";
+import { type Place, QUEUES } from "../../src/mesh/files/layout.ts";
 import { ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 import { forgetGaps, type Gaps, watchGaps } from "./mesh-gaps-disk.ts";
 import { type Play, SCENARIOS, type Scenario } from "./mesh-gaps-scenarios.ts";

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
+import { loadSettings } from "../../src/runtime/config/settings.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
-import { loadSettings } from "../../src/runtime/settings.ts";
 import { until } from "../../src/testing/index.ts";
 
 /**

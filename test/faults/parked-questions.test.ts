@@ -5,8 +5,8 @@ import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { SIGNATURE_HEADER, signatureOf, TIMESTAMP_HEADER } from "../../src/mail/channels/signature.ts";
 import type { Config } from "../../src/protocol/config.ts";
-import { situationOf } from "../../src/runtime/inspect.ts";
 import { lookAtHome } from "../../src/runtime/open-runtime.ts";
+import { situationOf } from "../../src/runtime/views/situations.ts";
 import type { AgentLog } from "../../src/store/store.ts";
 import {
   type ProviderRequest,

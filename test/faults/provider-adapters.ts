@@ -1,4 +1,4 @@
-import { type CatalogOptions, createCatalog } from "../../src/models/catalog.ts";
+import { type CatalogOptions, createCatalog } from "../../src/models/catalog/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import type { ProviderServer } from "../../src/testing/index.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createCatalog } from "../../src/models/catalog.ts";
+import { createCatalog } from "../../src/models/catalog/catalog.ts";
 import { callsOf, type StoredEntry } from "../../src/protocol/index.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import { type ProviderTurn, startProviderServer, temporaryHome } from "../../src/testing/index.ts";

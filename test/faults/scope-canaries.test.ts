@@ -13,8 +13,8 @@ import { createServer } from "node:net";
 import { dirname, join, relative } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Scope } from "../../src/store/scope.ts";
-import { FileNotFound, ScopeRefusal } from "../../src/store/scope-refusal.ts";
+import type { Scope } from "../../src/store/scope/scope.ts";
+import { FileNotFound, ScopeRefusal } from "../../src/store/scope/scope-refusal.ts";
 import { canaryOf, filesOf, type ScopeTeam, scopeTeam } from "./scope-team.ts";
 
 /** What each may see of `filesOf()`, by the contract; everything else is a canary that must never sing. */

@@ -1,14 +1,14 @@
 import { cpSync, linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
-import { isForWantOfRoom } from "../../src/store/disk.ts";
+import { isForWantOfRoom } from "../../src/store/disk/disk.ts";
 import {
   createNodeFolder,
   finishPublish,
   preparePublish,
   recoverPublish,
   undoPublish,
-} from "../../src/store/node-folder.ts";
+} from "../../src/store/run/node-folder.ts";
 import { temporaryHome } from "../../src/testing/temporary-home.ts";
 
 /**

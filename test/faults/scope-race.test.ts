@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { FileNotFound, ScopeRefusal } from "../../src/store/scope-refusal.ts";
+import { FileNotFound, ScopeRefusal } from "../../src/store/scope/scope-refusal.ts";
 import { scopeTeam } from "./scope-team.ts";
 
 const READS = 20_000;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSandbox } from "../../src/sandbox/sandbox.ts";
-import type { Scope } from "../../src/store/scope.ts";
+import type { Scope } from "../../src/store/scope/scope.ts";
 import { filesOf, type ScopeTeam, scopeTeam } from "./scope-team.ts";
 
 const sandbox = await openSandbox({});

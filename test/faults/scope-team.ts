@@ -5,8 +5,8 @@ import {
   createNodeFolder,
   createRunFolder,
   createWorkerFolder,
-} from "../../src/store/node-folder.ts";
-import { coordinatorScope, type Scope, workerScope } from "../../src/store/scope.ts";
+} from "../../src/store/run/node-folder.ts";
+import { coordinatorScope, type Scope, workerScope } from "../../src/store/scope/scope.ts";
 import { temporaryHome } from "../../src/testing/temporary-home.ts";
 
 /** An agent with two workers at two nodes, an older run, a neighbour, and a user's project. Every file says its own name. */

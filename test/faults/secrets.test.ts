@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createCatalog } from "../../src/models/catalog.ts";
+import { createCatalog } from "../../src/models/catalog/catalog.ts";
 import type { Config } from "../../src/protocol/config.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import { type ProviderTurn, startProviderServer, temporaryHome } from "../../src/testing/index.ts";

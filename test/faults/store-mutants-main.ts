@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { openStore } from "../../src/store/open-store.ts";
@@ -67,12 +67,9 @@ function checkOf(error: unknown): string {
 }
 
 async function build({ bug, edits }: Mutant, into: string): Promise<typeof openStore> {
-  mkdirSync(join(into, "store"), { recursive: true });
+  mkdirSync(into, { recursive: true });
   symlinkSync(join(source, "protocol"), join(into, "protocol"));
-  for (const name of readdirSync(join(source, "store"))) {
-    if (name.endsWith(".ts") && !name.endsWith(".test.ts"))
-      cpSync(join(source, "store", name), join(into, "store", name));
-  }
+  cpSync(join(source, "store"), join(into, "store"), { recursive: true, filter: (name) => !name.endsWith(".test.ts") });
   for (const { file, find, replace } of edits) {
     const path = join(into, "store", file);
     const parts = readFileSync(path, "utf8").split(find);

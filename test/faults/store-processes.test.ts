@@ -4,13 +4,13 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
-import { replaceFile } from "../../src/store/atomic-file.ts";
+import { replaceFile } from "../../src/store/disk/atomic-file.ts";
+import { nodeDisk } from "../../src/store/disk/node-disk.ts";
 import { HomeLockedError } from "../../src/store/errors.ts";
-import { lockHome, readHolder } from "../../src/store/home.ts";
-import { nodeDisk } from "../../src/store/node-disk.ts";
+import { lockHome, readHolder } from "../../src/store/home/home.ts";
+import { processMark } from "../../src/store/home/process-mark.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { holderFile } from "../../src/store/paths.ts";
-import { processMark } from "../../src/store/process-mark.ts";
 import { temporaryHome } from "../../src/testing/temporary-home.ts";
 
 const clock = { now: () => 1_800_000_000_000 };

@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import { afterEach, expect, test, vi } from "vitest";
-import { createEventReader } from "../../src/models/sse.ts";
-import { createTagReader } from "../../src/models/tag-reader.ts";
-import { printedBy } from "../../src/workers/outside/lines.ts";
+import { createEventReader } from "../../src/models/wire/sse.ts";
+import { createTagReader } from "../../src/models/wire/tag-reader.ts";
+import { printedBy } from "../../src/workers/outside/output-lines.ts";
 
 /**
  * What comes in small pieces costs as much as what comes at once. Counted, not timed: every character that is searched,

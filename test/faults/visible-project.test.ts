@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:f
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { openSandbox } from "../../src/sandbox/sandbox.ts";
-import type { Scope } from "../../src/store/scope.ts";
-import { coordinatorScope, workerScope } from "../../src/store/scope.ts";
+import type { Scope } from "../../src/store/scope/scope.ts";
+import { coordinatorScope, workerScope } from "../../src/store/scope/scope.ts";
 import { type ScopeTeam, scopeTeam } from "./scope-team.ts";
 
 const sandbox = await openSandbox({});

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createCatalog } from "../../src/models/catalog.ts";
+import { createCatalog } from "../../src/models/catalog/catalog.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import {
   type ProviderRequest,

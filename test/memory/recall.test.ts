@@ -6,7 +6,7 @@ import { searchMemory } from "../../src/memory/search.ts";
 import { SCHEMA, SectionIndex } from "../../src/memory/section-index.ts";
 import { sectionsOf } from "../../src/memory/sections.ts";
 import { termsToFind } from "../../src/memory/words.ts";
-import { agentMemoryFiles } from "../../src/store/memory-files.ts";
+import { agentMemoryFiles } from "../../src/store/run/memory-files.ts";
 import { temporaryHome } from "../../src/testing/index.ts";
 import { dialogues } from "./dialogues.ts";
 import { rankedGrep, type Search, theLine } from "./line.ts";

@@ -6,7 +6,7 @@ import { recall } from "../../src/memory/recall.ts";
 import { searchMemory } from "../../src/memory/search.ts";
 import { upkeepOf } from "../../src/memory/upkeep.ts";
 import type { NewFact } from "../../src/protocol/index.ts";
-import { agentMemoryFiles } from "../../src/store/memory-files.ts";
+import { agentMemoryFiles } from "../../src/store/run/memory-files.ts";
 import { temporaryHome } from "../../src/testing/index.ts";
 import { agentMemoryTools } from "../../src/tools/memory.ts";
 import { Toolbox } from "../../src/tools/toolbox.ts";

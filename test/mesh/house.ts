@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
-import { Layout } from "../../src/mesh/layout.ts";
-import type { Catalog } from "../../src/models/catalog.ts";
+import { Layout } from "../../src/mesh/files/layout.ts";
+import type { Catalog } from "../../src/models/catalog/catalog.ts";
 import type { Config } from "../../src/protocol/config.ts";
 import type { AgentId, Fact, MeshAgentConfig, MeshConfig, MeshFact } from "../../src/protocol/index.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";

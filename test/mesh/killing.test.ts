@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { processOf } from "../../src/mesh/process-tree.ts";
-import { TmuxServer } from "../../src/mesh/tmux-server.ts";
+import { processOf } from "../../src/mesh/terminal/process-tree.ts";
+import { TmuxServer } from "../../src/mesh/terminal/tmux-server.ts";
 import { MeshHouse } from "./house.ts";
 import { Terminals, withTmux } from "./terminals.ts";
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { tmuxSocket } from "../../src/mesh/tmux-server.ts";
+import { tmuxSocket } from "../../src/mesh/terminal/tmux-server.ts";
 import {
   type ProviderRequest,
   type ProviderServer,

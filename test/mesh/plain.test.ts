@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { putMessage } from "../../src/mesh/outgoing.ts";
+import { putMessage } from "../../src/mesh/files/outgoing-files.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
 import { MeshHouse } from "./house.ts";
 

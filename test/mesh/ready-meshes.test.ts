@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { readDeclared } from "../../src/mesh/config.ts";
+import { readDeclared } from "../../src/mesh/files/config.ts";
+import { titleOf } from "../../src/mesh/files/message-file.ts";
 import { buildPrompt, copyReady, Layout, type Letter, promptText, READY, readyMeshes } from "../../src/mesh/index.ts";
-import { titleOf } from "../../src/mesh/message-file.ts";
 import { isEnd, type Script, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 
 const projects: ScriptedProject[] = [];

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { tmuxSocket } from "../../src/mesh/tmux-server.ts";
+import { tmuxSocket } from "../../src/mesh/terminal/tmux-server.ts";
 import { withTmux } from "./terminals.ts";
 
 const TX = join(import.meta.dirname, "../../dist/bundle/tx.js");

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readDeclared } from "../../src/mesh/config.ts";
+import { readDeclared } from "../../src/mesh/files/config.ts";
 import { isEnd } from "../../src/mesh/testing/scripted-project.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
 import { declared, PATIENT, Patient, project } from "./seed-004.ts";

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { describe, expect, test } from "vitest";
-import { Message } from "../../src/mesh/message.ts";
-import { parse } from "../../src/mesh/message-file.ts";
+import { Message } from "../../src/mesh/files/message.ts";
+import { parse } from "../../src/mesh/files/message-file.ts";
 import { isEnd } from "../../src/mesh/testing/scripted-project.ts";
 import { declared, project } from "./seed-004.ts";
 

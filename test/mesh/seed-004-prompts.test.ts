@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { readMesh } from "../../src/mesh/config.ts";
-import { buildPrompt, promptText } from "../../src/mesh/prompt.ts";
+import { buildPrompt, promptText } from "../../src/mesh/engine/prompt.ts";
+import { readMesh } from "../../src/mesh/files/config.ts";
 import { declared } from "./seed-004.ts";
 
 /** The seed's preamble, for the mesh "mesh-name" and its agent "agent-name". */

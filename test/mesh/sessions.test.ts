@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { SessionNotes } from "../../src/mesh/session-notes.ts";
-import { TmuxMember } from "../../src/mesh/tmux-member.ts";
-import { TmuxServer, tmuxSocket } from "../../src/mesh/tmux-server.ts";
+import { SessionNotes } from "../../src/mesh/terminal/session-notes.ts";
+import { TmuxMember } from "../../src/mesh/terminal/tmux-member.ts";
+import { TmuxServer, tmuxSocket } from "../../src/mesh/terminal/tmux-server.ts";
 import { MeshHouse } from "./house.ts";
 import { Terminals, withTmux } from "./terminals.ts";
 

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestAPI, test } from "vitest";
-import { TERMINAL_KINDS, type TerminalKind } from "../../src/mesh/terminal-kind.ts";
-import { TmuxServer } from "../../src/mesh/tmux-server.ts";
-import { type SessionState, TmuxSession } from "../../src/mesh/tmux-session.ts";
+import { TERMINAL_KINDS, type TerminalKind } from "../../src/mesh/terminal/terminal-kind.ts";
+import { TmuxServer } from "../../src/mesh/terminal/tmux-server.ts";
+import { type SessionState, TmuxSession } from "../../src/mesh/terminal/tmux-session.ts";
 
 /** `test`, or where there is no tmux a test that is skipped and says so. */
 export const withTmux: TestAPI | TestAPI["skip"] = hasTmux() ? test : test.skip;
@@ -58,7 +58,7 @@ export class Terminals implements AsyncDisposable {
     const dir = join(this.dir, name);
     mkdirSync(dir);
     const file = join(dir, "keys");
-    const shown = join(import.meta.dirname, "../../src/mesh/testing/screens", `${screen}.txt`);
+    const shown = join(import.meta.dirname, "../../src/mesh/terminal/screens", `${screen}.txt`);
     await this.server.start(name, {
       argv: [process.execPath, join(import.meta.dirname, "terminal-actor.ts"), file, shown],
       env: { PATH: process.env.PATH ?? "", LANG: "C.UTF-8", TERM: "xterm-256color" },

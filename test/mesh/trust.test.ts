@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copyReady } from "../../src/mesh/index.ts";
-import { inboxOf } from "../../src/runtime/inbox.ts";
+import { inboxOf } from "../../src/runtime/human/inbox.ts";
 import { call, script, startTeam, type TeamPlan, temporaryHome, until } from "../../src/testing/index.ts";
 import { MeshHouse } from "./house.ts";
 import { withTmux } from "./terminals.ts";

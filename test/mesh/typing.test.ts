@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
-import type { TmuxSession } from "../../src/mesh/tmux-session.ts";
+import type { TmuxSession } from "../../src/mesh/terminal/tmux-session.ts";
 import { Terminals, withTmux } from "./terminals.ts";
 
 const never = new AbortController().signal;

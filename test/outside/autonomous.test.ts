@@ -2,9 +2,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ProgramProfile } from "../../src/protocol/index.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
+import { systemClock } from "../../src/runtime/time/clock.ts";
 import { temporaryHome } from "../../src/testing/index.ts";
-import { autonomousAdapter } from "../../src/workers/outside/autonomous.ts";
+import { autonomousAdapter } from "../../src/workers/outside/files/autonomous.ts";
 import type { OutsideEvent } from "../../src/workers/outside/session.ts";
 import { aJob, heard, withoutDeltas } from "./a-job.ts";
 

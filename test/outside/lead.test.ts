@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { NO_USAGE } from "../../src/protocol/index.ts";
 import { both, call, manualClock, script, startTeam, type TeamPlan, until } from "../../src/testing/index.ts";
 import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
-import type { Stay } from "../../src/workers/outside/place.ts";
+import type { Stay } from "../../src/workers/outside/program-ports.ts";
 import type { Decision } from "../../src/workers/outside/session.ts";
 
 const begun = { kind: "begun", session_id: "s-1" } as const;

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { openDoor } from "./door.ts";
 
-const BRIDGE = join(import.meta.dirname, "../../src/workers/outside/mcp-bridge.ts");
+const BRIDGE = join(import.meta.dirname, "../../src/workers/outside/acp/mcp-bridge.ts");
 
 test("a program that knows MCP on standard input and output only reaches our tools by the bridge", async () => {
   await using door = await openDoor();

@@ -5,7 +5,7 @@ import { Memory } from "../../src/memory/memory.ts";
 import { readVersion } from "../../src/memory/versions.ts";
 import type { StoredEntry } from "../../src/protocol/index.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
-import { agentMemoryFiles } from "../../src/store/memory-files.ts";
+import { agentMemoryFiles } from "../../src/store/run/memory-files.ts";
 import { call, manualClock, script, startProviderServer, startTeam, temporaryHome } from "../../src/testing/index.ts";
 import { configFor, PROVIDERS } from "./over-the-wire.ts";
 

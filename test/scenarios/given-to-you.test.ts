@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { inboxOf } from "../../src/runtime/inbox.ts";
+import { inboxOf } from "../../src/runtime/human/inbox.ts";
 import { call, type ScriptedModel, say, script, startTeam, type Team } from "../../src/testing/index.ts";
 
 const order = call("create_work_node", { task: "Sign it.", deliverables: ["signed.md"], worker: "Ann" });

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { runFiles } from "../../src/store/results.ts";
+import { runFiles } from "../../src/store/run/results.ts";
 import { both, call, script, startTeam, type Team } from "../../src/testing/index.ts";
 
 const write = (path: string, content: string) => call("write_file", { path, content });

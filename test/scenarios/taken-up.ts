@@ -1,6 +1,6 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Catalog } from "../../src/models/catalog.ts";
+import type { Catalog } from "../../src/models/catalog/catalog.ts";
 import type { Model } from "../../src/models/model.ts";
 import type { Config } from "../../src/protocol/config.ts";
 import {
@@ -12,10 +12,10 @@ import {
   type ReplyEntry,
 } from "../../src/protocol/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
-import { nodeDisk } from "../../src/store/node-disk.ts";
+import { systemClock } from "../../src/runtime/time/clock.ts";
+import { nodeDisk } from "../../src/store/disk/node-disk.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { AgentLog, Store } from "../../src/store/store.ts";
 import { temporaryHome } from "../../src/testing/index.ts";

@@ -1,11 +1,11 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Catalog } from "../../src/models/catalog.ts";
+import type { Catalog } from "../../src/models/catalog/catalog.ts";
 import { hasEnded, isAtWork, isHeldUp, type Situation } from "../../src/projections/index.ts";
 import { COORDINATOR, type Fact, type StoredEntry } from "../../src/protocol/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { situationOf } from "../../src/runtime/inspect.ts";
 import { Runtime } from "../../src/runtime/runtime.ts";
+import { situationOf } from "../../src/runtime/views/situations.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { conversationFile } from "../../src/store/paths.ts";
 import type { Store } from "../../src/store/store.ts";

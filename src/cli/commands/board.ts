@@ -9,16 +9,16 @@ import {
 } from "../../projections/index.ts";
 import type { NodeId } from "../../protocol/index.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { outcomeWords } from "../fact-line.ts";
+import { lookAtAgent, standingOf } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
-import { lookAtAgent, standingOf } from "../look.ts";
-import { nameOf } from "../names.ts";
-import type { Paint } from "../paint.ts";
-import { openQuestions } from "../question-text.ts";
-import { isTold, POLICY, stageTitle } from "../stage-words.ts";
-import { type Cell, table } from "../table.ts";
-import { headline } from "../width.ts";
-import { type Branch, workTree } from "../work-tree.ts";
+import { outcomeWords } from "../wording/fact-line.ts";
+import { nameOf } from "../wording/names.ts";
+import type { Paint } from "../wording/paint.ts";
+import { openQuestions } from "../wording/question-text.ts";
+import { isTold, POLICY, stageTitle } from "../wording/stage-words.ts";
+import { type Cell, table } from "../wording/table.ts";
+import { headline } from "../wording/width.ts";
+import { type Branch, workTree } from "../wording/work-tree.ts";
 
 export async function board(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;

@@ -1,5 +1,5 @@
-import type { Settings } from "../../runtime/settings.ts";
-import { checkAgents } from "../doctor-agents.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
+import { checkAgents } from "../doctor/agent-checks.ts";
 import {
   type Check,
   checkChannels,
@@ -12,11 +12,11 @@ import {
   checkOllama,
   checkSandbox,
   checkTmux,
-} from "../doctor-checks.ts";
+} from "../doctor/checks.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { settingsOf } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
-import { settingsOf } from "../look.ts";
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../wording/paint.ts";
 
 const SERVER_CAP_MS = 300;
 const PROGRAM_CAP_MS = 5000;

@@ -1,15 +1,15 @@
 import { readSync } from "node:fs";
 import { isAbsolute, join, relative } from "node:path";
 import type { RunId } from "../../protocol/index.ts";
-import { manifestsOf } from "../../store/manifests.ts";
 import { runDir } from "../../store/paths.ts";
-import { runFiles } from "../../store/results.ts";
-import { coordinatorScope, type ListedFile, type Scope } from "../../store/scope.ts";
+import { manifestsOf } from "../../store/run/manifests.ts";
+import { runFiles } from "../../store/run/results.ts";
+import { coordinatorScope, type ListedFile, type Scope } from "../../store/scope/scope.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
-import { bytes } from "../format.ts";
+import { lookAtAgent } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { lookAtAgent } from "../look.ts";
-import { plainLines } from "../width.ts";
+import { bytes } from "../wording/format.ts";
+import { plainLines } from "../wording/width.ts";
 
 /** What the coordinator may read is what is shown: the same table, so that no name leads out of the agent's folder. */
 export async function files(call: Invocation, word: string, path: string | undefined): Promise<ExitCode> {

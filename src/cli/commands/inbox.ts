@@ -1,18 +1,18 @@
 import type { Situation } from "../../projections/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
-import { askControl } from "../../runtime/control.ts";
-import { controlPath } from "../../runtime/control-path.ts";
-import { lookAtAll } from "../../runtime/first-look.ts";
-import { type InboxItem, inboxOf, needsPerson } from "../../runtime/inbox.ts";
-import type { Settings } from "../../runtime/settings.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
+import { askControl } from "../../runtime/human/control.ts";
+import { controlPath } from "../../runtime/human/control-path.ts";
+import { type InboxItem, inboxOf, needsPerson } from "../../runtime/human/inbox.ts";
+import { lookAtAll } from "../../runtime/views/agent-list.ts";
 import type { Store } from "../../store/store.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
-import { age, count } from "../format.ts";
+import { lookAt, noHomeYet } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { lookAt, noHomeYet } from "../look.ts";
-import { questionText } from "../question-text.ts";
-import { whileHandsChange } from "../speaker.ts";
-import { plain, plainLines } from "../width.ts";
+import { whileHandsChange } from "../talk/speaker.ts";
+import { age, count } from "../wording/format.ts";
+import { questionText } from "../wording/question-text.ts";
+import { plain, plainLines } from "../wording/width.ts";
 
 export interface InboxOptions {
   /** The messages too, in full. */

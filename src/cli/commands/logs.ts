@@ -1,12 +1,12 @@
 import type { Fact } from "../../protocol/index.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { type FactChoice, factFilter } from "../fact-filter.ts";
-import { factLine } from "../fact-line.ts";
-import { timestamp } from "../format.ts";
+import { lookAtAgent } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
-import { jsonLine } from "../json-line.ts";
-import { lookAtAgent } from "../look.ts";
-import { cut, pad } from "../width.ts";
+import { type FactChoice, factFilter } from "../wording/fact-filter.ts";
+import { factLine } from "../wording/fact-line.ts";
+import { timestamp } from "../wording/format.ts";
+import { jsonLine } from "../wording/json-line.ts";
+import { cut, pad } from "../wording/width.ts";
 
 export async function logs(
   call: Invocation,

@@ -1,13 +1,13 @@
 import type { AgentSummaryData, Standing } from "../../projections/index.ts";
-import { type Listed, lookAtAll } from "../../runtime/first-look.ts";
-import { agentSummary, listedSummary } from "../agent-summary.ts";
+import { type Listed, lookAtAll } from "../../runtime/views/agent-list.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { age, costOf, count, money } from "../format.ts";
+import { listedWords, lookAt, noHomeYet, settingsOf, standingOf, standingWords } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { listedWords, lookAt, noHomeYet, settingsOf, standingOf, standingWords } from "../look.ts";
-import { paintOf } from "../standing-paint.ts";
-import { type Cell, table } from "../table.ts";
-import { headline, plain } from "../width.ts";
+import { agentSummary, listedSummary } from "../wording/agent-summary.ts";
+import { age, costOf, count, money } from "../wording/format.ts";
+import { paintOf } from "../wording/status-paint.ts";
+import { type Cell, table } from "../wording/table.ts";
+import { headline, plain } from "../wording/width.ts";
 
 export async function ls(call: Invocation, { all = false }: { all?: boolean } = {}): Promise<ExitCode> {
   const { terminal, json } = call;

@@ -2,14 +2,14 @@ import { join } from "node:path";
 import { z } from "zod";
 import { Memory, type PersonsTime } from "../../memory/memory.ts";
 import { type Found, searchMemory, unsearched } from "../../memory/search.ts";
-import { type Settings, zoneOf } from "../../runtime/settings.ts";
-import { agentMemoryFiles, personMemoryFiles } from "../../store/memory-files.ts";
+import { type Settings, zoneOf } from "../../runtime/config/settings.ts";
+import { agentMemoryFiles, personMemoryFiles } from "../../store/run/memory-files.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
-import { bytes } from "../format.ts";
+import { lookAt, lookAtAgent } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
-import { lookAt, lookAtAgent } from "../look.ts";
-import { table } from "../table.ts";
-import { plainLines } from "../width.ts";
+import { bytes } from "../wording/format.ts";
+import { table } from "../wording/table.ts";
+import { plainLines } from "../wording/width.ts";
 
 /** About three pages: more than a person reads, and what a program can cut by itself. */
 const ANSWER_TOKENS = 4000;

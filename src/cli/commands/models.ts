@@ -1,14 +1,14 @@
-import { createCatalog, type ListedModel } from "../../models/catalog.ts";
-import { systemClock } from "../../runtime/clock.ts";
-import { programsForCatalog } from "../../runtime/outside.ts";
+import { createCatalog, type ListedModel } from "../../models/catalog/catalog.ts";
+import { programsForCatalog } from "../../runtime/programs/program-launch.ts";
 import { secureRandom } from "../../runtime/randomness.ts";
+import { systemClock } from "../../runtime/time/clock.ts";
 import { CLAUDE_CODE, INSTALLED_BY, isOutsideModel } from "../../workers/outside/programs.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { amount } from "../format.ts";
+import { settingsOf } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
-import { settingsOf } from "../look.ts";
-import type { Paint } from "../paint.ts";
-import { type Cell, table } from "../table.ts";
+import { amount } from "../wording/format.ts";
+import type { Paint } from "../wording/paint.ts";
+import { type Cell, table } from "../wording/table.ts";
 
 export async function models(call: Invocation): Promise<ExitCode> {
   const { terminal, json } = call;

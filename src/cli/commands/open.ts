@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { delimiter, extname, join } from "node:path";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
+import { lookAtAgent } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { lookAtAgent } from "../look.ts";
-import { fileLine, resultFiles } from "../result.ts";
+import { fileLine, resultFiles } from "../wording/result.ts";
 
 /** Opens the result of an agent's last run, and prints where it is; where nothing can be opened, it prints only that. */
 export async function open(call: Invocation, word: string): Promise<ExitCode> {

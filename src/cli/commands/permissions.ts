@@ -1,9 +1,9 @@
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { lookAtAgent } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
 import { commandLine } from "../invocation.ts";
-import { lookAtAgent } from "../look.ts";
-import { nameOf } from "../names.ts";
-import { plain } from "../width.ts";
+import { nameOf } from "../wording/names.ts";
+import { plain } from "../wording/width.ts";
 import { revoke } from "./speak.ts";
 
 /** What a person always allowed the programs of an agent, and taking it back. */

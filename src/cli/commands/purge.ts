@@ -1,12 +1,12 @@
 import { createInterface } from "node:readline/promises";
 import type { AgentId } from "../../protocol/index.ts";
-import { eraseAgent, sizeOf } from "../../store/erase-agent.ts";
+import { eraseAgent, sizeOf } from "../../store/home/erase-agent.ts";
 import { agentDir } from "../../store/paths.ts";
-import { isAttended } from "../attended.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { bytes, count } from "../format.ts";
+import { lookAtAgent } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { lookAtAgent } from "../look.ts";
+import { isAttended } from "../live/interactive.ts";
+import { bytes, count } from "../wording/format.ts";
 
 /** Erases an agent for good, once the person has said so. Only while no process works in its home. */
 export async function purge(call: Invocation, word: string, isSure: boolean): Promise<ExitCode> {

@@ -1,18 +1,18 @@
 import { type AgentStatus, isAtWork } from "../../projections/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
-import { findAgent } from "../../runtime/find-agent.ts";
 import type { NewModels } from "../../runtime/model-change.ts";
-import { requireHome } from "../../store/home.ts";
-import { nodeDisk } from "../../store/node-disk.ts";
-import { detach, flags, isDetached, tellParent } from "../detached.ts";
+import { findAgent } from "../../runtime/views/find-agent.ts";
+import { nodeDisk } from "../../store/disk/node-disk.ts";
+import { requireHome } from "../../store/home/home.ts";
 import { type ExitCode, Refusal, UnusableModel } from "../exit-code.ts";
+import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
+import { settingsOf } from "../home/look.ts";
+import { followed, openHome } from "../home/open-home.ts";
+import { resumedModels } from "../home/resumed-models.ts";
+import { runningServer } from "../home/running-server.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { settingsOf } from "../look.ts";
-import { followed, openHome } from "../open-home.ts";
-import { waitsForTriggers } from "../resting.ts";
-import { resumedModels } from "../resumed-models.ts";
-import { runningServer } from "../running-server.ts";
-import { watchTeam } from "../watch-team.ts";
+import { watchTeam } from "../live/watch-team.ts";
+import { waitsForTriggers } from "../wording/resting.ts";
 import { listenForOthers, tellRepairs } from "./run.ts";
 
 export interface ResumeOptions {
@@ -41,7 +41,7 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
   }
   const server = options.unsafeNoSandbox ? undefined : await runningServer(settings);
   if (server) {
-    const { resumeServed } = await import("../run-served.ts");
+    const { resumeServed } = await import("../home/run-served.ts");
     const more = { budget_usd: options.budget, budget_tokens: options.budgetTokens };
     return resumeServed(call, server, word, more, (created) => resumedModels(options, settings, created));
   }

@@ -1,8 +1,8 @@
-import { askControl } from "../../runtime/control.ts";
-import { controlPath } from "../../runtime/control-path.ts";
+import { askControl } from "../../runtime/human/control.ts";
+import { controlPath } from "../../runtime/human/control-path.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { lookAtAgent } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { lookAtAgent } from "../look.ts";
 
 export interface RemoveOptions {
   undo?: boolean;

@@ -2,20 +2,20 @@ import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import type { CreateAgent } from "../../protocol/api.ts";
-import { allSituations } from "../../runtime/inspect.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
 import type { NewAgent, Runtime } from "../../runtime/runtime.ts";
-import type { Settings } from "../../runtime/settings.ts";
-import { detach, flags, isDetached, tellParent } from "../detached.ts";
+import { allSituations } from "../../runtime/views/situations.ts";
 import { type ExitCode, UnusableModel, UsageError } from "../exit-code.ts";
-import { count } from "../format.ts";
+import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
+import { settingsOf } from "../home/look.ts";
+import { followed, openHome } from "../home/open-home.ts";
+import { runningServer } from "../home/running-server.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { settingsOf } from "../look.ts";
-import { followed, openHome } from "../open-home.ts";
-import { runningServer } from "../running-server.ts";
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "../live/terminal.ts";
+import { type Remark, watchTeam } from "../live/watch-team.ts";
 import { watchOption } from "../watch-option.ts";
-import { type Remark, watchTeam } from "../watch-team.ts";
-import { plain, wrap } from "../width.ts";
+import { count } from "../wording/format.ts";
+import { plain, wrap } from "../wording/width.ts";
 
 export interface RunOptions {
   name?: string;
@@ -64,7 +64,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   const settings = await settingsOf(call, options);
   const server = options.unsafeNoSandbox ? undefined : await runningServer(settings);
   if (server) {
-    const { runServed } = await import("../run-served.ts");
+    const { runServed } = await import("../home/run-served.ts");
     return runServed(call, server, settings, { ...servedOrder(goal, options, project), ...(watch && { watch }) });
   }
   const runtime = await openHome(call, followed(settings));

@@ -3,17 +3,17 @@ import { join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import type { ServerConfig } from "../../protocol/config.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { Settings } from "../../runtime/settings.ts";
 import { addressOf, checkReach, ownUrl, pageOrigin } from "../../server/reach.ts";
-import { tokenOf } from "../../store/token-file.ts";
-import { crashMessage, onCrash } from "../crash.ts";
+import { tokenOf } from "../../store/home/token-file.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { crashMessage, onCrash } from "../home/crash.ts";
+import { settingsOf } from "../home/look.ts";
+import { followed, openHome } from "../home/open-home.ts";
+import { crashesWith, restart, takeNote, waitAfter } from "../home/restart.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { settingsOf } from "../look.ts";
-import { followed, openHome } from "../open-home.ts";
-import { crashesWith, restart, takeNote, waitAfter } from "../restart.ts";
-import { plain } from "../width.ts";
+import { plain } from "../wording/width.ts";
 import { tellRepairs } from "./run.ts";
 
 export interface ServeOptions {

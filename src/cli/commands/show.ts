@@ -1,17 +1,17 @@
 import { goalOf, type Situation, type Standing, triggerRecords } from "../../projections/index.ts";
 import { runDir } from "../../store/paths.ts";
-import { agentSummary } from "../agent-summary.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { amount, costOf, count, money, timestamp } from "../format.ts";
+import { type Look, lookAtAgent, standingOf, standingWords } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { type Look, lookAtAgent, standingOf, standingWords } from "../look.ts";
-import { waitingLines } from "../question-text.ts";
-import { raisingWords } from "../raising.ts";
-import { fileLine, resultFiles } from "../result.ts";
-import { standingPaint } from "../standing-paint.ts";
-import { troubleLines } from "../trouble-lines.ts";
-import { undoneWords } from "../undone.ts";
-import { plain, plainLines, wrap } from "../width.ts";
+import { agentSummary } from "../wording/agent-summary.ts";
+import { amount, costOf, count, money, timestamp } from "../wording/format.ts";
+import { waitingLines } from "../wording/question-text.ts";
+import { fileLine, resultFiles } from "../wording/result.ts";
+import { raisingWords } from "../wording/resume-needs.ts";
+import { standingPaint } from "../wording/status-paint.ts";
+import { troubleLines } from "../wording/trouble-lines.ts";
+import { undoneWords } from "../wording/undone.ts";
+import { plain, plainLines, wrap } from "../wording/width.ts";
 import { boardTable } from "./board.ts";
 import { workersTable } from "./workers.ts";
 

@@ -1,13 +1,13 @@
 import { text as allOf } from "node:stream/consumers";
 import type { AgentId } from "../../protocol/index.ts";
-import { LONGEST_WORDS } from "../../runtime/human-refusal.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
+import { LONGEST_WORDS } from "../../runtime/human/human-refusal.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { Settings } from "../../runtime/settings.ts";
-import { detach, flags, isDetached, tellParent } from "../detached.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
+import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
+import { lookAtAgent } from "../home/look.ts";
 import { asCalled, type Invocation } from "../invocation.ts";
-import { lookAtAgent } from "../look.ts";
-import { type Doing, type Saying, sayElsewhere, tell, whileHandsChange } from "../speaker.ts";
+import { type Doing, type Saying, sayElsewhere, tell, whileHandsChange } from "../talk/speaker.ts";
 
 export interface SpeakOptions {
   to?: string;
@@ -62,7 +62,7 @@ async function speak(call: Invocation, word: string, saying: Saying | Doing, opt
   const reached = await whileHandsChange(async () => {
     const heard = await sayElsewhere(settings.home, id, saying);
     if (heard !== undefined) return { heard };
-    return isLeaving ? {} : { runtime: await (await import("../open-home.ts")).openHome(call, settings) };
+    return isLeaving ? {} : { runtime: await (await import("../home/open-home.ts")).openHome(call, settings) };
   });
   if (reached.runtime) return speakHere(call, reached.runtime, settings, id, saying);
   if (reached.heard === undefined)
@@ -82,7 +82,7 @@ async function speakHere(
   const { terminal, json } = call;
   try {
     const [{ watchTeam }, { listenForOthers, tellRepairs }] = await Promise.all([
-      import("../watch-team.ts"),
+      import("../live/watch-team.ts"),
       import("./run.ts"),
     ]);
     const agent = await runtime.agent(id);

@@ -1,10 +1,10 @@
-import { lookAtAll } from "../../runtime/first-look.ts";
-import type { HomeHolder } from "../../store/home.ts";
+import { lookAtAll } from "../../runtime/views/agent-list.ts";
+import type { HomeHolder } from "../../store/home/home.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { count, timestamp } from "../format.ts";
+import { liveHolder, lookAt, noHomeYet, settingsOf, standingOf } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { liveHolder, lookAt, noHomeYet, settingsOf, standingOf } from "../look.ts";
 import { versionOf } from "../program-base.ts";
+import { count, timestamp } from "../wording/format.ts";
 
 /** The home at a glance: who works in it, how its agents are doing, what waits for the person. */
 export async function status(call: Invocation): Promise<ExitCode> {

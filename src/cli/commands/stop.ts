@@ -1,10 +1,10 @@
 import { isAtWork } from "../../projections/index.ts";
-import { askControl } from "../../runtime/control.ts";
-import { controlPath } from "../../runtime/control-path.ts";
+import { askControl } from "../../runtime/human/control.ts";
+import { controlPath } from "../../runtime/human/control-path.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { lookAtAgent, standingOf } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
-import { lookAtAgent, standingOf } from "../look.ts";
-import { waitsForTriggers } from "../resting.ts";
+import { waitsForTriggers } from "../wording/resting.ts";
 
 export function stop(call: Invocation, word: string): Promise<ExitCode> {
   return steer("stop", "stopped", call, word);

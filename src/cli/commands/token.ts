@@ -1,10 +1,10 @@
-import { requireHome } from "../../store/home.ts";
-import { nodeDisk } from "../../store/node-disk.ts";
-import { renewToken, tokenOf } from "../../store/token-file.ts";
+import { nodeDisk } from "../../store/disk/node-disk.ts";
+import { requireHome } from "../../store/home/home.ts";
+import { renewToken, tokenOf } from "../../store/home/token-file.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { liveHolder, settingsOf } from "../home/look.ts";
+import { runningServer } from "../home/running-server.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { liveHolder, settingsOf } from "../look.ts";
-import { runningServer } from "../running-server.ts";
 
 export interface TokenOptions {
   link?: boolean;

@@ -1,17 +1,17 @@
 import { problemsIn } from "../../boundary/unknown-field.ts";
 import { type Situation, triggerRecords } from "../../projections/index.ts";
-import { askControl, type ControlAnswer } from "../../runtime/control.ts";
-import { controlPath } from "../../runtime/control-path.ts";
-import { HumanRefusal } from "../../runtime/human-refusal.ts";
-import { changeTriggers, type TriggerChange } from "../../runtime/trigger-changes.ts";
+import { askControl, type ControlAnswer } from "../../runtime/human/control.ts";
+import { controlPath } from "../../runtime/human/control-path.ts";
+import { HumanRefusal } from "../../runtime/human/human-refusal.ts";
+import { changeTriggers, type TriggerChange } from "../../runtime/time/trigger-changes.ts";
 import { triggerOrderSchema } from "../../tools/schedule.ts";
 import { nextDue } from "../../triggers/due.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { type Look, lookAtAgent } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { type Look, lookAtAgent } from "../look.ts";
-import { whileHandsChange } from "../speaker.ts";
-import { triggerTable } from "../trigger-table.ts";
-import { plain } from "../width.ts";
+import { whileHandsChange } from "../talk/speaker.ts";
+import { triggerTable } from "../wording/trigger-table.ts";
+import { plain } from "../wording/width.ts";
 
 export interface TriggersOptions {
   all?: boolean;

@@ -8,16 +8,16 @@ import {
   whileWorking,
 } from "../../projections/index.ts";
 import { COORDINATOR } from "../../protocol/index.ts";
-import { waitingWords } from "../activity.ts";
-import { asleepWords } from "../asleep.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { amount, costOf } from "../format.ts";
+import { lookAtAgent, standingOf } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
-import { lookAtAgent, standingOf } from "../look.ts";
-import { nameOf } from "../names.ts";
-import type { Paint } from "../paint.ts";
-import { openQuestions } from "../question-text.ts";
-import { type Cell, table } from "../table.ts";
+import { waitingWords } from "../wording/activity.ts";
+import { asleepWords } from "../wording/asleep.ts";
+import { amount, costOf } from "../wording/format.ts";
+import { nameOf } from "../wording/names.ts";
+import type { Paint } from "../wording/paint.ts";
+import { openQuestions } from "../wording/question-text.ts";
+import { type Cell, table } from "../wording/table.ts";
 
 export async function workers(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;

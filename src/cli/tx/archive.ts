@@ -1,5 +1,5 @@
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
-import { count } from "../format.ts";
+import { count } from "../wording/format.ts";
 import { layoutOf, startedMeshes, type TxCall, unknown } from "./project.ts";
 
 /** Through the server: it knows its own moves from those of a hand, which would be taken for a word. */

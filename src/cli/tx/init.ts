@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { readDeclared } from "../../mesh/config.ts";
-import { Layout } from "../../mesh/layout.ts";
-import { copyReady, readyMeshes } from "../../mesh/ready.ts";
-import { missingPrograms } from "../../runtime/mesh-runs.ts";
+import { copyReady, readyMeshes } from "../../mesh/engine/bundled-meshes.ts";
+import { readDeclared } from "../../mesh/files/config.ts";
+import { Layout } from "../../mesh/files/layout.ts";
+import { missingPrograms } from "../../runtime/meshes/run-kinds.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { settingsFor, type TxCall, unknown } from "./project.ts";
 

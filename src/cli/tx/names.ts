@@ -1,5 +1,5 @@
-import { readDeclared } from "../../mesh/config.ts";
-import { readyMeshes } from "../../mesh/ready.ts";
+import { readyMeshes } from "../../mesh/engine/bundled-meshes.ts";
+import { readDeclared } from "../../mesh/files/config.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { layoutOf, type TxCall } from "./project.ts";
 

@@ -2,16 +2,16 @@ import { existsSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { nearest } from "../../boundary/nearest.ts";
-import { type DeclaredMesh, readDeclared } from "../../mesh/config.ts";
-import { Layout } from "../../mesh/layout.ts";
+import { type DeclaredMesh, readDeclared } from "../../mesh/files/config.ts";
+import { Layout } from "../../mesh/files/layout.ts";
 import { isAtWork } from "../../projections/index.ts";
 import type { MeshProjectView } from "../../protocol/api.ts";
-import { type Settings, SettingsError } from "../../runtime/settings.ts";
+import { type Settings, SettingsError } from "../../runtime/config/settings.ts";
 import type { ApiClient } from "../../server/client.ts";
 import { Refusal, UsageError } from "../exit-code.ts";
+import { liveHolder, settingsOf } from "../home/look.ts";
+import { runningServer } from "../home/running-server.ts";
 import type { Invocation } from "../invocation.ts";
-import { liveHolder, settingsOf } from "../look.ts";
-import { runningServer } from "../running-server.ts";
 
 /** One call of `tx`. */
 export interface TxCall extends Invocation {

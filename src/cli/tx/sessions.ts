@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import type { DeclaredMesh } from "../../mesh/config.ts";
-import { TmuxServer, tmuxSocket } from "../../mesh/tmux-server.ts";
+import type { DeclaredMesh } from "../../mesh/files/config.ts";
+import { TmuxServer, tmuxSocket } from "../../mesh/terminal/tmux-server.ts";
 import type { MeshView } from "../../protocol/api.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import {

@@ -1,12 +1,12 @@
-import { type DeclaredMesh, readDeclared } from "../../mesh/config.ts";
-import { type Layout, nameOf, QUEUES } from "../../mesh/layout.ts";
-import { Queues } from "../../mesh/queue.ts";
+import { type DeclaredMesh, readDeclared } from "../../mesh/files/config.ts";
+import { type Layout, nameOf, QUEUES } from "../../mesh/files/layout.ts";
+import { Queues } from "../../mesh/files/queue.ts";
 import { type MeshProblem, problemWords } from "../../projections/index.ts";
 import type { MeshProjectView, MeshView } from "../../protocol/api.ts";
-import { changeWords } from "../../runtime/mesh-trust-words.ts";
+import { changeWords } from "../../runtime/meshes/trust-text.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
-import { type Cell, table } from "../table.ts";
-import { plain } from "../width.ts";
+import { type Cell, table } from "../wording/table.ts";
+import { plain } from "../wording/width.ts";
 import { layoutOf, runningMeshes, type TxCall, unknown } from "./project.ts";
 
 export async function status(call: TxCall, mesh: string | undefined): Promise<ExitCode> {

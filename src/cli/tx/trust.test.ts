@@ -5,12 +5,12 @@ import { expect, test, vi } from "vitest";
 import { copyReady, Layout } from "../../mesh/index.ts";
 import { temporaryHome } from "../../testing/temporary-home.ts";
 import { trustMeshes } from "../../testing/trust-meshes.ts";
-import { Terminal } from "../terminal.ts";
+import { Terminal } from "../live/terminal.ts";
 import type { TxCall } from "./project.ts";
 import { trust, untrust } from "./trust.ts";
 
 // A person is at the terminal, who has typed their answer already.
-vi.mock("../attended.ts", () => ({ isAttended: () => true }));
+vi.mock("../live/interactive.ts", () => ({ isAttended: () => true }));
 
 async function inProject(home: string, typed = ""): Promise<{ call: TxCall; said: () => string }> {
   const project = join(home, "project");

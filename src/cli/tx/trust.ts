@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { type DeclaredMesh, declaredNames, readDeclared } from "../../mesh/config.ts";
-import type { Layout } from "../../mesh/layout.ts";
-import { MeshTrust, type MeshTrustState, mayRun } from "../../runtime/mesh-trust.ts";
-import { changeWords, type TrustSummary, trustSummary } from "../../runtime/mesh-trust-words.ts";
-import type { Settings } from "../../runtime/settings.ts";
-import { isAttended } from "../attended.ts";
+import { type DeclaredMesh, declaredNames, readDeclared } from "../../mesh/files/config.ts";
+import type { Layout } from "../../mesh/files/layout.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
+import { MeshTrust, type MeshTrustState, mayRun } from "../../runtime/meshes/trust.ts";
+import { changeWords, type TrustSummary, trustSummary } from "../../runtime/meshes/trust-text.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { type Cell, table } from "../table.ts";
-import { plain } from "../width.ts";
+import { isAttended } from "../live/interactive.ts";
+import { type Cell, table } from "../wording/table.ts";
+import { plain } from "../wording/width.ts";
 import { layoutOf, runningMeshes, settingsFor, type TxCall, unknown } from "./project.ts";
 
 interface TrustOptions {

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { MeshConfig, MeshFact, MessageHeader } from "../../protocol/index.ts";
-import type { DeclaredMesh } from "../config.ts";
-import { Layout, type Place, QUEUES, type QueueName } from "../layout.ts";
-import type { Letter } from "../letter.ts";
-import { Meshes } from "../meshes.ts";
-import { format } from "../message-file.ts";
+import { Meshes } from "../engine/meshes.ts";
+import type { DeclaredMesh } from "../files/config.ts";
+import { Layout, type Place, QUEUES, type QueueName } from "../files/layout.ts";
+import type { Letter } from "../files/letter.ts";
+import { format } from "../files/message-file.ts";
 
 /** What a scripted agent says, by a file in its outbox. */
 export type Say = (

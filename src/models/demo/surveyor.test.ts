@@ -3,14 +3,14 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import type { Entry } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
-import { systemClock } from "../../runtime/clock.ts";
 import { openRuntime } from "../../runtime/open-runtime.ts";
+import { systemClock } from "../../runtime/time/clock.ts";
 import { runDir } from "../../store/paths.ts";
 import { script } from "../../testing/script.ts";
 import { call } from "../../testing/step.ts";
 import { temporaryHome } from "../../testing/temporary-home.ts";
 import { fileTools } from "../../tools/files.ts";
-import { createCatalog } from "../catalog.ts";
+import { createCatalog } from "../catalog/catalog.ts";
 import { type Model, ModelFailure } from "../model.ts";
 import { createSurveyor } from "./surveyor.ts";
 

@@ -13,9 +13,9 @@ import {
 } from "../../protocol/api.ts";
 import { HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
-import { checkNotArchived } from "../../runtime/human.ts";
+import { checkNotArchived } from "../../runtime/human/human-facts.ts";
 import { type NewAgent, UnpricedModel } from "../../runtime/runtime.ts";
-import { runFiles } from "../../store/results.ts";
+import { runFiles } from "../../store/run/results.ts";
 import { summaryOf } from "../agents.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps, refusals } from "../api-app.ts";
 import { Refused, wrongField } from "../refusal.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { serverPrefix } from "../../models/declared-models.ts";
+import { serverPrefix } from "../../models/catalog/declared-models.ts";
 import {
   afterIdQuery,
   configStandingSchema,
@@ -8,7 +8,7 @@ import {
   loginLinkSchema,
   modelsPageSchema,
 } from "../../protocol/api.ts";
-import { standingOf } from "../../runtime/live-config.ts";
+import { standingOf } from "../../runtime/config/live-config.ts";
 import { type Api, answers, pageOf, type RouteDeps } from "../api-app.ts";
 import type { Keys } from "../keys.ts";
 import { addressOf, pageOrigin } from "../reach.ts";

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { isMessageName } from "../../mesh/queue-files.ts";
+import { isMessageName } from "../../mesh/files/queue-files.ts";
 import type { AgentSummaryData } from "../../projections/index.ts";
 import {
   afterIdQuery,
@@ -23,8 +23,8 @@ import {
 } from "../../protocol/api.ts";
 import { HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
-import type { HostedMeshes } from "../../runtime/mesh-project.ts";
-import { letterView, meshView, queuesView } from "../../runtime/mesh-views.ts";
+import type { HostedMeshes } from "../../runtime/meshes/project.ts";
+import { letterView, meshView, queuesView } from "../../runtime/meshes/views.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps, refusals } from "../api-app.ts";
 import { notFound, Refused } from "../refusal.ts";
 

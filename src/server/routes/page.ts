@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
 import { extname } from "node:path";
 import type { FastifyReply } from "fastify";
-import { parsePath } from "../../store/scope-path.ts";
-import * as walk from "../../store/walk.ts";
+import * as walk from "../../store/disk/walk.ts";
+import { parsePath } from "../../store/scope/scope-path.ts";
 import type { Api } from "../api-app.ts";
 import { notFound } from "../refusal.ts";
 

@@ -1,4 +1,4 @@
-import { webhookHandler } from "../../runtime/webhook-door.ts";
+import { webhookHandler } from "../../runtime/human/webhook-door.ts";
 import type { Api, RouteDeps } from "../api-app.ts";
 
 /** Where signed answers come in (`POST /webhooks/NAME`): the door reads the body itself, since it checks its very bytes. */

@@ -1,7 +1,7 @@
 import { type Permission, permissionsOf, type Situation } from "../../projections/index.ts";
 import type { NewFact, ProgramProfile } from "../../protocol/index.ts";
-import { questioning } from "../asking.ts";
-import { type Actor, gist } from "../carry-out.ts";
+import { questioning } from "../loop/asking.ts";
+import { type Actor, gist } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 import { LONGEST_REQUEST, permissionQuestion } from "./permission-question.ts";
 import { requestGist } from "./request-text.ts";

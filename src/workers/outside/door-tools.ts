@@ -4,12 +4,12 @@ import type { Outcome, ResultEntry } from "../../protocol/index.ts";
 import type { HumanPort } from "../../tools/human.ts";
 import { defineTool, type Tool } from "../../tools/tool.ts";
 import { Toolbox, type Tools } from "../../tools/toolbox.ts";
-import { notRun } from "../act.ts";
+import { noticingRepeats } from "../loop/repeat-guard.ts";
+import { notRun } from "../loop/tool-calls.ts";
 import { allowedOnNode, nodeTools } from "../node-tools.ts";
-import { noticingRepeats } from "../repeats.ts";
-import type { Desk } from "../taking-up.ts";
+import type { Desk } from "../resume.ts";
 import type { Colleagues, Workplace } from "../workplace.ts";
-import type { Minutes } from "./minutes.ts";
+import type { Minutes } from "./transcript.ts";
 
 export interface DoorPorts {
   human: HumanPort;

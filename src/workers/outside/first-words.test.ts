@@ -4,7 +4,7 @@ import { type Entry, NO_USAGE, type Part, type ReplyEntry, type ResultEntry } fr
 import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import { settlePast, TAKEN_UP, untold, wordsAgain } from "./first-words.ts";
-import type { Minutes } from "./minutes.ts";
+import type { Minutes } from "./transcript.ts";
 
 const { signal } = new AbortController();
 const shape = { description: "", parameters: z.object({}) };

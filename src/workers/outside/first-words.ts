@@ -10,9 +10,9 @@ import {
 } from "../../protocol/index.ts";
 import { nodeDir, runDir, workerDir } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
-import type { Desk } from "../taking-up.ts";
+import type { Desk } from "../resume.ts";
 import type { Workplace } from "../workplace.ts";
-import { CUT_OFF, type Minutes } from "./minutes.ts";
+import { CUT_OFF, type Minutes } from "./transcript.ts";
 
 /** What a crash left: calls without a result get one, and an ending that nobody saw is seen. */
 export async function settlePast(

@@ -2,12 +2,11 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Mailbox } from "../../mail/mailbox.ts";
 import { COORDINATOR, NO_USAGE, type Outcome, type RunId } from "../../protocol/index.ts";
-import { manifestsOf } from "../../store/manifests.ts";
 import { leadDesk, runDir } from "../../store/paths.ts";
-import { coordinatorScope, type Scope } from "../../store/scope.ts";
+import { manifestsOf } from "../../store/run/manifests.ts";
+import { coordinatorScope, type Scope } from "../../store/scope/scope.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Tools } from "../../tools/toolbox.ts";
-import { outcomeOf } from "../carry-out.ts";
 import {
   beginRun,
   CONVERSATION,
@@ -21,17 +20,18 @@ import {
   type TeamPort,
   withoutGivingUp,
 } from "../coordinator.ts";
-import { nextCycle } from "../cycles.ts";
-import { type Past, pastOf } from "../past.ts";
-import type { RepeatPorts } from "../repeats.ts";
-import { coordinatorStanding } from "../restate.ts";
-import { Waking } from "../waking.ts";
+import { nextCycle } from "../loop/cycles.ts";
+import { type Past, pastOf } from "../loop/past.ts";
+import { outcomeOf } from "../loop/recorded-loop.ts";
+import type { RepeatPorts } from "../loop/repeat-guard.ts";
+import { coordinatorStanding } from "../loop/restate.ts";
+import { Waking } from "../loop/waking.ts";
 import type { Workplace } from "../workplace.ts";
 import { checkMessagesTool, type DoorPorts } from "./door-tools.ts";
 import { projectLine, saidLast, TAKEN_UP } from "./first-words.ts";
+import type { Seat } from "./program-assignment.ts";
+import { Sitting } from "./program-run.ts";
 import { programOf, sessionKey } from "./programs.ts";
-import type { Seat } from "./seat.ts";
-import { Sitting } from "./sitting.ts";
 
 /**
  * A program that thinks for itself leads a run: the coordinator's tools are at its door, what happens is said to it, and

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { writeFileAtomic } from "../../store/atomic-file.ts";
+import { writeFileAtomic } from "../../store/disk/atomic-file.ts";
 import { isTooLongToShow, requestText, wholeText } from "./request-text.ts";
 import { requestKey, type ToolRequest } from "./tool-request.ts";
 

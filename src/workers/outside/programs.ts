@@ -1,5 +1,5 @@
 import type { Config, FactOf, NodeId, ProgramProfile, WorkerId } from "../../protocol/index.ts";
-import { acpLaunch } from "./acp-launch.ts";
+import { acpLaunch } from "./acp/acp-launch.ts";
 
 /** The programs we know. Others, and other ways to run these, come from `programs` in config.json. */
 export const KNOWN_PROGRAMS: Readonly<Record<string, ProgramProfile>> = {

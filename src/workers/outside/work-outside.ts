@@ -3,17 +3,17 @@ import { hasEnded, type NodeState, openBelow, type WorkerState } from "../../pro
 import { NO_USAGE, type Outcome, type UserEntry } from "../../protocol/index.ts";
 import { runDir } from "../../store/paths.ts";
 import { beginAssignment } from "../assignment.ts";
-import { outcomeOf } from "../carry-out.ts";
 import { SMALL_INPUTS } from "../inputs.ts";
+import { outcomeOf } from "../loop/recorded-loop.ts";
+import { newsOn } from "../loop/waiting.ts";
 import { publishAnswer } from "../publishing.ts";
-import { type Desk, pastOn, takeUp } from "../taking-up.ts";
-import { newsOn } from "../waiting.ts";
+import { type Desk, pastOn, takeUp } from "../resume.ts";
 import type { Colleagues, Workplace } from "../workplace.ts";
 import { doorToolbox, type ForeignTools } from "./door-tools.ts";
 import { filesInWords, wordsAnew } from "./first-words.ts";
+import type { Seat } from "./program-assignment.ts";
+import { Sitting } from "./program-run.ts";
 import { programOf } from "./programs.ts";
-import type { Seat } from "./seat.ts";
-import { Sitting } from "./sitting.ts";
 
 const PATIENCE = 3;
 

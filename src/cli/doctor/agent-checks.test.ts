@@ -1,0 +1,111 @@
+import { existsSync } from "node:fs";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Config } from "../../protocol/index.ts";
+import { temporaryHome } from "../../testing/index.ts";
+import { checkAgents } from "./agent-checks.ts";
+
+/** Programs that answer as the real ones do, which were asked by hand. */
+async function installed(bin: string, programs: Record<string, string>): Promise<void> {
+  await mkdir(bin, { recursive: true });
+  for (const [name, script] of Object.entries(programs)) {
+    await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`);
+    await chmod(join(bin, name), 0o755);
+  }
+}
+
+const claude = (loggedIn: boolean) =>
+  `case "$*" in --version) echo '2.1.325 (Claude Code)';; 'auth status') echo '{ "loggedIn": ${loggedIn} }'; ${loggedIn ? "true" : "exit 1"};; esac`;
+const codex = (code: number) => `[ "$*" = 'login status' ] && exit ${code}; echo codex`;
+
+test("each agent is asked for its version and whether it is signed in", async () => {
+  await using home = await temporaryHome();
+  const bin = join(home.path, "bin");
+  const PATH = `${bin}:/usr/bin:/bin`;
+  await installed(bin, {
+    claude: claude(true),
+    codex: codex(0),
+    "codex-acp": "echo '@agentclientprotocol/codex-acp 2.6.0'",
+    gemini: "echo 0.61.0",
+    opencode: `[ "$1" = auth ] && echo '└  2 credentials' || echo 1.18.33`,
+  });
+  expect(await checkAgents({ env: { PATH }, config: {} }, 5000)).toEqual([
+    { name: "claude", state: "ok", detail: `2.1.325 (Claude Code) (${bin}/claude), signed in` },
+    { name: "codex", state: "ok", detail: `@agentclientprotocol/codex-acp 2.6.0 (${bin}/codex-acp), signed in` },
+    { name: "gemini", state: "ok", detail: `0.61.0 (${bin}/gemini), whether it is signed in it does not tell` },
+    { name: "opencode", state: "ok", detail: `1.18.33 (${bin}/opencode), signed in` },
+  ]);
+});
+
+test("who is not signed in, not there, or does not answer in time costs something, and it is said what", async () => {
+  await using home = await temporaryHome();
+  const bin = join(home.path, "bin");
+  const env = { PATH: `${bin}:/usr/bin:/bin`, OPENAI_API_KEY: "sk-any" };
+  await installed(bin, {
+    claude: claude(false),
+    codex: codex(1),
+    "codex-acp": "echo 2.6.0",
+    opencode: "exec sleep 60",
+  });
+  const config = { programs: { aider: { kind: "autonomous" as const, command: ["aider"] } } };
+  expect(await checkAgents({ env, config }, 300)).toEqual([
+    {
+      name: "claude",
+      state: "missing",
+      detail: `2.1.325 (Claude Code) (${bin}/claude), not signed in`,
+      costs: "no claude-code models and workers; sign in: claude auth login",
+    },
+    { name: "codex", state: "ok", detail: `2.6.0 (${bin}/codex-acp), OPENAI_API_KEY is set` },
+    {
+      name: "gemini",
+      state: "missing",
+      detail: "gemini is not on PATH",
+      costs: "no Gemini CLI workers; install it: npm install -g @google/gemini-cli",
+    },
+    {
+      name: "opencode",
+      state: "ok",
+      detail: `does not tell its version (${bin}/opencode), whether it is signed in it does not tell`,
+    },
+    {
+      name: "aider",
+      state: "missing",
+      detail: "aider was not found",
+      costs: "nobody can be hired as aider; say in config.json where it is (programs.aider.command)",
+    },
+  ]);
+});
+
+test("programs of config.json are looked for too: asked as the one they speak like, and never begun by it", async () => {
+  await using home = await temporaryHome();
+  const bin = join(home.path, "bin");
+  const env = { PATH: `${bin}:/usr/bin:/bin`, GIVEN: "yes" };
+  await installed(bin, { claude2: claude(false), other: "echo 3.2.1", plain: `touch ${home.path}/begun` });
+  const programs: Config["programs"] = {
+    second: { kind: "claude_code", command: ["claude2"] },
+    other: { kind: "acp", command: ["other"], env: ["GIVEN", "KEY_OF_OTHER"] },
+    plain: { kind: "autonomous", command: ["plain"] },
+    script: { kind: "autonomous", command: ["sh", "/nowhere/agent.sh"] },
+    team: { kind: "mesh", command: ["writing"] },
+  };
+  const checks = await checkAgents({ env, config: { programs } }, 5000);
+  expect(checks.slice(4)).toEqual([
+    {
+      name: "second",
+      state: "missing",
+      detail: `2.1.325 (Claude Code) (${bin}/claude2), not signed in`,
+      costs: "nobody works as second; sign in: claude auth login",
+    },
+    { name: "other", state: "ok", detail: `3.2.1 (${bin}/other); not set: KEY_OF_OTHER` },
+    { name: "plain", state: "ok", detail: `${bin}/plain` },
+    {
+      name: "script",
+      state: "missing",
+      detail: "/nowhere/agent.sh was not found",
+      costs: "nobody can be hired as script; say in config.json where it is (programs.script.command)",
+    },
+    { name: "team", state: "ok", detail: "the mesh writing, in agents whose project declares it" },
+  ]);
+  expect(existsSync(join(home.path, "begun"))).toBe(false);
+});

@@ -1,0 +1,214 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { access, constants, statfs } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { boundedText } from "../../boundary/bounded-body.ts";
+import { withoutRedirects } from "../../boundary/without-redirects.ts";
+import { keyState } from "../../models/catalog/key.ts";
+import { scrubberFor } from "../../runtime/config/known-secrets.ts";
+import { readConfig, type Settings } from "../../runtime/config/settings.ts";
+import { channelsOf } from "../../runtime/human/postman.ts";
+import { openSandbox } from "../../sandbox/index.ts";
+import { homeProblems } from "../../store/home/home-modes.ts";
+import { liveHolder } from "../home/look.ts";
+import { runningServer } from "../home/running-server.ts";
+import type { Environment } from "../live/terminal.ts";
+import { bytes } from "../wording/format.ts";
+import { plain } from "../wording/width.ts";
+
+/** One thing that was looked at. `missing` is fine, and says what it costs; `broken` must be mended. */
+export type Check = { name: string } & (
+  | { state: "ok"; detail: string }
+  | { state: "missing" | "broken"; detail: string; costs: string }
+);
+
+export async function checkHome(home: string): Promise<Check> {
+  const name = "home";
+  const there = await nearestFolder(home);
+  const writable = await access(there, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!writable)
+    return {
+      name,
+      state: "broken",
+      detail: `${there} cannot be written`,
+      costs: "no agent can be made; pass --home or set AGIRAPH_HOME",
+    };
+  if (there !== home) return { name, state: "ok", detail: `${home} (will be made by the first run)` };
+  const holder = liveHolder(home);
+  return { name, state: "ok", detail: holder ? `${home}, in use by pid ${holder.pid}` : `${home}, nobody works in it` };
+}
+
+/** Whether other users of the machine could change what the home makes us do. */
+export function checkModes(home: string, env: Environment): Check[] {
+  const costs = "nothing runs in this home until it is fixed";
+  return homeProblems(home, env).map((detail) => ({ name: "home", state: "broken", detail, costs }));
+}
+
+const ENOUGH_DISK = 1024 ** 3;
+
+export async function checkDisk(home: string): Promise<Check> {
+  const name = "disk";
+  const { bavail, bsize } = await statfs(await nearestFolder(home));
+  const free = bavail * bsize;
+  if (free >= ENOUGH_DISK) return { name, state: "ok", detail: `${bytes(free)} free` };
+  return {
+    name,
+    state: "broken",
+    detail: `only ${bytes(free)} free`,
+    costs: "agents stop when the disk is full; nothing recorded is lost",
+  };
+}
+
+const MODEL_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"];
+const SEARCH_KEYS = ["BRAVE_API_KEY", "SERPER_API_KEY", "TAVILY_API_KEY", "SEARXNG_URL"];
+
+/** Names only: a key is never shown, not even in part. */
+export function checkKeys(env: Environment): Check[] {
+  const rows = [
+    { name: "model keys", keys: MODEL_KEYS, costs: "only local models, claude-code and the demo can think" },
+    { name: "search keys", keys: SEARCH_KEYS, costs: "no web_search, except with models that search by themselves" },
+  ];
+  return rows.flatMap(({ name, keys, costs }): Check[] => {
+    const having = (state: ReturnType<typeof keyState>) => keys.filter((key) => keyState(env[key]) === state);
+    const [set, malformed] = [having("set"), having("malformed")];
+    const found: Check[] = set.length > 0 ? [{ name, state: "ok", detail: set.join(", ") }] : [];
+    if (malformed.length > 0)
+      found.push({
+        name,
+        state: "broken",
+        detail: `malformed: ${malformed.join(", ")} (blank, or with a blank, a line break or a letter beyond ASCII)`,
+        costs: "whatever needs it fails until it is set again",
+      });
+    return found.length > 0 ? found : [{ name, state: "missing", detail: `none of ${keys.join(", ")}`, costs }];
+  });
+}
+
+/** Whether config.json can be taken, and whether a server that runs goes by it. */
+export async function checkConfig(settings: Settings): Promise<Check[]> {
+  const name = "config.json";
+  const path = join(settings.home, name);
+  const problem = await readConfig(path).then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  const holder = liveHolder(settings.home);
+  if (problem !== null) {
+    const costs = holder
+      ? `pid ${holder.pid} goes by the last one that was good; nothing else begins until it is mended`
+      : "nothing runs until it is mended";
+    return [{ name, state: "broken", detail: problem, costs }];
+  }
+  const server = await runningServer(settings);
+  const { after_restart: waiting = [] } = (await server?.config().catch(() => undefined)) ?? {};
+  if (waiting.length === 0) return existsSync(path) ? [{ name, state: "ok", detail: path }] : [];
+  const costs = `the server (pid ${holder?.pid}) goes by what they were until it is started again`;
+  return [{ name, state: "missing", detail: `${waiting.join(", ")} changed since the server was started`, costs }];
+}
+
+/** Nothing is posted: somebody would be disturbed by it. */
+export function checkChannels(settings: Settings): Check[] {
+  const name = "channels";
+  try {
+    const channels = channelsOf(settings).map((channel) => `${channel.name} (${channel.to.join(", ")})`);
+    return channels.length === 0 ? [] : [{ name, state: "ok", detail: channels.join(", ") }];
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    return [{ name, state: "broken", detail, costs: "nothing runs until it is mended" }];
+  }
+}
+
+/** Each is opened and asked for its tools, as a worker would. */
+export async function checkMcpServers(settings: Settings): Promise<Check[]> {
+  const { env, config } = settings;
+  if (!config.mcp_servers) return [];
+  const scrubber = scrubberFor(settings);
+  const { McpServers } = await import("../../mcp/client.ts");
+  const servers = new McpServers(config.mcp_servers, { env, now: Date.now });
+  try {
+    return (await servers.states()).map(({ name: server, state }): Check => {
+      const name = `mcp ${server}`;
+      if (state.is === "up")
+        return { name, state: "ok", detail: plain(scrubber.text(`${state.tools} tools (${state.about})`)) };
+      const detail = state.is === "down" ? plain(scrubber.text(state.why)) : "it does not answer";
+      return { name, state: "broken", detail, costs: `no tools called mcp__${server}__…; the rest works` };
+    });
+  } finally {
+    await servers.close();
+  }
+}
+
+const MOST_LISTED_BYTES = 4 * 1024 ** 2;
+const OLLAMA = "http://127.0.0.1:11434";
+
+export async function checkOllama(env: Environment, capMs: number): Promise<Check> {
+  const name = "ollama";
+  const base = (env.OLLAMA_BASE_URL ?? OLLAMA).replace(/\/(v1\/?)?$/, "");
+  try {
+    const ask = withoutRedirects(fetch, "OLLAMA_BASE_URL");
+    const answer = await ask(`${base}/api/tags`, { signal: AbortSignal.timeout(capMs) });
+    const body: unknown = JSON.parse(await boundedText(answer, MOST_LISTED_BYTES));
+    const models =
+      typeof body === "object" && body !== null && "models" in body && Array.isArray(body.models)
+        ? body.models.length
+        : 0;
+    return { name, state: "ok", detail: `${base}, ${models} models` };
+  } catch {
+    return { name, state: "missing", detail: `nothing answers at ${base}`, costs: "no local models (ollama/…)" };
+  }
+}
+
+export async function checkTmux(env: Environment, capMs: number): Promise<Check> {
+  const name = "tmux";
+  const path = await onPath(name, env);
+  if (!path) return { name, state: "missing", detail: "not on PATH", costs: "no meshes of terminal agents" };
+  return { name, state: "ok", detail: `${await versionSaidBy(path, "-V", env, capMs)} (${path})` };
+}
+
+export async function checkSandbox(unsafe: boolean): Promise<Check> {
+  const name = "sandbox";
+  const sandbox = await openSandbox({ unsafe });
+  const test = await sandbox.selfTest();
+  if (sandbox.kind !== "unsafe" && test.ok) return { name, state: "ok", detail: test.detail };
+  const detail = sandbox.kind === "unsafe" ? "switched off by config.json" : test.ok ? sandbox.about : test.reason;
+  const costs = sandbox.kind === "unsafe" ? "commands run with all your rights" : "the bash tool is refused";
+  return { name, state: "missing", detail: plain(detail), costs };
+}
+
+async function nearestFolder(path: string): Promise<string> {
+  const there = await access(path).then(
+    () => true,
+    () => false,
+  );
+  return there || dirname(path) === path ? path : nearestFolder(dirname(path));
+}
+
+async function onPath(name: string, env: Environment): Promise<string | undefined> {
+  for (const folder of (env.PATH ?? "").split(delimiter).filter(Boolean)) {
+    const path = join(folder, name);
+    const runs = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (runs) return path;
+  }
+  return undefined;
+}
+
+function versionSaidBy(path: string, flag: string, env: Environment, capMs: number): Promise<string> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      path,
+      [flag],
+      { env, timeout: capMs, killSignal: "SIGKILL", maxBuffer: 64 * 1024 },
+      (error, stdout) => {
+        const first = plain(stdout.split("\n", 1)[0] ?? "");
+        resolve(error || first === "" ? "does not tell its version" : first);
+      },
+    );
+    // A program that would rather ask something must not wait for an answer.
+    child.stdin?.end();
+  });
+}

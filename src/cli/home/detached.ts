@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { commandLine, type Invocation } from "../invocation.ts";
+import type { Environment } from "../live/terminal.ts";
+
+/**
+ * `--detach`: another process does the whole run; this one waits only until the agent is on disk, or until it is
+ * clear that it will not be, so that a missing key is told to the person and not to nobody.
+ */
+const MARK = "AGIRAPH_DETACHED";
+
+interface Born {
+  id: string;
+  name: string;
+  /** Where it works, when that is not the child itself. */
+  server?: string;
+}
+
+export function isDetached(env: Environment): boolean {
+  return env[MARK] === "1";
+}
+
+/** The child's part: the agent is there. */
+export function tellParent(born: Born): void {
+  process.send?.(born, () => process.disconnect());
+}
+
+/** The same command in a process of its own; `input` is what it reads in the place of `-`. */
+export async function detach(call: Invocation, words: readonly string[], input: string): Promise<ExitCode> {
+  const { terminal, json, packageRoot, home } = call;
+  const atHome = home === undefined ? [] : [`--home=${home}`];
+  const [, main = join(packageRoot, "dist/cli/main.js")] = process.argv;
+  const child = spawn(process.execPath, [...process.execArgv, main, ...words, "--detach", ...atHome], {
+    cwd: terminal.cwd,
+    env: { ...terminal.env, [MARK]: "1" },
+    detached: true,
+    stdio: ["pipe", "ignore", "pipe", "ipc"],
+  });
+  child.stdin?.end(input);
+  const heard: Buffer[] = [];
+  child.stderr?.on("data", (chunk: Buffer) => heard.push(chunk));
+  const { promise, resolve, reject } = Promise.withResolvers<Born | undefined>();
+  child.once("message", (message) => resolve(message as Born));
+  child.once("error", reject);
+  child.once("close", () => resolve(undefined));
+  const born = await promise;
+  if (!born) {
+    terminal.stderr.write(Buffer.concat(heard));
+    return child.exitCode === EXIT.usage ? EXIT.usage : EXIT.failed;
+  }
+  child.stderr?.destroy();
+  child.unref();
+  const { server } = born;
+  const where = server === undefined ? { pid: child.pid } : { server };
+  if (json) await terminal.printJson({ id: born.id, name: born.name, ...where });
+  else await terminal.printLines([born.id]);
+  terminal.say(
+    `${born.name} works in the ${server === undefined ? `background (pid ${child.pid})` : `server at ${server}`}.`,
+  );
+  terminal.say(
+    `Look: ${commandLine(call, "show", born.id)} · follow: ${commandLine(call, "logs", born.id, "-f")} · talk: ${commandLine(call, "chat", born.id)} · stop: ${commandLine(call, "stop", born.id)}`,
+  );
+  return EXIT.done;
+}
+
+/** Options as they are written on a command line; what is not given is left out. */
+export function flags(given: Readonly<Record<string, string | number | boolean | undefined>>): string[] {
+  return Object.entries(given).flatMap(([name, value]) =>
+    value === undefined || value === false ? [] : [value === true ? `--${name}` : `--${name}=${value}`],
+  );
+}

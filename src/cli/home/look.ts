@@ -1,0 +1,130 @@
+import { stat } from "node:fs/promises";
+import {
+  type AgentSummaryData,
+  type Situation,
+  type Standing,
+  troublesOf,
+  troubleWords,
+} from "../../projections/index.ts";
+import { loadSettings, type Settings } from "../../runtime/config/settings.ts";
+import { findAgent } from "../../runtime/views/find-agent.ts";
+import { nodeDisk } from "../../store/disk/node-disk.ts";
+import { type HomeHolder, readHolder } from "../../store/home/home.ts";
+import { homeProblems, requireTrustedHome } from "../../store/home/home-modes.ts";
+import { isRunning } from "../../store/home/process-mark.ts";
+import { openStore } from "../../store/open-store.ts";
+import { lockFile } from "../../store/paths.ts";
+import type { AgentLog, Store } from "../../store/store.ts";
+import { UsageError } from "../exit-code.ts";
+import type { Invocation } from "../invocation.ts";
+import { asleepWords } from "../wording/asleep.ts";
+
+/** A home that is looked at without being touched, while another process may be working in it. */
+export interface Look {
+  settings: Settings;
+  store: Store;
+  /** The process that works in this home now. */
+  holder: HomeHolder | undefined;
+}
+
+export async function lookAt(call: Invocation): Promise<Look> {
+  const settings = await settingsOf(call, { isOnlyLooking: true });
+  const store = await openStore({ root: settings.home, clock: { now: Date.now }, readOnly: true });
+  return { settings, store, holder: liveHolder(settings.home) };
+}
+
+export async function lookAtAgent(call: Invocation, word: string): Promise<Look & { now: Situation; log: AgentLog }> {
+  const look = await lookAt(call);
+  const now = await findAgent(look.store, word);
+  return { ...look, now, log: await look.store.open(now.agent.id) };
+}
+
+interface SettingsOptions {
+  unsafeNoSandbox?: boolean;
+  isOnlyLooking?: boolean;
+  /** Whether a mistake in config.json, or in the modes of the home, is said here. */
+  isTold?: boolean;
+}
+
+/**
+ * What a command goes by. A mistake in config.json is the business of whoever works in the home: it keeps nobody from
+ * looking at it, nor from talking to the one who works there. It is said all the same. A home that other users could change is only
+ * looked at.
+ */
+export async function settingsOf(
+  { home, terminal, packageRoot }: Invocation,
+  { unsafeNoSandbox, isOnlyLooking = false, isTold = true }: SettingsOptions = {},
+): Promise<Settings> {
+  const settings = await loadSettings({ home }, terminal.env, packageRoot, (root, error) => {
+    const holder = liveHolder(root);
+    if (!isOnlyLooking && holder?.url === undefined) throw error;
+    const meanwhile = holder
+      ? ` The process that works there (pid ${holder.pid}) goes by the last one that was good.`
+      : "";
+    if (isTold) terminal.say(`${terminal.errPaint.yellow("!")} ${error.message}${meanwhile}`);
+  });
+  const there = await stat(settings.home).catch(() => undefined);
+  if (there && !there.isDirectory())
+    throw new UsageError(
+      `The home ${settings.home} is a file, not a folder. Name a folder with --home or AGIRAPH_HOME.`,
+    );
+  const warn = (words: string) => isTold && terminal.say(`${terminal.errPaint.yellow("!")} ${words}`);
+  if (!isOnlyLooking) for (const tightened of requireTrustedHome(settings.home, settings.env)) warn(tightened);
+  else for (const problem of homeProblems(settings.home, settings.env)) warn(problem);
+  return unsafeNoSandbox ? { ...settings, config: { ...settings.config, sandbox: { unsafe: true } } } : settings;
+}
+
+/** An agent that counts as working while nobody works on it was interrupted: its process was killed, or the machine stopped. */
+export function standingOf(
+  { agent }: { agent: Pick<Situation["agent"], "status" | "updated_ts"> },
+  holder: HomeHolder | undefined,
+): Standing {
+  if (agent.status !== "working") return agent.status;
+  // Only the holder writes; an agent without a fact since the holder came is none of those it works on.
+  const isHeld = holder !== undefined && agent.updated_ts >= holder.started_ts;
+  return isHeld ? "working" : "interrupted";
+}
+
+/** A status as people read it, at a time in seconds. */
+export function standingWords(status: Standing, now: Situation, at: number): string {
+  const [trouble] = troublesOf(now.troubles);
+  if (status === "working") return trouble ? troubleWords(trouble) : (asleepWords(now, at) ?? status);
+  return status === "waiting_for_human" ? needsYou(Object.keys(now.questions.open).length) : status;
+}
+
+/** The same by what a list knows, of an agent that is not asleep. */
+export function listedWords(status: Standing, { trouble, open_questions }: AgentSummaryData): string {
+  if (status === "working") return trouble ? troubleWords(trouble) : status;
+  return status === "waiting_for_human" ? needsYou(open_questions) : status;
+}
+
+function needsYou(questions: number): string {
+  return questions > 1 ? `needs you (${questions} questions)` : "needs you";
+}
+
+/** What stands beside the lock is who took it last; whether it still holds it, only the lock itself knows. */
+export function liveHolder(home: string): HomeHolder | undefined {
+  const holder = readHolder(nodeDisk, home);
+  // One that has ended is not asked for by trying the lock: two who look at once would take each other for it.
+  if (holder === undefined || holder.ended_ts !== undefined || !isAlive(holder.pid)) return undefined;
+  // Also where somebody has deleted the lock's file under it.
+  if (isRunning(holder)) return holder;
+  const lock = nodeDisk.lock(lockFile(home));
+  lock?.release();
+  return lock === undefined ? holder : undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** No home is a home without agents. */
+export function noHomeYet(error: unknown): Look | undefined {
+  if (error instanceof Error && error.name === "NotFoundError") return undefined;
+  throw error;
+}

@@ -1,0 +1,62 @@
+import { isAtWork } from "../../projections/index.ts";
+import { scrubberFor } from "../../runtime/config/known-secrets.ts";
+import { type LiveSettings, liveSettings } from "../../runtime/config/live-config.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
+import { openRuntime } from "../../runtime/open-runtime.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { embedderOf } from "../../runtime/tool-factory.ts";
+import { lookAtAll } from "../../runtime/views/agent-list.ts";
+import { HomeInUse } from "../exit-code.ts";
+import { commandLine, type Invocation } from "../invocation.ts";
+import { timestamp } from "../wording/format.ts";
+import { recordCrashesIn } from "./crash.ts";
+import { lookAt } from "./look.ts";
+
+/** The home, to work in; other processes can see what for. */
+export async function openHome(call: Invocation, settings: Settings): Promise<Runtime> {
+  recordCrashesIn(settings.home, scrubberFor(settings).text);
+  const runtime = await openRuntime(settings);
+  if (call.command !== undefined) runtime.store.announce({ command: `agiraph ${call.command}` });
+  return runtime;
+}
+
+/** Settings of a process that works: they follow config.json, which may be changed at any time. */
+export function followed(settings: Settings): LiveSettings {
+  const { env } = settings;
+  return liveSettings(settings, (config) => void embedderOf({ env, config }));
+}
+
+/** Another process works in the home: which, since when, on what, and how to join or stop it. */
+export async function whoIsThere(call: Invocation, locked: Error): Promise<Error> {
+  const words = await wordsOn(call).catch(() => undefined);
+  return words === undefined ? locked : new HomeInUse(words, { cause: locked });
+}
+
+async function wordsOn(call: Invocation): Promise<string | undefined> {
+  const { store, holder, settings } = await lookAt(call);
+  if (!holder) return undefined;
+  const details = [...(holder.command ? [holder.command] : []), `since ${timestamp(holder.started_ts)}`].join(", ");
+  const who = `pid ${holder.pid} (${details})`;
+  if (holder.url !== undefined)
+    return (
+      `The home ${settings.home} is served by ${who} at ${holder.url}; other commands go through it by themselves. ` +
+      `A link for your browser: ${commandLine(call, "token", "--link")}. ` +
+      `Stop it (kill ${holder.pid}, or Ctrl-C in its terminal) to serve the home anew, or give this one a home of its own with --home DIR.`
+    );
+  // Also one that waits for its human; of those that are done, the record does not tell whose time is kept.
+  const { agents } = await lookAtAll(store);
+  const working = agents.find(({ summary }) => isAtWork(summary.status) && summary.updated_ts >= holder.started_ts);
+  if (!working)
+    return (
+      `The home ${settings.home} is in use by ${who}, which works on no agent now: ` +
+      `it keeps time for one that is done, or is about to end. Stop it (kill ${holder.pid}, or Ctrl-C in its terminal); ` +
+      "or give this one a home of its own with --home DIR."
+    );
+  const { id, name } = working.summary;
+  return (
+    `The home ${settings.home} is in use by ${who}, which works on ${name} (${id}). ` +
+    `Watch it: ${commandLine(call, "logs", id, "-f")} · talk to it: ${commandLine(call, "chat", id)} · ` +
+    `stop it: ${commandLine(call, "stop", id)} · several agents at once: ${commandLine(call, "serve")} · ` +
+    "or give this one a home of its own with --home DIR."
+  );
+}

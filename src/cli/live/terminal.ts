@@ -1,0 +1,88 @@
+import type { Readable, Writable } from "node:stream";
+import { jsonLine } from "../wording/json-line.ts";
+import { type Paint, paintFor } from "../wording/paint.ts";
+import { harmless } from "../wording/width.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+type Stream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
+
+/** A keyboard, if it is one: then single keys can be had. */
+export type Input = Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
+
+const LONGEST_LINE = 200;
+
+/**
+ * Where the program was started: its streams, its surroundings and its signals.
+ *
+ * O1. Results go to stdout, people's words to stderr.
+ * O2. Whoever reads stdout may leave at any time (`| head`): that is no failure, and `readerLeft` tells.
+ * O3. Nothing is cut off: `drained` resolves when all that was written is out.
+ * O4. Lines and words that go to a terminal hold no control but colours, whatever was put into them.
+ */
+export class Terminal {
+  readonly stdin: Input;
+  readonly stdout: Stream;
+  readonly stderr: Stream;
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly readerLeft: AbortSignal;
+  /** For stdout. */
+  readonly paint: Paint;
+  /** For stderr. */
+  readonly errPaint: Paint;
+
+  constructor(streams: { stdin: Input; stdout: Stream; stderr: Stream }, env: Environment, cwd: string) {
+    this.stdin = streams.stdin;
+    this.stdout = streams.stdout;
+    this.stderr = streams.stderr;
+    this.env = env;
+    this.cwd = cwd;
+    this.paint = paintFor(this.stdout, env);
+    this.errPaint = paintFor(this.stderr, env);
+    const left = new AbortController();
+    this.readerLeft = left.signal;
+    this.stdout.on("error", (error) => left.abort(error));
+    // Nobody is there to be told.
+    this.stderr.on("error", () => {});
+  }
+
+  /** How wide lines for people may be; what goes to a file or a pipe is not broken. A terminal may not know its width. */
+  get columns(): number {
+    return this.stdout.isTTY ? this.stdout.columns || 80 : Number.POSITIVE_INFINITY;
+  }
+
+  /** How wide a line may be that stands for one thing among many: in a file or a pipe, too, it is a line and no page. */
+  get lineColumns(): number {
+    return this.stdout.isTTY ? this.columns : Number(this.env.COLUMNS) || LONGEST_LINE;
+  }
+
+  /** A result. Wait for it where there is much of it, so that a slow reader costs no memory. */
+  async print(text: string | Uint8Array): Promise<void> {
+    if (this.readerLeft.aborted || this.stdout.write(text)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.stdout.once("drain", resolve);
+    this.readerLeft.addEventListener("abort", () => resolve(), { once: true });
+    await promise;
+    this.stdout.off("drain", resolve);
+  }
+
+  printLines(lines: readonly string[]): Promise<void> {
+    return this.print(lines.map((line) => `${this.stdout.isTTY ? harmless(line) : line}\n`).join(""));
+  }
+
+  printJson(value: unknown): Promise<void> {
+    return this.print(jsonLine(value));
+  }
+
+  /** Words for a person. */
+  say(words: string): void {
+    this.stderr.write(`${this.stderr.isTTY ? harmless(words) : words}\n`);
+  }
+
+  async drained(): Promise<void> {
+    await Promise.all(
+      [this.stdout, this.stderr].map((stream) => new Promise<void>((resolve) => stream.write("", () => resolve()))),
+    );
+  }
+}

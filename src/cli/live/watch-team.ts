@@ -1,0 +1,255 @@
+import { isAtWork, type Situation } from "../../projections/index.ts";
+import { type Fact, HUMAN } from "../../protocol/index.ts";
+import type { Agent } from "../../runtime/agent.ts";
+import { boardTable } from "../commands/board.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import { asCalled, commandLine, type Invocation } from "../invocation.ts";
+import { listenToKeys, listenToLines } from "../talk/keyboard.ts";
+import { sayTo } from "../talk/speaker.ts";
+import { TalkLine } from "../talk/talk-line.ts";
+import { clockTime, costOf, count } from "../wording/format.ts";
+import { waitingLines } from "../wording/question-text.ts";
+import {
+  restingWords,
+  retryWords,
+  somethingElse,
+  triesAgain,
+  triggersLeft,
+  waitsForTriggers,
+} from "../wording/resting.ts";
+import { resultLines } from "../wording/result.ts";
+import { raisingWords } from "../wording/resume-needs.ts";
+import { undoneWords } from "../wording/undone.ts";
+import { plain, wrap } from "../wording/width.ts";
+import { isAttended, isLive } from "./interactive.ts";
+import { onInterrupt } from "./interrupts.ts";
+import { whenParked } from "./parked.ts";
+import { jsonView, liveView, plainView, type TeamView } from "./team-view.ts";
+import { watchFacts } from "./watch-facts.ts";
+
+/** Something to be said in passing, if there is something; nobody waits for it. */
+export type Remark = Promise<string | undefined>;
+
+/** Whether one leaves with the end of the work, or waits with an agent that is done for what its triggers will do. */
+export type Stay = "to_the_end" | "for_triggers";
+/** An agent that is watched and talked to, in this process or in the server's. */
+export type Watched = Pick<
+  Agent,
+  "now" | "onDelta" | "send" | "respond" | "nudge" | "changeModels" | "stop" | "seen" | "idle"
+> & {
+  log: Pick<Agent["log"], "seq" | "dir" | "read" | "subscribe">;
+  /** Just before a fact is shown: whatever was said until then is heard first. */
+  meet?(fact: Fact): void;
+};
+
+/** Shows an agent's team at work until it ends, stops it when asked to, and tells what came out of it. */
+export async function watchTeam(
+  agent: Watched,
+  after: number,
+  call: Invocation,
+  remarks: Remark[] = [],
+  stay: Stay = "to_the_end",
+): Promise<ExitCode> {
+  const began = performance.now();
+  const before = after > 0 ? { ...agent.now.spending.total } : undefined;
+  const attended = isAttended(call);
+  const { view, talk } = attended ? talkingView(call, agent) : { view: viewFor(call, agent), talk: undefined };
+  const interrupted = obeyInterrupts(agent, call, view);
+  // Through the view: anybody else writing to the terminal would tear the live region.
+  for (const remark of remarks) void remark.then((words) => words && view.note(words));
+  const unhear = agent.onDelta((delta) => view.delta(delta));
+  const unwatch = await watchFacts(agent.log, after, (fact) => {
+    agent.meet?.(fact);
+    view.fact(fact);
+    talk?.look();
+    if (attended && isForHuman(fact)) void agent.seen().catch(() => {});
+  });
+  // What was asked before is not told by a fact that is still to come.
+  if (after > 0) talk?.showOpen();
+  const watching = new AbortController();
+  try {
+    // Where nobody can answer, nobody waits: the agent stays as it is, and goes on with its answer.
+    const parked = attended ? [] : [whenParked(agent, watching.signal).then(() => "parked" as const)];
+    for (let seq = -1; agent.log.seq > seq; ) {
+      seq = agent.log.seq;
+      if ((await Promise.race([ended(agent, talk), ...parked])) === "parked") break;
+      // What was typed in the last moment may be its next goal.
+      if (isAtWork(agent.now.agent.status)) continue;
+      // As in the server: an infinite agent whose provider is away tries again, and nobody has to start it for that.
+      if (triesAgain(agent.now) && !interrupted.aborted) {
+        view.note(`${retryWords(agent.now)} Ctrl-C leaves.`);
+        await somethingElse(agent, interrupted);
+        seq = -1;
+        continue;
+      }
+      if (stay === "to_the_end" || !waitsForTriggers(agent.now) || interrupted.aborted) break;
+      view.note(`${restingWords(agent.now)} Ctrl-C leaves.`);
+      await somethingElse(agent, interrupted);
+      seq = -1;
+    }
+  } finally {
+    watching.abort();
+    unhear();
+    unwatch();
+    view.close();
+  }
+  if (stay === "for_triggers" && agent.now.agent.status === "completed") {
+    call.terminal.say(triggersLeft(agent.now, call) ?? `${agent.now.agent.created.name} has no triggers any more.`);
+    return interrupted.aborted ? EXIT.interrupted : EXIT.done;
+  }
+  const code = await tellEnding(agent, call, (performance.now() - began) / 1000, before);
+  return interrupted.aborted && triesAgain(agent.now) ? EXIT.interrupted : code;
+}
+
+async function ended(agent: Watched, talk: TalkLine | undefined): Promise<"ended"> {
+  await agent.idle();
+  await talk?.said;
+  return "ended";
+}
+
+function isForHuman(fact: Fact): boolean {
+  return fact.type === "message.sent" && (fact.data.reader ?? fact.data.to) === HUMAN;
+}
+
+function viewFor({ json, terminal }: Invocation, agent: Watched): TeamView {
+  if (json) return jsonView(terminal);
+  return isLive(terminal) ? liveView(terminal, () => agent.now) : plainView(terminal, () => agent.now);
+}
+
+/** The team at work, and a line to talk to it. */
+function talkingView({ terminal }: Invocation, agent: Watched): { view: TeamView; talk: TalkLine } {
+  const talk: TalkLine = new TalkLine({
+    now: () => agent.now,
+    say: (saying) => sayTo(agent, saying),
+    note: (...lines) => view.note(lines.join("\n")),
+    changed: () => view.echo(),
+    several: "first",
+    receipts: "unexpected",
+    columns: () => (isLive(terminal) ? (terminal.stderr.columns ?? 80) : undefined),
+    paint: terminal.errPaint,
+    command: (what) => {
+      if (what === "stop") process.kill(process.pid, "SIGINT");
+      else if (what === "quit") view.note("It works in this terminal: Ctrl-C stops it.");
+      else
+        view.note(
+          boardTable(agent.now, agent.now.agent.status, terminal.stderr.columns ?? 80, terminal.errPaint).join("\n"),
+        );
+    },
+  });
+  const view: TeamView = isLive(terminal)
+    ? liveView(
+        terminal,
+        () => agent.now,
+        (columns) => talk.draw(columns),
+      )
+    : plainView(terminal, () => agent.now);
+  const typist = { press: talk.press.bind(talk), line: talk.line.bind(talk), clear: () => talk.clear() };
+  const deafen = isLive(terminal) ? listenToKeys(terminal, typist) : listenToLines(terminal.stdin, typist);
+  return {
+    talk,
+    view: {
+      ...view,
+      close() {
+        deafen();
+        view.close();
+      },
+    },
+  };
+}
+
+/** To the end of the process: whoever presses Ctrl-C while it is closing its files means to leave it too. */
+function obeyInterrupts(agent: Watched, call: Invocation, view: TeamView): AbortSignal {
+  const { terminal } = call;
+  const interrupted = new AbortController();
+  // When stopping fails, so does waiting for the end, and that is reported.
+  const stop = () => {
+    interrupted.abort();
+    agent.stop("human").catch(() => {});
+  };
+  terminal.readerLeft.addEventListener("abort", stop, { once: true });
+  onInterrupt(process, {
+    first() {
+      if (isAtWork(agent.now.agent.status)) view.note("Stopping … (Ctrl-C again leaves at once)");
+      stop();
+    },
+    second() {
+      view.close();
+      terminal.say(`Left. Go on with: ${commandLine(call, "resume", agent.now.agent.id)}`);
+      const leave = () => process.exit(EXIT.interrupted);
+      setTimeout(leave, LEAVE_AT_ONCE_MS);
+      void terminal.drained().then(leave);
+    },
+  });
+  return interrupted.signal;
+}
+
+/** A reader that is stuck must not hold back somebody who pressed Ctrl-C twice. */
+const LEAVE_AT_ONCE_MS = 200;
+
+/** Prose is broken at spaces where somebody reads it; commands are left whole, to be copied. */
+function wrapped({ terminal: { stderr } }: Invocation, text: string): string[] {
+  return stderr.isTTY ? wrap(text, stderr.columns ?? 80) : [text];
+}
+
+type Spent = Situation["spending"]["total"];
+
+/** What this call of the program had done, and what the agent spent in all where that is more. */
+function figuresOf(total: Spent, before: Spent | undefined, seconds: number): string {
+  const { calls = 0, cost_usd = 0, unpriced_calls = 0 } = before ?? {};
+  const own = {
+    calls: total.calls - calls,
+    cost_usd: Math.max(0, total.cost_usd - cost_usd),
+    unpriced_calls: total.unpriced_calls - unpriced_calls,
+  };
+  const inAll = calls > 0 ? ` (${count(total.calls, "call")}, ${costOf(total)} in all)` : "";
+  return `${count(own.calls, "model call")}, ${costOf(own)}, ${clockTime(seconds)}${inAll}`;
+}
+
+async function tellEnding(
+  { now, log }: Watched,
+  call: Invocation,
+  seconds: number,
+  before: Spent | undefined,
+): Promise<ExitCode> {
+  const { terminal, json } = call;
+  const { agent, spending } = now;
+  const paint = terminal.errPaint;
+  const id = agent.id;
+  if (!json) await terminal.printLines(await resultLines(now, log.dir, terminal.columns));
+  const figures = figuresOf(spending.total, before, seconds);
+  const undone = undoneWords(now);
+  switch (agent.status) {
+    case "completed": {
+      const mark = undone === "" ? paint.green("✓") : paint.yellow("✓");
+      const done = undone === "" ? "is done" : `is done, but ${undone}`;
+      terminal.say(`${mark} ${agent.created.name} ${done}: ${figures}. Look: ${commandLine(call, "show", id)}`);
+      const left = triggersLeft(now, call);
+      if (left) terminal.say(left);
+      return EXIT.done;
+    }
+    case "paused":
+      terminal.say(`Paused after ${figures}. Go on with: ${commandLine(call, "resume", id)}`);
+      return EXIT.interrupted;
+    case "stopped":
+      terminal.say(`Stopped after ${figures}. Go on with: ${commandLine(call, "resume", id)}`);
+      return EXIT.interrupted;
+    case "waiting_for_human":
+      terminal.say(`${paint.yellow("?")} ${agent.created.name} waits for you after ${figures}.`);
+      for (const line of waitingLines(call, now)) terminal.say(line);
+      return EXIT.waiting;
+    case "failed":
+      for (const line of wrapped(
+        call,
+        `✗ ${agent.created.name} failed: ${plain(asCalled(agent.error ?? "no reason was given", terminal.env))}`,
+      ))
+        terminal.say(line.replace(/^✗/, paint.red("✗")));
+      if (undone !== "") terminal.say(`  ${undone}.`);
+      terminal.say(
+        `  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}${raisingWords(now)}`,
+      );
+      return EXIT.failed;
+    default:
+      terminal.say(`${agent.created.name} is ${agent.status}. Go on with: ${commandLine(call, "resume", id)}`);
+      return EXIT.failed;
+  }
+}

@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { createInterface, emitKeypressEvents } from "node:readline";
+import { MARK_PASTE, PLAIN_PASTE } from "../live/live-region.ts";
+import type { Input, Terminal } from "../live/terminal.ts";
+import type { Key } from "./line-editor.ts";
+
+export interface Typist {
+  /** One key. */
+  press(letters: string | undefined, key: Key): void;
+  /** Ctrl-C: true where it took back what was typed, and so stops nothing. */
+  clear?(): boolean;
+  /** A whole line, from a terminal that gives no keys. */
+  line(text: string): void;
+  /** Nobody will type any more. */
+  end?(): void;
+}
+
+/**
+ * Listens to a person's keys. Returns the end of it, after which the terminal is as it was.
+ *
+ * K1. Ctrl-C, Ctrl-\ and Ctrl-Z mean what they always mean; as in a shell, Ctrl-C takes back a line that is typed first.
+ * K2. A process in the background never reads the keyboard: it would be stopped for it.
+ */
+export function listenToKeys({ stdin, stderr }: Pick<Terminal, "stdin" | "stderr">, typist: Typist): () => void {
+  let isOpen = false;
+  const onKey = (letters: string | undefined, key: Key) => {
+    const signal = key.ctrl ? SIGNALS[key.name ?? ""] : undefined;
+    if (signal === "SIGINT" && typist.clear?.()) return;
+    if (signal === undefined) typist.press(letters, key);
+    else if (signal !== "SIGTSTP") process.kill(process.pid, signal);
+    else suspend();
+  };
+  const open = () => {
+    if (isOpen || !isForeground()) return;
+    isOpen = true;
+    stdin.setRawMode?.(true);
+    stderr.write(MARK_PASTE);
+    emitKeypressEvents(stdin);
+    stdin.on("keypress", onKey).resume();
+  };
+  const close = () => {
+    if (!isOpen) return;
+    isOpen = false;
+    stdin.off("keypress", onKey).pause();
+    stderr.write(PLAIN_PASTE);
+    stdin.setRawMode?.(false);
+  };
+  // With everybody of the same job (npm, a pipe), as the terminal itself would do it.
+  const suspend = () => {
+    close();
+    process.kill(0, "SIGTSTP");
+  };
+  process.on("SIGCONT", open);
+  open();
+  return () => {
+    process.off("SIGCONT", open);
+    close();
+  };
+}
+
+/** Reads line by line: a file, a pipe, or a terminal that cannot do more. */
+export function listenToLines(stdin: Input, typist: Pick<Typist, "line" | "end">): () => void {
+  const lines = createInterface({ input: stdin, terminal: false });
+  lines.on("line", (text) => typist.line(text)).once("close", () => typist.end?.());
+  return () => lines.close();
+}
+
+const SIGNALS: Readonly<Record<string, NodeJS.Signals>> = { c: "SIGINT", "\\": "SIGQUIT", z: "SIGTSTP" };
+
+/** Whether the keyboard is ours. Only Linux tells without asking another program; elsewhere it is taken to be. */
+export function isForeground(): boolean {
+  if (process.platform !== "linux") return true;
+  try {
+    // After the name, which may hold anything: state, parent, group, session, terminal, the terminal's group.
+    const [, , group, , , owner] = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ") ?? [];
+    return group === owner;
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,106 @@
+import type { Question, Situation } from "../../projections/index.ts";
+import { own } from "../../protocol/dict.ts";
+import { LONGEST_WORDS } from "../../runtime/human/human-refusal.ts";
+import { plain } from "../wording/width.ts";
+import type { Saying } from "./speaker.ts";
+
+/** What a line means that a person typed. */
+export type Typed =
+  | { kind: "say"; saying: Saying }
+  /** Nothing was said to a question that has no default. */
+  | { kind: "ask_again" }
+  | { kind: "nothing" | "board" | "stop" | "help" | "quit" }
+  | { kind: "wrong"; why: string };
+
+/** `question` is the one that plain words answer; without one they go to the coordinator. */
+export function meaningOf(line: string, question: Question | undefined): Typed {
+  const text = line.trim();
+  if (text.length > LONGEST_WORDS) return wrong(`At most ${LONGEST_WORDS} characters can be said at once.`);
+  // A path is no command: /etc/hosts.
+  const [, command, rest = ""] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/u.exec(text) ?? [];
+  if (command !== undefined) return own(COMMANDS, command)?.(rest) ?? wrong(`There is no /${command}. ${HELP_HINT}`);
+  const words = text.startsWith("//") ? text.slice(1) : text;
+  if (!question) return words === "" ? { kind: "nothing" } : { kind: "say", saying: { do: "send", text: words } };
+  const answer = words === "" ? question.default : words;
+  if (answer === undefined || answer === "") return { kind: "ask_again" };
+  return { kind: "say", saying: { do: "respond", text: answer, question_id: question.id } };
+}
+
+export const HELP = [
+  "Type to talk to the coordinator. While the line says `answer NAME`, what you type answers that question.",
+  "  /say text         a message to the coordinator; it answers no question",
+  "  /to NAME text     to one of the team; * is everyone",
+  "  /answer ID text   to a question, where several are open",
+  "  /nudge text       a hint that need not be answered",
+  "  /model P/M        go on with another model, e.g. /model openai/gpt-5",
+  "  /board            the work, node by node",
+  "  /stop             stop the agent; everything is kept",
+  "  /quit             leave",
+  "A line that begins with / is said with //. Tab completes names.",
+];
+
+const HELP_HINT = "/help shows what there is.";
+
+const COMMANDS: Readonly<Record<string, (rest: string) => Typed>> = {
+  say: (rest) => (rest === "" ? wrong("Say what: /say text") : { kind: "say", saying: { do: "send", text: rest } }),
+  to: (rest) =>
+    addressed(rest, "Say to whom and what: /to NAME text", (to, text) => ({
+      do: "send",
+      text,
+      to: to.replace(/[:,]$/, ""),
+    })),
+  answer: (rest) =>
+    addressed(rest, "Say to which question and what: /answer ID text", (id, text) => ({
+      do: "respond",
+      text,
+      question_id: /^\d+$/.test(id) ? `question-${id}` : id,
+    })),
+  nudge: (rest) =>
+    rest === "" ? wrong("Say what: /nudge text") : { kind: "say", saying: { do: "nudge", text: rest } },
+  model: (rest) =>
+    /^\S+$/u.test(rest)
+      ? { kind: "say", saying: { do: "model", model: rest } }
+      : wrong("Say which: /model provider/model"),
+  board: () => ({ kind: "board" }),
+  stop: () => ({ kind: "stop" }),
+  help: () => ({ kind: "help" }),
+  quit: () => ({ kind: "quit" }),
+};
+
+function addressed(rest: string, usage: string, saying: (whom: string, text: string) => Saying): Typed {
+  const [, whom, text] = /^(\S+)\s+([\s\S]+)$/u.exec(rest) ?? [];
+  return whom === undefined || text === undefined ? wrong(usage) : { kind: "say", saying: saying(whom, text) };
+}
+
+function wrong(why: string): Typed {
+  return { kind: "wrong", why };
+}
+
+/** Lines that this one could become: commands, names of the team, open questions. */
+export function completionsOf(line: string, { roster, questions }: Pick<Situation, "roster" | "questions">): string[] {
+  const [, command, whom] = /^\/([a-z]*)(?:\s+(\S*))?$/u.exec(line) ?? [];
+  if (command === undefined) return [];
+  if (whom === undefined) {
+    return Object.keys(COMMANDS)
+      .filter((name) => name.startsWith(command))
+      .map((name) => `/${name} `);
+  }
+  const there =
+    command === "to"
+      ? Object.values(roster)
+          .filter((worker) => worker.status !== "retired")
+          .map(({ id, spawned }) => (/^\S+$/u.test(plain(spawned.name)) ? plain(spawned.name) : id))
+      : command === "answer"
+        ? Object.keys(questions.open)
+        : [];
+  const isMeant = (name: string) => name.toLowerCase().startsWith(whom.toLowerCase());
+  return there.filter(isMeant).map((name) => `/${command} ${name} `);
+}
+
+/** How far all of them agree. */
+export function commonStart(lines: readonly string[]): string {
+  const [first = "", ...others] = lines;
+  let end = first.length;
+  for (const other of others) while (!other.startsWith(first.slice(0, end))) end -= 1;
+  return first.slice(0, end);
+}

@@ -1,0 +1,52 @@
+import {
+  applyToThread,
+  type Question,
+  type Roster,
+  type Situation,
+  type Thread,
+  type Utterance,
+} from "../../projections/index.ts";
+import { COORDINATOR, type Fact, HUMAN } from "../../protocol/index.ts";
+import { nameOf } from "./names.ts";
+import { askerName, questionText } from "./question-text.ts";
+import type { StoryLine } from "./story.ts";
+import { plainLines } from "./width.ts";
+
+/** What was said in this fact, if it is part of the person's conversation. */
+export function saidIn(fact: Fact): Utterance | undefined {
+  const said: Thread = [];
+  applyToThread(said, fact);
+  return said.find(concernsHuman);
+}
+
+/** What the team tells each other is theirs; `logs` has it. */
+export function concernsHuman({ from, to }: Pick<Utterance, "from" | "to">): boolean {
+  return from === HUMAN || to === HUMAN || to === "*";
+}
+
+export function utteranceLines(said: Utterance, { roster, questions }: ChatState): StoryLine[] {
+  const { from, to, text, ts } = said;
+  const open = Object.values(questions.open).find(
+    (each) => each.worker_id === from && to === HUMAN && each.text === text && each.asked_ts === ts,
+  );
+  if (open) return questionLines(open, roster);
+  const isMine = from === HUMAN;
+  const whom = to === HUMAN || (isMine && to === COORDINATOR) ? "" : `${nameOf(roster, to)}: `;
+  return spread(nameOf(roster, from), isMine ? "tells" : "to_you", plainLines(`${whom}${text}`));
+}
+
+type ChatState = Pick<Situation, "roster" | "questions">;
+
+/** Who asks, what, by which name it is answered, and what there is to choose from. */
+function questionLines(question: Question, roster: Roster): StoryLine[] {
+  const text = `${question.text.trimEnd()} (${question.id})`;
+  return spread(
+    askerName((id) => nameOf(roster, id), question),
+    "asks",
+    questionText({ ...question, text }),
+  );
+}
+
+function spread(who: string, mark: StoryLine["mark"], lines: string[]): StoryLine[] {
+  return lines.filter((text) => text.trim() !== "").map((text, at) => ({ who: at === 0 ? who : "", mark, text }));
+}

@@ -1,0 +1,53 @@
+import { nearest } from "../../boundary/nearest.ts";
+import type { Situation } from "../../projections/index.ts";
+import { type Fact, factTypes, HUMAN } from "../../protocol/index.ts";
+import { idOf } from "../../runtime/agent-names.ts";
+import { UsageError } from "../exit-code.ts";
+
+export interface FactChoice {
+  worker?: string;
+  node?: string;
+  /** Kinds of facts, or their beginnings: `node`, `node.failed`. */
+  type?: readonly string[];
+  /** Seconds since 1970. */
+  since?: number;
+}
+
+/** Which facts somebody wants to see. What can match nothing is refused: an empty answer would look like a quiet agent. */
+export function factFilter({ worker, node, type, since }: FactChoice, { roster, board }: Situation) {
+  const who = worker === undefined ? undefined : idOf(worker);
+  if (who !== undefined && who !== HUMAN && !Object.hasOwn(roster, who))
+    throw new UsageError(unknown("worker", worker ?? "", [...Object.keys(roster), HUMAN]));
+  if (node !== undefined && !Object.hasOwn(board.nodes, node))
+    throw new UsageError(unknown("node", node, Object.keys(board.nodes)));
+  for (const kind of type ?? [])
+    if (!factTypes.some((known) => isOfKind(known, kind)))
+      throw new UsageError(unknown("kind of fact", kind, [...new Set(factTypes.map((known) => groupOf(known)))]));
+  return (fact: Fact): boolean =>
+    (since === undefined || fact.ts >= since) &&
+    (type === undefined || type.some((kind) => isOfKind(fact.type, kind))) &&
+    (who === undefined || named(fact, WHO).includes(who)) &&
+    (node === undefined || named(fact, WHERE).includes(node));
+}
+
+/** Where facts name people, and where nodes. */
+const WHO = ["worker_id", "from", "to", "reader", "by", "created_by", "reserved_for"];
+const WHERE = ["node_id", "parent_node_id"];
+
+function named({ data }: Fact, fields: readonly string[]): unknown[] {
+  return fields.map((field) => Reflect.get(data, field));
+}
+
+function isOfKind(type: string, kind: string): boolean {
+  return type === kind || type.startsWith(`${kind}.`);
+}
+
+function groupOf(type: string): string {
+  return type.split(".", 1)[0] ?? type;
+}
+
+function unknown(what: string, name: string, names: readonly string[]): string {
+  const [near] = nearest(name, names, 1);
+  const there = names.length > 0 ? ` There are: ${names.join(", ")}.` : " There is none yet.";
+  return `There is no ${what} "${name}".${near ? ` Did you mean ${near}?` : ""}${there}`;
+}

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { factTypes } from "../../protocol/index.ts";
+import { DUE, NEXT, sampleFact } from "../../protocol/testing/each-fact.ts";
+import { factLine } from "./fact-line.ts";
+import { timestamp } from "./format.ts";
+import { noPaint } from "./paint.ts";
+import { Story } from "./story.ts";
+import { storyText } from "./story-text.ts";
+
+test("what a program's turns really cost is told as that, not as a reply", () => {
+  const usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, reasoning: 0 };
+  const said = (cost_usd: number) =>
+    factLine({
+      ...{ seq: 1, ts: 1, agent_id: "agent-abcd", type: "model.responded" },
+      data: {
+        worker_id: "ann",
+        node_id: "node-1",
+        model: "x/y",
+        turn: 2,
+        usage,
+        cost_usd,
+        finish: "other",
+        ms: 0,
+        correction: true,
+      },
+    });
+  expect([said(0.25), said(-0.25)]).toEqual([
+    "ann node-1 until now: $0.25 more than was counted",
+    "ann node-1 until now: $0.25 less than was counted",
+  ]);
+});
+
+test("every kind of fact has words: nobody is shown raw JSON", () => {
+  expect(factTypes.filter((type) => /[{}]|undefined/.test(factLine(sampleFact(type))))).toEqual([]);
+  expect(factTypes.filter((type) => factLine(sampleFact(type)) === "")).toEqual(["agent.resumed"]);
+});
+
+test("what is to happen later reads as a line of the log", () => {
+  const words = factTypes.filter((type) => type.startsWith("trigger.")).map((type) => factLine(sampleFact(type)));
+  const [due, next] = [timestamp(DUE), timestamp(NEXT)];
+  expect(words).toEqual([
+    `trigger-1 by coordinator: scheduled "0 9 * * MON" (UTC), next ${due}: wake up with "Look"`,
+    `trigger-1 due ${due}: wake_agent, next ${next}`,
+    "trigger-1 saw 120 bytes",
+    "trigger-1: The run has ended.",
+    `trigger-1 missed its time: ${due} → ${next}`,
+    "trigger-1 by human",
+    `trigger-1 by human, next ${next}`,
+    "trigger-1 by human",
+    "trigger-1: It names no further time.",
+  ]);
+});
+
+test("memory, insights, channels, triggers and held work are told in the story as they happen", () => {
+  const story = new Story(() => ({}));
+  const kinds = /^(trigger|memory|insight|channel|human)\.|^node\.released$/;
+  const lines = factTypes.filter((type) => kinds.test(type)).flatMap((type) => story.tell(sampleFact(type)));
+  expect(lines.flatMap((each) => storyText(each, undefined, noPaint))).toEqual([
+    "node-1      + may begin",
+    "ann         ? Which?",
+    "            ?   1  a",
+    "            ?   2  b",
+    "you         → ann: a",
+    "you         → coordinator: Faster",
+    "coordinator ✓ remembers: memory/a.md",
+    "coordinator ▸ goes on from a summary of 90 entries (80k → 9.0k tokens)",
+    "ann         → coordinator: an insight, Chips throttle",
+    "coordinator ✓ keeps insight-1 in memory/a.md",
+    "coordinator - declines insight-2: trivial",
+    "pager       + carries questions",
+    "pager       - closed",
+    "pager       ✓ question-1 delivered",
+    "pager       ✗ question-1 could not be delivered: 410",
+    'trigger-1   + scheduled "0 9 * * MON" (UTC): wake up with "Look"',
+    "trigger-1   ▸ wakes the agent",
+    "trigger-1   ✗ The run has ended.",
+    `trigger-1   ! missed its time; next ${timestamp(NEXT)}`,
+    "trigger-1   - paused",
+    "trigger-1   ▸ goes on",
+    "trigger-1   - cancelled",
+    "trigger-1   - It names no further time.",
+  ]);
+});

@@ -1,0 +1,39 @@
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { HomeLockedError } from "../../store/errors.ts";
+import { Refusal, UsageError } from "../exit-code.ts";
+import { Terminal } from "../live/terminal.ts";
+import { reportFailure } from "./failure.ts";
+
+async function reported(error: unknown, json: boolean, env: Record<string, string> = {}) {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const exit = reportFailure(error, new Terminal({ stdin, stdout, stderr }, env, "/"), json);
+  stdout.end();
+  stderr.end();
+  return { exit, stdout: await text(stdout), stderr: await text(stderr) };
+}
+
+test("what a person can mend is told in its own words", async () => {
+  expect(await reported(new HomeLockedError("/home/x", 812), false)).toEqual({
+    exit: 1,
+    stdout: "",
+    stderr: "✗ The home /home/x is in use by pid 812. Stop it, or choose another home with --home or AGIRAPH_HOME.\n",
+  });
+  expect(await reported(new UsageError("The goal is empty."), true)).toEqual({
+    exit: 2,
+    stdout: '{"error":{"code":"usage","message":"The goal is empty."}}\n',
+    stderr: "✗ The goal is empty.\n",
+  });
+  expect((await reported(new Refusal("It is completed."), false)).exit).toBe(1);
+});
+
+test("what nobody expected says so, and shows its stack only to those who ask for it", async () => {
+  const error = new TypeError("x is not a function");
+  expect(await reported(error, false)).toEqual({
+    exit: 1,
+    stdout: "",
+    stderr: "✗ x is not a function. This was not expected; set AGIRAPH_DEBUG=1 to see where it came from.\n",
+  });
+  expect((await reported(error, false, { AGIRAPH_DEBUG: "1" })).stderr).toContain("failure.test.ts");
+});

@@ -1,0 +1,58 @@
+import type { Question, Situation } from "../../projections/index.ts";
+import { visible, visibleLines } from "../../protocol/visible.ts";
+import { commandLine, type Invocation } from "../invocation.ts";
+import { timestamp } from "./format.ts";
+import { nameOf } from "./names.ts";
+import { plain, plainLines } from "./width.ts";
+
+type Asked = Pick<Question, "text" | "choices" | "deadline_ts" | "default">;
+
+/** What somebody does who asks: a request for permission is told from a question that only looks like one. */
+export function asksFor({ permission }: Pick<Question, "permission">): string {
+  return permission ? "asks for permission" : "asks";
+}
+
+/** Who asks: of whether a mesh is trusted it is us, about the mesh, and none of its agents. */
+export function askerName(name: (id: string) => string, question: Pick<Question, "worker_id" | "mesh_trust">): string {
+  return question.mesh_trust ? "Agiraph" : name(question.worker_id);
+}
+
+/** A question as people read it: what is asked, what there is to choose from, until when. */
+export function questionText({ text, choices = [], ...asked }: Asked): string[] {
+  return [
+    // Written out, not taken out: what is hidden may be what the question is about.
+    ...plainLines(visibleLines(text)).filter((line) => line.trim() !== ""),
+    ...choices.map((choice, at) => `  ${at + 1}  ${plain(visible(choice))}`),
+    ...deadlineText(asked),
+  ];
+}
+
+function deadlineText({ deadline_ts, default: fallback }: Pick<Asked, "deadline_ts" | "default">): string[] {
+  if (deadline_ts === undefined) return [];
+  const then = fallback === undefined ? "then they decide themselves" : `then: ${plain(fallback)}`;
+  return [`  until ${timestamp(deadline_ts)}, ${then}`];
+}
+
+/** In the order they were asked in. */
+export function openQuestions({ questions }: Pick<Situation, "questions">): Question[] {
+  return Object.values(questions.open);
+}
+
+/** What to type to answer it from any terminal. */
+export function answerCommand(
+  call: Invocation,
+  { agent, questions }: Situation,
+  { id, permission }: Pick<Question, "id" | "permission">,
+): string {
+  const isOnly = Object.keys(questions.open).length === 1 && !permission;
+  return commandLine(call, "answer", agent.id, "your answer", ...(isOnly ? [] : ["--question", id]));
+}
+
+/** Every open question with who asks it and the command that answers it. */
+export function waitingLines(call: Invocation, now: Situation): string[] {
+  return openQuestions(now).flatMap((question) => [
+    `${nameOf(now.roster, question.worker_id)} ${asksFor(question)} (${question.id}):`,
+    ...questionText(question).map((line) => `  ${line}`),
+    `  Answer: ${answerCommand(call, now, question)}`,
+  ]);
+}

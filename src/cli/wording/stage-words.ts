@@ -1,0 +1,18 @@
+import type { Stage } from "../../projections/index.ts";
+import { headline } from "./width.ts";
+
+/** One stage that nobody named is no more than the work itself. */
+export function isTold({ number, name }: Pick<Stage, "number" | "name">): boolean {
+  return number > 1 || name !== `Stage ${number}`;
+}
+
+/** `Stage 2: Synthesis`. */
+export function stageTitle({ number, name }: Pick<Stage, "number" | "name">): string {
+  return name === `Stage ${number}` ? name : `Stage ${number}: ${headline(name)}`;
+}
+
+export const POLICY = {
+  all_must_complete: "all must complete",
+  majority: "a majority must complete",
+  any: "any one must complete",
+} as const;

@@ -1,0 +1,24 @@
+import { type Situation, type Trouble, troublesOf } from "../../projections/index.ts";
+import { timestamp } from "./format.ts";
+import { nameOf } from "./names.ts";
+import { plain } from "./width.ts";
+
+/** Whose model does not answer, since when, and what is done about it. */
+export function troubleLines({ troubles, roster }: Situation): string[] {
+  return troublesOf(troubles).flatMap((trouble) => [
+    `${nameOf(roster, trouble.worker_id)}: ${plain(trouble.message)}`,
+    `  ${triesOf(trouble)} failed since ${timeOf(trouble.since_ts)}${nextTry(trouble)}`,
+  ]);
+}
+
+function nextTry({ retry_ts }: Trouble): string {
+  return retry_ts === null ? "" : `; the next at ${timeOf(retry_ts)}`;
+}
+
+function timeOf(seconds: number): string {
+  return timestamp(seconds).slice(11);
+}
+
+function triesOf({ tries }: Trouble): string {
+  return tries === 1 ? "one try" : `${tries} tries`;
+}

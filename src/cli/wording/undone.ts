@@ -1,0 +1,15 @@
+import type { Situation } from "../../projections/index.ts";
+import { count } from "./format.ts";
+import { nameOf } from "./names.ts";
+
+/** What of the last run is not done, in a few words; empty when everything is. */
+export function undoneWords({ agent, board, roster }: Situation): string {
+  const nodes = Object.values(board.nodes).filter((node) => node.spec.run_id === agent.run?.id);
+  const failed = nodes.filter((node) => node.status === "failed");
+  if (failed.length === 0) return "";
+  const names = failed.slice(0, MOST).map(({ id, worker_id }) => `${id} (${nameOf(roster, worker_id)})`);
+  const more = failed.length > MOST ? ` and ${failed.length - MOST} more` : "";
+  return `${failed.length} of ${count(nodes.length, "node")} failed: ${names.join(", ")}${more}`;
+}
+
+const MOST = 5;

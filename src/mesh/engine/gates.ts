@@ -1,0 +1,47 @@
+import { gist, type Office, wordsOfError } from "./mesh-context.ts";
+
+/** The checks that a mesh's task must pass: run one after the other, for one thing at a time. */
+export class Gates {
+  readonly #office: Office;
+  readonly #settle: () => void;
+  /** What is being checked, and what came of it once it was. */
+  #check: { what: string; problem?: string | null } | undefined;
+
+  constructor(office: Office, settle: () => void) {
+    this.#office = office;
+    this.#settle = settle;
+  }
+
+  /** Null is passed, words say what is wrong; undefined while they are run, and then everybody settles again. */
+  problemOf(what: string, names: readonly string[]): string | null | undefined {
+    if (names.length === 0) return null;
+    const isRunning = this.#check !== undefined && this.#check.problem === undefined;
+    if (!isRunning && this.#check?.what !== what) this.#run(what, names);
+    return this.#check?.what === what ? this.#check.problem : undefined;
+  }
+
+  /** What came of it was dealt with. */
+  forget(): void {
+    this.#check = undefined;
+  }
+
+  #run(what: string, names: readonly string[]): void {
+    this.#check = { what };
+    void this.#firstProblem(names).then((problem) => {
+      this.#check = { what, problem };
+      this.#settle();
+    });
+  }
+
+  async #firstProblem(names: readonly string[]): Promise<string | null> {
+    for (const gate of names) {
+      const run = async () => this.#office.ports.gate(gate);
+      const why = await run().catch((error: unknown) => `The gate itself failed: ${wordsOfError(error)}`);
+      if (!this.#office.isOpen) return null;
+      const data = { mesh: this.#office.mesh, gate, ok: why === null, why: gist(why ?? "") };
+      this.#office.record({ type: "mesh.gate", data });
+      if (why !== null) return `The gate ${gate} did not pass:\n\n${why}`;
+    }
+    return null;
+  }
+}

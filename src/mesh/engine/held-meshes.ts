@@ -1,0 +1,36 @@
+import type { MeshFact } from "../../protocol/index.ts";
+import type { DeclaredMesh } from "../files/config.ts";
+
+/** What is declared and not trusted: new meshes, and new contents of those that are at work. */
+export class HeldMeshes {
+  readonly #held = new Map<string, DeclaredMesh>();
+  readonly #isTrusted: (mesh: DeclaredMesh) => boolean;
+  readonly #record: (fact: MeshFact) => void;
+
+  constructor(isTrusted: (mesh: DeclaredMesh) => boolean, record: (fact: MeshFact) => void) {
+    this.#isTrusted = isTrusted;
+    this.#record = record;
+  }
+
+  get all(): ReadonlyMap<string, DeclaredMesh> {
+    return this.#held;
+  }
+
+  /** Whether this content has to wait. Each content is on record once. */
+  holds(declared: DeclaredMesh, isAtWork: boolean): boolean {
+    const { mesh } = declared.config;
+    if (this.#isTrusted(declared)) {
+      this.#held.delete(mesh);
+      return false;
+    }
+    const isNews = this.#held.get(mesh)?.hash !== declared.hash;
+    this.#held.set(mesh, declared);
+    if (isNews) this.#record({ type: "mesh.held", data: { mesh, hash: declared.hash, changed: isAtWork } });
+    return true;
+  }
+
+  /** Forgets what is not declared any more. */
+  keep(names: readonly string[]): void {
+    for (const name of this.#held.keys()) if (!names.includes(name)) this.#held.delete(name);
+  }
+}

@@ -1,0 +1,77 @@
+import { relative } from "node:path";
+import { type Layout, nameOf, type Place } from "../files/layout.ts";
+import type { Letter } from "../files/letter.ts";
+import { titleOf } from "../files/message-file.ts";
+
+/** A letter in the words that an agent reads: who says it, what is wanted, how to answer. */
+export function wordsFor(layout: Layout, place: Place, letter: Letter): string {
+  const { head, tail } = frameOf(layout, place, letter);
+  const text = letter.body.trim();
+  const rest = `…\n(The rest is in ${fileOf(layout, place, letter)})`;
+  const shown = text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}${rest}`;
+  return [head, shown, tail].filter((part) => part !== "").join("\n\n");
+}
+
+/**
+ * The same in one line, for any command in a terminal: who reads line by line takes each of several for a message of its
+ * own, and does its work that often. All of it is in the file that it names.
+ */
+export function lineFor(layout: Layout, place: Place, letter: Letter): string {
+  const { head, tail } = frameOf(layout, place, letter);
+  // The title of a task is in the head already.
+  const body = letter.header.type === "task" ? letter.body.replace(/^\s*(?:#\s)?[^\n]*/, "") : letter.body;
+  const text = oneLine(body);
+  const room = MOST_BYTES - Buffer.byteLength(`${head} ${tail}`);
+  const cut = `… (The rest is in ${fileOf(layout, place, letter)})`;
+  const shown = Buffer.byteLength(text) <= room ? text : `${headOf(text, room - Buffer.byteLength(cut))}${cut}`;
+  return oneLine(`${head} ${shown} ${tail}`);
+}
+
+function frameOf(layout: Layout, place: Place, letter: Letter): { head: string; tail: string } {
+  const { name, header, body } = letter;
+  const { type, from } = header;
+  switch (type) {
+    case "task":
+      return {
+        head: `${MARK} Task ${name} for ${nameOf(place)} from ${from}: ${titleOf(body)}`,
+        tail: `(It is in ${fileOf(layout, place, letter)}. When it is done: tx done "what you did". If it cannot be done: tx done --failed "why".)`,
+      };
+    case "ask":
+      return {
+        head: `${MARK} Question ${name} from ${from}:`,
+        tail: `(Answer: tx send ${from} --answer ${idOf(name, header)} "your answer". Then go on with what you were doing.)`,
+      };
+    case "ask-response":
+      return { head: `${MARK} Answer ${name} from ${from}:`, tail: "" };
+    case "task-complete":
+      return { head: `${MARK} Done ${name}: ${from} says:`, tail: "" };
+    case "error":
+      return { head: `${MARK} Failed ${name}: ${from} says:`, tail: "" };
+  }
+}
+
+/** Where a letter lies once it was told. */
+function fileOf(layout: Layout, place: Place, { name, header }: Letter): string {
+  const queue = header.type === "task" ? "active" : "complete";
+  return `${relative(layout.project, layout.queue(place, queue))}/${name}`;
+}
+
+/** What the prompt declares as the way in which we speak. */
+const MARK = "[tx]";
+const LONGEST = 8_000;
+/** The kernel cuts a line that is typed at 4,096 bytes. */
+const MOST_BYTES = 3_000;
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+function headOf(text: string, bytes: number): string {
+  const cut = Buffer.from(text).subarray(0, Math.max(bytes, 0));
+  return cut.toString("utf8").replace(/\uFFFD{1,3}$/, "");
+}
+
+/** By which an answer names what it answers. */
+function idOf(name: string, header: Letter["header"]): string {
+  return header["msg-id"] ?? name.replace(/\.md$/, "");
+}

@@ -1,0 +1,58 @@
+import type { DeclaredAgent, DeclaredMesh } from "../files/config.ts";
+import type { Letter } from "../files/letter.ts";
+import type { Member } from "./meshes.ts";
+
+/**
+ * Who has begun, of all agents of a project's meshes.
+ *
+ * F1. Somebody who was begun by what was declared before ends what they have, and the next task is for a new one.
+ */
+export class Staff {
+  readonly #make: (mesh: DeclaredMesh, agent: DeclaredAgent) => Member;
+  readonly #members = new Map<string, Member>();
+  readonly #outdated = new Set<string>();
+
+  constructor(make: (mesh: DeclaredMesh, agent: DeclaredAgent) => Member) {
+    this.#make = make;
+  }
+
+  async tell(declared: DeclaredMesh | undefined, mesh: string, agent: string, letter: Letter): Promise<void> {
+    if (letter.header.type === "task" && this.#outdated.delete(keyOf(mesh, agent))) await this.dismiss(mesh, agent);
+    await this.member(declared, mesh, agent).tell(letter);
+  }
+
+  member(declared: DeclaredMesh | undefined, mesh: string, agent: string): Member {
+    const key = keyOf(mesh, agent);
+    const there = this.#members.get(key);
+    if (there) return there;
+    const who = declared?.agents.get(agent);
+    if (!declared || !who) throw new Error(`${key} is not declared.`);
+    const member = this.#make(declared, who);
+    this.#members.set(key, member);
+    this.#outdated.delete(key);
+    return member;
+  }
+
+  /** Those of a mesh who have begun. */
+  of({ config: { mesh }, agents }: DeclaredMesh): string[] {
+    return [...agents.keys()].filter((agent) => this.#members.has(keyOf(mesh, agent)));
+  }
+
+  /** What is declared of them is another now. */
+  outdate(mesh: string, agent: string): void {
+    this.#outdated.add(keyOf(mesh, agent));
+  }
+
+  /** Ends somebody's session; the next letter begins another. */
+  async dismiss(mesh: string, agent: string): Promise<void> {
+    const key = keyOf(mesh, agent);
+    const member = this.#members.get(key);
+    this.#members.delete(key);
+    this.#outdated.delete(key);
+    await member?.close();
+  }
+}
+
+function keyOf(mesh: string, agent: string): string {
+  return `${mesh}/${agent}`;
+}

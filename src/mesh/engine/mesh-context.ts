@@ -1,0 +1,141 @@
+import { join } from "node:path";
+import type { MeshConfig, MeshFact, MessageHeader } from "../../protocol/index.ts";
+import { type Layout, nameOf, type Place, type QueueName } from "../files/layout.ts";
+import { type Letter, post, rewrite } from "../files/letter.ts";
+import { derivedName, idOf, stemOf } from "../files/letter-names.ts";
+import { titleOf } from "../files/message-file.ts";
+import { quarantine } from "../files/quarantine.ts";
+import type { Queues } from "../files/queue.ts";
+import { asFarAs, Circles, type Far, tooFar } from "./loop-guard.ts";
+import type { MeshPorts } from "./mesh.ts";
+import { HOUSE, senderOf } from "./route.ts";
+
+/** What the mesh and its agents' desks have in common: posting, answering, putting aside, recording. */
+export class Office {
+  readonly mesh: string;
+  readonly ports: MeshPorts;
+  readonly circles = new Circles();
+  readonly #layout: Layout;
+  readonly #config: () => MeshConfig;
+  /** Once it is closed, nothing that comes late moves anything. */
+  isOpen = true;
+
+  constructor(config: () => MeshConfig, layout: Layout, ports: MeshPorts) {
+    this.mesh = config().mesh;
+    this.#config = config;
+    this.#layout = layout;
+    this.ports = ports;
+  }
+
+  record(fact: MeshFact): void {
+    this.ports.record(fact);
+  }
+
+  here(agent: string | null): Place {
+    return { mesh: this.mesh, agent };
+  }
+
+  post(
+    queues: Queues | undefined,
+    name: string,
+    header: MessageHeader,
+    body: string,
+    to: "inbox" | "outbox" = "inbox",
+  ): void {
+    if (!queues) return;
+    const timestamp = new Date(this.ports.now()).toISOString();
+    const dated: MessageHeader = { ...header, "msg-id": idOf(stemOf(name)), timestamp };
+    post(queues, to, name, dated, body, join(this.#layout.running, "tmp"));
+  }
+
+  /** Whoever asked for it hears of its end, once. */
+  answer(task: Letter, type: "task-complete" | "error", words: string, from: Place): void {
+    const to = this.#asker(task, from);
+    const name = answerName(task.name, from);
+    if (!to || to.find(name) !== undefined) return;
+    const isForHouse = task.header.from === HOUSE;
+    const header: MessageHeader = {
+      from: nameOf(from),
+      to: isForHouse ? HOUSE : nameOf(to.place),
+      type,
+      status: "complete",
+      "in-reply-to": stemOf(task.name),
+      ...asFarAs(task.header, true),
+    };
+    const body = `# ${type === "error" ? "Failed" : "Done"}: ${titleOf(task.body)}\n\n${words}\n`;
+    this.post(to, name, header, body, isForHouse ? "outbox" : "inbox");
+    if (to.place.mesh !== this.mesh) this.ports.changed(to.place.mesh);
+  }
+
+  /** Under this name it was asked for and answered before: another message must have another. */
+  isAnswered(task: Pick<Letter, "name" | "header">, from: Place): boolean {
+    return this.#asker(task, from)?.find(answerName(task.name, from)) !== undefined;
+  }
+
+  /** What is for the house waits in the mesh's own outbox, until whoever gave the task takes it from there. */
+  toHouse(from: Queues, name: string): boolean {
+    const own = this.ports.queuesOf(this.mesh, null);
+    return own !== undefined && from.moveTo(name, "outbox", own, "outbox") !== undefined;
+  }
+
+  /** Who is to hear of a task's end by a message: nobody for the human, who sees it, nor for oneself. */
+  #asker({ header }: Pick<Letter, "header">, from: Place): Queues | undefined {
+    if (header.from === HOUSE) return this.ports.queuesOf(this.mesh, null);
+    const sender = senderOf(header.from, from.mesh, this.ports.directory());
+    if (sender === null || sender === "human" || nameOf(sender) === nameOf(from)) return undefined;
+    if (sender.agent === null && sender.mesh === this.mesh) return undefined;
+    return this.ports.queuesOf(sender.mesh, sender.agent);
+  }
+
+  /** A message that goes too far is refused, and the human is asked: first, and by its name once. */
+  refusal(from: Place & { agent: string }, to: string, far: Far): string | undefined {
+    const own = nameOf(from);
+    const why = tooFar(far, own, to, this.#config());
+    if (why === undefined) return undefined;
+    const name = derivedName(`${far.thread}.md`, `${from.agent}.circle`);
+    const header: MessageHeader = { from: own, to: "human", type: "ask", status: "pending", thread: far.thread };
+    this.ports.human(from.agent, { name, header, body: `May ${own} and ${to} go on? ${why}\n` });
+    return why;
+  }
+
+  /** In its place, at once and whole. */
+  rewrite(queues: Queues, queue: QueueName, { name, header, body }: Letter): void {
+    rewrite(queues.path(queue, name), header, body, join(this.#layout.running, "tmp"));
+  }
+
+  putAside(queues: Queues, from: QueueName, name: string, why: string): boolean {
+    const aside = quarantine(queues, from, name, why);
+    if (aside !== undefined) {
+      const data = { ...queues.place, name: aside, why: gist(why) };
+      this.record({ type: "mesh.quarantined", data });
+    }
+    return true;
+  }
+
+  ended(place: Place, name: string, end: "result" | "error", words: string): void {
+    this.record(
+      end === "error"
+        ? { type: "mesh.failed", data: { ...place, name, why: gist(words) } }
+        : { type: "mesh.completed", data: { ...place, name, gist: gist(words) } },
+    );
+  }
+}
+
+/** What the house has taken from a mesh's outbox lies among what is complete: ends under their names, words as `taken`. */
+export function isTakenByHouse(name: string): boolean {
+  return /\.(?:done|taken)(?:~\d+)?\.md$/.test(name);
+}
+
+/** Two who were given messages of one name answer with two. */
+function answerName(task: string, from: Place): string {
+  return derivedName(task, `${nameOf(from).replace("/", ".")}.done`);
+}
+
+export function gist(text: string): string {
+  const line = text.trim().split("\n", 1)[0] ?? "";
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line;
+}
+
+export function wordsOfError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,120 @@
+import { existsSync, type FSWatcher, mkdirSync, readdirSync, statSync, watch } from "node:fs";
+import { join } from "node:path";
+import type { MessageHeader } from "../../protocol/index.ts";
+import type { DeclaredMesh } from "../files/config.ts";
+import type { Layout, QueueName } from "../files/layout.ts";
+import { type Letter, post, readLetterFile } from "../files/letter.ts";
+import { derivedName, stemOf } from "../files/letter-names.ts";
+import { Queues } from "../files/queue.ts";
+import { isMessageName } from "../files/queue-files.ts";
+import { HOUSE } from "./route.ts";
+import { leaves } from "./topology.ts";
+
+/**
+ * A mesh as the house sees it that gives it work, from outside: by files alone, so it does not matter which process moves
+ * them.
+ *
+ * B1. A task is given by its name, once: one that is anywhere is not given again.
+ * B2. What the mesh says to the house waits in its outbox until it is taken.
+ */
+export class MeshFromOutside {
+  readonly #layout: Layout;
+  readonly #declared: DeclaredMesh;
+  readonly #queues: Queues;
+  #watcher: FSWatcher | undefined;
+
+  constructor(layout: Layout, declared: DeclaredMesh) {
+    this.#layout = layout;
+    this.#declared = declared;
+    this.#queues = new Queues(layout, { mesh: declared.config.mesh, agent: null });
+  }
+
+  get name(): string {
+    return this.#declared.config.mesh;
+  }
+
+  /** Where a message to the mesh is. Looked for in the order in which it moves, so that one on its way is not missed. */
+  find(name: string): QueueName | undefined {
+    return WAY.find((queue) => existsSync(this.#queues.path(queue, name)));
+  }
+
+  /** B1. */
+  give(name: string, body: string, now: Date): void {
+    if (this.find(name) === undefined) this.#post(name, "task", body, now);
+  }
+
+  /** A question, or news, for whoever stands at its entry. */
+  ask(about: string, body: string, now: Date): void {
+    this.#post(derivedName(about, "ask"), "ask", body, now);
+  }
+
+  /** When the mesh began with a task (milliseconds), by the file that its first agent was given; 0 where that is gone. */
+  began(name: string): number {
+    const { mesh } = this.#declared.config;
+    for (const { agent, at } of leaves(this.#declared.plan)) {
+      for (const queue of WAY) {
+        const path = join(this.#layout.queue({ mesh, agent }, queue), derivedName(name, at));
+        const given = statSync(path, { throwIfNoEntry: false });
+        if (given) return given.mtimeMs;
+      }
+    }
+    return 0;
+  }
+
+  /** What the mesh has said and nobody has taken, the oldest first. */
+  said(): Letter[] {
+    const dir = this.#queues.dir("outbox");
+    const names = existsSync(dir) ? readdirSync(dir).filter((name) => isMessageName(name, "outbox")) : [];
+    const found = names.flatMap((name) => {
+      const path = join(dir, name);
+      const letter = readLetterFile(path, name);
+      const came = statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0;
+      return letter && !("reason" in letter) ? [{ letter, came }] : [];
+    });
+    return found.toSorted((a, b) => a.came - b.came).map(({ letter }) => letter);
+  }
+
+  /** The end of a task, as the mesh itself says it. */
+  isEndOf(task: string, { header: { from, type, "in-reply-to": of } }: Letter): boolean {
+    return from === this.name && of === stemOf(task) && (type === "task-complete" || type === "error");
+  }
+
+  /** What it said was dealt with. */
+  take({ name }: Letter): void {
+    this.#queues.moveAs(name, "outbox", "complete", derivedName(name, "taken"));
+  }
+
+  /** The same of ends of these tasks. They keep their names, by which the mesh knows that it has said them. */
+  takeEnds(isMeant: (task: string) => boolean): void {
+    for (const letter of this.said()) {
+      const task = letter.header["in-reply-to"] ?? "";
+      if (isMeant(task) && this.isEndOf(task, letter)) this.#queues.move(letter.name, "outbox", "complete");
+    }
+  }
+
+  /** Calls when something has come to its outbox. A mesh that was put away meanwhile has another one. */
+  watch(changed: () => void): void {
+    this.#watcher?.close();
+    mkdirSync(this.#queues.dir("outbox"), { recursive: true });
+    this.#watcher = watch(this.#queues.dir("outbox"), changed);
+    this.#watcher.on("error", () => {});
+  }
+
+  close(): void {
+    this.#watcher?.close();
+  }
+
+  #post(name: string, type: MessageHeader["type"], body: string, now: Date): void {
+    const header: MessageHeader = {
+      from: HOUSE,
+      to: this.name,
+      type,
+      status: "pending",
+      timestamp: now.toISOString(),
+    };
+    mkdirSync(this.#queues.dir("inbox"), { recursive: true });
+    post(this.#queues, "inbox", name, header, body, join(this.#layout.running, "tmp"));
+  }
+}
+
+const WAY = ["inbox", "next", "active", "complete", "archive", "quarantine"] as const;

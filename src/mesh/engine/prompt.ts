@@ -1,0 +1,139 @@
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { DeclaredAgent, DeclaredMesh } from "../files/config.ts";
+import type { Layout } from "../files/layout.ts";
+import { stampOf } from "../files/message-file.ts";
+import { leaves } from "./topology.ts";
+
+/** One part of a prompt, with where it came from. */
+export interface PromptSection {
+  title: "Preamble" | "Agent Prompt" | "Task" | "Capabilities" | "Workflow";
+  /** The files it was read from, as seen from the project; none for what we write ourselves. */
+  from: string[];
+  text: string;
+}
+
+/**
+ * What a mesh agent is told when it begins (seed 004, "Prompt Building"), in the seed's order. It is built from what was
+ * read with the declaration, so it is what a person has trusted; a changed file is declared anew first.
+ */
+export function buildPrompt(mesh: DeclaredMesh, agent: DeclaredAgent): PromptSection[] {
+  const fill = (text: string) =>
+    text.replace(/\{\{\s*(mesh|agent)\s*\}\}/g, (_, name) => (name === "mesh" ? mesh.config.mesh : agent.name));
+  const file = (path: string): Found => {
+    const source = mesh.sources.get(path);
+    return source === undefined ? undefined : { from: path, text: fill(source.text).trim() };
+  };
+  const own = `meshes/agents/${agent.category}/${agent.name}`;
+  const [prompt, task] = [file(`${own}/prompt.md`), file(`${own}/task.md`)];
+  const sections: PromptSection[] = [{ title: "Preamble", from: [], text: preamble(mesh, agent) }];
+  if (prompt) sections.push({ title: "Agent Prompt", from: [prompt.from], text: prompt.text });
+  if (task) sections.push({ title: "Task", from: [task.from], text: task.text });
+  const able = capabilities(mesh, agent, (name) => {
+    return file(`${own}/capabilities/${name}.md`) ?? file(`meshes/capabilities/${name}.md`);
+  });
+  if (able) sections.push(able);
+  sections.push({ title: "Workflow", from: [], text: workflow(mesh, agent) });
+  return sections;
+}
+
+export function promptText(sections: readonly PromptSection[]): string {
+  return `${sections.map(({ text }) => text).join("\n\n")}\n`;
+}
+
+/**
+ * The same for a program that works in the project. It is started without the project's own settings, and some programs
+ * then leave out its instructions too (CLAUDE.md, AGENTS.md), which are only text.
+ */
+export function programPrompt(layout: Layout, sections: readonly PromptSection[]): string {
+  const rules = ["CLAUDE.md", "AGENTS.md"].filter((name) => existsSync(join(layout.project, name)));
+  if (rules.length === 0) return promptText(sections);
+  return `${promptText(sections)}\nThe project has instructions for agents: ${rules.join(", ")}. Read them before you begin.\n`;
+}
+
+/** Keeps the prompt somebody begins with as `prompts/{timestamp}-prompt.md`, numbered within the minute. Its path. */
+export async function keepPrompt(layout: Layout, place: { mesh: string; agent: string }, text: string, now: number) {
+  const dir = layout.prompts(place.mesh, place.agent);
+  await mkdir(dir, { recursive: true });
+  for (let number = 1; ; number++) {
+    const count = number === 1 ? "" : `-${number}`;
+    const path = join(dir, `${stampOf(new Date(now))}${count}-prompt.md`);
+    try {
+      await writeFile(path, text, { flag: "wx" });
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}
+
+type Found = { from: string; text: string } | undefined;
+
+/** The mesh's, then the agent's own; a file of that name says what it means, the agent's before the project's. */
+function capabilities(
+  mesh: DeclaredMesh,
+  agent: DeclaredAgent,
+  find: (name: string) => Found,
+): PromptSection | undefined {
+  const names = [...new Set([...(mesh.config.capabilities ?? []), ...(agent.config.capabilities ?? [])])];
+  if (names.length === 0) return undefined;
+  const parts = names.map((name) => ({ name, ...find(name) }));
+  const text = parts
+    .map(({ name, text }) => (text === undefined ? `- ${name}` : `### ${name}\n\n${text}`))
+    .join("\n\n");
+  return {
+    title: "Capabilities",
+    from: parts.flatMap(({ from }) => from ?? []),
+    text: `## Capabilities\n\n${text}`,
+  };
+}
+
+function preamble({ config: { mesh } }: DeclaredMesh, { name: agent }: DeclaredAgent): string {
+  const own = `.ai/tx/mesh/${mesh}/agents/${agent}`;
+  return `# Agent Orchestration - Session
+
+You are running inside a session managed by the agent orchestration system. What is typed here with the words "[tx]" in front comes from that system; messages are files whose sender it has checked.
+
+## Your Context
+- **Mesh**: ${mesh}
+- **Agent**: ${agent}
+- **Workspace**: \`${own}/\`
+
+## How to Work
+1. Read your incoming task from: \`${own}/msgs/active/\`
+2. Save your work to: \`.ai/tx/mesh/${mesh}/shared/output/\`
+3. When done, use \`/tx-done\` to mark the task complete and say what you did (or run: \`tx done "what you did"\`)
+
+## File Paths
+- **Inbox**: \`${own}/msgs/inbox/\`
+- **Active**: \`${own}/msgs/active/\`
+- **Outbox**: \`${own}/msgs/outbox/\`
+- **Complete**: \`${own}/msgs/complete/\`
+- **Shared output**: \`.ai/tx/mesh/${mesh}/shared/output/\`
+
+## Important Commands
+- \`/tx-done\` - Mark current task complete (\`tx done "words"\`)
+- \`/tx-next\` - Request next task (\`tx next\`)
+- \`/search query\` - Search the web
+- \`/ask agent-name "question"\` - Ask another agent, or \`human\` (\`tx ask agent-name "question"\`)`;
+}
+
+function workflow({ config, plan, agents, topology }: DeclaredMesh, { name }: DeclaredAgent): string {
+  const others = [...agents.values()].filter((agent) => agent.name !== name);
+  const list = others.map(
+    ({ name: other, config: { description } }) => `- ${other}${description ? `: ${description}` : ""}`,
+  );
+  const steps = leaves(plan).map(({ agent }) => agent);
+  const how = {
+    sequential: `Work goes from one to the next: ${steps.join(" → ")}. What you say when you are done is handed on.`,
+    parallel: "Everyone gets the same task and works alone; it is complete when all are done.",
+    "map-reduce": `First these, at the same time, then whoever sums up: ${steps.join(", ")}. What you say when you are done is handed on.`,
+    hierarchical:
+      steps[0] === name
+        ? 'You lead. Hand parts on with `tx send AGENT "task"`; you are told when each is done. Mark the task complete when the whole is done.'
+        : `${steps[0]} leads and hands out work. Mark yours complete when it is done; they are told.`,
+  }[topology];
+  const team = list.length > 0 ? `\n\nThe others in this mesh:\n${list.join("\n")}` : "";
+  return `## Workflow\n\n${config.description ? `${config.description.trim()}\n\n` : ""}${how}${team}`;
+}

@@ -1,0 +1,61 @@
+import type { MessageHeader } from "../../protocol/index.ts";
+import { nameOf, type Place } from "../files/layout.ts";
+
+export type Route =
+  /** The agent says that what it works on is done. */
+  | { kind: "done" }
+  /** It says that it cannot do what it works on. */
+  | { kind: "failed" }
+  | { kind: "agent"; mesh: string; agent: string }
+  /** The mesh as a whole: its own inbox. */
+  | { kind: "mesh"; mesh: string }
+  | { kind: "human" }
+  /** Whoever gave the mesh a node of a board. */
+  | { kind: "house" }
+  | { kind: "nowhere"; reason: string };
+
+/** Who gives a mesh nodes of a board and hears of their end: not a person, and no mesh. */
+export const HOUSE = "agiraph";
+
+/** The agents of every mesh that is there. */
+export type Directory = ReadonlyMap<string, readonly string[]>;
+
+/** Where a message goes (seed 004, "Routing Destinations"). Pure. */
+export function routeOf({ to, type }: Pick<MessageHeader, "to" | "type">, from: Place, directory: Directory): Route {
+  const own = directory.get(from.mesh) ?? [];
+  if (to === "human") return { kind: "human" };
+  if (to === HOUSE) return { kind: "house" };
+  if (to === "mesh" || to === from.mesh) {
+    if (type === "task-complete" && from.agent !== null) return { kind: "done" };
+    if (type === "error" && from.agent !== null) return { kind: "failed" };
+    return { kind: "mesh", mesh: from.mesh };
+  }
+  if (own.includes(to)) return { kind: "agent", mesh: from.mesh, agent: to };
+  if (directory.has(to)) return { kind: "mesh", mesh: to };
+  const [mesh = "", agent = "", ...more] = to.split("/");
+  if (more.length === 0 && agent !== "" && directory.get(mesh)?.includes(agent)) return { kind: "agent", mesh, agent };
+  const agents = own.length > 0 ? `Agents here: ${own.join(", ")}. ` : "";
+  return {
+    kind: "nowhere",
+    reason: `"to": there is no ${to} for ${nameOf(from)}. ${agents}Meshes: ${[...directory.keys()].join(", ")}. Also: mesh, human.`,
+  };
+}
+
+/** Who sends is told by the folder; why a header that says otherwise is not believed. Within a mesh a short name will do. */
+export function lieOf(from: string, place: Place, route: Route): string | undefined {
+  const own = nameOf(place);
+  if (from === own) return undefined;
+  if (from !== place.agent) return `"from" says ${from}, but it lies in the outbox of ${own}.`;
+  const leaves = "mesh" in route && route.mesh !== place.mesh;
+  return leaves ? `"from" says ${from}; whoever is in another mesh needs ${own} to answer.` : undefined;
+}
+
+/** Whom an answer to this message goes to, if anybody; a short name is one of the mesh it was sent in. */
+export function senderOf(from: string, within: string, directory: Directory): Place | "human" | null {
+  if (from === "human") return "human";
+  if (directory.get(within)?.includes(from)) return { mesh: within, agent: from };
+  const [mesh = "", agent] = from.split("/");
+  if (!directory.has(mesh)) return null;
+  if (agent === undefined) return { mesh, agent: null };
+  return directory.get(mesh)?.includes(agent) ? { mesh, agent } : null;
+}

@@ -1,0 +1,62 @@
+import { existsSync, readdirSync, watch } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import type { Layout, Place } from "../files/layout.ts";
+import { type Outgoing, putMessage } from "../files/outgoing-files.ts";
+
+export type Said =
+  | { kind: "taken"; name: string }
+  /** It is no message that could go anywhere; why, in words for whoever said it. */
+  | { kind: "refused"; reason: string }
+  /** Nobody has taken it yet: the meshes are not at work. It lies in the outbox and goes out when they are. */
+  | { kind: "waiting"; name: string };
+
+/** What an agent says, by a file in its outbox; resolves when it is known what became of it. */
+export async function sayFrom(
+  layout: Layout,
+  place: Place & { agent: string },
+  at: Date,
+  message: Omit<Outgoing, "from">,
+): Promise<Said> {
+  const isEnd = message.type === "task-complete" || message.type === "error";
+  // An end names its task: whoever was told twice and says it twice ends nothing else.
+  const ended = isEnd && message.to === "mesh" ? activeOf(layout, place) : undefined;
+  const said = { ...(ended !== undefined && { answers: ended }), ...message };
+  const name = putMessage(layout, place, "outbox", at, { ...said, from: `${place.mesh}/${place.agent}` });
+  if (!(await leaves(layout.queue(place, "outbox"), name))) return { kind: "waiting", name };
+  const aside = layout.queue(place, "quarantine");
+  if (!existsSync(join(aside, name))) return { kind: "taken", name };
+  const reason = await readFile(join(aside, name.replace(/\.md$/, ".reason.md")), "utf8").catch(() => "");
+  const file = join(relative(layout.project, aside), name);
+  return { kind: "refused", reason: `${reason.trim() || "It was not understood."}\nWhat you said lies in ${file}` };
+}
+
+/** The task that it works on, by which an end names it. */
+function activeOf(layout: Layout, place: Place): string | undefined {
+  const dir = layout.queue(place, "active");
+  const [name] = existsSync(dir) ? readdirSync(dir).filter((one) => one.endsWith(".md") && !one.startsWith(".")) : [];
+  return name?.replace(/\.md$/, "");
+}
+
+const PATIENCE_MS = 3_000;
+
+/** False when it is still there after a while. */
+async function leaves(dir: string, name: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const look = () => {
+    if (!existsSync(join(dir, name))) resolve(true);
+  };
+  const watcher = watch(dir, look);
+  watcher.on("error", look);
+  const timer = setTimeout(() => resolve(!existsSync(join(dir, name))), PATIENCE_MS);
+  look();
+  try {
+    const isGone = await promise;
+    // The reason is written right after the file was moved.
+    if (isGone) await new Promise((settle) => setTimeout(settle, 20));
+    return isGone;
+  } finally {
+    clearTimeout(timer);
+    watcher.close();
+  }
+}

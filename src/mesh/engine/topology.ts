@@ -1,0 +1,127 @@
+import type { MeshConfig, WorkflowStep } from "../../protocol/index.ts";
+
+/**
+ * What is next in a mesh: a pure function of what is declared and what is done.
+ *
+ * T1. A step is given once what stands before it is done, and never again.
+ * T2. All of a parallel step must be done before what follows it begins: the first reducer gets all that was mapped.
+ * T3. Done is done: more done steps never take a step back (the order of arrival does not matter).
+ */
+export type Plan =
+  | { kind: "agent"; agent: string; at: StepPath }
+  | { kind: "sequential"; steps: readonly Plan[] }
+  | { kind: "parallel"; steps: readonly Plan[] };
+
+/** Where in the workflow a step stands: `0`, `1.map.2`. */
+export type StepPath = string;
+
+export type Progress = ReadonlyMap<StepPath, "given" | "done">;
+
+export interface Due {
+  at: StepPath;
+  agent: string;
+  /** The steps whose results it builds on. */
+  from: readonly StepPath[];
+}
+
+/** The steps that are to be given now. */
+export function due(plan: Plan, progress: Progress): Due[] {
+  return walk(plan, progress, []).due;
+}
+
+export function isDone(plan: Plan, progress: Progress): boolean {
+  return leaves(plan).every(({ at }) => progress.get(at) === "done");
+}
+
+/** In the order of the workflow. */
+export function leaves(plan: Plan): Extract<Plan, { kind: "agent" }>[] {
+  return plan.kind === "agent" ? [plan] : plan.steps.flatMap(leaves);
+}
+
+/** Whose results stand for the whole of it. */
+export function lastLeaves(plan: Plan): StepPath[] {
+  if (plan.kind === "agent") return [plan.at];
+  if (plan.kind === "parallel") return plan.steps.flatMap(lastLeaves);
+  const last = plan.steps.at(-1);
+  return last ? lastLeaves(last) : [];
+}
+
+function walk(plan: Plan, progress: Progress, from: readonly StepPath[]): { due: Due[]; done: boolean } {
+  switch (plan.kind) {
+    case "agent": {
+      const status = progress.get(plan.at);
+      return { due: status === undefined ? [{ at: plan.at, agent: plan.agent, from }] : [], done: status === "done" };
+    }
+    case "parallel": {
+      const parts = plan.steps.map((step) => walk(step, progress, from));
+      return { due: parts.flatMap((part) => part.due), done: parts.every((part) => part.done) };
+    }
+    case "sequential": {
+      let before = from;
+      for (const step of plan.steps) {
+        const part = walk(step, progress, before);
+        if (!part.done) return { due: part.due, done: false };
+        before = lastLeaves(step);
+      }
+      return { due: [], done: true };
+    }
+  }
+}
+
+/** What a mesh declares, as a plan. Hierarchical: one agent is given the task and hands it on by messages. */
+export function planOf(
+  config: Pick<MeshConfig, "agents" | "workflow" | "topology" | "type" | "entry_point" | "completion_agent">,
+): Plan {
+  const names = config.agents.map(shortName);
+  const main = mainPlan(config, names);
+  const named = new Set(leaves(main).map(({ agent }) => agent));
+  const { entry_point: first, completion_agent: last } = config;
+  const steps: Plan[] = [];
+  if (first !== undefined && !named.has(first)) steps.push({ kind: "agent", agent: first, at: "entry" });
+  steps.push(main);
+  if (last !== undefined && !named.has(last)) steps.push({ kind: "agent", agent: last, at: "completion" });
+  return steps.length === 1 ? main : { kind: "sequential", steps };
+}
+
+export function topologyOf({ topology, type, workflow }: Pick<MeshConfig, "topology" | "type" | "workflow">) {
+  if (topology) return topology;
+  if (type === "sequential" || type === "parallel" || type === "map-reduce" || type === "hierarchical") return type;
+  if (workflow === undefined) return "hierarchical";
+  return Array.isArray(workflow) ? "sequential" : "map-reduce";
+}
+
+export function shortName(member: string): string {
+  return member.slice(member.indexOf("/") + 1);
+}
+
+function mainPlan(
+  config: Pick<MeshConfig, "workflow" | "topology" | "type" | "entry_point">,
+  names: readonly string[],
+): Plan {
+  const { workflow } = config;
+  switch (topologyOf(config)) {
+    case "hierarchical":
+      return { kind: "agent", agent: config.entry_point ?? names[0] ?? "", at: "0" };
+    case "parallel":
+      return planOfStep({ parallel: Array.isArray(workflow) ? workflow : [...names] }, "");
+    default:
+      if (workflow !== undefined && !Array.isArray(workflow)) return planOfStep(workflow, "");
+      return planOfStep({ sequential: workflow ?? [...names] }, "");
+  }
+}
+
+function planOfStep(step: WorkflowStep, at: string): Plan {
+  const below = (part: string) => (at === "" ? part : `${at}.${part}`);
+  if (typeof step === "string") return { kind: "agent", agent: step, at };
+  if ("sequential" in step)
+    return { kind: "sequential", steps: step.sequential.map((one, index) => planOfStep(one, below(String(index)))) };
+  if ("parallel" in step)
+    return { kind: "parallel", steps: step.parallel.map((one, index) => planOfStep(one, below(String(index)))) };
+  return {
+    kind: "sequential",
+    steps: [
+      { kind: "parallel", steps: step.map.map((one, index) => planOfStep(one, below(`map.${index}`))) },
+      { kind: "sequential", steps: step.reduce.map((one, index) => planOfStep(one, below(`reduce.${index}`))) },
+    ],
+  };
+}

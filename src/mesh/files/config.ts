@@ -1,0 +1,235 @@
+import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { join, relative } from "node:path";
+import type { z } from "zod";
+import {
+  type MeshAgentConfig,
+  type MeshConfig,
+  meshAgentConfigSchema,
+  meshConfigSchema,
+} from "../../protocol/index.ts";
+import { HOUSE } from "../engine/route.ts";
+import { leaves, type Plan, planOf, shortName, topologyOf } from "../engine/topology.ts";
+import { issueWords } from "./issue-text.ts";
+import type { Layout } from "./layout.ts";
+import { hashOf, type Source, Sources, SourceTrouble } from "./sources.ts";
+
+/** A mesh as declared, with its agents, checked as a whole. */
+export interface DeclaredMesh {
+  config: MeshConfig;
+  /** How long it lives. */
+  lifetime: "persistent" | "ephemeral" | "task";
+  topology: ReturnType<typeof topologyOf>;
+  plan: Plan;
+  /** By their short names, in the order of the config. */
+  agents: ReadonlyMap<string, DeclaredAgent>;
+  /** Who is given what comes to the mesh first. */
+  entry: string;
+  /** Everything of the project that it takes its behavior from, as it was read; prompts and gates are run from here. */
+  sources: ReadonlyMap<string, Source>;
+  /** Of all its sources: what a person trusts. */
+  hash: string;
+}
+
+export interface DeclaredAgent {
+  name: string;
+  category: string;
+  /** Its folder, with prompt.md and perhaps task.md and capabilities/. */
+  dir: string;
+  config: MeshAgentConfig;
+  /** Changes when its prompt, its task or its capabilities do. */
+  stamp: string;
+}
+
+/** What is wrong with a declaration: in which file, in which field. */
+export class MeshConfigError extends Error {
+  override readonly name = "MeshConfigError";
+  readonly file: string;
+
+  constructor(file: string, message: string) {
+    super(`${file}: ${message}`);
+    this.file = file;
+  }
+}
+
+export interface Declared {
+  meshes: Map<string, DeclaredMesh>;
+  /** What could not be read; the others are there all the same. */
+  problems: MeshConfigError[];
+}
+
+/** All meshes that a project declares. One bad file costs that mesh and no other. */
+export async function readDeclared(layout: Layout): Promise<Declared> {
+  const meshes = new Map<string, DeclaredMesh>();
+  const problems: MeshConfigError[] = [];
+  for (const name of await declaredNames(layout)) {
+    try {
+      const declared = readMesh(layout, name);
+      keepApart(layout, declared, meshes.values());
+      meshes.set(declared.config.mesh, declared);
+    } catch (error) {
+      if (!(error instanceof MeshConfigError)) throw error;
+      problems.push(error);
+    }
+  }
+  return { meshes, problems };
+}
+
+/**
+ * A session is called `{mesh}-{agent}` (seed 004), and so is what is kept for it: two agents that share such a name would
+ * be typed to, and killed, in each other's place.
+ */
+export function keepApart(layout: Layout, declared: DeclaredMesh, others: Iterable<DeclaredMesh>): void {
+  const { mesh } = declared.config;
+  const taken = new Map<string, string>();
+  for (const { config, agents } of others) {
+    if (config.mesh === mesh) continue;
+    for (const agent of agents.keys()) taken.set(`${config.mesh}-${agent}`, `${config.mesh}/${agent}`);
+  }
+  for (const [index, agent] of [...declared.agents.keys()].entries()) {
+    const other = taken.get(`${mesh}-${agent}`);
+    if (other === undefined) continue;
+    const file = relative(layout.project, join(layout.configs, `${mesh}.json`));
+    const why = `the session of ${mesh}/${agent} would be called ${mesh}-${agent}, and so is that of ${other}; rename one of them`;
+    throw new MeshConfigError(file, `"agents.${index}": ${why}`);
+  }
+}
+
+/** The meshes for which there is a file, whatever is in it. */
+export async function declaredNames(layout: Layout): Promise<string[]> {
+  const names = await readdir(layout.configs).catch(none);
+  const files = names.filter((name) => name.endsWith(".json") && !name.startsWith("."));
+  return files.map((name) => name.slice(0, -".json".length)).toSorted();
+}
+
+/** Reads a mesh with all that it consists of, once; the rest of its life it is run from what was read. */
+export function readMesh(layout: Layout, mesh: string): DeclaredMesh {
+  const sources = new Sources(layout.project);
+  try {
+    const declared = readFrom(sources, layout, mesh);
+    const { files } = sources;
+    return { ...declared, sources: files, hash: hashOf(files) };
+  } catch (error) {
+    throw error instanceof SourceTrouble ? new MeshConfigError(error.path, error.message) : error;
+  }
+}
+
+function readFrom(sources: Sources, layout: Layout, mesh: string): Omit<DeclaredMesh, "sources" | "hash"> {
+  const file = relative(layout.project, join(layout.configs, `${mesh}.json`));
+  const config = readJson(sources, file, meshConfigSchema);
+  const wrong = (field: string, message: string) => new MeshConfigError(file, `"${field}": ${message}`);
+  if (config.mesh !== mesh) throw wrong("mesh", `it says ${config.mesh}, but the file is called ${mesh}.json`);
+  if (config.mesh === HOUSE) throw wrong("mesh", `a mesh cannot be called ${HOUSE}`);
+
+  const agents = new Map<string, DeclaredAgent>();
+  for (const [index, member] of config.agents.entries()) {
+    const field = `agents.${index}`;
+    const agent = readAgent(sources, layout, { member, config }, (message) => wrong(field, message));
+    if (agents.has(agent.name)) throw wrong(field, `${agent.name} is there twice; names are unique in a mesh`);
+    if (agent.name === "mesh" || agent.name === "human" || agent.name === HOUSE)
+      throw wrong(field, `an agent cannot be called ${agent.name}`);
+    agents.set(agent.name, agent);
+  }
+  for (const field of ["entry_point", "completion_agent"] as const) {
+    const name = config[field];
+    if (name !== undefined && !agents.has(name)) throw wrong(field, `${name} is not among the agents`);
+  }
+  const plan = planOf(config);
+  const steps = leaves(plan);
+  if (steps.length > MOST_STEPS)
+    throw wrong("workflow", `it has ${steps.length} steps; at most ${MOST_STEPS} are taken`);
+  const stranger = steps.find(({ agent }) => !agents.has(agent));
+  if (stranger) throw wrong("workflow", `${stranger.agent} is not among the agents`);
+  const topology = topologyOf(config);
+  if (topology === "map-reduce" && (config.workflow === undefined || Array.isArray(config.workflow)))
+    throw wrong("workflow", 'map-reduce needs {"map": [...], "reduce": [...]}');
+  const first = steps[0]?.agent ?? "";
+  if (config.entry_point !== undefined && config.entry_point !== first)
+    throw wrong("entry_point", `${config.entry_point} is in the workflow, but ${first} is its first`);
+  const last = config.completion_agent;
+  if (last !== undefined && topology !== "hierarchical" && !steps.slice(-1).some(({ agent }) => agent === last))
+    throw wrong("completion_agent", `${last} is in the workflow, but not at its end`);
+  for (const [index, gate] of (config.validation_gates ?? []).entries()) {
+    if (sources.read(gateFile(gate)) === undefined && gate !== "output-exists")
+      throw wrong(`validation_gates.${index}`, `there is no meshes/gates/${gate}.sh (and it is not output-exists)`);
+  }
+  const { type } = config;
+  const lifetime = type === "ephemeral" || type === "task" ? type : "persistent";
+  return { config, lifetime, topology, plan, agents, entry: first };
+}
+
+/** The script of a gate, in the project. */
+export function gateFile(gate: string): string {
+  return `meshes/gates/${gate}.sh`;
+}
+
+function readAgent(
+  sources: Sources,
+  layout: Layout,
+  { member, config: mesh }: { member: string; config: MeshConfig },
+  wrong: (message: string) => MeshConfigError,
+): DeclaredAgent {
+  const name = shortName(member);
+  const category = member.includes("/") ? member.slice(0, member.indexOf("/")) : categoryOf(sources, name, wrong);
+  const own = `meshes/agents/${category}/${name}`;
+  const file = `${own}/config.json`;
+  if (sources.read(file) === undefined) throw wrong(`there is no ${file}`);
+  const config = readJson(sources, file, meshAgentConfigSchema);
+  if (config.name !== name)
+    throw new MeshConfigError(file, `"name": it says ${config.name}, but the folder is called ${name}`);
+  const texts = [`${own}/prompt.md`, `${own}/task.md`].map((path) => sources.read(path));
+  const able = [...new Set([...(mesh.capabilities ?? []), ...(config.capabilities ?? [])])].map(
+    (ability) => sources.read(`${own}/capabilities/${ability}.md`) ?? sources.read(`meshes/capabilities/${ability}.md`),
+  );
+  const stamp = createHash("sha256")
+    .update(JSON.stringify([...texts, ...able]))
+    .digest("hex");
+  return { name, category, dir: join(layout.agents, category, name), config, stamp };
+}
+
+/** A bare name is found in whichever category has it. */
+function categoryOf(sources: Sources, name: string, wrong: (message: string) => MeshConfigError): string {
+  const found = sources
+    .folders("meshes/agents")
+    .filter((category) => sources.folders(`meshes/agents/${category}`).includes(name));
+  if (found.length > 1)
+    throw wrong(`${name} is in several categories (${found.join(", ")}); say which: ${found[0]}/${name}`);
+  const [only] = found;
+  if (only === undefined) throw wrong(`there is no meshes/agents/*/${name}`);
+  return only;
+}
+
+function readJson<T>(sources: Sources, file: string, schema: z.ZodType<T>): T {
+  const text = sources.read(file);
+  if (text === undefined) throw new MeshConfigError(file, "it is not there");
+  // What is nested deeper than anybody means is not even parsed: parsers call themselves for each level.
+  if (depthOf(text) > MOST_DEPTH) throw new MeshConfigError(file, `it is nested deeper than ${MOST_DEPTH} levels`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new MeshConfigError(file, `it is no JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new MeshConfigError(file, issueWords(parsed.error, value, schema));
+}
+
+const MOST_DEPTH = 16;
+const MOST_STEPS = 1_000;
+
+/** How deep brackets stand in each other; those within strings count too, which only makes it stricter. */
+function depthOf(json: string): number {
+  let deepest = 0;
+  let depth = 0;
+  for (const sign of json) {
+    if (sign === "[" || sign === "{") deepest = Math.max(deepest, ++depth);
+    else if (sign === "]" || sign === "}") depth--;
+  }
+  return deepest;
+}
+
+function none(error: NodeJS.ErrnoException): [] {
+  if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
+  throw error;
+}

@@ -1,0 +1,115 @@
+import { isUtf8 } from "node:buffer";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { MessageHeader } from "../../protocol/index.ts";
+import type { QueueName } from "./layout.ts";
+import { headOf } from "./letter-names.ts";
+import { format, MAX_MESSAGE, parse } from "./message-file.ts";
+import type { Queues } from "./queue.ts";
+
+/** A message, read from its file. */
+export interface Letter {
+  /** The name of its file, by which everybody knows it. */
+  name: string;
+  header: MessageHeader;
+  body: string;
+}
+
+/** Undefined when it is not there any more; a reason when it is no message. */
+export function readLetter(queues: Queues, queue: QueueName, name: string): Letter | { reason: string } | undefined {
+  return readLetterFile(queues.path(queue, name), name);
+}
+
+export function readLetterFile(path: string, name: string): Letter | { reason: string } | undefined {
+  const text = readPlainFile(path, MAX_MESSAGE);
+  if (text === undefined || typeof text === "object") return text;
+  const parsed = parse(text);
+  return parsed.ok ? { name, header: parsed.header, body: parsed.body } : { reason: parsed.reason };
+}
+
+/** No link is followed, and what is no plain file (a fifo would make us wait) is not read. */
+export function readPlainFile(
+  path: string,
+  limit: number,
+  { links = false }: { links?: boolean } = {},
+): string | { reason: string } | undefined {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | (links ? 0 : constants.O_NOFOLLOW));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (code === "EMFILE" || code === "ENFILE") throw error;
+    return { reason: code === "ELOOP" ? "It is a link." : `It cannot be read (${code}).` };
+  }
+  try {
+    const stat = fstatSync(file);
+    if (!stat.isFile()) return { reason: "It is no plain file." };
+    if (stat.size > limit) return { reason: `It has ${stat.size} bytes; at most ${limit} are taken.` };
+    const bytes = readFileSync(file);
+    return isUtf8(bytes) ? bytes.toString("utf8") : { reason: "It is not UTF-8." };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Writes a message aside and has it taken in at once, whole. The name it got there. Nobody waits for the disk: what we post
+ * follows from a message that is still in `active`, and a power failure that empties it has it made again.
+ */
+export function post(
+  queues: Queues,
+  queue: QueueName,
+  name: string,
+  header: MessageHeader,
+  body: string,
+  tmp: string,
+): string {
+  const aside = join(tmp, `${process.pid}-${++written}.md`);
+  mkdirSync(tmp, { recursive: true });
+  try {
+    const room = MAX_MESSAGE - Buffer.byteLength(format(header, ""));
+    writeFileSync(aside, format(header, clipped(body, room)), { mode: 0o600 });
+    return queues.take(aside, queue, name);
+  } catch (error) {
+    rmSync(aside, { force: true });
+    throw error;
+  }
+}
+
+/** Writes a message anew in its place, whole at any instant, and as old as it was: what waits goes by that. */
+export function rewrite(path: string, header: MessageHeader, body: string, tmp: string): void {
+  const aside = join(tmp, `${process.pid}-${++written}.md`);
+  mkdirSync(tmp, { recursive: true });
+  try {
+    // Whoever sent it may have heard that it was taken: it is on the disk before it takes the place of what was.
+    writeFileSync(aside, format(header, body), { mode: 0o600, flush: true });
+    const { atimeMs, mtimeMs } = statSync(path);
+    utimesSync(aside, atimeMs / 1000, mtimeMs / 1000);
+    renameSync(aside, path);
+  } catch (error) {
+    rmSync(aside, { force: true });
+    throw error;
+  }
+}
+
+let written = 0;
+
+/** At most so many bytes of it, and a word where it was cut. */
+export function clipped(text: string, bytes: number): string {
+  return Buffer.byteLength(text) <= bytes ? text : `${headOf(text, bytes - CUT.length)}${CUT}`;
+}
+
+const CUT = "\n\n(cut: it was too long for a message)\n";

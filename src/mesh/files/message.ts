@@ -1,0 +1,63 @@
+import { rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { MessageHeader } from "../../protocol/index.ts";
+import type { Layout, Place, QueueName } from "./layout.ts";
+import { type Letter, post, readLetterFile } from "./letter.ts";
+import { fileNameOf } from "./message-file.ts";
+import { Queues } from "./queue.ts";
+
+/**
+ * Seed 004's operations on messages, for whoever stands outside: they need no running mesh, since a message is a file and
+ * every operation one rename.
+ */
+export const Message = { send, parseMessage, getMessages, moveMessage, removeMessage };
+
+/** A task for a mesh, or for one of its agents, in its inbox: the task is its heading, the context its words. */
+function send(layout: Layout, to: Place, task: string, context = "", metadata: Metadata = {}): string {
+  const { now = new Date(), ...fields } = metadata;
+  const queues = new Queues(layout, to);
+  const header: MessageHeader = {
+    from: "human",
+    to: to.agent === null ? to.mesh : `${to.mesh}/${to.agent}`,
+    type: "task",
+    status: "pending",
+    timestamp: now.toISOString(),
+    ...fields,
+  };
+  const body = context === "" ? `# ${task}\n` : `# ${task}\n\n${context}\n`;
+  // Whoever wrote in the same minute has the number before.
+  const taken = (name: string) => queues.find(name) !== undefined || isThere(queues, name);
+  let counter = 1;
+  while (taken(fileNameOf(now, counter, task))) counter++;
+  const name = post(queues, "inbox", fileNameOf(now, counter, task), header, body, join(layout.running, "tmp"));
+  return queues.path("inbox", name);
+}
+
+/** A reason when it is no message; undefined when there is no such file. */
+function parseMessage(path: string): Letter | { reason: string } | undefined {
+  return readLetterFile(path, basename(path));
+}
+
+/** In the order they came. */
+function getMessages(layout: Layout, place: Place, queue: QueueName): string[] {
+  const queues = new Queues(layout, place);
+  queues.look();
+  return queues.list(queue);
+}
+
+/** By one rename; the name it has there, or undefined when it was not there. Whoever runs the mesh goes by it. */
+function moveMessage(layout: Layout, place: Place, name: string, from: QueueName, to: QueueName): string | undefined {
+  return new Queues(layout, place).move(name, from, to);
+}
+
+function removeMessage(path: string): void {
+  rmSync(path);
+}
+
+function isThere(queues: Queues, name: string): boolean {
+  return LIVE.some((queue) => parseMessage(queues.path(queue, name)) !== undefined);
+}
+
+const LIVE = ["inbox", "next", "active"] as const;
+
+type Metadata = Partial<MessageHeader> & { now?: Date };

@@ -1,0 +1,104 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { MessageHeader } from "../../protocol/index.ts";
+import { type Layout, type Place, QUEUES, type QueueName } from "./layout.ts";
+import { fileNameOf, format, MAX_MESSAGE, titleOf } from "./message-file.ts";
+
+export interface Outgoing {
+  from: string;
+  to: string;
+  type: MessageHeader["type"];
+  body: string;
+  /** What it answers. */
+  answers?: string;
+  /** Told its name before it is there. */
+  named?(name: string): void;
+}
+
+/** A message is longer than any that is read. */
+export class TooLong extends Error {
+  override readonly name = "TooLong";
+}
+
+/**
+ * Puts a message into somebody's queue, from outside the process that runs the meshes: written aside, then there at once
+ * and whole, under a name that none of the queues has. The name.
+ */
+export function putMessage(layout: Layout, place: Place, queue: QueueName, at: Date, message: Outgoing): string {
+  const { from, to, type, body, answers, named } = message;
+  for (let counter = 1; ; counter++) {
+    const name = fileNameOf(at, counter, titleOf(body));
+    if (isThere(layout, place, name)) continue;
+    const header: MessageHeader = {
+      from,
+      to,
+      type,
+      status: type === "task" || type === "ask" ? "pending" : "complete",
+      "msg-id": name.replace(/\.md$/, ""),
+      timestamp: at.toISOString(),
+      ...(answers !== undefined && { "in-reply-to": answers }),
+    };
+    named?.(name);
+    if (putFile(layout, place, queue, name, format(header, `${body.trimEnd()}\n`))) return name;
+  }
+}
+
+/** False when the name is taken. */
+export function putFile(layout: Layout, place: Place, queue: QueueName, name: string, text: string): boolean {
+  if (Buffer.byteLength(text) > MAX_MESSAGE)
+    throw new TooLong(`A message has at most ${MAX_MESSAGE} bytes. Put it into a file in shared/output and name that.`);
+  const tmp = join(layout.running, "tmp");
+  mkdirSync(tmp, { recursive: true });
+  mkdirSync(layout.queue(place, queue), { recursive: true });
+  const aside = join(tmp, `out-${process.pid}-${++written}.md`);
+  try {
+    // Whoever hears that it was sent may count on it: on the disk before it is there, and there on the disk too.
+    writeFileSync(aside, text, { mode: 0o600, flush: true });
+    linkSync(aside, join(layout.queue(place, queue), name));
+    syncFolder(layout.queue(place, queue));
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return false;
+    // A disk without links; nobody else writes this very name in the same instant.
+    if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP") throw error;
+    if (existsSync(join(layout.queue(place, queue), name))) return false;
+    renameSync(aside, join(layout.queue(place, queue), name));
+    return true;
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
+function syncFolder(dir: string): void {
+  let folder: number | undefined;
+  try {
+    folder = openSync(dir, "r");
+    fsyncSync(folder);
+  } catch {
+    // Some file systems sync no folders.
+  } finally {
+    if (folder !== undefined) closeSync(folder);
+  }
+}
+
+let written = 0;
+
+/** Where a message of this name is, in whichever queue. */
+export function queueOf(layout: Layout, place: Place, name: string): QueueName | undefined {
+  return QUEUES.find((queue) => existsSync(join(layout.queue(place, queue), name)));
+}
+
+function isThere(layout: Layout, place: Place, name: string): boolean {
+  return queueOf(layout, place, name) !== undefined;
+}

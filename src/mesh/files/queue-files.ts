@@ -1,0 +1,105 @@
+import { linkSync, lstatSync, mkdirSync, readdirSync, renameSync, unlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { QueueName } from "./layout.ts";
+
+/** The folders of queues on the disk: what is in them, and the two ways in which a message comes into one. */
+
+/** How long nobody must have written to a file before it counts as whole. */
+export const QUIET_MS = 100;
+
+/** Editors' temporary files, hidden ones and the reasons beside quarantined messages are no messages. */
+export function isMessageName(name: string, queue: QueueName): boolean {
+  return name.endsWith(".md") && !name.startsWith(".") && !(queue === "quarantine" && name.endsWith(".reason.md"));
+}
+
+export interface Found {
+  /** When it came there, in nanoseconds. */
+  at: bigint;
+  isYoung: boolean;
+}
+
+export function messagesIn(dir: string, queue: QueueName): Map<string, Found> {
+  const found = new Map<string, Found>();
+  const now = Date.now();
+  for (const name of namesIn(dir, queue)) {
+    const stat = lstatSync(join(dir, name), { bigint: true, throwIfNoEntry: false });
+    if (!stat) continue;
+    // Somebody may go on writing what was written just now; only to these two do others write.
+    const isOpen = queue === "inbox" || queue === "outbox";
+    const isYoung = isOpen && Math.abs(now - Number(stat.mtimeMs)) < QUIET_MS;
+    // What an agent says goes in the order in which it was written: we write into it how far it is (loop-guard.ts).
+    const at = queue === "outbox" ? stat.mtimeMs * 1_000_000n : stat.ctimeNs;
+    found.set(name, { at, isYoung });
+  }
+  return found;
+}
+
+/** When it came where it is, in nanoseconds. */
+export function arrivalOf(path: string): bigint | undefined {
+  return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ctimeNs;
+}
+
+export function namesIn(dir: string, queue: QueueName): string[] {
+  try {
+    return readdirSync(dir).filter((name) => isMessageName(name, queue));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
+    // Somebody deleted the folder: what was in it is gone. What comes has it made again.
+    return [];
+  }
+}
+
+export function byArrival([a, { at }]: [string, Found], [b, { at: bt }]: [string, Found]): number {
+  return compare(at, bt) || (a < b ? -1 : 1);
+}
+
+export function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** A link or a fifo is there too, although it is no message. */
+export function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Unlike a rename this never writes over a file. False when somebody has the name. */
+export function linked(aside: string, to: string): boolean {
+  try {
+    linkSync(aside, to);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return false;
+    if (code === "ENOENT" && exists(aside)) {
+      // Somebody deleted the folder.
+      mkdirSync(dirname(to), { recursive: true });
+      return linked(aside, to);
+    }
+    if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP") throw error;
+    // A file system without links.
+    if (exists(to)) return false;
+    renameSync(aside, to);
+    return true;
+  }
+  try {
+    unlinkSync(aside);
+  } catch {
+    // It is there, whole; what is left aside is cleared at some start.
+  }
+  return true;
+}
+
+export function renamed(from: string, to: string): boolean {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT") throw error;
+    if (!exists(from)) return false;
+    // Somebody deleted the folder it goes to.
+    mkdirSync(dirname(to), { recursive: true });
+    renameSync(from, to);
+    return true;
+  }
+}

@@ -1,0 +1,103 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { type MeshState, meshStateSchema } from "../../protocol/index.ts";
+import { isDone, leaves, type Progress } from "../engine/topology.ts";
+import type { DeclaredMesh } from "./config.ts";
+import type { Layout } from "./layout.ts";
+
+export interface Standing {
+  declared: DeclaredMesh;
+  progress: Progress;
+  isActive: boolean;
+  isWaiting: boolean;
+  tasksCompleted: number;
+  now: number;
+}
+
+/**
+ * What the queues say, as seed 004's `state.json`.
+ *
+ * F1. Whole or not at all, and only when it has changed; at once, and then no oftener than people look.
+ * F2. It is derived: that it cannot be written (a full disk, a deleted folder) stops nothing.
+ */
+export class StateFile {
+  readonly #path: string;
+  readonly #startedAt: string;
+  #standing: (() => Standing) | undefined;
+  #written = "";
+  #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
+  #at = 0;
+
+  constructor(path: string, startedAt: string) {
+    this.#path = path;
+    this.#startedAt = startedAt;
+  }
+
+  of(standing: Standing): MeshState {
+    return stateOf(standing, this.#startedAt);
+  }
+
+  keep(standing: () => Standing): void {
+    this.#standing = standing;
+    if (this.#timer !== undefined) return;
+    const wait = this.#at + BETWEEN_MS - performance.now();
+    this.#timer = wait > 0 ? setTimeout(() => this.#write(), wait) : setImmediate(() => this.#write());
+  }
+
+  close(): void {
+    if (this.#timer instanceof Object && "refresh" in this.#timer) clearTimeout(this.#timer);
+    else clearImmediate(this.#timer);
+    this.#write();
+  }
+
+  #write(): void {
+    this.#timer = undefined;
+    this.#at = performance.now();
+    try {
+      if (!this.#standing) return;
+      const state = this.of(this.#standing());
+      this.#standing = undefined;
+      const key = JSON.stringify({ ...state, updated_at: "" });
+      if (this.#written === key) return;
+      mkdirSync(dirname(this.#path), { recursive: true });
+      writeFileSync(`${this.#path}.tmp`, `${JSON.stringify(state, null, 2)}\n`);
+      renameSync(`${this.#path}.tmp`, this.#path);
+      this.#written = key;
+    } catch {
+      // F2: the next change writes it.
+    }
+  }
+}
+
+const BETWEEN_MS = 50;
+
+/** Undefined when there is none, or none that can be read: it is made again with the next change. */
+export function readState(layout: Layout, mesh: string): MeshState | undefined {
+  try {
+    return meshStateSchema.parse(JSON.parse(readFileSync(layout.state(mesh), "utf8")));
+  } catch {
+    return undefined;
+  }
+}
+
+export function stateOf(
+  { declared, progress, isActive, isWaiting, tasksCompleted, now }: Standing,
+  startedAt: string,
+): MeshState {
+  const steps = leaves(declared.plan);
+  const done = steps.filter(({ at }) => progress.get(at) === "done");
+  const given = steps.filter(({ at }) => progress.get(at) === "given");
+  const isComplete = isActive && isDone(declared.plan, progress);
+  return {
+    mesh: declared.config.mesh,
+    status: isActive ? "processing" : isWaiting ? "active" : tasksCompleted > 0 ? "complete" : "idle",
+    current_agent: given[0]?.agent ?? null,
+    previous_agent: done.at(-1)?.agent ?? null,
+    workflow: steps.map(({ agent }) => agent),
+    workflow_position: done.length,
+    workflow_complete: isComplete || (!isActive && tasksCompleted > 0),
+    tasks_completed: tasksCompleted,
+    started_at: startedAt,
+    updated_at: new Date(now).toISOString(),
+  };
+}

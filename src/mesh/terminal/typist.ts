@@ -1,0 +1,192 @@
+import { canBeTypedTo, endsWithText, inputOf, seenState, showsText, type TerminalKind } from "./terminal-kind.ts";
+import type { Look, SessionState } from "./tmux-session.ts";
+import { cursorOf, type HalfLine } from "./unsent-input.ts";
+
+/** Nobody has it before their eyes; why, in words. */
+export class Undelivered extends Error {
+  override readonly name = "Undelivered";
+}
+
+/** The terminal, as whoever types sees it. */
+export interface Keyboard {
+  name: string;
+  kind: TerminalKind;
+  look(): Promise<Look>;
+  stateOf(look: Look): SessionState;
+  isAlive(): boolean;
+  /** Resolves when something has changed, or after so long. */
+  change(ms: number): Promise<void>;
+  /** How long it has said nothing. */
+  quietMs(): number;
+  /** Whether its program says by hooks what it has taken. */
+  hooks(): boolean;
+  hasTaken(mark: string): boolean;
+  readHooks(): Promise<void>;
+  /** As one paste, where the program knows such; otherwise as keys. Throws when it has ended. */
+  paste(text: string, how: { whole: boolean }): Promise<void>;
+  /** What a person has begun to type, where the program's input cannot be told by its looks. */
+  half: HalfLine;
+  /** A person's line keeps something from being said, since long; why, in words. */
+  kept(why: string): void;
+}
+
+/**
+ * Types what is said into a terminal, and sees that it was taken.
+ *
+ * Y1. What is said arrives exactly once, or `Undelivered` is thrown: pasted whole, seen on the screen, sent, seen taken.
+ *     What was swallowed is pasted again, and since the input is emptied before, a slow program does not get it twice.
+ * Y2. Nothing is typed while a dialog is open: it would be answered by what we paste. Nor into what a person is typing,
+ *     whatever the program: it waits, and after some minutes a person is told that it does. Nor where a program's line to
+ *     type in is not seen, whatever else its screen and its title say.
+ * Y3. Nothing of the text is a key: control characters are taken out, so it cannot end the paste and go on as keys.
+ */
+export class Typist {
+  readonly #at: Keyboard;
+
+  constructor(keyboard: Keyboard) {
+    this.#at = keyboard;
+  }
+
+  /** `mark` is a part of the text that nothing else has. `before` is called when it can be typed, and is not yet. */
+  async say(words: string, mark: string, signal: AbortSignal, before: () => void = () => {}): Promise<void> {
+    const text = plainText(words);
+    const { kind, name } = this.#at;
+    for (let tries = 1; tries <= MOST_TRIES; tries++) {
+      await this.#untilItHears(signal);
+      const shown = await this.#at.look();
+      if (tries === 1) before();
+      await this.#at.paste(text, { whole: true });
+      const echo = await this.#until(ECHO_MS * tries, (look) => {
+        if (seenState(kind, look) === "dialog") return "dialog";
+        return this.#shows(shown, look, text) ? "shown" : undefined;
+      });
+      if (echo === "shown" && (await this.#send(mark, signal))) return;
+      // Whatever of it came, or comes late, goes before it is pasted again.
+      if (this.#at.isAlive() && echo !== "dialog") await this.#clear(text.split("\n").length);
+    }
+    throw new Undelivered(`${name} did not take what was typed, ${MOST_TRIES} times. Look: tx attach.`);
+  }
+
+  /** On a full screen the same words may go out of sight above as they come below: then they end where the cursor is. */
+  #shows(before: Look, now: Look, text: string): boolean {
+    if (showsText(this.#at.kind, before.screen, now.screen, text)) return true;
+    return now.cursor !== before.cursor && endsWithText(now.screen.slice(0, cursorOf(now.cursor).y + 1), text);
+  }
+
+  /** Enter, until it is seen that it was taken. */
+  async #send(mark: string, signal: AbortSignal): Promise<boolean> {
+    const { kind } = this.#at;
+    for (let presses = 1; presses <= MOST_TRIES; presses++) {
+      signal.throwIfAborted();
+      await this.#at.readHooks();
+      // Where only the cursor tells that it was taken, it has to stand still before.
+      if (kind.input === null) await this.#untilQuiet();
+      const before = await this.#at.look();
+      // What has opened just now would take the Enter for its answer: Y2. Whether the text outlived it is not known.
+      if (!canBeTypedTo(kind, before)) {
+        await this.#untilItHears(signal, { typed: true });
+        return false;
+      }
+      await this.#at.paste("\r", { whole: false });
+      const pressed = performance.now();
+      const taken = await this.#until(ACCEPT_MS, (look) => {
+        if (this.#at.hasTaken(mark)) return "taken";
+        const typed = inputOf(kind, look.screen);
+        if (typed === null) return kind.input === null && look.cursor !== before.cursor ? "taken" : undefined;
+        // Where the hooks tell, they are waited for a little; they may be switched off.
+        if (typed === "") return this.#at.hooks() && performance.now() - pressed < HOOK_MS ? undefined : "taken";
+        return performance.now() - pressed > SWALLOWED_MS ? "still there" : undefined;
+      });
+      this.#at.half.forget();
+      if (taken === "taken") return true;
+    }
+    return false;
+  }
+
+  /** Until it can be typed to, however long a dialog is open or a person types. */
+  async #untilItHears(signal: AbortSignal, { typed = false } = {}): Promise<void> {
+    const { kind, name } = this.#at;
+    const began = performance.now();
+    let isKept = false;
+    for (;;) {
+      signal.throwIfAborted();
+      const look = await this.#at.look();
+      if (look.isDead || !this.#at.isAlive()) throw new Undelivered(`${name} has ended.`);
+      const state = this.#at.stateOf(look);
+      const isReady = state === "idle" || state === "ready" || (state === "busy" && kind.hearsWhileBusy);
+      const canType = canBeTypedTo(kind, look);
+      const isFree = typed || !canType || !(await this.#isSomebodyTyping(look));
+      if (isReady && canType && isFree) return;
+      const waited = performance.now() - began;
+      if (state === "starting" && waited > START_MS)
+        throw new Undelivered(`${name} was not ready after ${START_MS / 1000} s. Look: tx attach.`);
+      // A program that never stops talking is spoken to in between.
+      if (isFree && state === "busy" && kind.input === null && waited > TALKATIVE_MS) return;
+      if (!isFree && !isKept && waited > PATIENCE_MS) {
+        isKept = true;
+        this.#at.kept(`somebody has begun a line in its terminal and not sent it, for ${PATIENCE_MS / 60_000} minutes`);
+      }
+      await this.#at.change(LOOK_MS);
+    }
+  }
+
+  /** A person's half-typed line waits for the person; one that nobody is there for is cleared away. */
+  async #isSomebodyTyping({ screen, isWatched, keys, now }: Look): Promise<boolean> {
+    const { kind, half } = this.#at;
+    const isBegun = kind.input === null ? half.isBegun : (inputOf(kind, screen) ?? "") !== "";
+    // Who pressed a key just now may have begun one that is not seen yet.
+    if (!isBegun) return kind.input === null && isWatched && now - keys < KEYS_S;
+    if (!isWatched) await this.#clear(kind.input === null ? 0 : screen.length);
+    return true;
+  }
+
+  async #untilQuiet(): Promise<void> {
+    const began = performance.now();
+    const isLoud = () => this.#at.quietMs() < STILL_MS && performance.now() - began < ECHO_MS;
+    while (isLoud() && this.#at.isAlive()) await this.#at.change(STILL_MS);
+  }
+
+  /** So many lines, and one more. */
+  async #clear(lines: number): Promise<void> {
+    const { kind, half } = this.#at;
+    if (!canBeTypedTo(kind, await this.#at.look())) return;
+    await this.#at.paste(kind.clear.repeat(lines + 1), { whole: false });
+    half.forget();
+  }
+
+  async #until<T>(ms: number, find: (look: Look) => T | undefined): Promise<T | undefined> {
+    const end = performance.now() + ms;
+    for (;;) {
+      const found = find(await this.#at.look());
+      if (found !== undefined) return found;
+      const left = end - performance.now();
+      if (left <= 0 || !this.#at.isAlive()) return undefined;
+      await this.#at.change(Math.min(left, LOOK_MS));
+    }
+  }
+}
+
+const MOST_TRIES = 4;
+const START_MS = 60_000;
+const ECHO_MS = 3_000;
+const ACCEPT_MS = 6_000;
+const SWALLOWED_MS = 1_500;
+const HOOK_MS = 1_000;
+const LOOK_MS = 250;
+const STILL_MS = 80;
+const TALKATIVE_MS = 10_000;
+/** So long a person's line may keep us waiting before a person hears of it. */
+const PATIENCE_MS = 5 * 60_000;
+const KEYS_S = 2;
+
+/** Y3. What a terminal would take for a key is no part of a text. */
+export function plainText(text: string): string {
+  return (
+    text
+      .replace(/\r\n?/g, "\n")
+      .replaceAll("\t", "    ")
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
+      .replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, "")
+      .trim()
+  );
+}

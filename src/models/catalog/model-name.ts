@@ -1,0 +1,160 @@
+import { nearest } from "../../boundary/nearest.ts";
+import { own } from "../../protocol/dict.ts";
+import { DEMO_MODEL } from "./default-model.ts";
+import { keyState } from "./key.ts";
+import {
+  KNOWN_MODELS,
+  knownModel,
+  searchesWeb,
+  seesPictures,
+  UNKNOWN_WINDOW,
+  UNKNOWN_WINDOWS,
+} from "./known-models.ts";
+import type { ModelConfig, ServerConfig } from "./model-config.ts";
+import { PROVIDERS, type Provider, providerNamed } from "./providers.ts";
+
+/** Where a model's name leads. `id` is the name in full, with aliases replaced. */
+export type Place =
+  | { kind: "provider"; id: string; provider: Provider; model: string }
+  | { kind: "server"; id: string; server: string; settings: ServerConfig; model: string }
+  | { kind: "outside"; id: string }
+  | { kind: "demo"; id: string };
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const OTHERS = ["openai-compatible", "claude-code", "demo"];
+/** Programs that can stand where a model does. */
+export const OUTSIDE = ["claude-code/opus", "claude-code/sonnet", "claude-code/haiku"];
+
+/** Throws for a name that leads nowhere, and says which names come near. */
+export function placeOf(written: string, config: ModelConfig): Place {
+  const slash = written.indexOf("/");
+  if (slash <= 0 || slash === written.length - 1) throw new Error(notAName(written));
+  const name = written.slice(0, slash);
+  const model = written.slice(slash + 1);
+  if (written === DEMO_MODEL) return { kind: "demo", id: DEMO_MODEL };
+  if (OUTSIDE.includes(written)) return { kind: "outside", id: written };
+  if (name === "openai-compatible") return serverPlace(written, model, config);
+  const provider = providerNamed(name);
+  if (provider === undefined) throw new Error(unknownName(written, name));
+  const id = `${provider.name}/${model}`;
+  const meant =
+    knownModel(id) === undefined && own(config.models, id) === undefined ? nearMiss(id, provider) : undefined;
+  if (meant !== undefined) throw new Error(`There is no model ${id}. Did you mean ${meant}?`);
+  return { kind: "provider", id, provider, model };
+}
+
+/** What keeps this model from being used here, with what to do about it; null when nothing does. */
+export function missingFor(place: Place, env: Env): string | null {
+  const variable = missingKey(place, env);
+  if (variable === null) return null;
+  const others = PROVIDERS.filter(({ keyVariable }) => keyVariable !== null && keyVariable !== variable);
+  const set = others.filter(({ keyVariable }) => keyVariable !== null && keyState(env[keyVariable]) === "set");
+  const instead =
+    set.length > 0
+      ? `take a model of ${set.map(({ name, keyVariable }) => `${name} (${keyVariable} is set)`).join(" or ")}`
+      : `set one of ${others.map(({ keyVariable }) => keyVariable).join(", ")} and take a model of that provider`;
+  return `${place.id} needs a key: ${variable} is not set. Set it, or ${instead}, or use ${DEMO_MODEL}, which needs none.`;
+}
+
+/** The variable that has to be set first. */
+export function missingKey(place: Place, env: Env): string | null {
+  const variable = keyVariableOf(place);
+  return variable !== null && keyState(env[variable]) === "missing" ? variable : null;
+}
+
+/** The variable that has to be set again: what it holds is no key. */
+export function malformedKey(place: Place, env: Env): string | null {
+  const variable = keyVariableOf(place);
+  return variable !== null && keyState(env[variable]) === "malformed" ? variable : null;
+}
+
+export function keyVariableOf(place: Place): string | null {
+  if (place.kind === "provider") return place.provider.keyVariable;
+  return place.kind === "server" ? (place.settings.api_key_env ?? null) : null;
+}
+
+export function windowOf(place: Place, config: ModelConfig): number {
+  const told = own(config.models, place.id)?.context_window;
+  if (told !== undefined) return told;
+  if (place.kind === "server") return place.settings.context_window ?? UNKNOWN_WINDOW;
+  if (place.kind !== "provider") return 200_000;
+  return knownModel(place.id)?.contextWindow ?? own(UNKNOWN_WINDOWS, place.provider.name) ?? UNKNOWN_WINDOW;
+}
+
+export function searchesAt(place: Place): boolean {
+  return place.kind === "provider" && searchesWeb(place.provider.name, place.model);
+}
+
+export function seesAt(place: Place): boolean {
+  return place.kind === "provider" && seesPictures(place.provider.name, place.model);
+}
+
+/** What people should know about a model that we do not. */
+export function noteOn(place: Place, config: ModelConfig): string | null {
+  if (place.kind === "demo" || place.kind === "outside" || knownModel(place.id) !== undefined) return null;
+  const told =
+    own(config.models, place.id)?.context_window ??
+    (place.kind === "server" ? place.settings.context_window : undefined);
+  if (told !== undefined) return null;
+  const where =
+    place.kind === "server" ? `providers.${place.server}.context_window` : `models["${place.id}"].context_window`;
+  return (
+    `${place.id} is not in our list; a context of ${windowOf(place, config)} tokens is assumed. ` +
+    `If it has another, say so in config.json (${where}).`
+  );
+}
+
+export function outsideOnly(id: string): string {
+  return `${id} is an agent of its own, not a model to be called: it comes with outside agents. Choose another model here.`;
+}
+
+function serverPlace(written: string, rest: string, config: ModelConfig): Place {
+  const slash = rest.indexOf("/");
+  const server = slash < 0 ? rest : rest.slice(0, slash);
+  const settings = own(config.providers, server);
+  const servers = Object.keys(config.providers ?? {});
+  if (settings === undefined) {
+    const known = servers.length === 0 ? "It names none yet." : `It names ${servers.join(", ")}.`;
+    throw new Error(
+      `${written}: config.json names no server "${server}". ${known} ` +
+        `Add it under "providers", like {"${server}": {"base_url": "http://host:8000/v1"}}.`,
+    );
+  }
+  const { base_url } = settings;
+  if (base_url === undefined)
+    throw new Error(`${written}: providers.${server} in config.json has no base_url, so it is not a server. Add one.`);
+  const model = slash < 0 ? "" : rest.slice(slash + 1);
+  if (model === "") throw new Error(`${written} names a server but no model. Write openai-compatible/${server}/MODEL.`);
+  return { kind: "server", id: written, server, settings: { ...settings, base_url }, model };
+}
+
+/** Only a slip of a letter or two: a name that is further away may well be a model newer than this list. */
+function nearMiss(id: string, provider: Provider): string | undefined {
+  const names = KNOWN_MODELS.filter((model) => model.id.startsWith(`${provider.name}/`)).map((model) => model.id);
+  const digits = (text: string) => text.replace(/\D/g, "");
+  // Another number is another model, not a slip: claude-opus-6 is not claude-opus-5 mistyped.
+  return nearest(id, names, 1).find((name) => digits(name) === digits(id));
+}
+
+function unknownName(written: string, name: string): string {
+  const names = [...PROVIDERS.map((provider) => provider.name), "gemini", ...OTHERS];
+  const ids = [...KNOWN_MODELS.map(({ id }) => id), DEMO_MODEL, ...OUTSIDE];
+  const near = [...new Set([...nearest(written, ids), ...nearest(name, names).map((found) => `${found}/…`)])].slice(
+    0,
+    3,
+  );
+  const hint = near.length > 0 ? ` Did you mean ${near.join(" or ")}?` : "";
+  return `There is no model ${written}.${hint} Providers are ${names.join(", ")}; agiraph models lists the models.`;
+}
+
+function notAName(written: string): string {
+  const near = nearest(
+    written,
+    KNOWN_MODELS.map(({ id }) => id.slice(id.indexOf("/") + 1)),
+    1,
+  );
+  const found = KNOWN_MODELS.find(({ id }) => id.endsWith(`/${near[0]}`));
+  const hint = found === undefined ? "" : ` Did you mean ${found.id}?`;
+  return `"${written}" is not a model's name; write provider/model, like anthropic/claude-sonnet-5.${hint}`;
+}

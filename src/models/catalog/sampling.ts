@@ -1,0 +1,36 @@
+import { own } from "../../protocol/dict.ts";
+import type { ModelConfig, ModelSettings } from "./model-config.ts";
+import type { Place } from "./model-name.ts";
+
+/** What config.json says about how a model is asked, for its provider and for the model itself, which wins. */
+export function settingsOf(place: Place, config: ModelConfig): ModelSettings {
+  const provider = own(config.providers, providerOf(place)) ?? {};
+  const { native_tools, temperature, max_output_tokens, reasoning_effort } = {
+    ...provider,
+    ...own(config.models, place.id),
+  };
+  return { native_tools, temperature, max_output_tokens, reasoning_effort };
+}
+
+/** What a provider's refusal calls each setting. */
+const WIRE_NAMES: readonly [keyof ModelSettings, RegExp][] = [
+  ["temperature", /temperature/i],
+  ["max_output_tokens", /max_?(?:output_?|completion_?)?tokens|maxOutputTokens/i],
+  ["reasoning_effort", /reasoning|effort|thinking/i],
+];
+
+/** The setting that a provider refused, in words for the person who can remove it; undefined if it is none of ours. */
+export function refusedSetting(said: string, place: Place, config: ModelConfig): string | undefined {
+  const settings = settingsOf(place, config);
+  const found = WIRE_NAMES.find(([name, form]) => settings[name] !== undefined && form.test(said));
+  if (found === undefined) return undefined;
+  const [name] = found;
+  const isOfModel = own(config.models, place.id)?.[name] !== undefined;
+  const where = isOfModel ? `models["${place.id}"]` : `providers.${providerOf(place)}`;
+  return `Remove or change ${where}.${name} in config.json.`;
+}
+
+function providerOf(place: Place): string {
+  if (place.kind === "provider") return place.provider.name;
+  return place.kind === "server" ? place.server : "";
+}

@@ -1,0 +1,158 @@
+import { EventSize } from "../../boundary/event-size.ts";
+import { isWebPage, WebPageAnswer } from "../failure.ts";
+
+/**
+ * One try at one request: it can be stopped from outside, and it stops itself when the wire goes silent or floods us.
+ *
+ * A1. `signal` fires once, for one of the reasons of `Broken`. `broken` says which.
+ * A2. Silence is about bytes, not about words: a ping or a comment keeps an attempt alive. The SDKs swallow those, so
+ *     `listening` counts them below the SDK, at the response's reader.
+ * A3. There is one timer for an attempt; hearing something pushes it back.
+ * A4. Pings alone keep it alive for `quietMs` after the last words, and nothing for longer than `longestMs`: both are
+ *     looked at whenever something is heard, so they need no timer.
+ * A5. What a parser has to keep is bounded: an event, or a body that is not a stream, by `maxEventBytes`; the body of
+ *     an error is read up to `MOST_OF_AN_ERROR` and no further.
+ */
+export interface Attempt {
+  readonly signal: AbortSignal;
+  readonly broken: Broken | null;
+  /** Bytes came; `held` are those that belong to something that is not whole yet. */
+  heard(bytes: number, held?: number): void;
+  /** The model said something. */
+  said(): void;
+  close(): void;
+}
+
+export type Broken =
+  | "stopped" // by the caller
+  | "stalled" // nothing came
+  | "quiet" // nothing but pings came
+  | "endless" // it took longer than any reply does
+  | "flooded" // too many bytes
+  | "overlong"; // too many bytes without the end of an event
+
+export interface Timer {
+  refresh(): void;
+  stop(): void;
+}
+
+/** Calls back once after `ms`, unless it is refreshed or stopped. */
+export type StartTimer = (ms: number, callback: () => void) => Timer;
+
+export interface AttemptLimits {
+  stallMs: number;
+  maxBytes: number;
+  maxEventBytes?: number;
+  quietMs?: number;
+  longestMs?: number;
+  startTimer: StartTimer;
+  now?: () => number;
+}
+
+export const MOST_OF_AN_ERROR = 64 * 1024;
+const NEVER = Number.POSITIVE_INFINITY;
+
+export function beginAttempt(outer: AbortSignal, limits: AttemptLimits): Attempt {
+  const { stallMs, maxBytes, maxEventBytes = maxBytes, quietMs = NEVER, longestMs = NEVER, now = Date.now } = limits;
+  const controller = new AbortController();
+  const began = now();
+  let lastSaid = began;
+  let broken: Attempt["broken"] = null;
+  let total = 0;
+  const end = (why: Broken) => {
+    if (broken !== null) return;
+    broken = why;
+    controller.abort();
+  };
+  const onStop = () => end("stopped");
+  outer.addEventListener("abort", onStop, { once: true });
+  if (outer.aborted) onStop();
+  const timer = limits.startTimer(stallMs, () => end("stalled"));
+
+  const attempt: Attempt = {
+    signal: controller.signal,
+    get broken() {
+      return broken;
+    },
+    heard(bytes, held = 0) {
+      total += bytes;
+      const at = now();
+      if (total > maxBytes) end("flooded");
+      else if (held > maxEventBytes) end("overlong");
+      else if (at - lastSaid > quietMs) end("quiet");
+      else if (at - began > longestMs) end("endless");
+      else timer.refresh();
+    },
+    said() {
+      lastSaid = now();
+    },
+    close() {
+      timer.stop();
+      outer.removeEventListener("abort", onStop);
+      attempts.delete(controller.signal);
+    },
+  };
+  attempts.set(controller.signal, attempt);
+  return attempt;
+}
+
+const attempts = new WeakMap<AbortSignal, Attempt>();
+
+/** A fetch that tells the attempt its request belongs to whenever bytes arrive. */
+export function listening(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (isWebPage(response.ok, response.headers.get("content-type"))) {
+      await response.body?.cancel().catch(() => {});
+      throw new WebPageAnswer();
+    }
+    const attempt = init?.signal ? attempts.get(init.signal) : undefined;
+    if (attempt !== undefined && response.body !== null) {
+      attempt.heard(0);
+      reportReads(response.body, attempt, response.ok ? NEVER : MOST_OF_AN_ERROR);
+    }
+    return response;
+  };
+}
+
+/**
+ * Wrapping the one reader costs a promise a chunk; another stream in the pipe would cost several. The parsers of the
+ * SDKs keep an event until it is whole, so it is measured before they see it.
+ */
+function reportReads(body: ReadableStream<Uint8Array>, attempt: Attempt, most: number): void {
+  const event = new EventSize();
+  let total = 0;
+  const open = (): ReadableStreamDefaultReader<Uint8Array> => {
+    const reader = ReadableStream.prototype.getReader.call(body) as ReadableStreamDefaultReader<Uint8Array>;
+    reader.read = async () => {
+      if (total >= most) {
+        await reader.cancel().catch(() => {});
+        return { done: true, value: undefined };
+      }
+      const result = await ReadableStreamDefaultReader.prototype.read.call(reader);
+      const chunk = result.value;
+      if (chunk instanceof Uint8Array) {
+        total += chunk.byteLength;
+        attempt.heard(chunk.byteLength, event.add(chunk));
+      }
+      return result;
+    };
+    return reader;
+  };
+  Object.defineProperty(body, "getReader", { value: open });
+}
+
+/** Waits for the answer's beginning, but not longer than the signal allows: an SDK, or a fetch, may not look at it. */
+export function orAbort<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
+export const nodeTimer: StartTimer = (ms, callback) => {
+  const timeout = setTimeout(callback, ms);
+  return { refresh: () => timeout.refresh(), stop: () => clearTimeout(timeout) };
+};

@@ -1,0 +1,218 @@
+import type { JSONObject } from "@ai-sdk/provider";
+import { NO_USAGE, type Part, type ReplyEntry, type Usage } from "../../protocol/index.ts";
+import { failureOf, truncated } from "../failure.ts";
+import { type FailureReason, type Model, ModelFailure, type ModelRequest } from "../model.ts";
+import { type Attempt, type Broken, beginAttempt, type StartTimer } from "./attempt.ts";
+import { HistoryBug } from "./prompt-writer.ts";
+import type { Quirks } from "./provider-quirks.ts";
+import { createReplyReader, type ReplyReader, usageOf } from "./reply-reader.ts";
+import type { Wire } from "./wire.ts";
+
+/**
+ * One Model over any wire (an AI SDK package, or chat completions by hand).
+ *
+ * M1. A reply is whole or it is a failure. Of a reply that broke off, stalled or flooded us, no call is ever returned.
+ * M2. One request, one attempt. Trying again is the business of retry.ts.
+ * M3. The caller's signal is looked at before any error: a stopped request rejects with the signal's reason, at once.
+ * M4. A provider that pauses its own long turn gets it back and goes on; for us it is one reply.
+ * M5. A reply that was cut at the output limit before it said anything is a reply too: its author has to be told.
+ */
+export interface ProviderModelPorts {
+  /** Called after the request is on its way, so that loading prices costs no time. */
+  costOf(usage: Usage, reported: number | undefined): Promise<number | null>;
+  startTimer: StartTimer;
+  now(): number;
+  /** What a person can do about a request that the provider refused with these words. */
+  adviceOn?(said: string): string | undefined;
+}
+
+export interface ProviderModelSettings {
+  /** As people write it, `provider/model`. */
+  id: string;
+  wire: Wire;
+  quirks: Quirks;
+  contextWindow: number;
+  searchesWeb: boolean;
+  seesPictures?: boolean;
+  /** Where its key stands, if it has one. */
+  keyVariable?: string | null;
+  stallMs?: number;
+  maxReplyChars?: number;
+}
+
+const MAX_PAUSES = 8;
+const MAX_REPLY_CHARS = 2 * 1024 * 1024;
+/** On the wire a token comes with up to fifty times its size of wrapping. */
+const WRAPPING = 50;
+/** The longest event repeats the whole reply, with its letters escaped. */
+const EVENT_WRAPPING = 4;
+/** Models think for many minutes without a word, while their provider pings. */
+const QUIET_MS = 30 * 60_000;
+const LONGEST_MS = 6 * 60 * 60_000;
+
+export function createProviderModel(settings: ProviderModelSettings, ports: ProviderModelPorts): Model {
+  const { id, wire, quirks, contextWindow, searchesWeb, seesPictures = false } = settings;
+  const failed = (error: unknown) =>
+    withAdvice(failureOf(error, id, ports.now(), settings.keyVariable), ports.adviceOn);
+  const maxChars = settings.maxReplyChars ?? MAX_REPLY_CHARS;
+  const limits = {
+    stallMs: settings.stallMs ?? quirks.stallMs,
+    maxBytes: maxChars * WRAPPING,
+    maxEventBytes: maxChars * EVENT_WRAPPING,
+    quietMs: QUIET_MS,
+    longestMs: LONGEST_MS,
+    startTimer: ports.startTimer,
+    now: ports.now,
+  };
+
+  /** One streamed answer, whole. */
+  async function stream(request: ModelRequest, said: readonly Part[], outer: AbortSignal): Promise<ReplyReader> {
+    const attempt = beginAttempt(outer, limits);
+    const reader = createReplyReader(quirks, request);
+    try {
+      await wire.ask(request, said, attempt, (part) => {
+        const before = reader.size;
+        reader.take(part);
+        if (reader.size > before) attempt.said();
+        if (reader.size > maxChars) attempt.heard(Number.POSITIVE_INFINITY);
+        return reader.error === undefined && attempt.broken === null;
+      });
+    } catch (error) {
+      throw brokenOff(attempt, outer) ?? (error instanceof HistoryBug ? error : failed(error));
+    } finally {
+      attempt.close();
+    }
+    throwIfBroken(reader, attempt, outer);
+    return reader;
+  }
+
+  function throwIfBroken(reader: ReplyReader, attempt: Attempt, outer: AbortSignal): void {
+    const broken = brokenOff(attempt, outer);
+    if (broken !== undefined) throw broken;
+    const { error, finish } = reader;
+    if (error !== undefined) throw error.cut ? truncated(id) : failed(error.cause);
+    if (finish === undefined) throw truncated(id);
+    const { unified, raw } = finish.finishReason;
+    if (unified === "interrupted" || (quirks.namesFinish && raw === undefined)) throw truncated(id);
+    // An undocumented chunk makes one SDK call the whole reply an error, although it came to its end with its usage.
+    const cameToItsEnd = raw === undefined && reader.skipped > 0 && finish.usage.inputTokens.total !== undefined;
+    if (unified === "error" && !cameToItsEnd) {
+      throw new ModelFailure("unreadable", `${id} ended its reply with an error (${raw ?? "unnamed"}).`, {
+        retryable: true,
+      });
+    }
+  }
+
+  function brokenOff({ broken }: Attempt, outer: AbortSignal): unknown {
+    if (outer.aborted) return outer.reason;
+    if (broken === null || broken === "stopped") return undefined;
+    const [reason, retryable, what] = BREAKS[broken](limits);
+    return new ModelFailure(reason, `${id} ${what}; the request was dropped.`, { retryable });
+  }
+
+  return {
+    id,
+    contextWindow,
+    searchesWeb,
+    seesPictures,
+    async reply(request, signal) {
+      signal.throwIfAborted();
+      const content: Part[] = [];
+      let usage = NO_USAGE;
+      let reported: number | undefined;
+      for (let pauses = 0; ; pauses++) {
+        const reader = await stream(request, content, signal);
+        const finish = reader.finish as NonNullable<ReplyReader["finish"]>;
+        content.push(...reader.content);
+        usage = sum(usage, usageOf(finish.usage));
+        reported = costIn(finish.providerMetadata, quirks.costAt, reported);
+        const pausedHere = quirks.pause !== null && finish.finishReason.raw === quirks.pause;
+        if (pausedHere && pauses < MAX_PAUSES) continue;
+        const { unified } = finish.finishReason;
+        const kept = content.filter(isWorthKeeping);
+        const isCut = unified === "length" && !kept.some(says);
+        if (!isCut && !kept.some(says)) throw empty(id, unified);
+        const cost_usd = await ports.costOf(usage, reported);
+        const said = isCut ? [NOTHING_BEFORE_THE_CUT] : kept;
+        return { role: "assistant", content: said, model: id, usage, cost_usd, finish: unified } satisfies ReplyEntry;
+      }
+    },
+  };
+}
+
+type Break = [reason: FailureReason, retryable: boolean, what: string];
+type Limits = { stallMs: number; maxBytes: number; maxEventBytes: number };
+
+const BREAKS: Record<Exclude<Broken, "stopped">, (limits: Limits) => Break> = {
+  stalled: ({ stallMs }) => ["stalled", true, `sent nothing for ${Math.round(stallMs / 1000)} s`],
+  quiet: () => ["stalled", true, `sent nothing but keep-alives for ${QUIET_MS / 60_000} min`],
+  endless: () => ["stalled", true, `did not finish its reply within ${LONGEST_MS / 3_600_000} h`],
+  flooded: ({ maxBytes }) => ["unreadable", false, `sent a reply of more than ${megabytes(maxBytes / WRAPPING)} MB`],
+  overlong: ({ maxEventBytes }) => [
+    "unreadable",
+    false,
+    `sent more than ${megabytes(maxEventBytes)} MB without the end of an event`,
+  ],
+};
+
+function megabytes(bytes: number): string {
+  return (bytes / 1024 / 1024).toFixed(1);
+}
+
+function isWorthKeeping(part: Part): boolean {
+  return (part.type !== "text" && part.type !== "reasoning") || part.text !== "" || part.meta !== undefined;
+}
+
+/** Thoughts alone are no reply. */
+function says(part: Part): boolean {
+  return part.type === "text" ? part.text.trim() !== "" : part.type === "call" || part.type === "native";
+}
+
+/** Asked again in the same way it would only think as long again: it has to be told, and a reply has to hold something. */
+const NOTHING_BEFORE_THE_CUT: Part = { type: "text", text: "[cut off at the output limit before anything was said]" };
+
+function withAdvice(failure: ModelFailure, adviceOn: ProviderModelPorts["adviceOn"]): ModelFailure {
+  const advice = failure.reason === "bad_request" ? adviceOn?.(failure.message) : undefined;
+  if (advice === undefined) return failure;
+  const { reason, message, retryable, status } = failure;
+  return new ModelFailure(reason, `${message} ${advice}`, { retryable, ...(status !== undefined && { status }) });
+}
+
+function empty(id: string, finish: string): ModelFailure {
+  if (finish === "content-filter") {
+    return new ModelFailure(
+      "empty",
+      `The provider's filter withheld the reply of ${id}. Put the request differently.`,
+      {
+        retryable: false,
+      },
+    );
+  }
+  return new ModelFailure("empty", `${id} replied with neither words nor calls (it stopped for: ${finish}).`, {
+    retryable: true,
+  });
+}
+
+function sum(a: Usage, b: Usage): Usage {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cache_read: a.cache_read + b.cache_read,
+    cache_write: a.cache_write + b.cache_write,
+    reasoning: a.reasoning + b.reasoning,
+  };
+}
+
+/** What no reply costs is not believed, and the price list is asked. */
+const MOST_USD = 1e6;
+
+function costIn(
+  metadata: JSONObject | undefined,
+  path: readonly string[] | null,
+  before: number | undefined,
+): number | undefined {
+  if (path === null) return before;
+  let value: unknown = metadata;
+  for (const key of path) value = value instanceof Object ? Reflect.get(value, key) : undefined;
+  return typeof value === "number" && value >= 0 && value <= MOST_USD ? (before ?? 0) + value : before;
+}

@@ -1,0 +1,68 @@
+import type { ReplyEntry } from "../../protocol/index.ts";
+import { type FailureReason, type Model, ModelFailure, type ModelRequest } from "../model.ts";
+
+/**
+ * Tries again what may go better the next time.
+ *
+ * T1. The number of tries is bounded, and lower where a try costs tokens although it failed.
+ * T2. We wait at least as long as the provider asked. A wait longer than `maxWaitMs` is not ours to sit out: the
+ *     failure goes to the caller with `retryAfterMs`, and whoever owns the worker parks it.
+ * T3. Every failed try is told to `onFailure` before the wait that follows it. Words streamed by a failed try were
+ *     heard already; `onFailure` is where a listener forgets them.
+ */
+export interface RetryPorts {
+  /** Rejects with the signal's reason when it fires. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** From 0 up to, not including, 1. */
+  random(): number;
+}
+
+export interface RetryLimits {
+  maxAttempts?: number;
+  maxWaitMs?: number;
+}
+
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_BACKOFF_MS = 30_000;
+
+export function withRetry(
+  model: Model,
+  { sleep, random, maxAttempts = 6, maxWaitMs = 60_000 }: RetryPorts & RetryLimits,
+): Model {
+  async function reply(request: ModelRequest, signal: AbortSignal): Promise<ReplyEntry> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await model.reply(request, signal);
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        if (!(error instanceof ModelFailure)) throw error;
+        const wait = attempt < triesFor(error.reason, maxAttempts) ? waitAfter(error, attempt, random) : null;
+        const again = error.retryable && wait !== null && wait <= maxWaitMs;
+        request.onFailure?.(error, again ? wait : null);
+        if (!again) throw error;
+        await sleep(wait, signal);
+      }
+    }
+  }
+  return {
+    id: model.id,
+    contextWindow: model.contextWindow,
+    searchesWeb: model.searchesWeb,
+    seesPictures: model.seesPictures ?? false,
+    reply,
+  };
+}
+
+/** These were paid for. */
+const COSTLY: readonly FailureReason[] = ["truncated", "stalled", "unreadable", "empty"];
+
+function triesFor(reason: FailureReason, maxAttempts: number): number {
+  return COSTLY.includes(reason) ? Math.min(3, maxAttempts) : maxAttempts;
+}
+
+function waitAfter({ retryAfterMs }: ModelFailure, attempt: number, random: () => number): number {
+  // Many workers hit the same limit at once and must not come back at once.
+  if (retryAfterMs !== undefined) return Math.round(retryAfterMs + random() * Math.min(1_000, 100 + retryAfterMs / 10));
+  const backoff = Math.min(LONGEST_BACKOFF_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
+  return Math.round(backoff / 2 + (random() * backoff) / 2);
+}

@@ -1,0 +1,202 @@
+import {
+  type CallPart,
+  callsOf,
+  type Entry,
+  type Part,
+  type ReplyEntry,
+  type ResultEntry,
+  type UserEntry,
+} from "../../protocol/index.ts";
+import { type Model, ModelFailure, type ModelRequest, type ToolSpec } from "../model.ts";
+import { parseArguments } from "./reply-reader.ts";
+import { createTagReader, type TagPiece } from "./tag-reader.ts";
+
+/**
+ * Tools for models that cannot call tools by themselves: schemas in the prompt, calls and results as tagged text.
+ *
+ * X1. The tags carry a nonce that only this conversation's model is told, so text that a tool fetched cannot forge a
+ *     call or a result.
+ * X2. In the record a call is a call and a result is a result. Only this middleware sees them as text, so a
+ *     conversation can go on with another model, or with another nonce.
+ * X3. What stands in a call's tags is answered, also when it is not a call: the toolbox tells the model what is wrong.
+ * X4. A reply that called nothing and is answered by us sees the right form with that answer: who wrote a call in
+ *     another form cannot know what was wrong with it.
+ */
+export function withTextTools(model: Model, nonce: string): Model {
+  const tag = `tool_call-${nonce}`;
+  const resultTag = `tool_result-${nonce}`;
+  const asText = new WeakMap<Entry, Entry>();
+  const prompts = new WeakMap<readonly ToolSpec[], string>();
+  let calls = 0;
+
+  function textEntry(entry: Entry, at: number, history: readonly Entry[]): Entry {
+    if (entry.role === "summary" || entry.role === "system") return entry;
+    let known = asText.get(entry);
+    if (known === undefined) {
+      if (entry.role === "tool") known = resultAsText(entry, resultTag);
+      else if (entry.role === "assistant") known = callsAsText(entry, tag);
+      else known = isReminder(entry, history[at - 1]) ? { ...entry, content: withForm(entry.content, tag) } : entry;
+      asText.set(entry, known);
+    }
+    return known;
+  }
+
+  /** Said with every request, not kept in the record: whoever takes the conversation up has another nonce. */
+  function promptOf(tools: readonly ToolSpec[]): string {
+    let text = prompts.get(tools);
+    if (text === undefined) {
+      text = promptFor(tools, tag, resultTag);
+      prompts.set(tools, text);
+    }
+    return text;
+  }
+
+  function partOf(piece: TagPiece): Part {
+    if (piece.type === "text") return { type: "text", text: piece.text };
+    calls++;
+    return { type: "call", id: `call_${nonce}_${calls}`, ...readCall(piece.text) };
+  }
+
+  async function reply(request: ModelRequest, signal: AbortSignal): Promise<ReplyEntry> {
+    const { onDelta } = request;
+    const live = onDelta && createTagReader(tag);
+    const inner = await model.reply(
+      {
+        ...request,
+        system: request.tools.length === 0 ? request.system : `${request.system}\n\n${promptOf(request.tools)}`,
+        history: request.history.map(textEntry),
+        tools: [],
+        ...(live && {
+          onDelta(delta) {
+            if (delta.kind === "reasoning") onDelta(delta);
+            else for (const piece of live.push(delta.text)) tellWords(piece, onDelta);
+          },
+        }),
+      },
+      signal,
+    );
+    if (live) for (const piece of live.end()) tellWords(piece, onDelta);
+    return { ...inner, content: inner.content.flatMap((part) => (part.type === "text" ? split(part.text) : [part])) };
+  }
+
+  function split(text: string): Part[] {
+    const reader = createTagReader(tag);
+    const pieces = [...reader.push(text), ...reader.end()];
+    return pieces.filter((piece) => piece.type === "call" || piece.text.trim() !== "").map(partOf);
+  }
+
+  return {
+    id: model.id,
+    contextWindow: model.contextWindow,
+    searchesWeb: model.searchesWeb,
+    reply,
+  };
+}
+
+function promptFor(tools: readonly ToolSpec[], tag: string, resultTag: string): string {
+  const schemas = tools.map(
+    ({ name, description, parameters }) => `### ${name}\n${description}\nParameters: ${JSON.stringify(parameters)}`,
+  );
+  return [
+    "## How to call tools",
+    "To call a tool, write exactly this, with the tag as it stands here and one JSON object inside:",
+    formWith(tag),
+    `You may make several calls in one reply. After the calls stop writing: each call is answered in <${resultTag}> tags. ` +
+      "Never write such an answer yourself, and never show these tags to anyone.",
+    "## Available tools",
+    ...schemas,
+  ].join("\n\n");
+}
+
+function formWith(tag: string): string {
+  return `<${tag}>{"name": "tool_name", "arguments": {"key": "value"}}</${tag}>`;
+}
+
+function withForm(words: string, tag: string): string {
+  return `${words}\n\nA call looks exactly like this, with this tag: ${formWith(tag)}`;
+}
+
+/** What we say to somebody who called nothing; news and what people say are not that. */
+function isReminder({ from, upto }: UserEntry, before: Entry | undefined): boolean {
+  return from === "agiraph" && upto === undefined && before?.role === "assistant" && callsOf(before).length === 0;
+}
+
+function callsAsText(entry: ReplyEntry, tag: string): ReplyEntry {
+  const content = entry.content.map((part): Part => {
+    if (part.type !== "call") return part;
+    const written = typeof part.args === "string" ? part.args : JSON.stringify(part.args ?? null);
+    return { type: "text", text: `<${tag}>{"name": ${JSON.stringify(part.name)}, "arguments": ${written}}</${tag}>` };
+  });
+  return { ...entry, content };
+}
+
+function resultAsText(entry: ResultEntry, tag: string): Entry {
+  const about = `tool=${JSON.stringify(entry.tool)} ok="${entry.ok}"`;
+  return { role: "user", from: "agiraph", content: `<${tag} ${about}>\n${entry.content}\n</${tag}>` };
+}
+
+/** A call in the form we asked for, or in one of the forms models fall into; else its text, for the toolbox to answer. */
+function readCall(text: string): Pick<CallPart, "name" | "args"> {
+  const bare = unfenced(text.trim());
+  try {
+    const parsed: unknown = JSON.parse(bare);
+    if (parsed instanceof Object && "name" in parsed && typeof parsed.name === "string") {
+      const key = ["arguments", "args", "parameters", "input"].find((name) => name in parsed);
+      const args: unknown = key === undefined ? {} : Reflect.get(parsed, key);
+      return { name: parsed.name, args: typeof args === "string" ? parseArguments(args) : args };
+    }
+  } catch {
+    // Falls through to the raw text.
+  }
+  const name = /"name"\s*:\s*"([^"]+)"/.exec(bare)?.[1] ?? "unknown";
+  // What was meant as arguments, when it can be told from the rest: that is what the toolbox quotes to the model.
+  const at = /"arguments"\s*:/.exec(bare);
+  if (!at) return { name, args: bare };
+  const meant = bare.slice(at.index + at[0].length).trim();
+  return { name, args: meant.endsWith("}") ? meant.slice(0, -1).trimEnd() : meant };
+}
+
+/** By hand, not by one pattern: a model's text may be megabytes of blanks, and a pattern would look at each of them twice. */
+function unfenced(text: string): string {
+  const opened = text.startsWith("```json") ? text.slice(7) : text.startsWith("```") ? text.slice(3) : text;
+  return (opened.endsWith("```") ? opened.slice(0, -3) : opened).trim();
+}
+
+function tellWords(piece: TagPiece, onDelta: NonNullable<ModelRequest["onDelta"]>): void {
+  if (piece.type === "text") onDelta({ kind: "text", text: piece.text });
+}
+
+/**
+ * Tools in the way that the model has them: natively unless `native` is false. Where nobody said, native tools are tried
+ * until the provider answers that the model has none; from then on they are text.
+ */
+export function withToolsAsText(model: Model, nonce: () => string, native: boolean | undefined): Model {
+  if (native === true) return model;
+  if (native === false) return withTextTools(model, nonce());
+  let text: Model | undefined;
+  return {
+    ...model,
+    async reply(request, signal) {
+      if (text !== undefined) return text.reply(request, signal);
+      try {
+        return await model.reply(request, signal);
+      } catch (error) {
+        if (!isWithoutTools(error, request)) throw error;
+        text = withTextTools(model, nonce());
+        request.onWarning?.(
+          `${model.id} has no native tools, so they go as text. Set models["${model.id}"].native_tools to false in config.json, and it is not tried again.`,
+        );
+        return text.reply(request, signal);
+      }
+    },
+  };
+}
+
+const NO_TOOLS =
+  /(?:does not|doesn't|do not) support (?:tool|function)|support tool use|(?:tools?|tool use|tool calling|function calling) (?:is|are) not (?:supported|enabled)/i;
+
+function isWithoutTools(error: unknown, { tools }: ModelRequest): boolean {
+  return (
+    tools.length > 0 && error instanceof ModelFailure && error.reason === "bad_request" && NO_TOOLS.test(error.message)
+  );
+}

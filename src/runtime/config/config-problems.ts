@@ -1,0 +1,218 @@
+import type { z } from "zod";
+import { nearest } from "../../boundary/nearest.ts";
+import type { Config } from "../../protocol/config.ts";
+
+/**
+ * What is wrong with a config, in words for whoever wrote it.
+ *
+ * W1. Each names the field, what is expected there and an example.
+ * W2. No value of the file is ever repeated, and no name that might be one: a key may stand anywhere by mistake.
+ */
+export function problemWords(issue: z.core.$ZodIssue, value: unknown): string {
+  const field = fieldWords(issue.path);
+  if (issue.code === "unrecognized_keys") return `${field}: ${unknownFieldWords(issue.keys, issue.path)}`;
+  const inner = issue.code === "invalid_union" ? innerIssue(issue, valueAt(value, issue.path)) : undefined;
+  if (inner) return problemWords(inner, value);
+  const found = foundWords(valueAt(value, issue.path));
+  return `${field}: expected ${expectedWords(issue)}${exampleWords(issue.path)}; ${found}.${hintFor(issue, value)}`;
+}
+
+/** Every field there is, as it could be written. */
+export const EXAMPLE: Config = {
+  model: "anthropic/claude-sonnet-4-5",
+  worker_model: "openai-compatible/local/qwen3",
+  budget_usd: 5,
+  budget_tokens: 2_000_000,
+  cycle_seconds: 3600,
+  time_zone: "Europe/Berlin",
+  approve_stages: true,
+  max_concurrent: 4,
+  max_turns: 200,
+  max_stages: 20,
+  max_depth: 3,
+  max_children: 10,
+  contract: { max_iterations_per_node: 50, timeout_seconds: 1800, checkpoint_policy: "majority" },
+  providers: {
+    local: {
+      base_url: "http://127.0.0.1:8000/v1",
+      api_key_env: "LOCAL_KEY",
+      native_tools: false,
+      temperature: 0.7,
+      max_output_tokens: 4096,
+      reasoning_effort: "low",
+      context_window: 32_000,
+      prices: { input: 1, output: 5, cache_read: 0.1, cache_write: 1.25 },
+    },
+  },
+  models: {
+    "openrouter/some/model": {
+      native_tools: false,
+      temperature: 0.7,
+      max_output_tokens: 4096,
+      reasoning_effort: "low",
+      context_window: 128_000,
+      prices: { input: 1, output: 5 },
+    },
+  },
+  network: { allow: ["api.example.org"] },
+  web_fetch: { allow: ["wiki.local:8080"] },
+  memory: { embeddings: "openai/text-embedding-3-small", shared: true },
+  channels: {
+    pager: {
+      type: "webhook",
+      url: "https://example.org/hook",
+      secret_env: "PAGER_SECRET",
+      preset: "plain",
+      to: ["questions"],
+      listen: { port: 4748 },
+    },
+  },
+  server: {
+    host: "127.0.0.1",
+    port: 4747,
+    names: ["agents.example.org"],
+    tls: { cert: "cert.pem", key: "key.pem" },
+    proxy: { origin: "https://agents.example.org", address: "10.0.0.1" },
+  },
+  programs: {
+    linter: {
+      kind: "autonomous",
+      command: ["/opt/tools/lint-and-report", "{task}"],
+      env: ["LINTER_TOKEN"],
+      terminal: ["lint-shell"],
+      set: { LEVEL: "strict" },
+      share: [".config/linter/login.json"],
+      hosts: ["api.example.org"],
+      permissions: "ask",
+      silence_seconds: 600,
+      quirks: "claude",
+      about: "Checks style.",
+    },
+  },
+  mcp_servers: {
+    files: {
+      command: ["npx", "-y", "@modelcontextprotocol/server-filesystem", "/home/me/papers"],
+      env: ["FILES_TOKEN"],
+      set: { LEVEL: "quiet" },
+      cwd: "/home/me",
+      workers: ["Alice"],
+      tools: ["search"],
+      timeout_seconds: 60,
+    },
+    tickets: { url: "https://mcp.example.org/mcp", headers_env: { authorization: "TICKETS_AUTH" } },
+  },
+  sandbox: { unsafe: false },
+};
+
+type Path = readonly PropertyKey[];
+
+/** As it is written in the file; what does not look like a name is not repeated (W2). */
+export function fieldWords(path: Path): string {
+  return path.map((key) => (typeof key === "number" ? String(key) : named(String(key)))).join(".") || "the file";
+}
+
+function named(name: string): string {
+  const isName = name.length <= 40 && /^[A-Za-z0-9_][\w./:-]*$/.test(name) && !looksLikeKey(name);
+  return isName ? name : "(a name that is not repeated here)";
+}
+
+/** Long pieces in which letters and digits are mixed, and a key's usual beginnings. */
+function looksLikeKey(name: string): boolean {
+  const isMixed = (piece: string) => piece.length >= 12 && /\d/.test(piece) && /[A-Za-z]/.test(piece);
+  return /^(sk|pk|rk|gsk|xai|tvly|ghp|hf)[-_]/.test(name) || name.split(/[^A-Za-z0-9]/).some(isMixed);
+}
+
+function unknownFieldWords(keys: readonly string[], path: Path): string {
+  const there = exampleAt(path);
+  const known = there instanceof Object ? Object.keys(there) : [];
+  const [first = ""] = keys;
+  const [near] = nearest(first, known, 1);
+  const meant = near === undefined ? "" : ` Did you mean ${near}?`;
+  return `there is no field ${keys.map(named).join(", ")}.${meant} There are: ${known.join(", ")}.`;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: "text in quotes",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object in braces",
+  record: "an object in braces",
+};
+
+/** Words of ours stand in the schema; those of its library tell of types and say "Invalid …" or "Too …". */
+function expectedWords(issue: z.core.$ZodIssue): string {
+  if (!/^(Invalid|Too)\b/.test(issue.message)) return issue.message.replace(/^expected /, "");
+  switch (issue.code) {
+    case "invalid_type":
+      return TYPES[issue.expected] ?? issue.expected;
+    case "invalid_value":
+      return issue.values.length === 1
+        ? JSON.stringify(issue.values[0])
+        : `one of ${issue.values.map((one) => JSON.stringify(one)).join(", ")}`;
+    case "too_small":
+      return `${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}${unitOf(issue.origin)}`;
+    case "too_big":
+      return `${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}${unitOf(issue.origin)}`;
+    case "invalid_format":
+      return issue.format === "url" ? "an address" : "another form";
+    case "invalid_key":
+      return issue.issues[0]?.message.replace(/^expected /, "") ?? "another name";
+    default:
+      return "something else";
+  }
+}
+
+function unitOf(origin: string): string {
+  if (origin === "string") return " character(s)";
+  return origin === "array" ? " of them" : "";
+}
+
+function foundWords(value: unknown): string {
+  if (value === undefined) return "it is missing";
+  if (value === null) return "there is null";
+  if (Array.isArray(value)) return "there is a list";
+  const kinds: Readonly<Record<string, string>> = { string: "text", number: "a number", boolean: "true or false" };
+  return `there is ${kinds[typeof value] ?? "an object"}`;
+}
+
+function exampleWords(path: Path): string {
+  const last = path.at(-1);
+  const example = exampleAt(path);
+  if (last === undefined) return `, e.g. ${JSON.stringify({ model: EXAMPLE.model })}`;
+  if (example === undefined) return "";
+  const written = JSON.stringify(example);
+  return typeof last === "number" ? `, e.g. ${written}` : `, e.g. "${named(String(last))}": ${written}`;
+}
+
+/** Where the file has names of its own choosing, any of the example's will do. */
+function exampleAt(path: Path): unknown {
+  return path.reduce<unknown>((at, key) => {
+    if (!(at instanceof Object)) return undefined;
+    return Object.hasOwn(at, key) ? Reflect.get(at, key) : Object.values(at)[0];
+  }, EXAMPLE);
+}
+
+export function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (at instanceof Object && Object.hasOwn(at, key) ? Reflect.get(at, key) : undefined),
+    value,
+  );
+}
+
+/** Of several ways to write something, the one that was begun. */
+function innerIssue(issue: z.core.$ZodIssueInvalidUnion, value: unknown): z.core.$ZodIssue | undefined {
+  const begun = value instanceof Object && "url" in value ? 1 : 0;
+  const [first] = issue.errors[begun] ?? issue.errors[0] ?? [];
+  return first && { ...first, path: [...issue.path, ...first.path] };
+}
+
+/** `env` names variables, `set` gives them values: who mixes them up is told. */
+function hintFor({ path }: z.core.$ZodIssue, value: unknown): string {
+  const at = path.lastIndexOf("env");
+  if (at < 0 || at < path.length - 2) return "";
+  const given = valueAt(value, path.slice(0, at + 1));
+  const isMixed = typeof given === "object" && given !== null;
+  return isMixed ? " It names variables of your environment; variables with their values go into set." : "";
+}

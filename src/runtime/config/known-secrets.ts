@@ -1,0 +1,34 @@
+import { createScrubber, type Scrubber } from "../../boundary/scrubber.ts";
+import { secretsIn } from "../../boundary/secrets.ts";
+import { tokenIfThere } from "../../store/home/token-file.ts";
+import type { Settings } from "./settings.ts";
+
+/** Takes every secret of this home out of a text: keys and tokens of the environment and config.json, and the server's. */
+export function scrubberFor({ home, env, config }: Settings): Scrubber {
+  return createScrubber([...secretsIn({ env, config }), ...serverToken(home)]);
+}
+
+/** The one scrubber of a process: config.json may name other secrets while it works. */
+export function liveScrubber(settings: Settings): Scrubber {
+  let made: { config: Settings["config"]; scrubber: Scrubber } | undefined;
+  const current = () => {
+    const { config } = settings;
+    if (made?.config !== config) made = { config, scrubber: scrubberFor(settings) };
+    return made.scrubber;
+  };
+  return {
+    text: (text) => current().text(text),
+    value: (value) => current().value(value),
+    stream: () => current().stream(),
+  };
+}
+
+function serverToken(home: string): { name: string; value: string }[] {
+  try {
+    const value = tokenIfThere(home);
+    return value === undefined ? [] : [{ name: "token", value }];
+  } catch {
+    // A file that holds no token holds no secret; who needs the token reports it.
+    return [];
+  }
+}

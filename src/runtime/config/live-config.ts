@@ -1,0 +1,132 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { Config } from "../../protocol/config.ts";
+import { codeOf } from "../../store/disk/disk.ts";
+import { systemClock } from "../time/clock.ts";
+import { parseConfig } from "./config-file.ts";
+import type { Settings } from "./settings.ts";
+
+/** How config.json stands against what this process goes by. */
+export interface ConfigStanding {
+  /** Why the file cannot be taken; what was good before it holds. */
+  problem: string | null;
+  /** What was changed in it since the start and holds only after a restart. */
+  after_restart: readonly string[];
+}
+
+export interface LiveSettings extends Settings {
+  readonly standing: ConfigStanding;
+  /** Called with every change of the standing, and every time another config holds. */
+  onChange(listener: (standing: ConfigStanding) => void): void;
+}
+
+/** What is opened once, with the process: where it listens, by which channels it speaks, how it confines. */
+const FIXED = ["server", "channels", "sandbox"] as const satisfies readonly (keyof Config)[];
+
+/**
+ * Settings whose `config` is what config.json says now.
+ *
+ * L1. The file is looked at whenever somebody needs something of it: nothing polls, and nothing lags behind.
+ * L2. All of it or nothing: a file that cannot be taken changes nothing, and `standing` says why until it is mended.
+ * L3. What cannot change while the process runs (FIXED) stays as it was given; `standing` names what waits for a restart.
+ */
+export function liveSettings(given: Settings, check: (config: Config) => void = () => {}): LiveSettings {
+  const path = join(given.home, "config.json");
+  const fixed = Object.fromEntries(
+    FIXED.flatMap((field) => (given.config[field] ? [[field, given.config[field]]] : [])),
+  );
+  const listeners: ((standing: ConfigStanding) => void)[] = [];
+  let { config } = given;
+  let standing: ConfigStanding = { problem: null, after_restart: [] };
+  let seen: { stamp: string; found: Found } | undefined;
+  /** What the file said at the start: a flag may say otherwise, and no file has changed by that. */
+  let atStart: Config | undefined;
+
+  const take = ({ text, why }: Found) => {
+    const before = { config, standing };
+    try {
+      if (why !== undefined) throw new Error(`${path} cannot be read (${why}).`);
+      const read = text === undefined ? {} : parseConfig(path, text);
+      atStart ??= read;
+      const next: Config = { ...without(read, FIXED), ...fixed };
+      check(next);
+      if (!isDeepStrictEqual(next, config)) config = next;
+      const changed = FIXED.filter((field) => !isDeepStrictEqual(read[field], atStart?.[field]));
+      standing = { problem: null, after_restart: changed };
+    } catch (error) {
+      standing = { ...standing, problem: error instanceof Error ? error.message : String(error) };
+    }
+    if (config === before.config && isDeepStrictEqual(standing, before.standing)) return;
+    for (const listener of listeners) listener(standing);
+  };
+  const look = () => {
+    const { stamp, isYoung } = stampOf(path);
+    if (seen?.stamp === stamp && !isYoung) return;
+    const found = fileAt(path);
+    const isKnown = seen !== undefined && isDeepStrictEqual(seen.found, found);
+    seen = { stamp, found };
+    if (!isKnown) take(found);
+  };
+  look();
+
+  return {
+    home: given.home,
+    env: given.env,
+    get config() {
+      look();
+      return config;
+    },
+    get standing() {
+      look();
+      return standing;
+    },
+    onChange: (listener) => void listeners.push(listener),
+  };
+}
+
+/** Settings that nobody reads anew stand as they were given. */
+export function standingOf(settings: Settings | LiveSettings): ConfigStanding {
+  return "standing" in settings ? settings.standing : { problem: null, after_restart: [] };
+}
+
+/** What is missing may be missing because the file with it could not be taken: whoever hears of one hears of the other. */
+export function withStanding(settings: Settings, message: string): string {
+  const { problem } = standingOf(settings);
+  return problem === null
+    ? message
+    : `${message}\nThis goes by an older config.json: the file cannot be taken.\n${problem}`;
+}
+
+/** A file system tells times in steps: within them, a second writing cannot be told from the first. */
+const STEP_MS = 2000;
+
+/** Another one whenever the file was written or replaced, unless it is young. */
+function stampOf(path: string): { stamp: string; isYoung: boolean } {
+  try {
+    const { ino, size, mtimeNs, ctimeNs, ctimeMs } = statSync(path, { bigint: true });
+    const isYoung = Math.abs(systemClock.now() - Number(ctimeMs)) < STEP_MS;
+    return { stamp: [ino, size, mtimeNs, ctimeNs].join(" "), isYoung };
+  } catch (error) {
+    return { stamp: String(codeOf(error)), isYoung: false };
+  }
+}
+
+/** Its text, or none where there is no file; or why nobody knows. */
+interface Found {
+  text?: string;
+  why?: string;
+}
+
+function fileAt(path: string): Found {
+  try {
+    return { text: readFileSync(path, "utf8") };
+  } catch (error) {
+    const code = codeOf(error) ?? String(error);
+    return code === "ENOENT" || code === "ENOTDIR" ? {} : { why: code };
+  }
+}
+
+function without(config: Config, fields: readonly (keyof Config)[]): Config {
+  return Object.fromEntries(Object.entries(config).filter(([field]) => !fields.some((one) => one === field)));
+}

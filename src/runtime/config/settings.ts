@@ -1,0 +1,66 @@
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseEnv } from "node:util";
+import type { Config } from "../../protocol/config.ts";
+import { parseConfig, SettingsError } from "./config-file.ts";
+
+export { SettingsError } from "./config-file.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Everything that was decided before the program begins to work. Flag > environment > config.json > default. */
+export interface Settings {
+  home: string;
+  /** The real environment, with what `.env` files add to it. */
+  env: Environment;
+  config: Config;
+}
+
+/** `onBroken`: who can do without config.json is told what is wrong with it, and has an empty one. */
+export async function loadSettings(
+  flags: { home?: string | undefined },
+  env: Environment,
+  packageRoot: string,
+  onBroken?: (home: string, error: SettingsError) => void,
+): Promise<Settings> {
+  const beside = await envFile(join(packageRoot, ".env"));
+  const home = resolve(flags.home || env.AGIRAPH_HOME || beside.AGIRAPH_HOME || join(homedir(), ".agiraph"));
+  // Whether the home is trusted is not for a file in it to say.
+  const { AGIRAPH_TRUST_HOME_MODES: _, ...inHome } = await envFile(join(home, ".env"));
+  const config = await readConfig(join(home, "config.json")).catch((error: unknown): Config => {
+    if (!onBroken || !(error instanceof SettingsError)) throw error;
+    onBroken(home, error);
+    return {};
+  });
+  return { home, env: { ...inHome, ...beside, ...env }, config };
+}
+
+/** The person's time zone: what they set, else that of the process they started. */
+export function zoneOf({ time_zone }: Settings["config"]): string {
+  return time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+async function envFile(path: string): Promise<Environment> {
+  const text = await textOf(path);
+  return text === undefined ? {} : parseEnv(text);
+}
+
+export async function readConfig(path: string): Promise<Config> {
+  const text = await textOf(path);
+  return text === undefined ? {} : parseConfig(path, text);
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new SettingsError(`${path} cannot be read: ${message(error)}.`);
+  }
+}
+
+function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

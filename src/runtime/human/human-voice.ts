@@ -1,0 +1,105 @@
+import type { Letter, Situation } from "../../projections/index.ts";
+import { HUMAN, type NewFact, type RunId } from "../../protocol/index.ts";
+import type { ForeseenLog } from "../pending-log.ts";
+import type { Start } from "../start-facts.ts";
+import type { Team } from "../team/team.ts";
+import {
+  type Channel,
+  checkNewGoal,
+  checkNotArchived,
+  checkThinks,
+  HumanRefusal,
+  nudgeOf,
+  openHint,
+  responseTo,
+  revocationOf,
+} from "./human-facts.ts";
+
+export interface Seen {
+  from?: string | undefined;
+  message_id?: string | undefined;
+}
+
+interface VoicePorts {
+  log: Pick<ForeseenLog, "append" | "settled">;
+  /** With what is appended and not yet on disk: everything is decided by it. */
+  soon(): Situation;
+  team(run: RunId): Team;
+  /** Resolves when a start that is under way has been recorded. */
+  settled(): Promise<unknown>;
+  /** The next run; false when another has begun meanwhile. */
+  begin(order: Start): Promise<boolean>;
+  /** Whoever rests takes up the work; resolves with what stands in the way, in words. */
+  goOn(): Promise<string>;
+  /** What the human wrote into `GOAL.md` is heard before what they say. */
+  readGoal(): Promise<void>;
+}
+
+/**
+ * What the human says to an agent. A message is a message and an answer an answer: `send` answers no question. It is on disk when it resolves, with what becomes of it in words. Whoever is addressed
+ * hears it before their next turn, at once if they wait; an agent that rests takes up its work, one that has finished
+ * takes it as its next goal.
+ */
+export class Voice {
+  readonly #ports: VoicePorts;
+
+  constructor(ports: VoicePorts) {
+    this.#ports = ports;
+  }
+
+  async send(text: string, to: string, channel: Channel): Promise<string> {
+    const { soon, team, settled, begin, goOn, readGoal } = this.#ports;
+    await settled();
+    await readGoal();
+    checkNotArchived(soon());
+    const { agent } = soon();
+    checkThinks(soon());
+    if (agent.run === null || agent.run.finished) {
+      checkNewGoal(soon(), to);
+      // Another has begun meanwhile: then it is a message to that one.
+      if (!(await begin({ goal: text }))) return this.send(text, to, channel);
+      return `${agent.created.name} takes it as its next goal.`;
+    }
+    const sent = await team(agent.run.id).send(HUMAN, to, text);
+    if (typeof sent !== "string") throw new HumanRefusal("not_found", sent.content);
+    return `${sent}${openHint(soon(), to)}${await goOn()}`;
+  }
+
+  /** Answers a question; the first answer counts. */
+  async respond(text: string, question_id: string | undefined, channel: Channel): Promise<string> {
+    checkNotArchived(this.#ports.soon());
+    await this.#append(responseTo(this.#ports.soon(), text, question_id, channel));
+    return `Answered.${await this.#ports.goOn()}`;
+  }
+
+  /** Takes back what was always allowed: from now on it is asked about again. */
+  async revoke(permission: string): Promise<string> {
+    const fact = revocationOf(this.#ports.soon(), permission);
+    await this.#append(fact);
+    return "Revoked. It is asked about again from now on.";
+  }
+
+  /** A hint to the coordinator while it works. */
+  async nudge(text: string, channel: Channel): Promise<string> {
+    checkThinks(this.#ports.soon());
+    await this.#ports.readGoal();
+    await this.#append(nudgeOf(this.#ports.soon(), text, channel));
+    return `The coordinator hears it before its next turn.${await this.#ports.goOn()}`;
+  }
+
+  /** The human has seen what was said to them: by one of the team, one message, or everything. */
+  async seen({ from: by, message_id }: Seen = {}): Promise<void> {
+    const isMeant = ({ id, from, failed_task }: Letter) =>
+      (message_id === undefined || id === message_id) && (by === undefined || (from === by && !failed_task));
+    const unseen = Object.values(this.#ports.soon().letters.queued).filter(
+      (letter) => letter.reader === HUMAN && isMeant(letter),
+    );
+    await this.#append(
+      ...unseen.map(({ id }): NewFact => ({ type: "message.received", data: { message_id: id, by: HUMAN } })),
+    );
+  }
+
+  async #append(...facts: NewFact[]): Promise<void> {
+    await (facts.length > 0 ? this.#ports.log.append({ facts }).durable : this.#ports.log.settled());
+  }
+}

@@ -1,0 +1,203 @@
+import { didYouMean } from "../../boundary/nearest.ts";
+import {
+  hasEnded,
+  isAtWork,
+  type NodeState,
+  nodeNamed,
+  type Question,
+  type Situation,
+} from "../../projections/index.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import { HUMAN, type NodeId, type RunId } from "../../protocol/index.ts";
+import { nodeDir } from "../../store/paths.ts";
+import { reopenPublish } from "../../store/run/node-folder.ts";
+import type { AgentLog } from "../../store/store.ts";
+import type { NodeChange } from "../../tools/coordination.ts";
+import type { ToolOutput } from "../../tools/tool.ts";
+import { DONE, putBeforeHuman, yoursId } from "../../workers/human-worker.ts";
+import { isTaken } from "../team/node-run.ts";
+import type { Team } from "../team/team.ts";
+import { type Channel, checkNotArchived, HumanRefusal } from "./human-facts.ts";
+import type { Voice } from "./human-voice.ts";
+
+interface HumanWorkPorts {
+  log: AgentLog;
+  now(): Situation;
+  /** With what is appended and not yet on disk: everything is decided by it. */
+  soon(): Situation;
+  clock: Clock;
+  team(run: RunId): Team;
+  voice: Pick<Voice, "respond">;
+  /** Whether somebody works on the agent in this process, and so gives out work. */
+  isUnderWay(): boolean;
+  folderOf(node: NodeState): Promise<void>;
+}
+
+/**
+ * What the human does with the work itself: gives it to a worker, and publishes what is theirs.
+ *
+ * HW1. A node that was given to the human is in their inbox and can be published, whether the agent is at work or not:
+ *      while nobody works on it, it is put before them here, as the question that the next start finds.
+ */
+export class HumanWork {
+  readonly #ports: HumanWorkPorts;
+
+  constructor(ports: HumanWorkPorts) {
+    this.#ports = ports;
+  }
+
+  async assign(node: string, to: string): Promise<string> {
+    const { soon, team } = this.#ports;
+    checkNotArchived(soon());
+    this.#node(node);
+    const { run, created, status } = soon().agent;
+    if (!run || run.finished)
+      throw new HumanRefusal(
+        "conflict",
+        `${created.name} has finished. To have more done, tell it: agiraph send ${created.name} "what to do next"`,
+      );
+    const answer = await team(run.id).assign(node, to, HUMAN);
+    if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
+    const { id } = this.#node(node);
+    if (await this.#isTheirs(id))
+      return `${id} is yours. Put the files into its scratch folder, then: agiraph publish ${created.name} ${id}`;
+    if (this.#ports.isUnderWay()) return answer;
+    const now = isAtWork(status) ? "interrupted" : status;
+    return `${answer} ${created.name} is ${now}; to have it go on: agiraph resume ${created.name}`;
+  }
+
+  async cancel(node: string, reason = "No reason was given."): Promise<string> {
+    return this.#said((team) => team.cancel(node, reason, HUMAN), node);
+  }
+
+  /** Also where nobody works on the agent: the next worker is told. */
+  async update(node: string, change: NodeChange): Promise<string> {
+    return this.#said((team) => team.update(node, change, HUMAN), node);
+  }
+
+  async #said(ask: (team: Team) => Promise<ToolOutput>, node: string): Promise<string> {
+    const { soon, team } = this.#ports;
+    checkNotArchived(soon());
+    this.#node(node);
+    const { run, created } = soon().agent;
+    if (!run || run.finished) throw new HumanRefusal("conflict", `${created.name} has finished: its work is over.`);
+    const answer = await ask(team(run.id)).catch((error: unknown) => {
+      if (soon().agent.run?.id === run.id && !soon().agent.run?.finished) throw error;
+      throw new HumanRefusal("conflict", `${created.name} has just finished: its work is over.`);
+    });
+    if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
+    return answer;
+  }
+
+  /** Whether they have it from now on. Where nobody gives out work, it is put before them here. */
+  async #isTheirs(id: NodeId): Promise<boolean> {
+    const { log, soon, isUnderWay, folderOf } = this.#ports;
+    const given = soon().board.nodes[id];
+    if (!given || !isGivenToHuman(given, soon())) return false;
+    if (isUnderWay()) return true;
+    await folderOf(given);
+    // What was published of it in part is work again, before the human puts something beside it.
+    if (given.reopened) await reopenPublish(nodeDir(log.dir, given.spec.run_id, id));
+    const who = { worker_id: HUMAN, node_id: id };
+    if (given.status === "pending")
+      await log.append({
+        facts: [
+          { type: "node.assigned", data: who },
+          { type: "worker.busy", data: who },
+        ],
+      }).durable;
+    const node = soon().board.nodes[id];
+    if (node && isTaken(node)) await putBeforeHuman(node, this.#ports);
+    return true;
+  }
+
+  /** Resolves when it is published, or with what stands in the way for now; rejects with what is missing. */
+  async publish(name: string, summary: string | undefined, channel: Channel): Promise<string> {
+    const { now, soon, voice } = this.#ports;
+    checkNotArchived(soon());
+    const node = this.#node(name);
+    if (!this.#questionOn(node, soon())) await this.#isTheirs(node.id);
+    const asked = this.#questionOn(node, soon());
+    if (!asked) throw new HumanRefusal("conflict", notYours(node, soon()));
+    const answered = await voice.respond(summary ?? DONE, asked.id, channel);
+    const { status, created } = soon().agent;
+    if (!isAtWork(status))
+      return `${node.id} is published as soon as ${created.name} goes on; it is ${status}: agiraph resume ${created.name}`;
+    await this.#until(
+      () => hasEnded(now().board.nodes[node.id]) || this.#asksAgain(node, asked) || !isAtWork(now().agent.status),
+    );
+    const again = this.#asksAgain(node, asked);
+    if (again) throw new HumanRefusal("conflict", again.text.split("\n\n", 1)[0] ?? "");
+    const ended = now().board.nodes[node.id];
+    return ended?.status === "completed" ? `${node.id} is published.` : answered;
+  }
+
+  #node(name: string): NodeState {
+    return nodeOf(this.#ports.soon(), name);
+  }
+
+  #questionOn(node: NodeState, { questions }: Situation): Question | undefined {
+    return Object.values(questions.open).find(
+      ({ worker_id, call_id }) => worker_id === HUMAN && call_id === yoursId(node.id),
+    );
+  }
+
+  #asksAgain(node: NodeState, before: Question): Question | undefined {
+    const asked = this.#questionOn(node, this.#ports.now());
+    return asked && asked.id !== before.id ? asked : undefined;
+  }
+
+  async #until(isSo: () => unknown): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => {
+      if (isSo()) resolve();
+    };
+    const unhear = this.#ports.log.subscribe(look);
+    look();
+    await promise;
+    unhear();
+  }
+}
+
+/** It is theirs already, or could be taken by them at once. */
+function isGivenToHuman(node: NodeState, { board, roster }: Situation): boolean {
+  if (isTaken(node)) return node.status !== "publishing" && node.worker_id === HUMAN;
+  const isReady = node.spec.dependencies.every((id) => board.nodes[id]?.status === "completed");
+  const isFree = roster[HUMAN]?.status === "idle";
+  return node.status === "pending" && node.reserved_for === HUMAN && !node.held && isReady && isFree;
+}
+
+/** A file of theirs goes only where it is theirs to put. */
+export function checkYours(name: string, now: Situation): NodeState {
+  const node = nodeOf(now, name);
+  const isYours = (node.status === "assigned" || node.status === "running") && node.worker_id === HUMAN;
+  if (!isYours) throw new HumanRefusal("conflict", notYours(node, now));
+  return node;
+}
+
+function nodeOf({ agent, board }: Situation, name: string): NodeState {
+  const node = nodeNamed(board, name);
+  if (node) return node;
+  const ids = Object.keys(board.nodes);
+  const list = ids.length === 0 ? "There are none yet." : `There are: ${ids.slice(-MOST_NAMED).join(", ")}.`;
+  throw new HumanRefusal("not_found", `${agent.created.name} has no node "${name}".${didYouMean(name, ids)} ${list}`);
+}
+
+const MOST_NAMED = 12;
+
+function notYours(node: NodeState, now: Situation): string {
+  const { roster } = now;
+  if (node.status === "completed") return `${node.id} is completed.`;
+  const whose = "worker_id" in node ? node.worker_id : node.reserved_for;
+  const name = whose === null ? "nobody" : (roster[whose]?.spawned.name ?? whose);
+  if (whose === HUMAN) return `${node.id} is yours, but not to be done yet: ${whyNotYet(node, now)}.`;
+  return `${node.id} is not yours: ${name} has it (${node.status}). Take it first: agiraph assign AGENT ${node.id} human`;
+}
+
+function whyNotYet(node: NodeState, { board, roster }: Situation): string {
+  if (node.status !== "pending") return `it is ${node.status}`;
+  const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
+  if (waitsFor.length > 0) return `it needs ${waitsFor.join(", ")} first`;
+  const first = Object.values(board.nodes).find((each) => isTaken(each) && each.worker_id === HUMAN);
+  return first ? `publish ${first.id} first, or give it back` : `it is ${roster[HUMAN]?.status ?? node.status}`;
+}

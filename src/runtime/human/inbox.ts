@@ -1,0 +1,87 @@
+import { type FailedTask, needsDecision, type Situation } from "../../projections/index.ts";
+import { type AgentId, COORDINATOR, HUMAN } from "../../protocol/index.ts";
+
+/**
+ * Something for the human. What waits for them, because nothing goes on without them: a question until it is answered,
+ * what wants their approval and a run that failed until they resume it or put it away, a mesh's task that failed until
+ * they have seen it or it is done after all. And a message, until it is read.
+ */
+export interface InboxItem {
+  kind: "question" | "approval" | "failure" | "message";
+  id: string;
+  agent: { id: AgentId; name: string };
+  from: { id: string; name: string };
+  text: string;
+  /** Seconds since 1970. */
+  since_ts: number;
+  choices: readonly string[];
+  deadline_ts: number | null;
+  /** What counts as the answer when the deadline passes. */
+  default: string | null;
+  /** Of a question: it asks for permission, in our words. */
+  permission?: boolean;
+  /** Of a failure: the task of a mesh that it is about. */
+  mesh_task?: FailedTask & { project: string };
+  /** Of a question: Agiraph asks whether this mesh is trusted. */
+  mesh_trust?: { project: string; mesh: string; hash: string };
+}
+
+/** Whether something goes on only when a person has done their part. */
+export function needsPerson({ kind }: Pick<InboxItem, "kind">): boolean {
+  return kind !== "message";
+}
+
+/** The human's inbox over all agents, oldest first. */
+export function inboxOf(situations: Iterable<Situation>): InboxItem[] {
+  return [...situations].flatMap(itemsOf).sort((a, b) => a.since_ts - b.since_ts);
+}
+
+function itemsOf({ agent, roster, questions, letters }: Situation): InboxItem[] {
+  const whose = { id: agent.id, name: agent.created.name };
+  const named = (id: string) => ({ id, name: roster[id]?.spawned.name ?? id });
+  const plain = { choices: [], deadline_ts: null, default: null };
+  const halt = needsDecision(agent) ? agent.halted : null;
+  const halted = halt
+    ? [
+        {
+          ...plain,
+          kind: agent.status === "failed" ? ("failure" as const) : ("approval" as const),
+          id: agent.run?.id ?? agent.id,
+          agent: whose,
+          from: named(COORDINATOR),
+          text: halt.why,
+          since_ts: halt.ts,
+        },
+      ]
+    : [];
+  const asked = Object.values(questions.open).map(
+    ({ id, worker_id, text, asked_ts, permission, mesh_trust, ...more }): InboxItem => ({
+      kind: "question",
+      id,
+      agent: whose,
+      from: mesh_trust ? { id: worker_id, name: "Agiraph" } : named(worker_id),
+      text,
+      since_ts: asked_ts,
+      choices: more.choices ?? [],
+      deadline_ts: more.deadline_ts ?? null,
+      default: more.default ?? null,
+      ...(permission && { permission: true }),
+      ...(mesh_trust && { mesh_trust: { project: agent.created.project ?? "", ...mesh_trust } }),
+    }),
+  );
+  const unread = Object.values(letters.queued)
+    .filter(({ reader }) => reader === HUMAN)
+    .map(
+      ({ id, from, text, sent_ts, failed_task }): InboxItem => ({
+        ...plain,
+        kind: failed_task ? "failure" : "message",
+        id,
+        agent: whose,
+        from: named(from),
+        text,
+        since_ts: sent_ts,
+        ...(failed_task && { mesh_task: { ...failed_task, project: agent.created.project ?? "" } }),
+      }),
+    );
+  return [...asked, ...halted, ...unread];
+}

@@ -1,0 +1,168 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type Memory, receive, type Words } from "../../mail/channels/receive.ts";
+import type { AgentId } from "../../protocol/index.ts";
+import { codeOf, isForWantOfRoom } from "../../store/disk/disk.ts";
+import { NotFoundError } from "../../store/errors.ts";
+import { type Channel, HumanRefusal } from "./human-facts.ts";
+import type { OpenChannel } from "./postman.ts";
+
+/**
+ * Where answers come in by webhook: `POST /webhooks/NAME`, signed.
+ *
+ * W1. POST and JSON of at most 64 KB, else a refusal; nothing is believed before the signature is checked.
+ * W2. What is answered with 200 is on disk.
+ * W3. Every refusal is `{error: {code, message}}`; of what went wrong inside, nothing is told.
+ */
+export function webhookHandler(
+  channels: readonly OpenChannel[],
+  { agent, now, memory }: DoorPorts,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  async function answerTo(request: IncomingMessage): Promise<Answer> {
+    const name = /^\/webhooks\/([a-z0-9_-]+)$/.exec(request.url ?? "")?.[1];
+    const channel = channels.find((each) => each.name === name);
+    if (!channel?.secret) return refusal(404, "not_found", "There is nothing here.");
+    if (request.method !== "POST") return refusal(405, "method_not_allowed", "Only POST is taken here.");
+    if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? ""))
+      return refusal(415, "not_json", "Only application/json is taken here.");
+    const body = await bodyOf(request);
+    if (!body) return refusal(413, "too_large", `The body is larger than ${LARGEST_BODY} bytes.`);
+    const received = receive(body, request.headers, {
+      channel: channel.name,
+      secret: channel.secret,
+      now: now(),
+      memory,
+    });
+    if (received.status !== 200) return refusal(received.status, received.code, received.message);
+    const message = await hand(received.words, `webhook:${channel.name}`);
+    received.taken();
+    return { status: 200, body: { ok: true, message } };
+  }
+
+  async function hand(words: Words, by: Channel): Promise<string> {
+    const addressed = await agent(words.agent_id);
+    if ("response" in words) return addressed.respond(words.response, words.question_id, by);
+    return addressed.send(words.message, words.to, by);
+  }
+
+  return async (request, response) => {
+    const answer = await answerTo(request).catch(refusalFor);
+    response.writeHead(answer.status, {
+      "content-type": "application/json",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      ...(answer.status === 405 && { allow: "POST" }),
+      // What it still sends is not read.
+      ...(!request.complete && { connection: "close" }),
+    });
+    response.end(JSON.stringify(answer.body));
+  };
+}
+
+export interface DoorPorts {
+  agent(id: AgentId): Promise<Addressed>;
+  now(): number;
+  /** One for all doors of a home. */
+  memory: Memory;
+}
+
+interface Addressed {
+  respond(text: string, question_id: string, channel: Channel): Promise<string>;
+  send(text: string, to: string | undefined, channel: Channel): Promise<string>;
+}
+
+/** A person can mend this: another port, or whoever holds this one. */
+export class DoorError extends Error {
+  override readonly name = "DoorError";
+}
+
+export interface Door {
+  port: number;
+  channels: readonly string[];
+  close(): void;
+}
+
+/** One door for each port that a channel wants, on this machine only. */
+export async function openDoors(channels: readonly OpenChannel[], ports: DoorPorts): Promise<Door[]> {
+  const doors: Door[] = [];
+  const byPort = Map.groupBy(
+    channels.filter(({ listen }) => listen),
+    ({ listen }) => listen?.port ?? 0,
+  );
+  try {
+    for (const [port, behind] of byPort) doors.push(await openDoor(port, behind, ports));
+  } catch (error) {
+    for (const door of doors) door.close();
+    throw error;
+  }
+  return doors;
+}
+
+async function openDoor(port: number, channels: readonly OpenChannel[], ports: DoorPorts): Promise<Door> {
+  const handle = webhookHandler(channels, ports);
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
+  server.requestTimeout = 10_000;
+  server.headersTimeout = 5_000;
+  server.maxConnections = 100;
+  await listening(server, port, channels);
+  // Accepting a connection can fail, for example when no descriptors are left. The sender tries again.
+  server.on("error", () => {});
+  // A door alone keeps no process alive.
+  server.unref();
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address ? address.port : port,
+    channels: channels.map(({ name }) => name),
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function listening(server: Server, port: number, channels: readonly OpenChannel[]): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject).listen(port, "127.0.0.1", resolve);
+  try {
+    await promise;
+  } catch (error) {
+    const names = channels.map(({ name }) => name).join(", ");
+    const why = codeOf(error) === "EADDRINUSE" ? "is taken" : `cannot be used (${codeOf(error) ?? "unknown"})`;
+    throw new DoorError(
+      `Answers by webhook (${names}) cannot come in: port ${port} ${why}. Stop whoever holds it, or change listen.port in config.json.`,
+    );
+  }
+}
+
+const LARGEST_BODY = 64 * 1024;
+
+/** Nothing when it is too large. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  if (Number(request.headers["content-length"] ?? 0) > LARGEST_BODY) return undefined;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    size += chunk.length;
+    if (size > LARGEST_BODY) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+interface Answer {
+  status: number;
+  body: unknown;
+}
+
+function refusal(status: number, code: string, message: string): Answer {
+  return { status, body: { error: { code, message } } };
+}
+
+function refusalFor(error: unknown): Answer {
+  if (error instanceof HumanRefusal) return refusal(error.code === "not_found" ? 404 : 409, error.code, error.message);
+  if (error instanceof NotFoundError) return refusal(404, "not_found", "There is no such agent.");
+  if (isForWantOfRoom(error))
+    return refusal(507, "disk_full", "There is no room to record it. Try again, signed anew.");
+  return refusal(500, "internal", "It could not be recorded. Try again, signed anew.");
+}

@@ -1,0 +1,97 @@
+import type { Meshes } from "../../mesh/engine/meshes.ts";
+import { type DeclaredMesh, MeshConfigError, readMesh } from "../../mesh/files/config.ts";
+import type { Layout } from "../../mesh/files/layout.ts";
+import type { TrustGrant } from "../../store/home/trust-file.ts";
+import { HumanRefusal } from "../human/human-refusal.ts";
+import type { MembersPorts } from "./members.ts";
+import { type MeshRecord, workerIdOf } from "./record.ts";
+import { type MeshTrustState, mayRun } from "./trust.ts";
+import { type TrustSummary, trustQuestion, trustSummary } from "./trust-text.ts";
+
+export type MeshTrustView = MeshTrustState & TrustSummary;
+/** The content that the person saw, and what they allow it. */
+export type Agreed = Pick<TrustGrant, "hash" | "terminals" | "by">;
+
+/**
+ * The person's yes to the meshes of a project that is at work.
+ *
+ * CONSENT-1. A yes is for the content that the person was shown: where the project holds another one now, it is refused.
+ * CONSENT-2. Each content is asked about once, in the inbox, wherever the wish to run it came from.
+ */
+export class MeshConsent {
+  readonly #layout: Layout;
+  readonly #meshes: Meshes;
+  readonly #record: MeshRecord;
+  readonly #ports: Pick<MembersPorts, "trust" | "config" | "env">;
+
+  constructor(layout: Layout, meshes: Meshes, record: MeshRecord, ports: MembersPorts) {
+    this.#layout = layout;
+    this.#meshes = meshes;
+    this.#record = record;
+    this.#ports = ports;
+  }
+
+  /** What is declared now, which may be newer than what is at work. */
+  viewOf(declared: DeclaredMesh): MeshTrustView {
+    const newest = this.#meshes.held.get(declared.config.mesh) ?? declared;
+    const state = this.#ports.trust.stateOf(this.#layout.project, newest);
+    const summary = trustSummary(this.#layout, newest, this.#ports);
+    const isSettled = mayRun(state) && (state.terminals || !summary.wants_terminals);
+    return isSettled ? { ...state, ...summary, says: [], files: [] } : { ...state, ...summary };
+  }
+
+  /** CONSENT-1. */
+  async trust(mesh: string, { hash, terminals, by }: Agreed): Promise<void> {
+    const { trust } = this.#ports;
+    const { project } = this.#layout;
+    const declared = readNow(this.#layout, mesh);
+    if (declared.hash !== hash)
+      throw new HumanRefusal("conflict", `${mesh} has changed since you looked at it. Look again, then decide.`);
+    const before = trust.stateOf(project, declared);
+    await trust.grant(project, declared, { terminals, by });
+    this.#record.record({ type: "mesh.trusted", data: { mesh, hash, terminals, by } });
+    this.#record.settleTrust(mesh, () => true);
+    await this.#meshes.reloadSoon();
+    if (before.terminals !== terminals) this.#meshes.outdate(mesh);
+  }
+
+  async distrust(mesh: string): Promise<void> {
+    if (await this.#ports.trust.revoke(this.#layout.project, mesh)) await this.#meshes.distrust(mesh);
+  }
+
+  /** CONSENT-2. */
+  ask(mesh: string): void {
+    const declared = this.#meshes.held.get(mesh);
+    if (!declared) return;
+    const view = this.viewOf(declared);
+    this.#record.settleTrust(mesh, (hash) => hash !== declared.hash);
+    const choices = view.wants_terminals ? [TRUST, TRUST_TERMINALS, "no"] : [TRUST, "no"];
+    const text = trustQuestion(this.#layout.project, mesh, view, view);
+    this.#record.askTrust(workerIdOf(mesh, declared.entry), { mesh, hash: declared.hash }, text, choices);
+  }
+
+  async answered({ mesh, hash }: { mesh: string; hash: string }, answer: string): Promise<void> {
+    const words = answer.trim();
+    if (words !== TRUST && words !== TRUST_TERMINALS) return;
+    try {
+      await this.trust(mesh, { hash, terminals: words === TRUST_TERMINALS, by: "inbox" });
+    } catch (error) {
+      const entry = this.#meshes.declared().get(mesh)?.entry;
+      const why = error instanceof Error ? error.message : String(error);
+      if (entry !== undefined) this.#record.tellHuman(mesh, entry, `${mesh} is not trusted: ${why}`);
+    }
+  }
+}
+
+const TRUST = "trust";
+const TRUST_TERMINALS = "trust with terminals";
+
+/** As it lies in the project at this instant. */
+function readNow(layout: Layout, mesh: string): DeclaredMesh {
+  try {
+    return readMesh(layout, mesh);
+  } catch (error) {
+    if (error instanceof MeshConfigError) throw new HumanRefusal("conflict", error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,199 @@
+import type { Member } from "../../mesh/engine/meshes.ts";
+import type { Letter } from "../../mesh/files/letter.ts";
+import type { Model } from "../../models/model.ts";
+import { type Entry, type Outcome, textOf, type UserEntry } from "../../protocol/index.ts";
+import { conversationFile } from "../../store/paths.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { closeTools } from "../../tools/tool.ts";
+import { Toolbox, type Tools } from "../../tools/toolbox.ts";
+import { type Past, pastOf } from "../../workers/loop/past.ts";
+import { type Actor, carryOut, type Recorder } from "../../workers/loop/recorded-loop.ts";
+import type { Silence } from "../../workers/loop/work-loop.ts";
+import { MESH_RUN } from "./record.ts";
+
+export interface HarnessedPorts {
+  worker_id: string;
+  recorder: Recorder;
+  model(): Promise<Model>;
+  /** Who it is and how it works, as it is declared now. */
+  prompt(): Promise<string>;
+  tools(actor: Actor, model: Model): Tool[];
+  words(letter: Letter): string;
+  /** Whether this task has not ended. */
+  isActive(name: string): boolean;
+  /** It gives up on the task it has; why. */
+  giveUp(why: string): Promise<void>;
+  record(state: "busy" | "idle" | "dead", detail?: string): void;
+  maxTurns: number;
+}
+
+/**
+ * A mesh agent that is a model in our own loop. Each task is a conversation of its own: what lasts is in the messages and
+ * in the shared files (seed 004, "Stateless agents").
+ *
+ * I1. A letter is told when it is in the conversation, on disk. What comes while it works enters between two turns.
+ * I2. A task ends: by `tx_done`, or given up on with the reason.
+ * I3. A task that was under way when the process ended goes on where it was.
+ */
+export class HarnessedMember implements Member {
+  readonly #ports: HarnessedPorts;
+  readonly #actor: Actor;
+  readonly #stop = new AbortController();
+  #letters: { letter: Letter; told(): void }[] = [];
+  #arrived = Promise.withResolvers<void>();
+  #working: Promise<void> | undefined;
+
+  constructor(ports: HarnessedPorts) {
+    this.#ports = ports;
+    const { worker_id } = ports;
+    this.#actor = { worker_id, node_id: null, conversation: conversationFile(MESH_RUN, worker_id) };
+  }
+
+  tell(letter: Letter): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#letters.push({ letter, told: resolve });
+    this.#arrived.resolve();
+    this.#working ??= this.#work().finally(() => {
+      this.#working = undefined;
+    });
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new Error("closed"));
+    await this.#working?.catch(() => {});
+  }
+
+  /** Until there is nothing to hear. */
+  async #work(): Promise<void> {
+    while (this.#letters.length > 0 && !this.#stop.signal.aborted) {
+      this.#task = undefined;
+      this.#waits = false;
+      this.#ports.record("busy");
+      const outcome = await this.#converse().catch(
+        (error: unknown): Outcome => ({
+          kind: "failed",
+          error: error instanceof Error ? error.message : String(error),
+        }),
+      );
+      if (this.#stop.signal.aborted) return;
+      // Whoever could not even begin has not heard it: the reason is said for the task that it was to hear of.
+      for (const { letter, told } of outcome.kind === "failed" ? this.#letters.splice(0) : []) {
+        if (letter.header.type === "task") this.#task = letter.name;
+        told();
+      }
+      this.#ports.record("idle");
+      if (this.#task !== undefined && this.#ports.isActive(this.#task)) await this.#ports.giveUp(whyOf(outcome));
+    }
+  }
+
+  /** The one it works on. */
+  #task: string | undefined;
+  /** It has asked somebody, or handed something on, and may wait for what comes of it. */
+  #waits = false;
+
+  async #converse(): Promise<Outcome> {
+    const { prompt, recorder, maxTurns } = this.#ports;
+    const model = await this.#ports.model();
+    const hands = this.#ports.tools(this.#actor, model);
+    const toolbox = this.#noticing(new Toolbox(hands));
+    const system = await prompt();
+    const past = await this.#takenUp();
+    if (!past) {
+      const first: Entry[] = [{ role: "system", content: system }];
+      await recorder.log.append({ entries: { file: this.#actor.conversation, entries: first } }).durable;
+    }
+    const { history = [], turn = 1 } = past ?? {};
+    const job = { system: past?.system ?? system, history, turn, maxTurns: turn - 1 + maxTurns, compactable: null };
+    try {
+      return await carryOut(
+        { ...job, onSilence: (silence, signal) => this.#onSilence(silence, signal) },
+        { model, toolbox, mail: () => this.#take() },
+        this.#actor,
+        recorder,
+        this.#stop.signal,
+      );
+    } finally {
+      await closeTools(hands);
+    }
+  }
+
+  /** I3: the task that it had begun in an earlier life of the process, as far as it was. */
+  async #takenUp(): Promise<Past | undefined> {
+    const [first] = this.#letters;
+    if (first?.letter.header.type !== "task") return undefined;
+    const words = this.#ports.words(first.letter);
+    const stored = await this.#ports.recorder.log.conversation(this.#actor.conversation);
+    const past = pastOf(stored, "assignment", (entry) => entry.role === "user" && entry.content === words);
+    if (!past) return undefined;
+    this.#letters.shift();
+    this.#task = first.letter.name;
+    first.told();
+    const heard = past.history.findLastIndex((entry) => entry.role === "user");
+    this.#waits = past.history
+      .slice(heard)
+      .some((entry) => entry.role === "tool" && entry.ok && AWAITED.has(entry.tool));
+    return past;
+  }
+
+  #noticing(tools: Tools): Tools {
+    return {
+      get specs() {
+        return tools.specs;
+      },
+      run: async (call, signal) => {
+        const result = await tools.run(call, signal);
+        if (result.ok && AWAITED.has(call.name)) this.#waits = true;
+        return result;
+      },
+      settle: (call, signal) => tools.settle(call, signal),
+    };
+  }
+
+  #take(): UserEntry[] {
+    this.#arrived = Promise.withResolvers();
+    if (this.#letters.length > 0) this.#waits = false;
+    return this.#letters.splice(0).map(({ letter, told }): UserEntry => {
+      if (letter.header.type === "task") this.#task = letter.name;
+      // The loop has it on disk before the model is asked.
+      queueMicrotask(told);
+      return { role: "user", from: "agiraph", content: this.#ports.words(letter) };
+    });
+  }
+
+  /** Without a task silence is the end. With one it is waiting for an answer, or forgetting `tx_done`: asked once or twice. */
+  async #onSilence({ reply, inARow, unheard }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> {
+    if (this.#letters.length > 0) return this.#take();
+    if (this.#task === undefined) return { kind: "finished", summary: textOf(reply) };
+    if (this.#waits) {
+      await aborted(this.#arrived.promise, signal);
+      return this.#take();
+    }
+    if (inARow > MOST_REMINDERS)
+      return { kind: "failed", error: `It stopped without tx_done. Its last words: ${textOf(reply)}` };
+    const content =
+      unheard ?? "You called no tool, and your task has not ended. If it is done, call tx_done; otherwise go on.";
+    return [{ role: "user", from: "agiraph", content }];
+  }
+}
+
+const AWAITED = new Set(["tx_ask", "tx_send"]);
+const MOST_REMINDERS = 3;
+
+async function aborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise: stop, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    await Promise.race([promise, stop]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    stop.catch(() => {});
+  }
+}
+
+function whyOf(outcome: Outcome): string {
+  if ("error" in outcome) return outcome.error;
+  return outcome.kind === "exhausted" ? `It used all ${outcome.turns} turns.` : `It ended: ${outcome.kind}.`;
+}

@@ -1,0 +1,188 @@
+import type { Member } from "../../mesh/engine/meshes.ts";
+import type { Letter } from "../../mesh/files/letter.ts";
+import type { ProgramProfile } from "../../protocol/index.ts";
+import type { Binds } from "../../sandbox/index.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { Toolbox } from "../../tools/toolbox.ts";
+import { OUR_SERVER } from "../../workers/outside/acp/acp-quirks.ts";
+import type { OutsidePlace } from "../../workers/outside/program-ports.ts";
+import type { OutsideEvent, OutsideSession } from "../../workers/outside/session.ts";
+import { commandOf, pathsOf, type ToolRequest } from "../../workers/outside/tool-request.ts";
+
+export interface HeadlessPorts {
+  outside: OutsidePlace;
+  profile: ProgramProfile;
+  model: string | null;
+  cwd: string;
+  home: string;
+  /** Looked up at each start: files come and go in the project. */
+  binds: () => Promise<Binds>;
+  tools: readonly Tool[];
+  prompt(): Promise<string>;
+  words(letter: Letter): string;
+  /** Whether this task has not ended. */
+  isActive(name: string): boolean;
+  giveUp(why: string): Promise<void>;
+  /** Decided by a person. */
+  mayIt(request: ToolRequest): Promise<boolean>;
+  record(state: "starting" | "ready" | "busy" | "idle" | "dead" | "gone", detail?: string): void;
+}
+
+/**
+ * A mesh agent that is a program without a terminal, in the sandbox, with `tx` as tools at its door.
+ *
+ * N1. What is said while it works is in its context by its next model call, where the program can.
+ * N2. A turn that is over while its task has not ended is asked about a few times, and then the task is given up on.
+ * N3. One that has ended is begun anew by the next letter.
+ */
+export class HeadlessMember implements Member {
+  readonly #ports: HeadlessPorts;
+  readonly #stop = new AbortController();
+  #opening: Promise<OutsideSession> | undefined;
+  #telling: Promise<void> = Promise.resolve();
+  #task: string | undefined;
+  #reminders = 0;
+  /** It has asked somebody, or handed something on: a turn that is over is waiting. */
+  #waits = false;
+
+  constructor(ports: HeadlessPorts) {
+    this.#ports = ports;
+  }
+
+  /** One after the other: the second of two that come at once finds what the first has begun. */
+  tell(letter: Letter): Promise<void> {
+    const told = this.#telling.then(() => this.#tell(letter));
+    this.#telling = told.catch(() => {});
+    return told;
+  }
+
+  async #tell(letter: Letter): Promise<void> {
+    this.#stop.signal.throwIfAborted();
+    const words = this.#ports.words(letter);
+    if (letter.header.type === "task") this.#task = letter.name;
+    this.#reminders = 0;
+    this.#waits = false;
+    const session = await this.#opening?.catch(() => undefined);
+    if (session) await session.say(words);
+    else await this.#open(words);
+    this.#ports.record("busy");
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new Error("closed"));
+    const session = await this.#opening?.catch(() => undefined);
+    await session?.close();
+    this.#ports.record("gone");
+  }
+
+  async #open(words: string): Promise<void> {
+    const { outside, profile, model, cwd, home, binds, tools, prompt } = this.#ports;
+    this.#ports.record("starting");
+    await outside.makeHome(profile, home);
+    const adapter = await outside.adapter(profile.kind);
+    const door = noticing(tools, () => {
+      this.#waits = true;
+    });
+    this.#opening = adapter({
+      profile,
+      system: await prompt(),
+      words,
+      resume: null,
+      model,
+      assigned: 0,
+      cwd,
+      home,
+      start: async (launch) =>
+        outside.start({
+          profile,
+          tools: new Toolbox(door),
+          binds: await binds(),
+          cwd,
+          home,
+          launch,
+          signal: this.#stop.signal,
+        }),
+    });
+    const session = await this.#opening.catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    void this.#follow(session);
+  }
+
+  async #follow(session: OutsideSession): Promise<void> {
+    try {
+      for await (const event of session.events) await this.#take(session, event);
+    } catch (error) {
+      this.#ports.record("dead", error instanceof Error ? error.message : String(error));
+    } finally {
+      this.#opening = undefined;
+    }
+  }
+
+  async #take(session: OutsideSession, event: OutsideEvent): Promise<void> {
+    switch (event.kind) {
+      case "wants":
+        void this.#decide(session, event);
+        return;
+      case "rested":
+        await this.#rested(session, event.words);
+        return;
+      case "exited": {
+        if (this.#stop.signal.aborted) return;
+        const how = event.signal ?? event.code ?? "no code";
+        this.#ports.record("dead", `it ended with ${how}`);
+        if (this.#hasTask) await this.#ports.giveUp(`The program ended (${how}) before the task did.`);
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  get #hasTask(): boolean {
+    return this.#task !== undefined && this.#ports.isActive(this.#task);
+  }
+
+  async #rested(session: OutsideSession, words: string): Promise<void> {
+    this.#ports.record("idle");
+    if (!this.#hasTask || this.#waits) return;
+    if (++this.#reminders > MOST_REMINDERS) {
+      await this.#ports.giveUp(`It stopped without ending its task. Its last words: ${words}`);
+      return;
+    }
+    await session.say("Your task has not ended. If it is done, call tx_done; otherwise go on.");
+    this.#ports.record("busy");
+  }
+
+  async #decide(session: OutsideSession, wish: Extract<OutsideEvent, { kind: "wants" }>): Promise<void> {
+    const { permissions = "ask" } = this.#ports.profile;
+    const allow =
+      isForOurTool(wish) || permissions === "allow" || (permissions === "ask" && (await this.#ports.mayIt(wish)));
+    await session.decide(wish.id, allow ? { allow } : { allow, why: "It is not allowed here." });
+  }
+}
+
+const MOST_REMINDERS = 3;
+/** A tool of another server whose name ends like ours is not ours. */
+const OUR_NAMES = new RegExp(`^(mcp[._]+${OUR_SERVER}[._]+)?tx_(done|send|ask)$`);
+const AWAITED = new Set(["tx_ask", "tx_send"]);
+
+/**
+ * Whether it asks for one of the tools at its door, which need nobody's permission. A name alone does not tell: some
+ * programs make it of words that their model chose. None of our tools is called with a command or works on a file.
+ */
+export function isForOurTool(request: ToolRequest): boolean {
+  return OUR_NAMES.test(request.tool) && commandOf(request) === undefined && pathsOf(request).length === 0;
+}
+
+function noticing(tools: readonly Tool[], onAsked: () => void): Tool[] {
+  return tools.map((tool) => ({
+    ...tool,
+    async run(args, signal, call) {
+      const output = await tool.run(args, signal, call);
+      if (AWAITED.has(tool.spec.name) && (typeof output === "string" || output.ok !== false)) onAsked();
+      return output;
+    },
+  }));
+}

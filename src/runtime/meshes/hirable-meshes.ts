@@ -1,0 +1,108 @@
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { nearest } from "../../boundary/nearest.ts";
+import { readMesh } from "../../mesh/files/config.ts";
+import { Layout } from "../../mesh/files/layout.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import { type AgentId, meshConfigSchema, type ProgramProfile } from "../../protocol/index.ts";
+import type { ListedProgram, OutsidePlace } from "../../workers/outside/program-ports.ts";
+import { programOf } from "../../workers/outside/programs.ts";
+import { type MeshTrust, mayRun } from "./trust.ts";
+
+interface MeshProgramsPorts {
+  agent: AgentId;
+  /** The folder it may read; its meshes are declared there. */
+  project: string | null;
+  hostMeshes(project: string): Promise<void>;
+  trust: MeshTrust;
+  clock: Clock;
+}
+
+/** The programs of the house, and the meshes of an agent's project as programs beside them, called `mesh/NAME`. */
+export function withMeshes(
+  outside: OutsidePlace,
+  { agent, project, hostMeshes, trust, clock }: MeshProgramsPorts,
+): OutsidePlace {
+  if (project === null) return outside;
+  const layout = new Layout(project);
+  const host = () => hostMeshes(project);
+  const problemOf = (mesh: string) => trustProblem(layout, mesh, trust);
+  return {
+    ...outside,
+    list: () => [...outside.list(), ...declared(layout).map((mesh) => listed(layout, mesh, problemOf(mesh)))],
+    program(name) {
+      const profile = name.startsWith(PREFIX) ? profileOf(name.slice(PREFIX.length)) : outside.program(name);
+      const [mesh = ""] = profile.command;
+      if (profile.kind === "mesh" && !declared(layout).includes(mesh)) throw new Error(unknown(mesh, declared(layout)));
+      return profile.kind === "mesh" ? { ...profileOf(mesh), ...profile } : profile;
+    },
+    async needsPerson(name) {
+      const { kind, command } = this.program(name);
+      const [mesh = ""] = command;
+      const problem = kind === "mesh" ? problemOf(mesh) : null;
+      // Whoever runs the meshes of a project asks the person about those that are not trusted.
+      if (problem !== null) await host();
+      return problem;
+    },
+    async adapter(kind) {
+      if (kind !== "mesh") return outside.adapter(kind);
+      // With the first of them: nobody else pays for it.
+      const { meshAdapter } = await import("./worker.ts");
+      return meshAdapter({ agent, layout, host, problemOf, clock });
+    },
+    async ended(worker, node, how) {
+      if (worker.kind !== "mesh") return outside.ended?.(worker, node, how);
+      const { takeEnds, withdraw } = await import("./worker.ts");
+      const [mesh = ""] = this.program(programOf(worker)).command;
+      if (how === "cancelled") withdraw(layout, mesh, agent, node, new Date(clock.now()));
+      await takeEnds(layout, mesh, agent, node);
+    },
+  };
+}
+
+const PREFIX = "mesh/";
+
+/** A mesh may be at work for days, and be silent meanwhile: what it does is in its own record. */
+const SILENCE_SECONDS = 23 * 86_400;
+
+function profileOf(mesh: string): ProgramProfile {
+  return { kind: "mesh", command: [mesh], silence_seconds: SILENCE_SECONDS };
+}
+
+function declared({ configs }: Layout): string[] {
+  const names = existsSync(configs) ? readdirSync(configs) : [];
+  return names.flatMap((name) => /^([a-z0-9][a-z0-9_-]*)\.json$/.exec(name)?.[1] ?? []).toSorted();
+}
+
+/** Why nothing of a mesh may run now: its content is not what a person has agreed to. Null where it may. */
+function trustProblem(layout: Layout, mesh: string, trust: MeshTrust): string | null {
+  try {
+    const { status } = trust.stateOf(realpathSync(layout.project), readMesh(layout, mesh));
+    if (mayRun({ status })) return null;
+    const why = status === "changed" ? "has changed since the person trusted it" : "is not trusted by the person yet";
+    return `The mesh ${mesh} of this project ${why}, so nothing of it runs. The person finds a question about it in their inbox (or runs: tx trust ${mesh}). Until they agree, go on without it.`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function listed({ configs }: Layout, mesh: string, problem: string | null): ListedProgram {
+  const config = configIn(join(configs, `${mesh}.json`));
+  const about = `A team of this project with a way of working of its own. ${config?.description ?? ""}`.trim();
+  const missing = config ? null : `meshes/mesh-configs/${mesh}.json cannot be taken; \`tx status\` says why.`;
+  return { name: `${PREFIX}${mesh}`, about, missing: missing ?? problem };
+}
+
+function configIn(path: string) {
+  try {
+    return meshConfigSchema.safeParse(JSON.parse(readFileSync(path, "utf8"))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function unknown(mesh: string, names: readonly string[]): string {
+  if (names.length === 0) return "The project declares no meshes (meshes/mesh-configs/*.json).";
+  const [near] = nearest(mesh, names, 1);
+  return `There is no mesh "${mesh}".${near ? ` Did you mean ${PREFIX}${near}?` : ""} There are: ${names.map((name) => `${PREFIX}${name}`).join(", ")}.`;
+}

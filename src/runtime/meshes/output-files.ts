@@ -1,0 +1,56 @@
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { allFilesIn, type ForeignFile, putFile, readPart } from "../../store/disk/foreign-folder.ts";
+
+/**
+ * Copies what somebody made from one folder to another. No link is followed; what is too much, or too large, stays where
+ * it is and is told. The files that were copied.
+ */
+export async function copyFiles(
+  from: string,
+  to: string,
+  { isMeant = () => true, since = 0, note }: CopyOrder,
+): Promise<string[]> {
+  const copied: string[] = [];
+  const { files, more } = await allFilesIn(from, [], BOUNDS);
+  if (more) note(`There are too many files in ${from}, or they lie too deep: not all of them were looked at.`);
+  for (const file of pathsOf(files).filter(isMeant)) {
+    if ((await changedAt(join(from, file))) < since) continue;
+    if (copied.length >= MOST_FILES) {
+      note(`There are more than ${MOST_FILES} files; the rest stays in ${from}.`);
+      break;
+    }
+    const bytes = await readPart(from, file, 0, MOST_BYTES + 1);
+    if (bytes === undefined) continue;
+    if (bytes.length > MOST_BYTES) {
+      note(`${file} is too large to be copied; it stays in ${from}.`);
+      continue;
+    }
+    await putFile(to, file, bytes);
+    copied.push(file);
+  }
+  return copied;
+}
+
+export interface CopyOrder {
+  isMeant?(file: string): boolean;
+  /** Only what was changed since, in milliseconds. */
+  since?: number;
+  note(text: string): void;
+}
+
+/** The regular files in a folder and below it, as seen from there. */
+export async function filesBelow(dir: string): Promise<string[]> {
+  return pathsOf((await allFilesIn(dir, [], BOUNDS)).files);
+}
+
+const BOUNDS = { folders: 20_000, names: 100_000 };
+
+const pathsOf = (files: readonly ForeignFile[]) => files.map(({ path }) => path).toSorted();
+
+async function changedAt(path: string): Promise<number> {
+  return (await lstat(path).catch(() => undefined))?.ctimeMs ?? 0;
+}
+
+const MOST_FILES = 5_000;
+export const MOST_BYTES = 64 * 1024 * 1024;

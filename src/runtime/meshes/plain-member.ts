@@ -1,0 +1,232 @@
+import { createHash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Member } from "../../mesh/engine/meshes.ts";
+import type { Said } from "../../mesh/engine/spoken-message.ts";
+import type { Letter } from "../../mesh/files/letter.ts";
+import { stemOf } from "../../mesh/files/letter-names.ts";
+import { COORDINATOR, type ProgramProfile } from "../../protocol/index.ts";
+import type { Binds } from "../../sandbox/index.ts";
+import { PROTOCOL_FILES, readPart } from "../../store/disk/foreign-folder.ts";
+import { Toolbox } from "../../tools/toolbox.ts";
+import type { OutsidePlace } from "../../workers/outside/program-ports.ts";
+import type { OutsideEvent, OutsideSession } from "../../workers/outside/session.ts";
+import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
+
+export interface PlainPorts {
+  outside: OutsidePlace;
+  profile: ProgramProfile;
+  home: string;
+  /** Its own folder: each run has one of its own in there. */
+  workspace: string;
+  /** Where the mesh keeps what it makes. */
+  output: string;
+  /** Looked up at each start: files come and go in the project. */
+  binds: () => Promise<Binds>;
+  /** Where it is: for its environment and `_context.json`. */
+  about: Readonly<Record<string, string>>;
+  prompt(): Promise<string>;
+  isActive(name: string): boolean;
+  say(message: { to: string; type: Letter["header"]["type"]; body: string; answers?: string }): Promise<Said>;
+  record(state: "starting" | "busy" | "idle" | "dead" | "gone", detail?: string): void;
+}
+
+/**
+ * A mesh agent that is any program, without a terminal: it knows no turns and no tools, so each task, and each question,
+ * is one run of it, by the files of `autonomous.ts`.
+ *
+ * P1. It works in a folder of its own and writes nothing to the user's project. What it leaves there goes to shared/output.
+ * P2. Its task ends by `_result.md`; without one by its exit: well, with what it printed as its words, or else as failed,
+ *     with the last that it said.
+ * P3. What it is told while it runs is in `_inbox.md`; what it writes to `_outbox.md` is said, and to whom had asked it
+ *     something, as the answer.
+ */
+export class PlainMember implements Member {
+  readonly #ports: PlainPorts;
+  readonly #stop = new AbortController();
+  #run: Run | undefined;
+  /** One run after the other, in the order of their letters. */
+  #beginning: Promise<void> = Promise.resolve();
+
+  constructor(ports: PlainPorts) {
+    this.#ports = ports;
+  }
+
+  async tell(letter: Letter): Promise<void> {
+    const isWork = letter.header.type === "task" || letter.header.type === "ask";
+    const run = this.#run;
+    if (run && !run.isOver && letter.header.type !== "task") {
+      if (letter.header.type === "ask")
+        run.asked.set(letter.header.from, letter.header["msg-id"] ?? stemOf(letter.name));
+      await run.session.say(`${letter.header.from}: ${letter.body.trim()}`);
+      return;
+    }
+    // News for somebody who does not run changes nothing: the next run reads what there is.
+    if (!isWork) return;
+    const begun = this.#beginning.then(async () => {
+      await this.#run?.ended;
+      this.#stop.signal.throwIfAborted();
+      await this.#begin(letter);
+    });
+    this.#beginning = begun.catch(() => {});
+    await begun;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new Error("closed"));
+    const run = this.#run;
+    await run?.session.close();
+    await run?.ended;
+    this.#ports.record("gone");
+  }
+
+  async #begin(letter: Letter): Promise<void> {
+    const { outside, profile, home, workspace, output, binds, about, prompt } = this.#ports;
+    this.#ports.record("starting");
+    await outside.makeHome(profile, home);
+    const cwd = join(workspace, stemOf(letter.name));
+    await mkdir(cwd, { recursive: true });
+    const adapter = await outside.adapter(profile.kind);
+    const own = { ...profile, set: { ...profile.set, ...about, TX_OUTPUT: output } };
+    const { from, type } = letter.header;
+    const session = await adapter({
+      profile: own,
+      system: await prompt(),
+      words: letter.body.trim(),
+      context: { ...about, output, message: letter.name, type, from },
+      resume: null,
+      model: null,
+      assigned: numberOf(letter.name),
+      cwd,
+      home,
+      start: async (launch) =>
+        outside.start({
+          profile: own,
+          tools: new Toolbox([]),
+          binds: await binds(),
+          cwd,
+          home,
+          launch,
+          signal: this.#stop.signal,
+        }),
+    });
+    const run: Run = {
+      session,
+      letter,
+      cwd,
+      asked: new Map(),
+      words: "",
+      notes: "",
+      isOver: false,
+      ended: Promise.resolve(),
+    };
+    this.#run = run;
+    this.#ports.record("busy");
+    run.ended = this.#follow(run).catch((error: unknown) => {
+      this.#ports.record("dead", error instanceof Error ? error.message : String(error));
+    });
+  }
+
+  async #follow(run: Run): Promise<void> {
+    for await (const event of run.session.events) await this.#take(run, event);
+  }
+
+  async #take(run: Run, event: OutsideEvent): Promise<void> {
+    switch (event.kind) {
+      case "wishes":
+        await this.#wishes(run, event);
+        return;
+      case "said":
+        run.words = event.text;
+        return;
+      case "noted":
+        run.notes = event.text;
+        return;
+      case "exited":
+        await this.#exited(run, event);
+        return;
+      default:
+        return;
+    }
+  }
+
+  async #wishes(run: Run, { tool, args }: Extract<OutsideEvent, { kind: "wishes" }>): Promise<void> {
+    const words = String(args.summary ?? args.content ?? args.suggestion ?? "");
+    if (tool === "publish") {
+      await this.#end(run, words);
+      // Its work has ended; whatever it would still do is for nobody.
+      void run.session.close();
+    } else if (tool === "send_message") await this.#send(run, String(args.to ?? ""), words);
+    else if (tool === "suggest_next")
+      await this.#ports.say({ to: "human", type: "ask-response", body: `A suggestion: ${words}` });
+  }
+
+  /** P3. */
+  async #send(run: Run, name: string, body: string): Promise<void> {
+    const to = name === COORDINATOR ? "mesh" : name;
+    const asker = [...run.asked.keys()].find((from) => from === to || from.endsWith(`/${to}`));
+    const answers = asker === undefined ? undefined : run.asked.get(asker);
+    if (asker !== undefined) run.asked.delete(asker);
+    const said = await this.#ports.say(
+      answers === undefined ? { to, type: "ask", body } : { to: asker ?? to, type: "ask-response", body, answers },
+    );
+    if (said.kind === "refused") await run.session.say(`Your words to ${name} were not sent. ${said.reason}`);
+  }
+
+  async #exited(run: Run, { code, signal, exceeded }: Extract<OutsideEvent, { kind: "exited" }>): Promise<void> {
+    if (!run.isOver && !this.#stop.signal.aborted) {
+      if (code === 0) await this.#end(run, run.words || "It ended well, and printed nothing.");
+      else {
+        const how = exceeded ? `it used more ${exceeded} than it may` : `it ended with ${signal ?? code ?? "no code"}`;
+        const last = run.notes || run.words;
+        await this.#answer(run, "error", `The program failed: ${how}.${last ? `\n\n${last}` : ""}`);
+        this.#ports.record("dead", how);
+        return;
+      }
+    }
+    if (!this.#stop.signal.aborted) this.#ports.record("idle");
+  }
+
+  /** P1, P2. */
+  async #end(run: Run, words: string): Promise<void> {
+    if (run.isOver) return;
+    const notes: string[] = [];
+    const made = (await filesBelow(run.cwd)).filter((file) => !PROTOCOL_FILES.includes(file));
+    // Where its words are all that it made, the adapter has laid them beside as a file; they are said already.
+    const isWords = made.length === 1 && made[0] === "result.md" && (await textOf(run.cwd)) === words.trim();
+    const isMeant = (file: string) => !isWords && made.includes(file);
+    await copyFiles(run.cwd, this.#ports.output, { isMeant, note: (text) => notes.push(text) });
+    await this.#answer(run, "task-complete", [words, ...notes].join("\n\n"));
+  }
+
+  async #answer(run: Run, type: "task-complete" | "error", body: string): Promise<void> {
+    run.isOver = true;
+    const { letter } = run;
+    const { from, type: asked, "msg-id": id } = letter.header;
+    if (asked === "ask")
+      await this.#ports.say({ to: from, type: "ask-response", body, answers: id ?? stemOf(letter.name) });
+    else if (this.#ports.isActive(letter.name))
+      await this.#ports.say({ to: "mesh", type, body, answers: stemOf(letter.name) });
+  }
+}
+
+interface Run {
+  session: OutsideSession;
+  letter: Letter;
+  cwd: string;
+  /** Who has asked it something while it runs, and what their question is called. */
+  asked: Map<string, string>;
+  words: string;
+  notes: string;
+  isOver: boolean;
+  ended: Promise<void>;
+}
+
+async function textOf(cwd: string): Promise<string | undefined> {
+  return (await readPart(cwd, "result.md", 0, MOST_BYTES))?.toString("utf8").trim();
+}
+
+/** The same for the same message, over restarts. */
+function numberOf(name: string): number {
+  return createHash("sha256").update(name).digest().readUInt32BE(0);
+}

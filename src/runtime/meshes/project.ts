@@ -1,0 +1,272 @@
+import { mkdirSync, realpathSync } from "node:fs";
+import { join, relative } from "node:path";
+import { type Member, Meshes } from "../../mesh/engine/meshes.ts";
+import type { DeclaredAgent, DeclaredMesh } from "../../mesh/files/config.ts";
+import { Layout, nameOf } from "../../mesh/files/layout.ts";
+import { readLetter } from "../../mesh/files/letter.ts";
+import { titleOf } from "../../mesh/files/message-file.ts";
+import { putMessage } from "../../mesh/files/outgoing-files.ts";
+import { Queues } from "../../mesh/files/queue.ts";
+import type { MeshEnd, Situation } from "../../projections/index.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import { HUMAN, type MeshFact, type MessageHeader } from "../../protocol/index.ts";
+import type { Delta } from "../../workers/loop/recorded-loop.ts";
+import { HumanRefusal } from "../human/human-refusal.ts";
+import type { ForeseenLog } from "../pending-log.ts";
+import { type Agreed, MeshConsent, type MeshTrustView } from "./consent.ts";
+import { runGate } from "./gates.ts";
+import { type AgentStanding, type Begun, type MembersPorts, MeshMembers } from "./members.ts";
+import { MeshRecord } from "./record.ts";
+import { describedRun } from "./run-kinds.ts";
+
+/** The record of a project's meshes: an agent's log. */
+export interface MeshRecordPorts {
+  log: ForeseenLog;
+  now(): Situation;
+  soon(): Situation;
+  clock: Clock;
+  live(delta: Delta): void;
+}
+
+/** The meshes of one project at work in this process. */
+export interface HostedMeshes {
+  readonly layout: Layout;
+  readonly meshes: Meshes;
+  /** How an agent is run and how it is doing, as far as it was begun here. */
+  stateOf(mesh: string, agent: string): AgentStanding;
+  /** A person's message: to a mesh, or to one of its agents. The name of its file. */
+  send(
+    mesh: string,
+    message: { to: string | null; type: MessageHeader["type"]; text: string; answers?: string },
+  ): string;
+  /** Begins an agent, or tells it again what it has not ended. */
+  spawn(mesh: string, agent: string): Promise<void>;
+  kill(mesh: string, agent: string): Promise<void>;
+  /** How its last task of its own ended. */
+  lastEnd(mesh: string): MeshEnd | null;
+  /** What is wrong with what is declared, or keeps somebody from beginning. */
+  problems(): { file: string; problem: string }[];
+  /** What the person agreed to, and what they see before they agree to what is declared now. */
+  trustOf(mesh: string): MeshTrustView;
+  /** The person trusts this content. Refused where it is not what the project holds now. */
+  trust(mesh: string, agreed: Agreed): Promise<void>;
+  /** All that was begun of it ends; its messages stay. */
+  distrust(mesh: string): Promise<void>;
+  /** What a person types to sit down before it; null for those without a terminal. */
+  attachWords(mesh: string, agent: string): string[] | null;
+  /** The house closes, and terminals are left as they are; or the meshes are stopped, and nothing of them runs on. */
+  close(how: "leaves" | "ends"): Promise<void>;
+}
+
+/**
+ * Opens the meshes that a project declares, and keeps their record.
+ *
+ * J1. What the house closes goes on where it was when it is opened again: messages are files, and terminals outlive us.
+ * J2. What a person stops runs on nowhere: sessions end with all that they began. What they had not ended they are told
+ *     when they are started again.
+ */
+export async function openMeshes(record: MeshRecordPorts, ports: MembersPorts): Promise<HostedMeshes> {
+  const { project } = record.now().agent.created;
+  if (project === null) throw new Error("A record of meshes has a project.");
+  const layout = new Layout(realpathSync(project));
+  const hosted = new MeshProject(layout, record, ports);
+  await hosted.open();
+  return hosted;
+}
+
+class MeshProject implements HostedMeshes {
+  readonly layout: Layout;
+  readonly meshes: Meshes;
+  readonly #record: MeshRecord;
+  readonly #members: MeshMembers;
+  readonly #clock: Clock;
+  readonly #stop = new AbortController();
+  readonly #unheard = new Set<string>();
+  readonly #consent: MeshConsent;
+  /** As the record has them, and at once: it is a moment behind. */
+  readonly #lastEnds: Map<string, MeshEnd>;
+
+  constructor(layout: Layout, record: MeshRecordPorts, ports: MembersPorts) {
+    this.layout = layout;
+    this.#clock = record.clock;
+    this.#record = new MeshRecord(layout, record);
+    this.#lastEnds = new Map(Object.entries(record.now().mesh_ends));
+    const begun: Begun = (state, mesh, agent) => {
+      // Whoever is begun anew has heard nothing of what the one before had; and is told what that one could not be.
+      if (state === "starting") setImmediate(() => this.meshes.meshes.get(mesh)?.tellNewcomer(agent));
+      else this.#tellUnheard(mesh, agent);
+    };
+    this.#members = new MeshMembers(layout, record, this.#record, ports, begun);
+    this.meshes = new Meshes(layout, {
+      home: ports.home,
+      now: () => record.clock.now(),
+      record: (fact) => {
+        this.#record.record(fact);
+        if (fact.type === "mesh.held") this.#held(fact.data.mesh);
+        if (fact.type === "mesh.opened" || fact.type === "mesh.reloaded") this.#introduce(fact.data.mesh);
+        if (fact.type === "mesh.undelivered") this.#unheard.add(`${fact.data.mesh}/${fact.data.agent}`);
+        // What could not be told to whoever was declared before is told to whoever is now.
+        if (fact.type === "mesh.reloaded" && fact.data.problem === null) this.#tellUnheard(fact.data.mesh);
+        if (fact.type === "mesh.failed" || fact.type === "mesh.completed") this.#ended(fact);
+      },
+      member: (mesh, agent): Member => this.#members.member(mesh, agent),
+      isLeft: (mesh, agent) => this.#members.isLeft(mesh, agent),
+      isTrusted: (mesh) => ports.trust.isTrusted(layout.project, mesh),
+      gate: (mesh, gate) => runGate(layout, mesh, gate, ports, this.#stop.signal),
+      human: (mesh, agent, letter) => this.#record.toHuman(mesh, agent, letter),
+    });
+    this.#consent = new MeshConsent(layout, this.meshes, this.#record, ports);
+  }
+
+  async open(): Promise<void> {
+    mkdirSync(join(this.layout.running, "tmp"), { recursive: true });
+    await this.#members.look();
+    try {
+      await this.meshes.open();
+    } catch (error) {
+      await this.#record.close();
+      throw error;
+    }
+    for (const mesh of this.meshes.meshes.keys()) this.#introduce(mesh);
+    this.#record.onTrust = (about, answer) => void this.#consent.answered(about, answer);
+    this.#record.giveAnswers();
+    await this.#members.takeUp([...this.meshes.meshes.values()].map(({ declared }) => declared));
+  }
+
+  stateOf(mesh: string, agent: string): AgentStanding {
+    return this.#members.stateOf(...this.#declared(mesh, agent));
+  }
+
+  send(mesh: string, { to, type, text, answers }: Parameters<HostedMeshes["send"]>[1]): string {
+    const declared = this.#mesh(mesh);
+    if (to !== null && !declared.agents.has(to)) throw noAgent(declared, to);
+    const place = { mesh, agent: to };
+    const message = { from: "human", to: to === null ? mesh : `${mesh}/${to}`, type, body: text };
+    const at = new Date(this.#clock.now());
+    return putMessage(this.layout, place, "inbox", at, { ...message, ...(answers !== undefined && { answers }) });
+  }
+
+  async spawn(mesh: string, agent: string): Promise<void> {
+    const [declared, who] = this.#declared(mesh, agent);
+    if (!this.meshes.meshes.has(mesh) && this.meshes.held.has(mesh))
+      throw new HumanRefusal(
+        "conflict",
+        `${mesh} is not trusted, so nothing of it is begun. Look at it: tx trust ${mesh}`,
+      );
+    const problem = this.#members.problemOf(declared, who);
+    if (problem !== null) throw new HumanRefusal("conflict", `${mesh}/${agent} cannot begin. ${problem}`);
+    const member = this.#members.terminal(declared, who);
+    if (!member && this.#tellUnheard(mesh, agent)) return;
+    if (!member)
+      throw new HumanRefusal("conflict", `${mesh}/${agent} has no terminal; it begins with its first message.`);
+    await member.revive();
+    this.#tellUnheard(mesh, agent);
+  }
+
+  async kill(mesh: string, agent: string): Promise<void> {
+    const [declared, who] = this.#declared(mesh, agent);
+    // At once: whoever is begun by a letter that comes meanwhile is somebody else.
+    const ended = this.#members.end(declared, who);
+    await Promise.all([ended, this.meshes.dismiss(mesh, agent)]);
+  }
+
+  trustOf(mesh: string): MeshTrustView {
+    return this.#consent.viewOf(this.#mesh(mesh));
+  }
+
+  async trust(mesh: string, agreed: Agreed): Promise<void> {
+    this.#mesh(mesh);
+    await this.#consent.trust(mesh, agreed);
+  }
+
+  async distrust(mesh: string): Promise<void> {
+    this.#mesh(mesh);
+    await this.#consent.distrust(mesh);
+  }
+
+  #held(mesh: string): void {
+    this.#introduce(mesh);
+    this.#consent.ask(mesh);
+  }
+
+  attachWords(mesh: string, agent: string): string[] | null {
+    return this.#members.attachWords(...this.#declared(mesh, agent));
+  }
+
+  async close(how: "leaves" | "ends"): Promise<void> {
+    this.#members.isLeaving = how === "leaves";
+    this.#stop.abort(new Error("closed"));
+    await this.meshes.close();
+    await this.#members.close();
+    await this.#record.close();
+  }
+
+  /** True when there was something. */
+  #tellUnheard(mesh: string, agent?: string): boolean {
+    const agents = agent === undefined ? [...(this.meshes.declared().get(mesh)?.agents.keys() ?? [])] : [agent];
+    const unheard = agents.filter((one) => this.#unheard.delete(`${mesh}/${one}`));
+    for (const one of unheard) setImmediate(() => this.meshes.meshes.get(mesh)?.tellAgain(one));
+    return unheard.length > 0;
+  }
+
+  /** Whoever gave a mesh a task hears of its end by a message; a person sees the good ones, and is told of the bad. */
+  #ended({ type, data }: Extract<MeshFact, { type: "mesh.failed" | "mesh.completed" }>): void {
+    const at = this.#clock.now() / 1000;
+    const { mesh, agent, name } = data;
+    const words = "why" in data ? data.why : data.gist;
+    if (agent === null) this.#lastEnds.set(mesh, { task: name, failed: type === "mesh.failed", words, at });
+    if (type === "mesh.completed") return;
+    const worker = agent ?? this.meshes.declared().get(mesh)?.entry;
+    const letter = readLetter(new Queues(this.layout, { mesh, agent }), "complete", name);
+    if (worker === undefined || !letter || "reason" in letter || letter.header.from !== HUMAN) return;
+    const text = `${nameOf({ mesh, agent })} could not do “${titleOf(letter.body)}”: ${words}`;
+    this.#record.tellFailure({ mesh, agent, name }, worker, text);
+  }
+
+  lastEnd(mesh: string): MeshEnd | null {
+    return this.#lastEnds.get(mesh) ?? null;
+  }
+
+  problems(): { file: string; problem: string }[] {
+    const wrong = [...this.meshes.problems].map(([file, problem]) => ({ file, problem }));
+    const missing = new Map<string, string>();
+    for (const mesh of this.meshes.declared().values()) {
+      for (const agent of mesh.agents.values()) {
+        const problem = this.#members.problemOf(mesh, agent);
+        const file = relative(this.layout.project, join(agent.dir, "config.json"));
+        if (problem !== null) missing.set(file, `${file}: "options.program": ${problem}`);
+      }
+    }
+    return [...wrong, ...[...missing].map(([file, problem]) => ({ file, problem }))];
+  }
+
+  #introduce(mesh: string): void {
+    const declared = this.meshes.declared().get(mesh);
+    if (!declared) return;
+    const runs = [...declared.agents.values()].map((agent) => [agent.name, describedRun(agent)] as const);
+    this.#record.introduce(mesh, new Map(runs));
+  }
+
+  #mesh(mesh: string): DeclaredMesh {
+    const all = this.meshes.declared();
+    const declared = all.get(mesh);
+    if (declared) return declared;
+    const names = [...all.keys()];
+    const list = names.length > 0 ? `There are: ${names.join(", ")}.` : "None is declared in meshes/mesh-configs/.";
+    throw new HumanRefusal("not_found", `There is no mesh "${mesh}". ${list}`);
+  }
+
+  #declared(mesh: string, agent: string): [DeclaredMesh, DeclaredAgent] {
+    const declared = this.#mesh(mesh);
+    const who = declared.agents.get(agent);
+    if (!who) throw noAgent(declared, agent);
+    return [declared, who];
+  }
+}
+
+function noAgent({ config, agents }: DeclaredMesh, agent: string): HumanRefusal {
+  return new HumanRefusal(
+    "not_found",
+    `There is no agent "${agent}" in ${config.mesh}. There are: ${[...agents.keys()].join(", ")}.`,
+  );
+}

@@ -1,0 +1,102 @@
+import { lstatSync } from "node:fs";
+import { relative } from "node:path";
+import { QUEUES } from "../../mesh/files/layout.ts";
+import { clipped, type Letter, readLetter } from "../../mesh/files/letter.ts";
+import { titleOf } from "../../mesh/files/message-file.ts";
+import { Queues } from "../../mesh/files/queue.ts";
+import { type ForeignFile, filesIn, openIn } from "../../store/disk/foreign-folder.ts";
+import type { OpenFile } from "../../store/disk/walk.ts";
+import type { HostedMeshes } from "./project.ts";
+
+/**
+ * What came of a mesh's work: the words with which its last task ended, and the files in shared/output.
+ *
+ * V1. From the files, and from the record what no file says: it is there after a restart too.
+ * V2. Who wrote a file is said only where one agent alone had a task when it was last changed.
+ */
+export async function resultsView(hosted: HostedMeshes, mesh: string) {
+  if (!hosted.meshes.declared().has(mesh)) return undefined;
+  const { layout } = hosted;
+  const { files, more } = await filesIn(layout.running, relative(layout.running, layout.output(mesh)), MOST_FILES);
+  const shifts = files.length > 0 ? shiftsOf(hosted, mesh) : [];
+  return {
+    mesh,
+    last: lastTask(hosted, mesh),
+    output: relative(layout.project, layout.output(mesh)),
+    files: files.map((file) => ({ ...file, by: writerOf(file, shifts) })),
+    more,
+  };
+}
+
+/** A file of shared/output. WalkTrouble says why not. */
+export function openOutput({ layout }: HostedMeshes, mesh: string, path: string): OpenFile {
+  return openIn(layout.running, `${relative(layout.running, layout.output(mesh))}/${path}`);
+}
+
+function lastTask(hosted: HostedMeshes, name: string) {
+  const mesh = hosted.meshes.meshes.get(name);
+  const queues = mesh?.queues;
+  const task = queues?.list("complete").findLast((one) => typeOf(queues, one) === "task");
+  const letter = task !== undefined && queues && readLetter(queues, "complete", task);
+  if (!letter || "reason" in letter) return null;
+  const ends = mesh.ends(letter.name).map(({ agent, name: file, failed }) => {
+    const said = readLetter(new Queues(hosted.layout, { mesh: name, agent }), "complete", file);
+    return { agent, failed, words: said && "body" in said ? clipped(said.body.trim(), MOST_WORDS) : "" };
+  });
+  const end = hosted.lastEnd(name);
+  // What did not pass its gates is said by nobody in the mesh.
+  const refused = end?.task === letter.name && end.failed && ends.every(({ failed }) => !failed) ? end.words : null;
+  const at = arrival(queues, letter.name);
+  return { name: letter.name, from: letter.header.from, title: titleOf(letter.body), at, refused, ends };
+}
+
+function typeOf(queues: Queues, name: string): Letter["header"]["type"] | undefined {
+  const letter = readLetter(queues, "complete", name);
+  return letter && "header" in letter ? letter.header.type : undefined;
+}
+
+function arrival(queues: Queues, name: string): number {
+  return (lstatSync(queues.path("complete", name), { throwIfNoEntry: false })?.ctimeMs ?? 0) / 1000;
+}
+
+/** When somebody had a task: from its being given to its end. */
+interface Shift {
+  agent: string;
+  from: number;
+  to: number;
+}
+
+function shiftsOf({ meshes, layout }: HostedMeshes, mesh: string): Shift[] {
+  const agents = [...(meshes.declared().get(mesh)?.agents.keys() ?? [])];
+  return agents.flatMap((agent) => {
+    const queues = new Queues(layout, { mesh, agent });
+    queues.look();
+    return QUEUES.filter((queue) => queue === "complete" || queue === "active").flatMap((queue) =>
+      queues
+        .list(queue)
+        .slice(-MOST_TASKS)
+        .flatMap((name) => {
+          const letter = readLetter(queues, queue, name);
+          const stat = lstatSync(queues.path(queue, name), { throwIfNoEntry: false });
+          if (!stat || !letter || "reason" in letter || letter.header.type !== "task") return [];
+          const to = queue === "active" ? Number.POSITIVE_INFINITY : stat.ctimeMs / 1000;
+          return [{ agent, from: stat.mtimeMs / 1000, to }];
+        }),
+    );
+  });
+}
+
+/** V2. The clock of the files ticks slowly: what is as old as the task that was given next belongs to the one before. */
+function writerOf({ at }: ForeignFile, shifts: readonly Shift[]): string | null {
+  const there = shifts.filter(({ from, to }) => from <= at && at <= to);
+  return onlyOne(there) ?? onlyOne(there.filter(({ from }) => from < at));
+}
+
+function onlyOne(shifts: readonly Shift[]): string | null {
+  const [only = null, ...others] = new Set(shifts.map(({ agent }) => agent));
+  return others.length === 0 ? only : null;
+}
+
+const MOST_FILES = 200;
+const MOST_TASKS = 50;
+const MOST_WORDS = 20_000;

@@ -1,0 +1,60 @@
+import { execFileSync } from "node:child_process";
+import type { DeclaredAgent, DeclaredMesh } from "../../mesh/files/config.ts";
+import { CLAUDE_CODE, programsOf } from "../../workers/outside/programs.ts";
+import type { Settings } from "../config/settings.ts";
+import { missingFor } from "../programs/missing-program.ts";
+
+/** A terminal, a program without one, or a model in our own loop. */
+export type Runs = "tmux" | "headless" | "harnessed";
+
+/** As declared; otherwise a model of a provider thinks in our loop, and a program has a terminal where there are such. */
+export function runsOf({ config: { options = {} } }: DeclaredAgent): Runs {
+  if (options.runs) return options.runs;
+  if (options.program === undefined && options.model?.includes("/") && !options.model.startsWith(`${CLAUDE_CODE}/`))
+    return "harnessed";
+  return hasTmux() ? "tmux" : "headless";
+}
+
+export function programName({ config: { options } }: DeclaredAgent): string {
+  return options?.program ?? CLAUDE_CODE;
+}
+
+/** claude-opus, claude-sonnet and claude-haiku are what Claude Code calls opus, sonnet and haiku. */
+export function modelName({ config: { options } }: DeclaredAgent): string | null {
+  const model = options?.model;
+  if (model === undefined) return null;
+  const [, alias] = /^(?:claude-code\/|claude-)(opus|sonnet|haiku)$/.exec(model) ?? [];
+  return alias ?? model;
+}
+
+/** For the roster: what somebody is. */
+export function describedRun(agent: DeclaredAgent): string {
+  const { options } = agent.config;
+  const isModel = options?.runs === "harnessed" || (options?.program === undefined && options?.model?.includes("/"));
+  if (isModel) return options?.model ?? "default";
+  return `${programName(agent)}/${modelName(agent) ?? "default"}`;
+}
+
+/** What those in a mesh lack here, once each: the names of programs that are not installed. */
+export function missingPrograms({ agents }: DeclaredMesh, { config, env }: Pick<Settings, "config" | "env">): string[] {
+  const programs = programsOf(config);
+  const names = [...agents.values()].flatMap((agent) => (runsOf(agent) === "harnessed" ? [] : [programName(agent)]));
+  return [...new Set(names)].filter((name) => {
+    const profile = Object.hasOwn(programs, name) ? programs[name] : undefined;
+    return !profile || missingFor(name, profile, env.PATH) !== null;
+  });
+}
+
+let tmuxIsHere: boolean | undefined;
+
+function hasTmux(): boolean {
+  if (tmuxIsHere === undefined) {
+    try {
+      execFileSync("tmux", ["-V"], { stdio: "ignore" });
+      tmuxIsHere = true;
+    } catch {
+      tmuxIsHere = false;
+    }
+  }
+  return tmuxIsHere;
+}

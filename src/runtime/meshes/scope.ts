@@ -1,0 +1,44 @@
+import { mkdirSync } from "node:fs";
+import type { Layout } from "../../mesh/files/layout.ts";
+import { AccessTable } from "../../store/scope/access.ts";
+import { FileScope } from "../../store/scope/file-scope.ts";
+import { projectBinds } from "../../store/scope/project-binds.ts";
+import type { Scope } from "../../store/scope/scope.ts";
+
+/**
+ * What a mesh agent in the sandbox may touch: it writes what the mesh shares and its own workspace, and reads its own
+ * messages and the project, without its dot names and without our home, as everybody does.
+ */
+export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent: string }, home: string): Scope {
+  const root = layout.mesh(mesh);
+  const output = layout.output(mesh);
+  const shared = layout.shared(mesh);
+  const workspace = layout.workspace(mesh, agent);
+  for (const dir of [output, workspace]) mkdirSync(dir, { recursive: true });
+  const own = `agents/${agent}`;
+  return new FileScope({
+    agentDir: root,
+    home,
+    project: layout.project,
+    top: [],
+    aliases: new Map([
+      ["output", ["shared", "output"]],
+      ["workspace", ["agents", agent, "workspace"]],
+    ]),
+    cwd: output,
+    table: new AccessTable([
+      { at: "shared/**", access: "write", why: "" },
+      { at: `${own}/workspace/**`, access: "write", why: "" },
+      { at: `${own}/**`, access: "read", why: "Messages are sent with tx_send, tx_ask and tx_done." },
+      { at: "**", access: "none", why: "It is another agent's." },
+    ]),
+    mayWrite: () => "You may write to output/… (shared with all), shared/… and workspace/… (your own).",
+    describe: () =>
+      "# Your files\n\n- You write: output/… (what the mesh makes, shared with all), shared/…, workspace/… (your own).\n- You read: all of that, your messages in agents/…, and the user's project as project/….",
+    async binds() {
+      const inProject = await projectBinds(layout.project, home);
+      const read = [layout.agent(mesh, agent)];
+      return { ...inProject, write: [shared, workspace], read, cwd: output };
+    },
+  });
+}

@@ -1,0 +1,110 @@
+import { lineFor, wordsFor } from "../../mesh/engine/letter-text.ts";
+import { buildPrompt, keepPrompt, programPrompt } from "../../mesh/engine/prompt.ts";
+import type { DeclaredAgent, DeclaredMesh } from "../../mesh/files/config.ts";
+import type { Layout } from "../../mesh/files/layout.ts";
+import { hooksOf, notesOf, prepareHome } from "../../mesh/terminal/terminal-home.ts";
+import type { TerminalKindName } from "../../mesh/terminal/terminal-kind.ts";
+import { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
+import type { TmuxServer } from "../../mesh/terminal/tmux-server.ts";
+import type { SessionState } from "../../mesh/terminal/tmux-session.ts";
+import type { ProgramProfile } from "../../protocol/index.ts";
+import type { OutsidePlace } from "../../workers/outside/program-ports.ts";
+import type { Environment } from "../config/settings.ts";
+
+export interface TerminalPorts {
+  layout: Layout;
+  server: TmuxServer;
+  outside: Pick<OutsidePlace, "makeHome">;
+  env: Environment;
+  /** Where the home of the agents is, for `tx` in there. */
+  home: string;
+  /** How `tx` is called in there. */
+  tx: readonly string[];
+  now(): number;
+  isLeaving(): boolean;
+  /** Resolves when whoever had its session before has let go of it. */
+  before: Promise<void>;
+}
+
+export interface TerminalOrder {
+  mesh: DeclaredMesh;
+  agent: DeclaredAgent;
+  profile: ProgramProfile;
+  model: string | null;
+  /** The program's own home. */
+  programHome: string;
+  record(state: SessionState, detail?: string): void;
+  tellHuman(text: string): void;
+}
+
+/** A mesh agent as a program in a terminal. */
+export function terminalMember(ports: TerminalPorts, order: TerminalOrder): TmuxMember {
+  const { layout, server, isLeaving } = ports;
+  const { mesh, agent, profile, programHome: home, record } = order;
+  const place = { mesh: mesh.config.mesh, agent: agent.name };
+  const kind: TerminalKindName = profile.quirks ?? "plain";
+  return new TmuxMember({
+    server,
+    session: sessionOf(place.mesh, place.agent),
+    kind,
+    cwd: layout.project,
+    hooks: hooksOf(kind, home),
+    notes: notesOf(home),
+    now: ports.now,
+    async prepare() {
+      await ports.outside.makeHome(profile, home);
+      const prompt = programPrompt(layout, buildPrompt(mesh, agent));
+      await keepPrompt(layout, place, prompt, ports.now());
+      return prepareHome({
+        kind,
+        home,
+        cwd: layout.project,
+        prompt,
+        model: order.model,
+        permissions: profile.permissions ?? null,
+        command: profile.terminal ?? TERMINALS[kind] ?? profile.command,
+        env: environmentOf(ports, profile, place),
+        tx: ports.tx,
+      });
+    },
+    words: (letter) => (kind === "plain" ? lineFor : wordsFor)(layout, place, letter),
+    record,
+    kept: (why) =>
+      order.tellHuman(
+        `Something waits for ${place.mesh}/${place.agent}: ${why}. It is told when that is sent or deleted: tx attach ${place.mesh} ${place.agent}`,
+      ),
+    isLeaving,
+    before: () => ports.before,
+  });
+}
+
+/** `{mesh}-{agent}` (seed 004). */
+export function sessionOf(mesh: string, agent: string): string {
+  return `${mesh}-${agent}`;
+}
+
+/** As people start those that speak another language to programs. */
+const TERMINALS: Partial<Record<TerminalKindName, readonly string[]>> = {
+  codex: ["codex"],
+  gemini: ["gemini"],
+  opencode: ["opencode"],
+};
+
+/** Of ours what everybody may know, what the profile names, and where it is. */
+const PLAIN = ["PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "SEARXNG_URL"];
+
+function environmentOf(
+  { env, home, layout }: TerminalPorts,
+  profile: ProgramProfile,
+  { mesh, agent }: { mesh: string; agent: string },
+): Record<string, string> {
+  const named = [...PLAIN, ...(profile.env ?? [])].flatMap((name) => (env[name] ? [[name, env[name]]] : []));
+  return {
+    ...Object.fromEntries(named),
+    ...profile.set,
+    TX_MESH: mesh,
+    TX_AGENT: agent,
+    TX_PROJECT: layout.project,
+    AGIRAPH_HOME: home,
+  };
+}

@@ -1,0 +1,133 @@
+import { lstatSync } from "node:fs";
+import { leaves } from "../../mesh/engine/topology.ts";
+import { completedTasks } from "../../mesh/files/completed-tasks.ts";
+import { type Layout, type Place, QUEUES, type QueueName } from "../../mesh/files/layout.ts";
+import { type Letter, readLetter } from "../../mesh/files/letter.ts";
+import { derivedName } from "../../mesh/files/letter-names.ts";
+import { format, titleOf } from "../../mesh/files/message-file.ts";
+import { Queues } from "../../mesh/files/queue.ts";
+import type { HostedMeshes } from "./project.ts";
+
+/** What there is to be seen of meshes, when somebody looks. */
+export function meshView(hosted: HostedMeshes, name: string) {
+  const mesh = hosted.meshes.meshes.get(name);
+  const declared = hosted.meshes.declared().get(name);
+  if (!declared) return undefined;
+  const { config, lifetime, topology, plan, agents } = declared;
+  const queuesFor = (agent: string | null) =>
+    (agent === null ? mesh?.queues : mesh?.agents.get(agent)) ?? lookInto(hosted.layout, { mesh: name, agent });
+  const own = queuesFor(null);
+  const { status, current_agent, tasks_completed } = mesh?.state ?? atRest(own);
+  return {
+    mesh: name,
+    description: config.description ?? null,
+    lifetime,
+    topology,
+    workflow: leaves(plan).map(({ agent }) => agent),
+    status,
+    current_agent,
+    tasks_completed,
+    last_end: hosted.lastEnd(name),
+    trust: hosted.trustOf(name),
+    ...standing(own),
+    agents: [...agents.values()].map((agent) => {
+      const queues = queuesFor(agent.name);
+      return {
+        name: agent.name,
+        description: agent.config.description ?? null,
+        ...hosted.stateOf(name, agent.name),
+        ...standing(queues),
+        active_since: sinceWhen(queues),
+        attach: hosted.attachWords(name, agent.name),
+      };
+    }),
+  };
+}
+
+/** Messages are files: they are there also for a mesh that is not at work. One that sleeps has put its folder away. */
+function lookInto(layout: Layout, place: Place): Queues {
+  const queues = new Queues(layout, place);
+  queues.look();
+  return queues;
+}
+
+/** Of a mesh that is not at work: not trusted, or between two tasks. */
+function atRest(queues: Queues) {
+  return { status: "idle", current_agent: null, tasks_completed: completedTasks(queues) } as const;
+}
+
+function standing(queues: Queues) {
+  const counts = QUEUES.map((queue) => [queue, queues.count(queue)] as const);
+  const active = queues.first("active") ?? null;
+  return { queues: Object.fromEntries(counts) as Record<QueueName, number>, active };
+}
+
+/** A rename changes a file's change time: since when it is where it is. */
+function sinceWhen(queues: Queues): number | null {
+  const active = queues.first("active");
+  if (active === undefined) return null;
+  const stat = lstatSync(queues.path("active", active), { throwIfNoEntry: false });
+  return stat ? stat.ctimeMs / 1000 : null;
+}
+
+/** Whether a task that is over could not be done. */
+function hasFailed(hosted: HostedMeshes, queues: Queues, queue: QueueName, name: string): boolean {
+  const { mesh, agent } = queues.place;
+  if (queue !== "complete") return false;
+  if (agent !== null) return queues.has("complete", derivedName(name, "error"));
+  const last = hosted.lastEnd(mesh);
+  if (last?.task === name) return last.failed;
+  const ends = hosted.meshes.meshes.get(mesh)?.ends(name) ?? [];
+  return ends.some(({ failed }) => failed);
+}
+
+export function queuesView(hosted: HostedMeshes, mesh: string, limit: number) {
+  const declared = hosted.meshes.declared().get(mesh);
+  if (!declared) return undefined;
+  const places = [null, ...declared.agents.keys()].map((agent) => {
+    const queues = new Queues(hosted.layout, { mesh, agent });
+    queues.look();
+    const views = QUEUES.map((queue) => {
+      const names = queues.list(queue);
+      const isOver = queue === "complete" || queue === "archive" || queue === "quarantine";
+      const shown = isOver ? names.slice(-limit) : names.slice(0, limit);
+      return [
+        queue,
+        { count: names.length, messages: shown.flatMap((name) => messageView(hosted, queues, queue, name) ?? []) },
+      ];
+    });
+    return { agent, queues: Object.fromEntries(views) as Record<QueueName, QueueView> };
+  });
+  return { mesh, places };
+}
+
+interface QueueView {
+  count: number;
+  messages: MessageView[];
+}
+
+type MessageView = NonNullable<ReturnType<typeof messageView>>;
+
+function messageView(hosted: HostedMeshes, queues: Queues, queue: QueueName, name: string) {
+  const letter = readLetter(queues, queue, name);
+  const stat = lstatSync(queues.path(queue, name), { throwIfNoEntry: false });
+  if (!letter || !stat) return undefined;
+  return { ...viewOf(name, letter, stat.ctimeMs / 1000), failed: hasFailed(hosted, queues, queue, name) };
+}
+
+function viewOf(name: string, letter: Letter | { reason: string }, at: number) {
+  if ("reason" in letter)
+    return { name, from: null, to: null, type: null, status: null, title: name, at, problem: letter.reason };
+  const { from, to, type, status } = letter.header;
+  return { name, from, to, type, status, title: titleOf(letter.body), at, problem: null };
+}
+
+/** One message, whole. Undefined when it is not there (any more). */
+export function letterView(hosted: HostedMeshes, place: Place, queue: QueueName, name: string) {
+  const queues = new Queues(hosted.layout, place);
+  const view = messageView(hosted, queues, queue, name);
+  if (!view) return undefined;
+  const letter = readLetter(queues, queue, name);
+  const text = letter && "body" in letter ? format(letter.header, letter.body) : "";
+  return { ...view, ...place, queue, text };
+}

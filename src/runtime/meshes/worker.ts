@@ -1,0 +1,290 @@
+import { readdir } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { z } from "zod";
+import { MeshFromOutside } from "../../mesh/engine/mesh-from-outside.ts";
+import { readMesh } from "../../mesh/files/config.ts";
+import type { Layout } from "../../mesh/files/layout.ts";
+import { clipped, type Letter } from "../../mesh/files/letter.ts";
+import { stemOf } from "../../mesh/files/letter-names.ts";
+import { titleOf } from "../../mesh/files/message-file.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import { type AgentId, COORDINATOR, NO_USAGE } from "../../protocol/index.ts";
+import { PROTOCOL_FILES, putFile, readPart } from "../../store/disk/foreign-folder.ts";
+import { EventQueue } from "../../workers/outside/event-queue.ts";
+import { wordsAgain } from "../../workers/outside/first-words.ts";
+import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "../../workers/outside/session.ts";
+import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
+
+/**
+ * A mesh is a worker on a board: its entry gets the node's spec and refs as a task, and what it completes is published.
+ *
+ * W1. A task is named after the agent and its node: taken up by that name after a restart, never given twice. Its end
+ *     waits in the mesh's outbox until the end of the node is on record (`takeEnds`).
+ * W2. What the mesh left in shared/output since it began is copied into the node's folder before its end is told.
+ * W3. What it says to `agiraph` goes to the team, once; what the team says goes to its entry as a question.
+ * W4. A node whose result is refused goes back to the mesh as another task, a few times.
+ * W5. The mesh lives by itself: whoever closes this only stops listening. Its task goes on, and is taken up later.
+ */
+export function meshAdapter({ agent, layout, host, problemOf, clock }: MeshHouse): Adapter {
+  return async (job) => {
+    const [name = ""] = job.profile.command;
+    const mesh = new MeshFromOutside(layout, readMesh(layout, name));
+    await host();
+    // It was trusted when it was hired, and may have changed since.
+    const problem = problemOf(name);
+    if (problem !== null) throw new Error(problem);
+    const session = new MeshSession(mesh, job, agent, layout, clock);
+    await session.begin();
+    return session;
+  };
+}
+
+/** The end of a node is on record: what the mesh said of it was dealt with, and it need not wait any more. */
+export async function takeEnds(layout: Layout, name: string, agent: AgentId, node: string): Promise<void> {
+  const mesh = new MeshFromOutside(layout, readMesh(layout, name));
+  const first = stemOf(taskName(agent, node, 1));
+  mesh.takeEnds((task) => task === first || task.startsWith(`${first}-`));
+}
+
+/** The node was cancelled: a mesh that has its task, or is still to begin with it, is told to end it as it is. */
+export function withdraw(layout: Layout, name: string, agent: AgentId, node: string, now: Date): void {
+  const mesh = new MeshFromOutside(layout, readMesh(layout, name));
+  let round = 1;
+  while (mesh.find(taskName(agent, node, round + 1)) !== undefined) round++;
+  const task = taskName(agent, node, round);
+  if (["inbox", "next", "active"].includes(mesh.find(task) ?? "")) mesh.ask(task, STOP, now);
+}
+
+const STOP = "# Stop\n\nThis task is not wanted any more. End it as it is.\n";
+
+function taskName(agent: AgentId, node: string, round: number): string {
+  return `${agent}-${node}${round === 1 ? "" : `-${round}`}.md`;
+}
+
+export interface MeshHouse {
+  agent: AgentId;
+  /** Of the agent's project. */
+  layout: Layout;
+  /** Sees that somebody moves the messages of this project: this process, or another that does already. */
+  host(): Promise<void>;
+  /** Why nothing of this mesh may run now; null where it may. */
+  problemOf(mesh: string): string | null;
+  clock: Clock;
+}
+
+const contextSchema = z.object({
+  node_id: z.string(),
+  task: z.string(),
+  deliverables: z.array(z.string()),
+  refs: z.record(z.string(), z.string()),
+});
+
+class MeshSession implements OutsideSession {
+  readonly events = new EventQueue((event) => this.#dealtWith(event));
+  readonly #mesh: MeshFromOutside;
+  readonly #job: OutsideJob;
+  readonly #spec: z.infer<typeof contextSchema>;
+  readonly #agent: AgentId;
+  readonly #layout: Layout;
+  readonly #clock: Clock;
+  readonly #after = new Map<OutsideEvent, () => void>();
+  readonly #seen = new Set<string>();
+  /** How often the mesh was given the node. */
+  #round = 1;
+  #hasEnded = false;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(mesh: MeshFromOutside, job: OutsideJob, agent: AgentId, layout: Layout, clock: Clock) {
+    this.#mesh = mesh;
+    this.#job = job;
+    this.#spec = contextSchema.parse(job.context);
+    this.#agent = agent;
+    this.#layout = layout;
+    this.#clock = clock;
+  }
+
+  get #task(): string {
+    return taskName(this.#agent, this.#spec.node_id, this.#round);
+  }
+
+  async begin(): Promise<void> {
+    while (this.#mesh.find(taskName(this.#agent, this.#spec.node_id, this.#round + 1)) !== undefined) this.#round++;
+    // Its end was dealt with: by somebody else perhaps, or before the node was opened again.
+    if (this.#isOver(this.#task)) this.#round++;
+    const queue = this.#mesh.find(this.#task);
+    this.events.push({ kind: "begun", session_id: stemOf(this.#task), about: `the mesh ${this.#mesh.name}` });
+    this.#mesh.watch(() => this.#look());
+    if (queue === undefined) await this.#give(await this.#taskWords());
+    // What may not have been passed on is, as long as there is somebody to hear it.
+    else if (queue !== "complete" && this.#job.resume !== null && this.#job.words !== wordsAgain([], []))
+      await this.say(this.#job.words);
+    this.#look();
+  }
+
+  async say(text: string): Promise<void> {
+    if (this.events.ended) return;
+    if (this.#hasEnded) return this.#giveBack(text);
+    const body = `# About ${titleOf(this.#spec.task)}\n\n${text.trim()}\n\n${HOW_TO_ANSWER}\n`;
+    this.#mesh.ask(this.#task, body, this.#now);
+    this.#noteDown(`Passed on to the mesh ${this.#mesh.name}.`);
+  }
+
+  /** What it wants permission for is decided by its own people. */
+  async decide(): Promise<void> {}
+
+  async interrupt(): Promise<void> {
+    if (!this.#hasEnded && this.#mesh.find(this.#task) !== undefined) this.#mesh.ask(this.#task, STOP, this.#now);
+  }
+
+  async close(): Promise<void> {
+    this.#mesh.close();
+    this.events.stopWaiting();
+    this.events.end({ kind: "exited", code: 0, signal: null, exceeded: null });
+  }
+
+  get #now(): Date {
+    return new Date(this.#clock.now());
+  }
+
+  #isOver(task: string): boolean {
+    const queue = this.#mesh.find(task);
+    if (queue !== "complete" && queue !== "archive") return false;
+    return !this.#mesh.said().some((letter) => this.#mesh.isEndOf(task, letter));
+  }
+
+  async #give(body: string): Promise<void> {
+    this.#hasEnded = false;
+    this.#mesh.give(this.#task, body, this.#now);
+    this.#noteDown(`Given to the mesh ${this.#mesh.name} as ${stemOf(this.#task)}.`);
+  }
+
+  /** W4. */
+  async #giveBack(why: string): Promise<void> {
+    if (this.#round >= MOST_ROUNDS) return this.#failed(`It was refused ${MOST_ROUNDS} times. ${why}`);
+    const before = this.#task;
+    this.#round++;
+    this.#mesh.watch(() => this.#look());
+    await this.#give(`# Not done yet: ${titleOf(this.#spec.task)}\n\n${why.trim()}\n\n${await this.#taskWords()}`);
+    this.#mesh.takeEnds((task) => task === stemOf(before));
+  }
+
+  /** On record at once: what stands after it has not been passed on. */
+  #noteDown(text: string): void {
+    const { name } = this.#mesh;
+    this.events.push({ kind: "said", text }, { kind: "used", model: `mesh/${name}`, usage: NO_USAGE, cost_usd: 0 });
+  }
+
+  #look(): void {
+    this.#looking = this.#looking
+      .then(() => this.#lookNow())
+      .catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        this.events.push({ kind: "noted", text: `What the mesh has said could not be read: ${why}` });
+      });
+  }
+
+  async #lookNow(): Promise<void> {
+    if (this.events.ended || this.#hasEnded) return;
+    const task = this.#task;
+    const letters = this.#mesh.said().filter(({ name }) => !this.#seen.has(name));
+    const end = letters.find((letter) => this.#mesh.isEndOf(task, letter));
+    for (const letter of letters) if (letter !== end && this.#isOurs(letter)) this.#passOn(letter);
+    if (end) await this.#end(end);
+    else if (this.#mesh.find(task) === "quarantine") this.#failed(`${task} was put into quarantine.`);
+  }
+
+  /** One mesh has one task at a time, so what it says without naming one is about that. */
+  #isOurs({ header: { "in-reply-to": about, type, from } }: Letter): boolean {
+    if (from === this.#mesh.name && (type === "task-complete" || type === "error")) return false;
+    if (about !== undefined) return about === stemOf(this.#task) || about.startsWith(`${stemOf(this.#task)}.`);
+    return ["active", "complete"].includes(this.#mesh.find(this.#task) ?? "");
+  }
+
+  /** W3. To whom, its first line may say. */
+  #passOn(letter: Letter): void {
+    this.#seen.add(letter.name);
+    const body = letter.body.trim();
+    const [line, name] = /^TO: *(\S.*)\n/.exec(body) ?? ["", COORDINATOR];
+    const content = `${letter.header.from}: ${body.slice(line.length).trim()}`;
+    const event: OutsideEvent = {
+      kind: "wishes",
+      tool: "send_message",
+      args: { to: name?.trim(), content },
+      id: `letter-${stemOf(letter.name)}`,
+    };
+    this.#after.set(event, () => this.#mesh.take(letter));
+    this.events.push(event);
+  }
+
+  async #end(letter: Letter): Promise<void> {
+    this.#seen.add(letter.name);
+    this.#hasEnded = true;
+    const words = letter.body.replace(/^# .*\n+/, "").trim() || "(no words)";
+    if (letter.header.type === "error") return this.#failed(words);
+    await this.#copyOutput(words);
+    this.events.push({ kind: "wishes", tool: "publish", args: { summary: clipped(words, MOST_WORDS) } });
+  }
+
+  #failed(words: string): void {
+    this.#hasEnded = true;
+    this.events.push({ kind: "rested", how: "refused", words });
+  }
+
+  #dealtWith(event: OutsideEvent): void {
+    this.#after.get(event)?.();
+    this.#after.delete(event);
+  }
+
+  /** W2. No link is followed; what was there before the task is of another one. */
+  async #copyOutput(words: string): Promise<void> {
+    await copyFiles(this.#layout.output(this.#mesh.name), this.#job.cwd, {
+      since: this.#mesh.began(this.#task) - GRAIN_MS,
+      note: (text) => this.events.push({ kind: "noted", text }),
+    });
+    const there = (await readdir(this.#job.cwd)).filter((name) => !PROTOCOL_FILES.includes(name));
+    // Somebody whose answer is all of the work has something to publish all the same.
+    if (there.length === 0) await putFile(this.#job.cwd, "result.md", `${words}\n`);
+  }
+
+  async #taskWords(): Promise<string> {
+    const { task, deliverables } = this.#spec;
+    const refs = await this.#bringRefs();
+    const parts = [
+      task.trim().startsWith("# ") ? task.trim() : `# ${titleOf(task)}\n\n${task.trim()}`,
+      deliverables.length > 0 &&
+        `## What has to be delivered\n\nIn shared/output/, under exactly these names:\n\n${deliverables.map((name) => `- ${name}`).join("\n")}`,
+      refs.length > 0 && `## What it builds on\n\n${refs.map((ref) => `- ${ref}`).join("\n")}`,
+      `## Who gave it\n\nThis is a node of a larger piece of work. ${HOW_TO_ANSWER}`,
+    ];
+    return `${parts.filter(Boolean).join("\n\n")}\n`;
+  }
+
+  /** What others published is laid where those of the mesh can read it. */
+  async #bringRefs(): Promise<string[]> {
+    const run = resolve(this.#job.cwd, "../../..");
+    const shared = this.#layout.shared(this.#mesh.name);
+    const found = await Promise.all(
+      Object.entries(this.#spec.refs).map(async ([name, target]) => {
+        const path = /^(?:nodes\/)?(node-\d+\/(?:published|inputs)(?:\/.*)?)$/.exec(target)?.[1];
+        if (path === undefined) return `${name}: ${target}`;
+        const from = join(run, "nodes", path);
+        const files = (await filesBelow(from)).map((file) => join(path, file));
+        const all = files.length > 0 ? files : [path];
+        for (const file of all) {
+          const bytes = await readPart(join(run, "nodes"), file, 0, MOST_BYTES);
+          if (bytes) await putFile(shared, join("refs", stemOf(this.#task), file), bytes);
+        }
+        const here = relative(this.#layout.project, join(shared, "refs", stemOf(this.#task), path));
+        return `${name}: \`${here}\``;
+      }),
+    );
+    return found;
+  }
+}
+
+const HOW_TO_ANSWER = `To ask or tell whoever gave it something: \`tx ask agiraph "words"\` (a first line \`TO: name\` is for somebody in their team).`;
+const MOST_ROUNDS = 3;
+/** What others are told, whole, is short; the rest is in the files. */
+const MOST_WORDS = 3_900;
+/** File systems tell time by the tick. */
+const GRAIN_MS = 20;

@@ -1,0 +1,52 @@
+import type { Fact } from "../protocol/index.ts";
+import type { AgentLog } from "../store/store.ts";
+import type { RecentFacts } from "./views/recent-facts.ts";
+
+export interface ForeseenLog extends AgentLog {
+  /** Resolves when everything appended so far is on disk: for whoever is told that something was decided before. */
+  settled(): Promise<void>;
+}
+
+/**
+ * The same log; whoever decides hears of each fact as soon as it has its number, before it is on disk. So decisions do
+ * not contradict each other; what follows from a fact still waits for `subscribe`. What is still in memory is read there.
+ * When the disk refuses, everything that was foreseen is void: that is told once, before anybody who waits hears of it.
+ */
+export function foreseen(
+  log: AgentLog,
+  { hear, refused }: { hear(fact: Fact): void; refused(error: unknown): void },
+  recent: Pick<RecentFacts, "read">,
+): ForeseenLog {
+  /** What is refused together was appended between two refusals. */
+  let refusals = 0;
+  let latest = Promise.resolve();
+  return {
+    settled: () => latest,
+    id: log.id,
+    dir: log.dir,
+    get seq() {
+      return log.seq;
+    },
+    append(batch) {
+      const appended = log.append(batch);
+      for (const fact of appended.facts) hear(fact);
+      latest = appended.durable;
+      const before = refusals;
+      appended.durable.catch((error: unknown) => {
+        if (before !== refusals) return;
+        refusals += 1;
+        refused(error);
+      });
+      return appended;
+    },
+    follow: (after, signal) => log.follow(after, signal),
+    subscribe: (listener, of) => log.subscribe(listener, of),
+    read: async (range) => recent.read(range) ?? log.read(range),
+    conversation: (file) => log.conversation(file),
+    entriesBefore: (file, limit, before) => log.entriesBefore(file, limit, before),
+    snapshot: (name, version) => log.snapshot(name, version),
+    bytesToRead: (name, version) => log.bytesToRead(name, version),
+    saveSnapshot: (name, version, seq, state) => log.saveSnapshot(name, version, seq, state),
+    close: () => log.close(),
+  };
+}

@@ -1,0 +1,37 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { allGone, type First } from "../../sandbox/index.ts";
+
+/**
+ * Who was started last in a program's home, so that after a kill of ours nobody else begins there while it may still
+ * live: two would work in one session. What is confined dies with us, but not in the same instant.
+ *
+ * It is kept beside that home, where the program cannot write: it could have a person told to end a process of its choice.
+ */
+export async function lastIsGone(home: string): Promise<void> {
+  const text = await readFile(noteOf(home), "utf8").catch(() => "");
+  const last = lifeSchema.safeParse(parsed(text)).data;
+  if (!last || (await allGone(last, PATIENCE_MS))) return;
+  throw new Error(
+    `The program that worked here before has not ended yet (process ${last.pid}), so no other is started. End it, then resume.`,
+  );
+}
+
+export async function keepLast(home: string, first: First | null | undefined): Promise<void> {
+  if (!first) return;
+  await mkdir(dirname(home), { recursive: true, mode: 0o700 });
+  await writeFile(noteOf(home), `${JSON.stringify(first)}\n`, { mode: 0o600 });
+}
+
+const noteOf = (home: string): string => `${home}.process.json`;
+const PATIENCE_MS = 10_000;
+const lifeSchema = z.object({ pid: z.int().positive(), since: z.string() });
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

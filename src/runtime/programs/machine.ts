@@ -1,0 +1,111 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Config } from "../../protocol/config.ts";
+import type { Sandbox } from "../../sandbox/index.ts";
+import type { Machine } from "../../workers/surroundings.ts";
+
+/**
+ * What commands find in the sandbox: asked inside it, once in this process, and kept for the next one, which tells it
+ * at once and asks again. Where nothing is kept whoever begins first waits a moment, nobody else does; before it is
+ * known it is left out.
+ */
+export function machineOf(
+  sandbox: () => Promise<Sandbox>,
+  config: () => Config,
+  kept: Kept,
+  known: Known = ofThisProcess,
+) {
+  const over = new AbortController();
+  const machine = async (): Promise<Machine> => {
+    const isFirst = known.asked === undefined;
+    if (isFirst) known.found ??= foundIn(kept);
+    known.asked ??= ask(sandbox, known, over.signal).then((found) => {
+      if (!found) return;
+      known.found = found;
+      // Whoever closed may be about to remove the home.
+      if (!over.signal.aborted) kept.keep(found);
+    });
+    if (isFirst && !known.found) await Promise.race([known.asked, aMoment()]);
+    const { found } = known;
+    if (!found) return UNKNOWN;
+    const { kind, installed } = found;
+    if (kind === "none") return { loop: "There is no sandbox here, so commands do not run.", program: "" };
+    const allowed = config().network?.allow ?? [];
+    const network = allowed.length > 0 ? `network: ${allowed.join(", ")}` : "no network";
+    const where = kind === "unsafe" ? "without a sandbox" : `in a sandbox (bash, ${network})`;
+    return { loop: `Commands run ${where}: ${installed}.`, program: `Installed: ${installed}.` };
+  };
+  return { machine, close: () => over.abort(new Error("nobody asks any more")) };
+}
+
+const UNKNOWN: Machine = { loop: "", program: "" };
+
+type Found = { kind: Sandbox["kind"]; installed: string };
+
+/** What an earlier process found out. */
+interface Kept {
+  read(): { kind: string; installed: string } | undefined;
+  keep(found: Found): void;
+}
+
+function foundIn(kept: Kept): Found | undefined {
+  const found = kept.read();
+  const kind = KINDS.find((each) => each === found?.kind);
+  return found && kind && { ...found, kind };
+}
+
+const KINDS: readonly Sandbox["kind"][] = ["bubblewrap", "seatbelt", "unsafe", "none"];
+
+/** What was found out, or is being found out. */
+interface Known {
+  asked?: Promise<void> | undefined;
+  found?: Found | undefined;
+}
+
+const ofThisProcess: Known = {};
+
+const MOMENT_MS = 200;
+const MOST_MS = 5_000;
+
+async function ask(sandbox: () => Promise<Sandbox>, known: Known, over: AbortSignal): Promise<Found | undefined> {
+  try {
+    const box = await sandbox();
+    if (box.kind === "none") return { kind: box.kind, installed: "" };
+    const cwd = await mkdtemp(join(tmpdir(), "agiraph-machine-"));
+    try {
+      const binds = { write: [], read: [cwd], hide: [] };
+      const signal = AbortSignal.any([over, AbortSignal.timeout(MOST_MS)]);
+      const { output, code } = await box.run({ command: PROBE, cwd, binds, env: {}, timeoutMs: MOST_MS, signal });
+      const installed = wordsOf(output);
+      return code === 0 && installed ? { kind: box.kind, installed } : undefined;
+    } finally {
+      await rm(cwd, { recursive: true, force: true });
+    }
+  } catch {
+    if (over.aborted) known.asked = undefined; // somebody else may ask again
+    return undefined; // nobody needs it to begin
+  }
+}
+
+const LIBRARIES = "numpy pandas scipy matplotlib sklearn requests bs4 lxml openpyxl PIL yaml pytest";
+
+const PROBE = `. /etc/os-release 2>/dev/null; echo "\${PRETTY_NAME:-$(uname -s)}"
+python3 -c '
+import sys
+from importlib.util import find_spec
+found = ", ".join(name for name in "${LIBRARIES}".split() if find_spec(name))
+print("Python", sys.version.split()[0] + (" with " + found if found else ""))' 2>/dev/null
+node --version 2>/dev/null | sed 's/^v/Node /'
+git --version 2>/dev/null | sed 's/^git version /git /'
+exit 0`;
+
+/** One line for each; whatever else a machine prints is cut. */
+function wordsOf(output: string): string {
+  const lines = output.split("\n").map((line) => line.trim().slice(0, 200));
+  return lines.filter(Boolean).slice(0, 4).join("; ");
+}
+
+function aMoment(): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(() => resolve(undefined), MOMENT_MS).unref());
+}

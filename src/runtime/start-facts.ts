@@ -1,0 +1,61 @@
+import { type NodeState, openNodes, type Situation } from "../projections/index.ts";
+import { COORDINATOR, type FactOf, HUMAN, type NewFact, type RunId } from "../protocol/index.ts";
+import { hiredAs } from "../workers/outside/programs.ts";
+import { isAmong, reopenings } from "./budget-raise.ts";
+import { isTaken } from "./team/node-run.ts";
+
+export type WhyStarted = FactOf<"agent.started">["data"]["why"];
+
+export interface Start {
+  budget_usd?: number | undefined;
+  budget_tokens?: number | undefined;
+  /** Of the run that begins; the agent's first one if left out. */
+  goal?: string;
+  /** The occurrence that begins it, where that is a trigger. */
+  trigger?: string;
+  /** What brings it about, in the same append. */
+  first?: NewFact[];
+  /** What its human wrote into `GOAL.md` meanwhile. */
+  goal_changes?: NewFact[];
+  /** It was stopped and is spoken to: nodes wait until the coordinator has decided. */
+  coordinator_decides?: boolean;
+}
+
+/** What is true once an agent goes on, or begins; and the nodes that somebody was on and goes on with. */
+export function startOf(
+  now: Situation,
+  why: WhyStarted,
+  { budget_usd, budget_tokens, goal, trigger, first = [], goal_changes = [], coordinator_decides = false }: Start,
+  pid: number,
+): { facts: NewFact[]; goingOn: NodeState[] } {
+  const under = now.agent.run;
+  const run = under && !under.finished ? under : undefined;
+  const more = { ...(budget_usd !== undefined && { budget_usd }), ...(budget_tokens && { budget_tokens }) };
+  const isMore = Object.keys(more).length > 0;
+  const again = run && isMore ? reopenings(now, run.id, more) : [];
+  const taken = run ? openNodes(now.board, run.id).filter(isTaken) : [];
+  // A person's own work waits for nobody.
+  const waits = coordinator_decides || (why === "recovered" && now.agent.coordinator_decides);
+  const goingOn = taken.filter(({ id, worker_id }) => !isAmong(id, again) && (!waits || worker_id === HUMAN));
+  const facts: NewFact[] = [...first];
+  if (isMore) facts.push({ type: "budget.set", data: more });
+  facts.push(...again);
+  const decides = coordinator_decides ? { coordinator_decides: true as const } : {};
+  if (why === "resumed") facts.push({ type: "agent.resumed", data: decides });
+  facts.push({ type: "agent.started", data: { why, pid } });
+  if (!run) facts.push(...newRun(now, goal ?? now.agent.goal, trigger));
+  facts.push(...goal_changes);
+  facts.push({ type: "worker.busy", data: { worker_id: COORDINATOR, node_id: null } });
+  for (const { id, worker_id } of goingOn) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
+  return { facts, goingOn };
+}
+
+function newRun({ agent, roster }: Situation, goal: string, trigger: string | undefined): NewFact[] {
+  const run_id: RunId = `run-${Number(agent.run?.id.slice("run-".length) ?? 0) + 1}`;
+  const facts: NewFact[] = [{ type: "run.started", data: { run_id, goal, ...(trigger && { trigger }) } }];
+  if (!roster[COORDINATOR]) {
+    const who = { worker_id: COORDINATOR, name: "Coordinator", ...hiredAs(agent.created, () => "claude_code") };
+    facts.push({ type: "worker.spawned", data: { run_id, ...who } });
+  }
+  return facts;
+}

@@ -1,0 +1,71 @@
+import type { Situation } from "../../projections/index.ts";
+import type { Fact } from "../../protocol/index.ts";
+import type { AgentLog } from "../../store/store.ts";
+import { strandedMail } from "./mail-routing.ts";
+import { assignments } from "./scheduler.ts";
+
+interface AssigningPorts {
+  log: AgentLog;
+  /** With what is appended and not yet on disk: everything is decided by it. */
+  soon(): Situation;
+  maxConcurrent: number;
+  /** Nobody begins any more. */
+  isOver(): boolean;
+  /** After a stop, while the coordinator decides: mail goes its way, but nobody begins. */
+  isDeciding(): boolean;
+  failed(error: unknown): void;
+}
+
+/** What may let somebody begin: work, a reservation, a worker, or room for one. */
+const WAKES_THE_SCHEDULER = new Set<Fact["type"]>([
+  "node.created",
+  "node.reserved",
+  "node.released",
+  "node.completed",
+  "node.failed",
+  "node.cancelled",
+  "node.reopened",
+  "worker.spawned",
+  "worker.idle",
+  "worker.waiting",
+  "worker.retired",
+]);
+
+/** Has the scheduler's decisions recorded, one append at a time, until there is nothing to decide. */
+export class Assigning {
+  readonly #ports: AssigningPorts;
+  #isUnderWay = false;
+  #isDue = false;
+
+  constructor(ports: AssigningPorts) {
+    this.#ports = ports;
+  }
+
+  note(fact: Fact): void {
+    if (this.#isDue || !WAKES_THE_SCHEDULER.has(fact.type)) return;
+    this.#isDue = true;
+    // Not before all facts of the same append are known: a node and whom it is reserved for, an end and who is free.
+    queueMicrotask(() => {
+      this.#isDue = false;
+      this.goOn();
+    });
+  }
+
+  goOn(): void {
+    const { log, soon, isOver, isDeciding, failed } = this.#ports;
+    if (this.#isUnderWay || isOver()) return;
+    const facts = [...(isDeciding() ? [] : assignments(soon(), this.#ports)), ...strandedMail(soon())];
+    if (facts.length === 0) return;
+    this.#isUnderWay = true;
+    log.append({ facts }).durable.then(
+      () => {
+        this.#isUnderWay = false;
+        this.goOn();
+      },
+      (error: unknown) => {
+        this.#isUnderWay = false;
+        failed(error);
+      },
+    );
+  }
+}

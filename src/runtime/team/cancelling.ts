@@ -1,0 +1,144 @@
+import { hasEnded, type NodeState, waitingFor } from "../../projections/index.ts";
+import {
+  COORDINATOR,
+  callsOf,
+  type Entry,
+  HUMAN,
+  type NewFact,
+  type NodeId,
+  type ResultEntry,
+  type StoredEntry,
+  type WorkerId,
+} from "../../protocol/index.ts";
+import { conversationFile } from "../../store/paths.ts";
+import type { Said } from "../../store/store.ts";
+import { lastNodeIn, wordsOn } from "../../workers/loop/past.ts";
+import { gist } from "../../workers/loop/recorded-loop.ts";
+import { isTaken } from "./node-run.ts";
+import { record, type TeamPorts } from "./team-ports.ts";
+
+/** What became of it: which nodes are cancelled, and which now wait for one of them. */
+export interface Cancelled {
+  nodes: NodeId[];
+  waiting: NodeId[];
+}
+
+/**
+ * Ends nodes that are no longer needed, each with everything below it.
+ *
+ * C1. Whoever works on one is stopped first, then all of it is one append: a crash in between changes nothing.
+ * C2. What is completed meanwhile stays completed, and so does what is below it.
+ * C3. Files stay as they are. What depends on a cancelled node waits and is never begun.
+ */
+export async function cancelNodes(
+  ids: readonly NodeId[],
+  by: string,
+  reason: string,
+  ports: TeamPorts,
+): Promise<Cancelled> {
+  const stopped: Stopped = new Map();
+  let nodes: NodeState[] = [];
+  let left: Left[] = [];
+  do {
+    const family: NodeState[] = [];
+    for (const id of ids) family.push(...(await stopFamily(id, stopped, ports)));
+    // One that is named may also be below another that is.
+    const once = [...new Map(family.map((node) => [node.id, node])).values()];
+    left = await Promise.all(once.filter(isTaken).map((node) => leftBy(node, by, reason, ports)));
+    // Meanwhile somebody may have ended, or begun with one of them.
+    nodes = once.flatMap(({ id }) => ports.soon().board.nodes[id] ?? []);
+  } while (nodes.some((node) => isTaken(node) && stopped.get(node.id) !== node.worker_id));
+  const gone = nodes.filter((node) => !hasEnded(node) || (node.status === "failed" && ids.includes(node.id)));
+  if (gone.length === 0) return { nodes: [], waiting: [] };
+  const theirs = left.filter(({ id }) => gone.some((node) => node.id === id && isTaken(node)));
+  const facts = [...gone.map((node) => cancelled(node, ids, by, reason)), ...theirs.flatMap((each) => each.facts)];
+  await record(ports, facts, { otherEntries: theirs.flatMap(({ said }) => said) });
+  await Promise.allSettled(gone.filter(isTaken).map((node) => withdraw(node, ports)));
+  const cancelledIds = gone.map(({ id }) => id);
+  return { nodes: cancelledIds, waiting: waitingFor(cancelledIds, ports.soon().board) };
+}
+
+/** Nodes that nobody works on any more, with who did. */
+type Stopped = Map<NodeId, WorkerId>;
+
+/** From the top down, so that nobody adds to what is below; the lowest first, so that nobody hears of each part. */
+async function stopFamily(id: NodeId, stopped: Stopped, ports: TeamPorts, isBelow = false): Promise<NodeState[]> {
+  const before = ports.soon().board.nodes[id];
+  if (before && isTaken(before)) {
+    await ports.stopWork(id);
+    stopped.set(id, before.worker_id);
+  }
+  const node = ports.soon().board.nodes[id];
+  if (!node || (node.status === "completed" && !isBelow)) return [];
+  const below: NodeState[] = [];
+  for (const child of node.children) below.push(...(await stopFamily(child, stopped, ports, true)));
+  return hasEnded(node) && isBelow ? below : [...below, node];
+}
+
+function cancelled({ id }: NodeState, named: readonly NodeId[], by: string, reason: string): NewFact {
+  const why = named.includes(id) ? reason : `It is part of ${named.join(", ")}: ${reason}`;
+  return { type: "node.cancelled", data: { node_id: id, by, reason: why } };
+}
+
+interface Left {
+  id: NodeId;
+  facts: NewFact[];
+  said: Said[];
+}
+
+/** Who had it is free, and reads why in their conversation. */
+async function leftBy(
+  { id, spec, worker_id }: NodeState & { worker_id: WorkerId },
+  by: string,
+  reason: string,
+  { log, soon }: TeamPorts,
+): Promise<Left> {
+  const file = conversationFile(spec.run_id, worker_id);
+  const idle: NewFact = { type: "worker.idle", data: { worker_id } };
+  const stored = worker_id === HUMAN ? [] : await log.conversation(file);
+  if (lastNodeIn(stored) !== id) return { id, facts: [idle], said: [] };
+  const cutOff = cutOffCalls(id, worker_id, stored, "Outcome unknown: the node was cancelled while this ran.");
+  const name = by === HUMAN ? "your human" : (soon().roster[by]?.spawned.name ?? by);
+  const told: Entry = { role: "user", from: "agiraph", content: `${id} was cancelled by ${name}: ${reason}` };
+  return { id, facts: [...cutOff.facts, idle], said: [{ file, entries: [...cutOff.entries, told] }] };
+}
+
+/** Nobody will answer what they had begun when they were stopped; whoever gets the node back knows it. */
+export function cutOffCalls(
+  node_id: NodeId,
+  worker_id: WorkerId,
+  stored: readonly StoredEntry[],
+  content: string,
+): { facts: NewFact[]; entries: ResultEntry[] } {
+  const words = lastNodeIn(stored) === node_id ? wordsOn(stored, node_id) : [];
+  const answered = new Set(words.flatMap((entry) => (entry.role === "tool" ? entry.call_id : [])));
+  const entries = words
+    .flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : []))
+    .filter(({ id }) => !answered.has(id))
+    .map(({ id, name }): ResultEntry => ({ role: "tool", call_id: id, tool: name, ok: false, content }));
+  const facts = entries.map(({ call_id, tool, ok }): NewFact => {
+    const result = { call_id, tool, ok, ms: 0, gist: gist(content) };
+    return { type: "tool.result", data: { worker_id, node_id, ...result } };
+  });
+  return { facts, entries };
+}
+
+/** A mesh lives by itself: it is told that its task is not wanted any more. */
+async function withdraw({ id, worker_id }: NodeState & { worker_id: WorkerId }, ports: TeamPorts): Promise<void> {
+  const worker = ports.soon().roster[worker_id];
+  if (worker && worker_id !== COORDINATOR) await ports.outside.ended?.(worker.spawned, id, "cancelled");
+}
+
+/** In words, for whoever asked. */
+export function cancelledWords(id: NodeId, { nodes, waiting }: Cancelled): string {
+  const below = nodes.filter((each) => each !== id);
+  const parts = below.length > 0 ? `, with ${below.join(", ")}` : "";
+  return `${id} is cancelled${parts}.${waitingWords(waiting)}`;
+}
+
+export function waitingWords(waiting: readonly NodeId[]): string {
+  if (waiting.length === 0) return "";
+  return waiting.length === 1
+    ? ` ${waiting[0]} depends on it and will not begin: cancel it too, or create it anew without.`
+    : ` ${waiting.join(", ")} depend on it and will not begin: cancel them too, or create them anew without.`;
+}

@@ -1,0 +1,49 @@
+import type { Situation } from "../../projections/index.ts";
+import { COORDINATOR, HEARTBEAT_OK, type NewFact, type Outcome, type RunId } from "../../protocol/index.ts";
+import { coordinate, type TeamPort } from "../../workers/coordinator.ts";
+import { nextCycle } from "../../workers/loop/cycles.ts";
+import { BudgetExhausted } from "../../workers/loop/purse.ts";
+import { coordinateOutside } from "../../workers/outside/lead-outside.ts";
+import { noteRun } from "../../workers/worker-memory.ts";
+import type { Workplace } from "../../workers/workplace.ts";
+import type { AgentFiles } from "../agent-files.ts";
+import { endOf } from "../end-facts.ts";
+import { asOutcome } from "./node-run.ts";
+import type { Tasks } from "./running-tasks.ts";
+
+/** The coordinator on one run, to its end, or until it is stopped. */
+export async function runCoordinator(
+  run: { id: RunId; goal: string },
+  team: TeamPort,
+  place: Workplace,
+  { files, tasks }: { files: AgentFiles; tasks: Tasks },
+  signal: AbortSignal,
+): Promise<void> {
+  const { log, soon } = place;
+  const isProgram = soon().roster[COORDINATOR]?.spawned.kind !== "harnessed";
+  const lead = isProgram ? coordinateOutside : coordinate;
+  const outcome = await lead(run, team, place, signal).catch(asOutcome(signal));
+  const { status } = soon().agent;
+  // What goes wrong in the moment of a stop or a pause changes nothing about it.
+  const isResting = status === "stopped" || status === "paused";
+  if (outcome.kind === "stopped" || (isResting && outcome.kind !== "finished")) {
+    await log.append({ facts: [{ type: "worker.stopped", data: { worker_id: COORDINATOR } }] }).durable;
+    return;
+  }
+  // Nobody can think any more: each hands over what it has, before the run ends.
+  if (outcome.kind === "budget_exhausted") await tasks.abortNodes(new BudgetExhausted(outcome));
+  // Before the facts, and safe to repeat: once the run has ended nobody comes back to it.
+  if (outcome.kind === "finished" && outcome.summary !== HEARTBEAT_OK)
+    await noteRun(run, outcome, place).catch(() => {});
+  await log.append({ facts: [...endOf(soon(), run.id, outcome), ...nextTry(soon(), outcome, place)] }).durable;
+  await files.writeEnd(run, outcome);
+  // Nobody works for a run that has ended.
+  tasks.abort(new Error("the run has ended"));
+}
+
+/** An infinite agent whose provider was away tries again soon, any other that failed with its next cycle; without money it rests. */
+function nextTry(now: Situation, { kind }: Outcome, { clock, timeZone }: Workplace): NewFact[] {
+  const isEndless = now.agent.created.mode === "infinite";
+  if (!isEndless || kind === "finished" || kind === "budget_exhausted") return [];
+  return nextCycle(now, clock.now(), timeZone, kind === "failed" ? "retry" : "cycle");
+}

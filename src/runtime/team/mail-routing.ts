@@ -1,0 +1,29 @@
+import type { Situation } from "../../projections/index.ts";
+import { COORDINATOR, HUMAN, type NewFact } from "../../protocol/index.ts";
+import { forwardedMail } from "./forwarded-mail.ts";
+import { isTaken } from "./node-run.ts";
+
+/** Someone without work would never look: the coordinator reads it in their place. */
+export function readerOf(to: string, { roster, board }: Situation): string {
+  const worker = roster[to];
+  if (!worker || to === COORDINATOR || to === HUMAN) return to;
+  if (worker.status === "busy" || worker.status === "waiting") return to;
+  if (worker.status === "retired") return COORDINATOR;
+  // Work that is theirs but not begun: they read it with their first words.
+  const hasWork = Object.values(board.nodes).some(
+    (node) => (node.status === "pending" && node.reserved_for === to) || (isTaken(node) && node.worker_id === to),
+  );
+  return hasWork ? to : COORDINATOR;
+}
+
+/** Mail for people who lost the work they were to begin with it. */
+export function strandedMail(now: Situation): NewFact[] {
+  if (!now.agent.run || now.agent.run.finished) return [];
+  return forwardedMail(now, (reader) => {
+    const worker = now.roster[reader];
+    // Who was let go reads on until their work ends, and then it is forwarded with that.
+    if (!worker || reader === COORDINATOR || reader === HUMAN || (worker.status === "retired" && worker.still))
+      return false;
+    return readerOf(reader, now) === COORDINATOR;
+  });
+}

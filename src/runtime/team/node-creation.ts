@@ -1,0 +1,120 @@
+import { isHeldUp, type NodeState, type WorkerState } from "../../projections/index.ts";
+import { COORDINATOR, type NewFact, type NodeId, type WorkerId } from "../../protocol/index.ts";
+import { refusal, type ToolOutput } from "../../tools/tool.ts";
+import type { NewWork } from "../../tools/work.ts";
+import { choose } from "./choosing.ts";
+import { copyInputs, findInputs, plainRefs } from "./handed-inputs.ts";
+import type { Members } from "./members.ts";
+import { record, type TeamPorts } from "./team-ports.ts";
+import type { TeamStages } from "./team-stages.ts";
+import { checkedNotBy, checkedOrder } from "./work-order.ts";
+
+export interface CreatingPorts {
+  ports: TeamPorts;
+  members: Members;
+  stages: TeamStages;
+  nextNode(): NodeId;
+}
+
+type By = { worker_id: WorkerId; node_id: NodeId | null };
+
+/** Puts a piece of work on the board: its node, its stage where none is under way, and who is to do it. */
+export async function createNode(by: By, wish: NewWork, office: CreatingPorts): Promise<Created> {
+  const { ports, members, stages } = office;
+  const { run, soon, log } = ports;
+  const order = { ...wish, refs: plainRefs(wish.refs, by, run, soon(), log.dir) };
+  const found = await findInputs(order.refs, by, run, soon(), log.dir);
+  if (!found.ok) return refused(found.reason);
+  const choice = await choose(order, by, ports, members);
+  if (!choice.ok) return refused(choice.reason);
+  const handed = new Set(found.inputs.map(({ name }) => name));
+  const plan = () => {
+    const now = soon();
+    const parent = by.node_id ? now.board.nodes[by.node_id] : undefined;
+    const checked = checkedOrder(order, now, run, parent, ports.limits, handed);
+    if (!checked.ok) return checked;
+    const notBy = checkedNotBy(order, now, run);
+    if (!notBy.ok) return notBy;
+    const chosen = choice.pick(notBy.ids);
+    if (!chosen.ok) return chosen;
+    const tied = chosen.worker && members.tiedUp(chosen.worker, parent);
+    if (tied) return { ok: false as const, reason: tied };
+    const stage = stages.forNewWork();
+    return stage.ok ? { ok: true as const, checked, notBy: notBy.ids, chosen, stage } : stage;
+  };
+  const first = plan();
+  if (!first.ok) return refused(first.reason);
+  const node_id = office.nextNode();
+  // Copying takes a while, in which much may change: it is all decided again afterwards.
+  const at = { agentDir: log.dir, run, node: node_id };
+  const copies = found.inputs.length > 0 ? await copyInputs(found.inputs, found.scope, at) : undefined;
+  const planned = copies ? plan() : first;
+  if (!planned.ok) return refused(planned.reason);
+  const { checked, notBy, chosen, stage } = planned;
+  const facts: NewFact[] = [
+    ...stage.facts,
+    ...chosen.facts,
+    {
+      type: "node.created",
+      data: {
+        run_id: run,
+        node_id,
+        stage: stage.number,
+        task: order.task,
+        inference: order.inference,
+        dependencies: checked.dependencies,
+        refs: { ...checked.refs, ...copies?.refs },
+        deliverables: order.deliverables,
+        parent_node_id: by.node_id,
+        created_by: by.worker_id,
+        ...(order.hold && { held: true as const }),
+        ...(order.checks.length > 0 && { checks: order.checks }),
+        ...(order.budget_usd !== undefined && { budget_usd: order.budget_usd }),
+        ...(notBy.length > 0 && { not_by: notBy }),
+        ...(copies && { inputs: copies.handed }),
+      },
+    },
+  ];
+  if (chosen.id) facts.push({ type: "node.reserved", data: { node_id, worker_id: chosen.id } });
+  await record(ports, facts);
+  return { node_id, ...answer(node_id, order.hold, ports) };
+}
+
+export interface Created {
+  said: ToolOutput;
+  node_id?: NodeId;
+  /** The answer does not say who does it: nobody has begun yet. */
+  isOpen?: boolean;
+}
+
+function refused(reason: string): Created {
+  return { said: refusal(`Not created: ${reason}`) };
+}
+
+/** Whoever hands something out hears at once who got it, where that is known already. */
+function answer(id: NodeId, isHeld: boolean, { soon }: TeamPorts): Omit<Created, "node_id"> {
+  if (isHeld) return { said: `Created ${id}. It is held: run it with a trigger, or assign it.` };
+  const { board, roster } = soon();
+  const node = board.nodes[id];
+  if (node && "worker_id" in node) return { said: `Created ${id}: ${nameOf(roster[node.worker_id])} has begun.` };
+  const forWhom = node?.reserved_for ? ` for ${nameOf(roster[node.reserved_for])}` : "";
+  return { said: `Created ${id}${forWhom}. ${whenItBegins(node, soon)}`, isOpen: true };
+}
+
+function whenItBegins(node: NodeState | undefined, soon: TeamPorts["soon"]): string {
+  const { board, roster } = soon();
+  const waitsFor = node?.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed") ?? [];
+  if (waitsFor.length > 0) {
+    const held = waitsFor.find((id) => board.nodes[id] && isHeldUp(board.nodes[id], board));
+    const after = `It begins when ${waitsFor.join(", ")} ${waitsFor.length === 1 ? "is" : "are"} completed.`;
+    return held ? `${after} ${held} is held.` : after;
+  }
+  const worker = node?.reserved_for ? roster[node.reserved_for] : undefined;
+  return worker && worker.status !== "idle"
+    ? `It begins when ${nameOf(worker)} is free (now ${worker.status}).`
+    : "It begins as soon as somebody is free.";
+}
+
+function nameOf(worker: WorkerState | undefined): string {
+  return worker?.spawned.name ?? COORDINATOR;
+}

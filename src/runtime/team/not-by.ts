@@ -1,0 +1,35 @@
+import { type Board, type NodeState, nodeNamed, type Roster } from "../../projections/index.ts";
+import { HUMAN, type NodeId, type WorkerId } from "../../protocol/index.ts";
+
+/** Those who must not get a node: who is named, and whoever works, or worked, on the nodes that are. */
+export function barredFrom({ not_by }: Pick<NodeState["spec"], "not_by">, board: Board): ReadonlySet<WorkerId> {
+  if (!not_by) return NOBODY;
+  return new Set(
+    not_by.flatMap((word) => {
+      const node = nodeNamed(board, word);
+      return node ? node.authors : [word];
+    }),
+  );
+}
+
+const NOBODY: ReadonlySet<WorkerId> = new Set();
+
+/** Whom it is reserved for, unless they must not get it. A person's word goes before that, and so does work of theirs. */
+export function wantedFor(node: NodeState, barred: ReadonlySet<WorkerId>): WorkerId | null {
+  const { reserved_for, reserved_by } = node;
+  if (reserved_for === null || reserved_for === HUMAN || reserved_by === HUMAN) return reserved_for;
+  return barred.has(reserved_for) ? null : reserved_for;
+}
+
+/** Why somebody who is named must not get it, in words. */
+export function whyBarred(
+  { not_by }: Pick<NodeState["spec"], "not_by">,
+  worker: WorkerId,
+  { board, roster }: { board: Board; roster: Roster },
+): string | undefined {
+  const because = not_by?.find((word) => barredFrom({ not_by: [word] }, board).has(worker));
+  if (because === undefined) return undefined;
+  const name = roster[worker]?.spawned.name ?? worker;
+  const what = Object.hasOwn(board.nodes, because) ? `${name} worked on ${because as NodeId}` : `${name} is in not_by`;
+  return `${what}, so it is to be done by somebody else. Name another worker, or nobody.`;
+}

@@ -1,0 +1,87 @@
+import type { Situation } from "../../projections/index.ts";
+import { COORDINATOR, type HandedInput, type NodeId } from "../../protocol/index.ts";
+import type { StageOfRoles } from "../../tools/coordination.ts";
+import { idOf } from "../agent-names.ts";
+import { copyInputs, type Found, findInputs, plainRefs } from "./handed-inputs.ts";
+import { whyBarred } from "./not-by.ts";
+import type { TeamPorts } from "./team-ports.ts";
+import { checkedNotBy, checkedOrder } from "./work-order.ts";
+
+type Role = StageOfRoles["roles"][number];
+type Refused = { ok: false; reason: string };
+const LEAD = { worker_id: COORDINATOR, node_id: null };
+
+/** What the node of a role is made of, beside its brief. */
+export interface RoleWork {
+  dependencies: NodeId[];
+  refs: Record<string, string>;
+  deliverables: string[];
+  not_by?: string[];
+  inputs?: HandedInput[];
+}
+
+/** What one role is given, as create_work_node gives it: found, then checked, then copied. */
+export class GivenToRole {
+  readonly #role: Role;
+  readonly #ports: TeamPorts;
+  readonly #inputs: readonly Found[];
+  readonly #copy: (at: NodeId) => ReturnType<typeof copyInputs>;
+  #copies: Awaited<ReturnType<typeof copyInputs>> | undefined;
+
+  private constructor(
+    role: Role,
+    ports: TeamPorts,
+    found: Extract<Awaited<ReturnType<typeof findInputs>>, { ok: true }>,
+  ) {
+    this.#role = role;
+    this.#ports = ports;
+    this.#inputs = found.inputs;
+    const { run, log } = ports;
+    this.#copy = (node) => copyInputs(found.inputs, found.scope, { agentDir: log.dir, run, node });
+  }
+
+  static async find(role: Role, ports: TeamPorts): Promise<GivenToRole | Refused> {
+    const { run, soon, log } = ports;
+    const refs = plainRefs(role.refs, LEAD, run, soon(), log.dir);
+    const found = await findInputs(refs, LEAD, run, soon(), log.dir);
+    return found.ok ? new GivenToRole({ ...role, refs }, ports, found) : found;
+  }
+
+  get hasCopies(): boolean {
+    return this.#inputs.length > 0;
+  }
+
+  async copyFor(node: NodeId): Promise<void> {
+    if (this.hasCopies) this.#copies = await this.#copy(node);
+  }
+
+  check(now: Situation): { ok: true; work: RoleWork } | Refused {
+    const { name, prompt: task, deliverables, refs, not_by } = this.#role;
+    const { run, limits } = this.#ports;
+    const order = { task, deliverables, refs, not_by, dependencies: [], checks: [], hold: false };
+    const checked = checkedOrder(
+      { ...order, inference: "multi" },
+      now,
+      run,
+      undefined,
+      limits,
+      new Set(this.#inputs.map((each) => each.name)),
+    );
+    if (!checked.ok) return checked;
+    const notBy = checkedNotBy({ not_by }, now, run);
+    if (!notBy.ok) return notBy;
+    const barred = whyBarred({ not_by: notBy.ids }, idOf(name), now);
+    if (barred !== undefined) return { ok: false, reason: barred };
+    const copies = this.#copies;
+    return {
+      ok: true,
+      work: {
+        dependencies: checked.dependencies,
+        refs: { ...checked.refs, ...copies?.refs },
+        deliverables,
+        ...(notBy.ids.length > 0 && { not_by: notBy.ids }),
+        ...(copies && { inputs: copies.handed }),
+      },
+    };
+  }
+}

@@ -1,0 +1,107 @@
+import {
+  type Board,
+  hasEnded,
+  idleWorkers,
+  type NodeState,
+  numberOf,
+  type Situation,
+  type WaitingWork,
+  waitingWork,
+} from "../../projections/index.ts";
+import { COORDINATOR, type NewFact, type RunId, type WorkerId } from "../../protocol/index.ts";
+import { hiredAs } from "../../workers/outside/programs.ts";
+import { idOf } from "../agent-names.ts";
+import { barredFrom, wantedFor } from "./not-by.ts";
+import { freeName } from "./worker-names.ts";
+
+/**
+ * Who takes what now. Pure: the same situation always gives the same answer.
+ *
+ * Q0. Nobody begins after a stop before the coordinator has decided.
+ * Q1. Oldest ready node first. A node that is reserved waits for its worker; the others do not wait behind it.
+ * Q2. Whoever is idle is asked before anybody is hired, in the order they were hired; those somebody has reserved last.
+ * Q3. At most `maxConcurrent` work at the same time. Who waits for sub-nodes, for people or for the team does not count:
+ *     otherwise parents could keep their own children from beginning.
+ * Q4. Who is barred from a node (`not_by`) never gets it, unless a person gave it to them: somebody else does, and is
+ *     hired where nobody else is there.
+ */
+export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: number }): NewFact[] {
+  const run = now.agent.run;
+  if (!run || run.finished || now.agent.coordinator_decides) return [];
+  const work = waitingWork(now.board, run.id);
+  if (!isReady(work)) return [];
+  let capacity = maxConcurrent - workingNow(now, run.id);
+  if (capacity <= 0) return [];
+  const idle = idleWorkers(now.roster)
+    .filter((worker) => worker.id !== COORDINATOR && worker.spawned.run_id === run.id)
+    .map((worker) => worker.id);
+  const isWanted = (id: WorkerId) => (work.reserved.get(id)?.length ?? 0) > 0;
+  const free = [...idle.filter((id) => !isWanted(id)), ...idle.filter(isWanted)];
+  const isHuman = (id: WorkerId) => now.roster[id]?.spawned.kind === "human";
+  const hired = new Set(Object.keys(now.roster));
+  const facts: NewFact[] = [];
+  for (const node of candidates(now.board, work, idle)) {
+    const barred = barredFrom(node.spec, now.board);
+    const wanted = wantedFor(node, barred);
+    const isOut = (id: WorkerId) => isHuman(id) || barred.has(id);
+    const worker_id = takerOf(wanted, free, isOut) ?? (wanted ? undefined : hire(now, run.id, hired, facts));
+    if (worker_id === undefined) continue;
+    facts.push({ type: "node.assigned", data: { node_id: node.id, worker_id } });
+    facts.push({ type: "worker.busy", data: { worker_id, node_id: node.id } });
+    if (--capacity === 0) break;
+  }
+  return facts;
+}
+
+/** Whether there is anything to hand out at all: mostly there is not, and nothing else need be looked at. */
+function isReady({ free, reserved }: WaitingWork): boolean {
+  if (free.length > 0) return true;
+  for (const ids of reserved.values()) if (ids.length > 0) return true;
+  return false;
+}
+
+/** Ready nodes that somebody could take now, oldest first; of thousands, only as many are looked at as are taken. */
+function* candidates(board: Board, { free, reserved }: WaitingWork, idle: WorkerId[]): Generator<NodeState> {
+  const lists = [free, ...idle.flatMap((id) => [reserved.get(id) ?? []])].map((ids) => ({ ids, at: 0 }));
+  const headOf = ({ ids, at }: (typeof lists)[number]) => (ids[at] ? board.nodes[ids[at]] : undefined);
+  for (;;) {
+    let first: (typeof lists)[number] | undefined;
+    for (const list of lists) {
+      const [head, best] = [headOf(list), first && headOf(first)];
+      if (head && (!best || numberOf(head.id) < numberOf(best.id))) first = list;
+    }
+    const node = first && headOf(first);
+    if (!first || !node) return;
+    first.at += 1;
+    yield node;
+  }
+}
+
+/** A person takes what was given to them by name, and nothing else; who is barred from it takes nothing of it. */
+function takerOf(wanted: WorkerId | null, free: WorkerId[], isOut: (id: WorkerId) => boolean): WorkerId | undefined {
+  const at = wanted ? free.indexOf(wanted) : free.findIndex((id) => !isOut(id));
+  return at < 0 ? undefined : free.splice(at, 1)[0];
+}
+
+const WAITS_AT_NO_COST = new Set(["human", "news", "children"]);
+
+/** By the nodes that are open, not by the roster alone: a kill may leave somebody busy with a run that has ended. */
+function workingNow({ board, roster }: Situation, run: RunId): number {
+  return Object.values(roster).filter((worker) => {
+    // Who was let go still counts until their work has ended.
+    const work = worker.status === "retired" ? worker.still : "node_id" in worker ? worker : null;
+    if (!work || ("for" in work && WAITS_AT_NO_COST.has(work.for))) return false;
+    const node = work.node_id === null ? undefined : board.nodes[work.node_id];
+    return node?.spec.run_id === run && !hasEnded(node);
+  }).length;
+}
+
+function hire(now: Situation, run_id: RunId, hired: Set<WorkerId>, facts: NewFact[]): WorkerId {
+  const name = freeName(hired);
+  const worker_id = idOf(name);
+  hired.add(worker_id);
+  const { worker_model } = now.agent.created;
+  const hiring = hiredAs({ model: worker_model }, () => "claude_code");
+  facts.push({ type: "worker.spawned", data: { run_id, worker_id, name, ...hiring } });
+  return worker_id;
+}

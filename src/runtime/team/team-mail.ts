@@ -1,0 +1,88 @@
+import { pairOf } from "../../projections/index.ts";
+import { COORDINATOR, HUMAN, type NewFact, type WorkerId } from "../../protocol/index.ts";
+import { LONGEST_MESSAGE } from "../../tools/mail.ts";
+import { refusal, type ToolOutput } from "../../tools/tool.ts";
+import { readerOf } from "./mail-routing.ts";
+import type { Members } from "./members.ts";
+import { record, type TeamPorts } from "./team-ports.ts";
+
+/** What people in a run say to each other: to whom it goes, who reads it in their place, and when it is enough. */
+export class TeamMail {
+  readonly #ports: TeamPorts;
+  readonly #members: Members;
+  #messages = 0;
+
+  constructor(ports: TeamPorts, members: Members) {
+    this.#ports = ports;
+    this.#members = members;
+    this.recount();
+  }
+
+  recount(): void {
+    this.#messages = this.#ports.soon().letters.sent;
+  }
+
+  async send(from: string, word: string, content: string): Promise<ToolOutput> {
+    const to = this.#members.addressee(word);
+    if (to === undefined) return refusal(this.#members.nobody(word));
+    if (to === from) return refusal("That is you.");
+    const { letters } = this.#ports.soon();
+    const last = letters.lastBetween[pairOf(from, to)];
+    const hops = this.#hops(from, to);
+    const { maxHops, maxThread } = this.#ports.limits;
+    // Nobody limits people; what they say ends a ping-pong.
+    const isBetweenWorkers = from !== HUMAN && to !== HUMAN;
+    if (isBetweenWorkers && (hops > maxHops || (last?.count ?? 0) >= maxThread)) {
+      const advice = [from, to].includes(COORDINATOR) ? "." : ", or ask the coordinator.";
+      return refusal(
+        `You and ${word} have written to each other ${last?.count ?? 0} times. Decide with what you have${advice}`,
+      );
+    }
+    if (to === "*" && !this.#members.hasListeners(from))
+      return refusal("Nobody else is at work: nobody would read it.");
+    const reader = readerOf(to, this.#ports.soon());
+    if (reader === from) return refusal(`${word} has no work now. Put it into the task you give them.`);
+    await record(this.#ports, [this.#message(from, to, content, reader === to ? {} : { reader })]);
+    return reader === to ? `Sent to ${word}.` : `${word} has no work now; the coordinator got it.`;
+  }
+
+  /** Said in answer to the human, without a tool. */
+  aloud(from: WorkerId, text: string): NewFact {
+    const words = text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)} …` : text;
+    return this.#message(from, HUMAN, words, { aloud: true });
+  }
+
+  /** Said by the house in somebody's name. */
+  toHuman(from: WorkerId, text: string): NewFact {
+    return this.#message(from, HUMAN, text, {});
+  }
+
+  /** What a trigger says, known by its occurrence: said again after a crash, it is still the same message. */
+  async remind(key: string, from: string, word: string, text: string): Promise<void> {
+    const to = this.#members.addressee(word);
+    if (to === undefined) throw new Error(this.#members.nobody(word));
+    const { letters } = this.#ports.soon();
+    if (letters.queued[key] || letters.settled.some(({ id }) => id === key)) return;
+    const reader = readerOf(to, this.#ports.soon());
+    const fact = this.#message(from, to, text, reader === to ? {} : { reader });
+    await this.#ports.log.append({ facts: [{ ...fact, data: { ...fact.data, message_id: key } }] }).durable;
+  }
+
+  #message(
+    from: string,
+    to: string,
+    text: string,
+    more: { reader?: string; aloud?: true },
+  ): Extract<NewFact, { type: "message.sent" }> {
+    const number = ++this.#messages;
+    const file = `_messages/${String(number).padStart(4, "0")}_${from}_to_${to === "*" ? "all" : to}.md`;
+    const hops = this.#hops(from, to);
+    return { type: "message.sent", data: { message_id: `msg-${number}`, from, to, text, file, hops, ...more } };
+  }
+
+  /** How many messages this one would answer in a row. */
+  #hops(from: string, to: string): number {
+    const last = this.#ports.soon().letters.lastBetween[pairOf(from, to)];
+    return last && last.from !== from ? last.hops + 1 : 1;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Situation } from "../../projections/index.ts";
+import type { NewFact, NodeId, RunId } from "../../protocol/index.ts";
+import type { AgentLog, Batch } from "../../store/store.ts";
+import type { OutsidePlace } from "../../workers/outside/program-ports.ts";
+import type { TeamLimits } from "./team-limits.ts";
+
+/** What those who decide for one run have at hand. */
+export interface TeamPorts {
+  run: RunId;
+  log: AgentLog;
+  now(): Situation;
+  /** With what is appended and not yet on disk: everything is decided by it. */
+  soon(): Situation;
+  limits: TeamLimits;
+  /** Whoever works on this node stops; resolves when they have put their things away. */
+  stopWork(id: NodeId): Promise<void>;
+  /** Programs that can be hired. */
+  outside: Pick<OutsidePlace, "list" | "program" | "needsPerson" | "ended">;
+  /** Throws, with advice, for a model that cannot be used here. */
+  checkModel(id: string): void;
+  /** Throws for a tool that nobody has, and names the nearest. */
+  checkTools(names: readonly string[]): void;
+  /** Rejects, with advice, for a model whose price nobody knows. */
+  checkPrices(...models: (string | undefined)[]): Promise<void>;
+}
+
+/** A decision becomes facts in one append; nothing is decided any more for a run that has ended. */
+export function record(
+  { run, log, soon }: TeamPorts,
+  facts: NewFact[],
+  said: Omit<Batch, "facts"> = {},
+): Promise<void> {
+  const current = soon().agent.run;
+  if (current?.id !== run || current.finished) throw new Error("the run has ended.");
+  return log.append({ facts, ...said }).durable;
+}

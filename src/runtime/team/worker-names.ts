@@ -1,0 +1,35 @@
+import type { WorkerId } from "../../protocol/index.ts";
+import { idOf } from "../agent-names.ts";
+
+/** Names for workers nobody named, in the order they are hired. */
+export const NAMES = `
+  Alice Bob Carol David Erin Frank Grace Henry Iris Jack Kate Leo Mona Nina Oscar Paula Quinn Rosa Sam Tara
+  Uma Victor Wendy Xenia Yusuf Zoe Amir Bea Chen Dora Emil Fay Gus Hana Ivan Judy Karl Lena Milo Nora
+  Omar Petra Rafael Sofia Theo Ursula Vera Walter Yara Zane Ada Boris Clara Diego Elsa Felix Gina Hugo Ines Jonas
+  Keiko Liam Maya Nils Olga Pablo Rita Simon Tessa Ugo Viola Wim Yuki Zara Aldo Berta Cyrus Delia Enzo Flora
+  Gita Hector Ida Joel Kira Lars Mina Noah Orla Percy Ravi Stella Tomas Una Vito Willa Yann Zelda Anton Bruna
+  Cora Dario Edith Finn Greta Heidi Igor Jana Kofi Lydia Magnus Naomi Otto Pia Rufus Sara Timo Vince Wanda Xavier
+`
+  .trim()
+  .split(/\s+/);
+
+const SURNAMES =
+  "Archer Baker Carter Dyer Fisher Gardner Hunter Keller Mason Miller Porter Sawyer Taylor Turner Weaver Wright".split(
+    " ",
+  );
+
+/** For somebody whom nobody named. */
+export function freeName(taken: ReadonlySet<WorkerId>): string {
+  return NAMES.find((candidate) => !taken.has(candidate.toLowerCase())) ?? fullName(taken);
+}
+
+/** When every first name is taken, people are told apart by their surname, and in the end by a number. */
+export function fullName(taken: ReadonlySet<WorkerId>): string {
+  for (let number = 1; ; number++) {
+    for (const surname of SURNAMES) {
+      const last = number === 1 ? surname : `${surname} ${number}`;
+      const first = NAMES.find((name) => !taken.has(idOf(`${name} ${last}`)));
+      if (first !== undefined) return `${first} ${last}`;
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import { hasEnded, type Situation, type WorkerState } from "../../projections/index.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import type { RunId, WorkerId } from "../../protocol/index.ts";
+import type { AgentLog } from "../../store/store.ts";
+
+/**
+ * Rings when somebody has worked so long; the return value stops it. Time in which they could not work does not count:
+ * the log says when that is.
+ */
+export function ringAfter(
+  ms: number,
+  cannotWork: () => boolean,
+  { clock, log }: { clock: Clock; log: AgentLog },
+  ring: () => void,
+): () => void {
+  let left = ms;
+  let alarm: { stop: AbortController; since: number } | undefined;
+  const run = () => {
+    const mine = { stop: new AbortController(), since: clock.now() };
+    alarm = mine;
+    clock.sleep(left, mine.stop.signal).then(
+      () => alarm === mine && ring(),
+      () => {},
+    );
+  };
+  const rest = () => {
+    if (!alarm) return;
+    left = Math.max(0, left - (clock.now() - alarm.since));
+    alarm.stop.abort(null); // nobody looks at the reason, and to make one up costs more than the rest
+    alarm = undefined;
+  };
+  const unsubscribe = log.subscribe((fact) => {
+    if (!fact.type.startsWith("worker.")) return;
+    if (cannotWork()) rest();
+    else if (!alarm) run();
+  }, "all but turns");
+  run();
+  return () => {
+    unsubscribe();
+    rest();
+  };
+}
+
+/**
+ * Parked by a rate limit, waiting for the human, or waiting for others. Where nobody is at work any more, nothing will come of the waiting: then
+ * the clock runs, and ends what would otherwise wait for ever. The human may take as long as they like.
+ */
+export function cannotWork(id: WorkerId, run: RunId, now: Situation): boolean {
+  const work = workOf(now.roster[id]);
+  if (work?.status !== "waiting") return false;
+  if (GOES_ON_BY_ITSELF.has(work.for)) return true;
+  if (work.for !== "children" && work.for !== "budget") return false;
+  return Object.values(now.roster).some((other) => other.id !== id && isWorking(other, run, now));
+}
+
+/** What comes to an end without anybody in the team. */
+const GOES_ON_BY_ITSELF = new Set(["rate_limit", "human"]);
+
+function isWorking(worker: WorkerState, run: RunId, { board }: Situation): boolean {
+  const work = workOf(worker);
+  if (!work || (work.status === "waiting" && !GOES_ON_BY_ITSELF.has(work.for))) return false;
+  const node = work.node_id === null ? undefined : board.nodes[work.node_id];
+  return node?.spec.run_id === run && !hasEnded(node);
+}
+
+/** Who was let go ends their work first. */
+function workOf(worker: WorkerState | undefined) {
+  if (worker?.status === "retired") return worker.still;
+  return worker?.status === "busy" || worker?.status === "waiting" ? worker : null;
+}

@@ -1,0 +1,193 @@
+import { type OpenTrigger, type Situation, type TriggerState, triggerNamed } from "../../projections/index.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import { COORDINATOR, HUMAN, type NewFact, type Watched } from "../../protocol/index.ts";
+import type { SchedulePort } from "../../tools/schedule.ts";
+import { refusal, type ToolOutput } from "../../tools/tool.ts";
+import type { Sight } from "../../triggers/change.ts";
+import { nextOccurrence } from "../../triggers/cron.ts";
+import { nextDue } from "../../triggers/due.ts";
+import { checkedTrigger, type TriggerOrder } from "../../triggers/order.ts";
+import { asWritten } from "../../triggers/wall-clock.ts";
+import { isCycle } from "../../workers/loop/cycles.ts";
+import { idOf } from "../agent-names.ts";
+import type { ForeseenLog } from "../pending-log.ts";
+import { actionIn, conditionIn } from "./trigger-text.ts";
+
+export interface SchedulePorts {
+  log: Pick<ForeseenLog, "append" | "settled">;
+  /** With what is appended and not yet on disk: everything is decided by it. */
+  soon(): Situation;
+  clock: Pick<Clock, "now">;
+  /** The zone that holds where none is named. */
+  timeZone(): string;
+  /** The names of what may be called back. */
+  callbacks: readonly string[];
+  /** For triggers that wait for a change. */
+  look(what: Watched, signal: AbortSignal): Promise<Sight>;
+}
+
+/**
+ * What people may have happen later. Everything is checked against the fold and then becomes facts in one append; what
+ * cannot be is answered with the reason, and nothing changes.
+ */
+export class Schedule {
+  readonly #ports: SchedulePorts;
+
+  constructor(ports: SchedulePorts) {
+    this.#ports = ports;
+  }
+
+  /** For the tools of one of them. What a worker sets comes to it as a message, and it sees and cancels its own. */
+  by(who: string): SchedulePort {
+    if (who !== COORDINATOR) return this.#byWorker(who);
+    return {
+      schedule: (order) => this.create(who, order),
+      triggers: () => this.describe(),
+      cancel: (id) => this.cancel(who, id),
+    };
+  }
+
+  #byWorker(who: string): SchedulePort {
+    return {
+      schedule: async (order) => {
+        const { type, action } = order;
+        if (type === "heartbeat" || type === "on_change" || typeof action !== "string")
+          return refusal(
+            "Not scheduled: as a worker, give the action in words (it comes to you as a message, or to the coordinator if you have no work by then), with the type delayed, at_time, scheduled, on_event or on_idle.",
+          );
+        return this.create(who, { ...order, action: { type: "send_message", payload: { to: who, content: action } } });
+      },
+      triggers: () => this.describe(who),
+      cancel: async (id) => {
+        const trigger = triggerNamed(this.#ports.soon().triggers, id);
+        if (trigger && trigger.created_by !== who) return refusal(`${id} is not yours: you can cancel only your own.`);
+        return this.cancel(who, id);
+      },
+    };
+  }
+
+  async create(by: string, order: TriggerOrder): Promise<ToolOutput> {
+    const { timeZone, callbacks, soon, log } = this.#ports;
+    const addressProblem = (name: string) => this.#addressProblem(name);
+    const checked = checkedTrigger(order, {
+      ...{ now: soon(), at: this.#at(), timeZone: timeZone(), callbacks, addressProblem },
+    });
+    if (!checked.ok) return refusal(`Not scheduled: ${checked.reason}`);
+    const { when } = checked.value;
+    const first = when.type === "on_change" ? await this.#firstLook(by, when.config) : undefined;
+    if (typeof first === "string") return refusal(`Not scheduled: ${first}`);
+    // Only now: while it was looked, others may have made one.
+    const trigger_id = `trigger-${soon().triggers.made + 1}` as const;
+    const facts: NewFact[] = [{ type: "trigger.created", data: { trigger_id, ...checked.value, created_by: by } }];
+    if (first) facts.push({ type: "trigger.looked", data: { trigger_id, seen: first } });
+    await log.append({ facts }).durable;
+    const made = triggerNamed(this.#ports.soon().triggers, trigger_id);
+    return made ? `Scheduled ${this.#line(made)}${this.#comings(made)}` : `Scheduled ${trigger_id}.`;
+  }
+
+  /** What is there now, with which later looks are compared; or why it cannot be looked at, while somebody can fix it. */
+  async #firstLook(by: string, what: Watched): Promise<{ hash: string; bytes: number } | string> {
+    const needed = what.url !== undefined ? "web_fetch" : what.path !== undefined ? "read_file" : "bash";
+    const allowed = this.#ports.soon().agent.created.tools;
+    if (by !== HUMAN && allowed && !allowed.includes(needed)) return `this agent was not given ${needed}.`;
+    try {
+      const { hash, bytes } = await this.#ports.look(what, AbortSignal.timeout(LONGEST_LOOK_MS));
+      return { hash, bytes };
+    } catch (error) {
+      return `it cannot be looked at: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+
+  async cancel(by: string, id: string): Promise<ToolOutput> {
+    const trigger = this.#named(id);
+    if (typeof trigger === "string") return refusal(trigger);
+    if (trigger.status === "cancelled") await this.#ports.log.settled();
+    if (trigger.status === "cancelled") return `${trigger.id} is cancelled.`;
+    if (isOver(trigger)) return refusal(`${trigger.id} is over (${trigger.status}); there is nothing to cancel.`);
+    await this.#append({ type: "trigger.cancelled", data: { trigger_id: trigger.id, by } });
+    return `${trigger.id} is cancelled.`;
+  }
+
+  async pause(by: string, id: string): Promise<ToolOutput> {
+    const trigger = this.#named(id);
+    if (typeof trigger === "string") return refusal(trigger);
+    if (trigger.status !== "active") return refusal(`${trigger.id} is ${trigger.status}, not active.`);
+    await this.#append({ type: "trigger.paused", data: { trigger_id: trigger.id, by } });
+    return `${trigger.id} is paused.`;
+  }
+
+  /** It goes on from now: what would have been due meanwhile is not made up for. A time that has passed is due now. */
+  async resume(by: string, id: string): Promise<ToolOutput> {
+    const trigger = this.#named(id);
+    if (typeof trigger === "string") return refusal(trigger);
+    if (trigger.status !== "paused") return refusal(`${trigger.id} is ${trigger.status}, not paused.`);
+    await this.#append({ type: "trigger.resumed", data: { trigger_id: trigger.id, by, due: this.#dueAgain(trigger) } });
+    return `${trigger.id} goes on.`;
+  }
+
+  /** All of them, or those of one worker. */
+  describe(of?: string): string {
+    const now = this.#ports.soon();
+    const shown = Object.values(now.triggers.open).filter(({ created_by }) => of === undefined || created_by === of);
+    const lines = shown.map((trigger) => `- ${this.#line(trigger)}`);
+    if (of === undefined && now.agent.created.mode === "infinite" && !shown.some(isCycle)) lines.push(`- ${OWN_CYCLE}`);
+    return lines.length > 0 ? lines.join("\n") : "There are no triggers.";
+  }
+
+  #dueAgain(trigger: OpenTrigger): number | null {
+    if (trigger.when.type !== "scheduled") return trigger.due;
+    return nextOccurrence(trigger.when.config.cron, trigger.when.config.time_zone, this.#at());
+  }
+
+  #line(trigger: TriggerState): string {
+    const next = nextDue(trigger, this.#ports.soon(), this.#at());
+    const when = next === null ? "" : `, next ${this.#written(trigger, next)}`;
+    const what = isCycle(trigger) ? "your next cycle (set anew after each)" : actionIn(trigger.action);
+    const problem = trigger.problem === undefined ? "" : ` (cannot be looked at: ${trigger.problem})`;
+    return `${trigger.id} [${trigger.status}] ${conditionIn(trigger)}${when}: ${what}${problem}`;
+  }
+
+  /** The next times of a calendar, so that whoever wrote it sees what it means. */
+  #comings({ when, ...trigger }: TriggerState): string {
+    if (when.type !== "scheduled" || trigger.status !== "active" || trigger.due === null) return "";
+    const times: string[] = [];
+    for (let at: number | null = trigger.due; at !== null && times.length < 3; ) {
+      times.push(asWritten(at * 1000, when.config.time_zone));
+      at = nextOccurrence(when.config.cron, when.config.time_zone, at);
+    }
+    return `\nIt comes at ${times.join(", ")} …`;
+  }
+
+  #written({ when }: TriggerState, seconds: number): string {
+    return asWritten(seconds * 1000, "time_zone" in when.config ? when.config.time_zone : this.#ports.timeZone());
+  }
+
+  #named(id: string): TriggerState | string {
+    const { triggers } = this.#ports.soon();
+    const there = Object.keys(triggers.open).join(", ") || "none";
+    return triggerNamed(triggers, id) ?? `There is no trigger "${id}". There are: ${there}.`;
+  }
+
+  #addressProblem(name: string): string | undefined {
+    const { roster } = this.#ports.soon();
+    const id = idOf(name);
+    if (name === "*" || id === HUMAN || id === COORDINATOR || Object.hasOwn(roster, id)) return undefined;
+    const names = Object.values(roster).map((worker) => worker.spawned.name);
+    return `There is nobody named "${name}". There are: ${[...names, HUMAN].join(", ")}.`;
+  }
+
+  #at(): number {
+    return this.#ports.clock.now() / 1000;
+  }
+
+  #append(fact: NewFact): Promise<void> {
+    return this.#ports.log.append({ facts: [fact] }).durable;
+  }
+}
+
+const OWN_CYCLE = "your next cycle: set by itself when this one ends, with the nightly upkeep of your memory";
+const LONGEST_LOOK_MS = 90_000;
+
+function isOver({ status }: TriggerState): boolean {
+  return status !== "active" && status !== "paused";
+}

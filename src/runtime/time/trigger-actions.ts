@@ -1,0 +1,76 @@
+import type { Situation } from "../../projections/index.ts";
+import { COORDINATOR, HUMAN, type NodeId, type RunId, triggerIn } from "../../protocol/index.ts";
+import { idOf } from "../agent-names.ts";
+import type { Team } from "../team/team.ts";
+import type { TriggerActions } from "./alarms.ts";
+
+/** What triggers may have called, by name: registered by the program, never code from a model. */
+export type Callbacks = Readonly<
+  Record<string, (args: Readonly<Record<string, unknown>>, key: string) => Promise<void>>
+>;
+
+interface Ports {
+  /** With what is appended and not yet on disk. */
+  soon(): Situation;
+  team(run: RunId): Team;
+  /** A run with this goal, known by the occurrence that begins it; false when another has begun meanwhile. */
+  begin(goal: string, trigger: string): Promise<boolean>;
+  /** Whoever rests takes up the work. */
+  goOn(): Promise<unknown>;
+  /** What the human wrote into `GOAL.md` is heard first. */
+  readGoal(): Promise<void>;
+  callbacks: Callbacks;
+}
+
+/**
+ * What becomes of a trigger. Everything is known by the key of the occurrence, so that doing it again after a crash
+ * does nothing twice: a message has it as its id, a run as its cause.
+ */
+export function triggerActions({ soon, team, begin, goOn, readGoal, callbacks }: Ports): TriggerActions {
+  const openRun = () => {
+    const { run } = soon().agent;
+    return run && !run.finished ? run.id : undefined;
+  };
+  return {
+    async wake(task, key) {
+      await readGoal();
+      for (;;) {
+        const { run } = soon().agent;
+        if (run?.trigger === key) return;
+        const open = openRun();
+        if (open !== undefined) {
+          const isUnheard = isWaiting(soon(), key);
+          if (!isUnheard) await team(open).remind(key, "agiraph", COORDINATOR, task);
+          await goOn();
+          if (isUnheard) throw new Error("It said so before, and nobody has heard it yet.");
+          return;
+        }
+        if (await begin(task, key)) return;
+      }
+    },
+    async runNode(id: NodeId) {
+      const run = soon().board.nodes[id]?.spec.run_id;
+      if (run === undefined) throw new Error(`There is no node "${id}".`);
+      if (run !== openRun()) throw new Error(`The run of ${id} has ended.`);
+      await team(run).runNode(id);
+    },
+    async sendMessage(to, content, key) {
+      const run = openRun() ?? soon().agent.run?.id;
+      if (run === undefined) throw new Error("Nobody has begun yet.");
+      const isForHuman = idOf(to) === HUMAN;
+      if (openRun() === undefined && !isForHuman) throw new Error(`The run has ended, and ${to} with it.`);
+      // To the human it is the agent who speaks; to its people, the clock.
+      await team(run).remind(key, isForHuman ? COORDINATOR : "agiraph", to, content);
+    },
+    async callback(name, args, key) {
+      const registered = Object.hasOwn(callbacks, name) ? callbacks[name] : undefined;
+      if (!registered) throw new Error(`Nothing is registered under the name "${name}".`);
+      await registered(args, key);
+    },
+  };
+}
+
+/** Whether an earlier occurrence of the same trigger waits to be heard: saying it again would only pile up words. */
+function isWaiting({ letters }: Situation, key: string): boolean {
+  return Object.keys(letters.queued).some((id) => id !== key && triggerIn(id) === triggerIn(key));
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { DiskFullError } from "../../store/errors.ts";
+import { TriggerWorld } from "../../testing/trigger-world.ts";
+import { sightOf } from "../../triggers/change.ts";
+import { Watches } from "./watches.ts";
+
+test("H5. a change that the disk had no room for is told, whole, once there is room", async () => {
+  const world = new TriggerWorld();
+  let text = "a";
+  let isFull = false;
+  const failures: unknown[] = [];
+  const watches = new Watches({
+    log: {
+      append: (batch) =>
+        isFull ? { facts: [], durable: Promise.reject(new DiskFullError("the home", undefined)) } : world.append(batch),
+      subscribe: () => () => {},
+    },
+    soon: () => world.now,
+    clock: world.clock,
+    look: async () => sightOf(text, text),
+    failed: (error) => failures.push(error),
+  });
+  const order = { path: "data.csv", every_seconds: 60 };
+  await world.schedule.create("coordinator", { type: "on_change", config: order, action: "Look." });
+  watches.start();
+  await world.pass(60);
+  const firedBefore = world.told("trigger.fired").length; // that it is there at all
+
+  text = "a\nb";
+  isFull = true;
+  await world.pass(60);
+  expect(failures).toHaveLength(1);
+  isFull = false;
+  await world.pass(600);
+  expect(world.told("trigger.fired")).toHaveLength(firedBefore);
+
+  watches.start(); // as when somebody has made room
+  await world.pass(60);
+  expect(world.told("trigger.fired").slice(firedBefore)).toMatchObject([
+    { data: { news: expect.stringContaining("+ b") } },
+  ]);
+  await world.pass(600);
+  expect(world.told("trigger.fired")).toHaveLength(firedBefore + 1);
+  watches.stop();
+});

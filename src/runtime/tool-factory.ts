@@ -1,0 +1,207 @@
+import type { Scrubber } from "../boundary/scrubber.ts";
+import type { McpServers } from "../mcp/client.ts";
+import { createEmbeddingModel, type EmbeddingModel } from "../models/embeddings.ts";
+import type { Model } from "../models/model.ts";
+import type { Clock } from "../protocol/clock.ts";
+import type { Config, McpServerConfig } from "../protocol/config.ts";
+import { COORDINATOR, type NewFact } from "../protocol/index.ts";
+import type { Sandbox } from "../sandbox/index.ts";
+import { MachineFile } from "../store/home/machine-file.ts";
+import { keepPicture } from "../store/run/picture-files.ts";
+import type { Scope } from "../store/scope/scope.ts";
+import { fileTools } from "../tools/files.ts";
+import type { PicturesPort } from "../tools/pictures.ts";
+import { toolsWithoutSecrets } from "../tools/scrubbed-tool.ts";
+import { type ProcessEvent, shellTool, shellTools } from "../tools/shell.ts";
+import { hidden, type Tool } from "../tools/tool.ts";
+import { type FetchOptions, webFetchTool } from "../tools/web-fetch.ts";
+import { canSearch, type SearchPorts, webSearchTool } from "../tools/web-search.ts";
+import type { Actor, Recorder } from "../workers/loop/recorded-loop.ts";
+import { memoryTools, withMemoryKept } from "../workers/worker-memory.ts";
+import type { Workplace } from "../workers/workplace.ts";
+import { idOf } from "./agent-names.ts";
+import { liveScrubber } from "./config/known-secrets.ts";
+import { type Settings, SettingsError } from "./config/settings.ts";
+import { placesOf } from "./programs/command-places.ts";
+import { machineOf } from "./programs/machine.ts";
+import { systemClock } from "./time/clock.ts";
+import { type Look, looking } from "./views/agent-views.ts";
+
+export interface Equipment {
+  tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
+  /** The one sandbox of the house, opened by whoever needs it first. */
+  sandbox(): Promise<Sandbox>;
+  /** What commands find there, if it is known by now. */
+  machine: Workplace["machine"];
+  /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
+  check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
+  /** What is there now, for triggers that wait for a change. */
+  look: Look;
+  /** What other people's servers give to this actor. One that is not there is on record, once until it was there. */
+  foreignTools(actor: Actor, record: Recorder): Promise<() => readonly Tool[]>;
+  close(): Promise<void>;
+}
+
+/** The hands of everyone in the house: files, shell and web, each bound to what its owner may touch. */
+export function equip(
+  settings: Settings,
+  clock: Pick<Clock, "now"> = systemClock,
+  scrubber: Scrubber = liveScrubber(settings),
+): Equipment {
+  const { env } = settings;
+  const clean = toolsWithoutSecrets(scrubber);
+  const embedder = liveEmbedder(settings);
+  embedder();
+  // Loading and proving a sandbox takes a moment and not every team needs one, so it is opened by the first command.
+  let opening: Promise<Sandbox> | undefined;
+  const sandbox = () =>
+    (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
+      openSandbox({ unsafe: settings.config.sandbox?.unsafe ?? false }),
+    ));
+  const tools: Equipment["tools"] = (scope, actor, model, record) => {
+    const { network } = settings.config;
+    const turn = () => record.soon().spending.by_worker[actor.worker_id]?.calls ?? 0;
+    return clean([
+      ...fileTools(
+        actor.worker_id === COORDINATOR ? withMemoryKept(scope, record) : scope,
+        model.seesPictures ? picturesIn(record.log.dir) : undefined,
+      ),
+      ...shellTools({
+        sandbox,
+        binds: () => scope.binds(),
+        env: placesOf(scope, record.log.dir, record.now().agent),
+        ...(network ? { network } : {}),
+        onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
+      }),
+      ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [searchTool(model.searchesWeb, { env, fetch, turn })]),
+      webFetchTool(fetchOptions(settings)),
+      ...memoryTools(actor, record, embedder()),
+    ]);
+  };
+  const kept = new MachineFile(settings.home, env.PATH ?? "", settings.config.sandbox?.unsafe ? "unsafe" : "");
+  const { machine, close: stopAsking } = machineOf(sandbox, () => settings.config, kept);
+  const { foreignTools, close } = foreignEquipment(settings, clock, scrubber);
+  return {
+    tools,
+    sandbox,
+    machine,
+    foreignTools,
+    close() {
+      stopAsking();
+      return close();
+    },
+    look: looking({
+      sandbox,
+      fetching: () => fetchOptions(settings),
+      network: () => settings.config.network,
+      scrubber,
+    }),
+    async check(command, scope, signal, record) {
+      const { network } = settings.config;
+      const env = placesOf(scope, record.log.dir, record.now().agent);
+      const tool = shellTool({ sandbox, binds: () => scope.binds(), env, ...(network ? { network } : {}) });
+      const output = await tool.run({ command }, signal);
+      if (typeof output === "string" || output.ok !== false) return null;
+      return scrubber.text(output.content);
+    },
+  };
+}
+
+function fetchOptions({ config: { web_fetch } }: Pick<Settings, "config">): FetchOptions {
+  return web_fetch ? { allowPrivate: web_fetch.allow } : {};
+}
+
+/** Servers are for everyone in the house, and opened with the first who gets one. */
+function foreignEquipment(
+  settings: Pick<Settings, "env" | "config">,
+  { now }: Pick<Clock, "now">,
+  scrubber: Scrubber,
+): Pick<Equipment, "foreignTools" | "close"> {
+  const clean = toolsWithoutSecrets(scrubber);
+  let opening: Promise<McpServers> | undefined;
+  const servers = () => settings.config.mcp_servers ?? {};
+  const open = () =>
+    (opening ??= import("../mcp/client.ts").then(
+      ({ McpServers }) => new McpServers(servers, { env: settings.env, now }),
+    ));
+  const onRecord = new Set<string>();
+  return {
+    async foreignTools(actor, { log }) {
+      const isGiven = ({ workers }: McpServerConfig) => !workers || workers.map(idOf).includes(actor.worker_id);
+      if (!Object.values(servers()).some(isGiven)) return () => [];
+      const { tools, changed, broken } = await (await open()).open(isGiven);
+      const { worker_id, node_id } = actor;
+      const keyOf = (server: string) => JSON.stringify([log.id, server]);
+      const why = new Map(broken.map((found) => [found.server, found.why]));
+      for (const [server, entry] of Object.entries(servers()))
+        if (isGiven(entry) && !why.has(server)) onRecord.delete(keyOf(server));
+      const facts = broken
+        .filter(({ server }) => !onRecord.has(keyOf(server)))
+        .map(({ server, why }): NewFact => {
+          onRecord.add(keyOf(server));
+          return { type: "mcp.failed", data: { worker_id, node_id, server, why: scrubber.text(why) } };
+        });
+      if (facts.length > 0) await log.append({ facts }).durable;
+      return () => {
+        const given = clean(tools());
+        const news = changed().map(
+          ({ server, tool }): NewFact => ({ type: "mcp.changed", data: { worker_id, node_id, server, tool } }),
+        );
+        // A log that cannot be kept is told by whoever appends next.
+        if (news.length > 0) log.append({ facts: news }).durable.catch(() => {});
+        return given;
+      };
+    },
+    close: async () => (await opening)?.close(),
+  };
+}
+
+/** Where nobody searches it is not offered; whoever calls it all the same is told what to set. */
+function searchTool(isNative: boolean, ports: SearchPorts): Tool {
+  const tool = webSearchTool(ports);
+  return isNative || canSearch(ports.env) ? tool : hidden(tool);
+}
+
+function picturesIn(agentDir: string): PicturesPort {
+  return { keep: (bytes, media_type) => keepPicture(agentDir, bytes, media_type) };
+}
+
+/** As config.json names it now; made again only when it names another. */
+function liveEmbedder(settings: Pick<Settings, "env" | "config">): () => EmbeddingModel | undefined {
+  let made: { config: Config; model: EmbeddingModel | undefined } | undefined;
+  return () => {
+    const { config, env } = settings;
+    if (made?.config !== config) made = { config, model: embedderOf({ env, config }) };
+    return made.model;
+  };
+}
+
+/** Off unless somebody chose one; a choice that cannot work is said at once. */
+export function embedderOf({ env, config }: Pick<Settings, "env" | "config">): EmbeddingModel | undefined {
+  const name = config.memory?.embeddings;
+  if (name === undefined) return undefined;
+  try {
+    return createEmbeddingModel(name, { env, config, fetch });
+  } catch (error) {
+    throw new SettingsError(`memory.embeddings in config.json: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+function factOf(event: ProcessEvent, { worker_id, node_id }: Actor): NewFact {
+  return event.type === "started"
+    ? {
+        type: "process.started",
+        data: {
+          ...{ worker_id, node_id, pid: event.pid, command: event.command, sandbox: event.sandbox },
+          ...(event.omitted && { omitted: [...event.omitted] }),
+          ...(event.background && { background: event.background }),
+        },
+      }
+    : {
+        type: "process.exited",
+        data: {
+          ...{ worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal },
+          ...(event.background && { background: event.background }),
+        },
+      };
+}

@@ -1,0 +1,26 @@
+import { parentPort, workerData } from "node:worker_threads";
+import type { AgentId } from "../../protocol/index.ts";
+import { openStore } from "../../store/open-store.ts";
+import { saveSituation, situationOf } from "./situations.ts";
+
+/** Runs in a thread: an agent's id in, its snapshots written, its id out. Why it failed is found out by who needs it. */
+const { root }: { root: string } = workerData;
+const store = await openStore({ root, clock: { now: () => 0 }, readOnly: true, savesSnapshots: true });
+
+let last = Promise.resolve();
+parentPort?.on("message", (id: AgentId) => {
+  last = last.then(() => catchUp(id)).catch(() => {});
+  void last.then(() => parentPort?.postMessage(id));
+});
+
+async function catchUp(id: AgentId): Promise<void> {
+  const before = store.repairs.length;
+  const log = await store.open(id);
+  try {
+    const now = await situationOf(log);
+    // What is damaged has to be recorded by the process that writes the log: it must find it there itself.
+    if (store.repairs.length === before) await saveSituation(log, now);
+  } finally {
+    await log.close();
+  }
+}

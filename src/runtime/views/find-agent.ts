@@ -1,0 +1,38 @@
+import { didYouMean } from "../../boundary/nearest.ts";
+import type { AgentSummaryData, Situation } from "../../projections/index.ts";
+import type { Store } from "../../store/store.ts";
+import { lookAtAll } from "./agent-list.ts";
+
+/** A person's word for an agent: its id, its name, or the beginning of either. */
+export class NoSuchAgent extends Error {
+  override readonly name = "NoSuchAgent";
+}
+
+const MOST_NAMED = 8;
+
+/** By its name in the list, for which no log is folded; then only that one is. */
+export async function findAgent(store: Store, word: string): Promise<Situation> {
+  const { agents } = await lookAtAll(store, 0);
+  const typed = word.toLowerCase();
+  const exact = agents.filter(({ summary }) => summary.id === word || summary.name === word);
+  const alike = agents.filter(({ summary: { id, name } }) =>
+    [id, id.slice("agent-".length), name.toLowerCase()].some((known) => known.startsWith(typed)),
+  );
+  const found = exact.length > 0 ? exact : alike;
+  if (found.length === 1 && found[0]) return found[0].situation();
+  const names = (list: { summary: AgentSummaryData }[]) =>
+    list
+      .slice(0, MOST_NAMED)
+      .map(({ summary }) => `${summary.id} (${summary.name})`)
+      .join(", ");
+  if (found.length > 1)
+    throw new NoSuchAgent(`"${word}" could be several agents: ${names(found)}. Give more of the name, or the id.`);
+  if (agents.length === 0)
+    throw new NoSuchAgent(`There is no agent "${word}": this home has none yet. Begin with: agiraph run "your goal"`);
+  const near = didYouMean(
+    word,
+    agents.map(({ summary }) => summary.name),
+  );
+  const more = agents.length > MOST_NAMED ? " All of them: agiraph ls" : "";
+  throw new NoSuchAgent(`There is no agent "${word}".${near} There are: ${names(agents)}.${more}`);
+}

@@ -1,0 +1,307 @@
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { type Disk, isDiskFull, isOutOfFiles } from "../disk/disk.ts";
+import { DiskFullError, ReadOnlyError, TooManyFilesError } from "../errors.ts";
+import { journalDir } from "../paths.ts";
+import { FRAME_HEAD, FrameWriter } from "./frame.ts";
+import { type JournalFile, roomAhead } from "./journal-file.ts";
+import type { OpenFiles } from "./open-files.ts";
+import { journalName } from "./recovery.ts";
+import type { Stream } from "./stream.ts";
+
+/**
+ * The group commit: whatever was appended meanwhile, by whomever and to whichever file, goes to disk in one write.
+ *
+ * J1. A commit is one frame, written through; only then are its lines put into their plain files (unsynced), and only
+ *     then is anyone told. So a crash finds the journal at or ahead of the files, never behind.
+ * J2. One commit at a time; the next begins when the event loop has turned, so that those just woken can join it.
+ * J3. A commit that failed is taken back: files first, then the journal are cut to the last commit, everything waiting
+ *     is refused, numbers go back. Where there was no room, or no file could be opened, the next commit may succeed;
+ *     after any other failure nothing is acknowledged any more.
+ * J5. What is refused is not there after a restart. A frame that is on disk and cannot be taken back is acknowledged:
+ *     opening the home will put its lines into their files. Only where the journal itself cannot be cut is the outcome
+ *     unknown until then, and the error says so.
+ * J4. A journal is removed only when the files it covers, and their names, are synced (the checkpoint).
+ */
+export class Journal {
+  readonly #disk: Disk;
+  readonly #root: string;
+  readonly #files: OpenFiles;
+  readonly #limit: number;
+  readonly #isOurs: () => boolean;
+  readonly #frame = new FrameWriter();
+  #file: JournalFile | undefined;
+  #number: number;
+  #queue: Commit = { streams: [], waiting: [] };
+  #busy = false;
+  #idle: (() => void)[] = [];
+  #checkpoint: Promise<void> | undefined;
+  #failure: Error | undefined;
+  /** The last commit was refused for want of room. */
+  #full: Error | undefined;
+  #closing = false;
+  /** Called when `trouble` begins and when it ends. */
+  onTrouble: (trouble: Error | undefined) => void = () => {};
+
+  constructor(disk: Disk, root: string, files: OpenFiles, options: JournalOptions) {
+    this.#disk = disk;
+    this.#root = root;
+    this.#files = files;
+    this.#number = options.nextNumber;
+    this.#limit = options.limit;
+    this.#isOurs = options.isOurs ?? (() => true);
+  }
+
+  /** Why nothing can be appended any more, if so. */
+  get failure(): Error | undefined {
+    return this.#failure ?? (this.#closing ? this.#closed() : undefined);
+  }
+
+  /** Why the last commit was refused, until one succeeds. */
+  get trouble(): Error | undefined {
+    return this.#failure ?? this.#full;
+  }
+
+  queue(stream: Stream, head: string): void {
+    if (stream.queued.push(head) === 1) this.#queue.streams.push(stream);
+  }
+
+  /** Tells `waiting` how the commit went that takes everything queued so far. */
+  commit(waiting: Waiting): void {
+    this.#queue.waiting.push(waiting);
+    if (this.#busy) return;
+    this.#busy = true;
+    setImmediate(this.#begin);
+  }
+
+  /** Resolves when nothing is under way. */
+  async settled(): Promise<void> {
+    while (this.#busy) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Leaves the plain files complete and no journal, unless something failed or could not be opened. */
+  async close(): Promise<void> {
+    // From here on nothing is taken: what came after the files were synced would be acknowledged with no journal behind it.
+    this.#closing = true;
+    await this.settled();
+    await this.#checkpoint;
+    if (this.#failure === undefined && this.#file !== undefined) await this.#settle(this.#file.path, 4);
+    this.#file?.handle.close();
+    this.#file = undefined;
+    this.#files.closeAll();
+    this.#failure ??= this.#closed();
+  }
+
+  #closed(): Error {
+    return new ReadOnlyError(`The home ${this.#root} was closed.`);
+  }
+
+  readonly #begin = (): void => {
+    const file = this.#file;
+    if (this.#failure === undefined && !this.#isHomeOurs())
+      this.#break(new Error("another process has taken the home: home.lock was deleted while it was held"));
+    const full = file !== undefined && file.end >= this.#limit && this.#checkpoint === undefined;
+    if (this.#failure !== undefined) this.#refuse([], NOTHING, this.#failure);
+    else if (file !== undefined && !full) this.#write(file);
+    else this.#turnOver().then(this.#write, (error: unknown) => this.#takeBack([], NOTHING, error, false));
+  };
+
+  #isHomeOurs(): boolean {
+    try {
+      return this.#isOurs();
+    } catch {
+      return true; // there was no room for a new lock's file, or no file could be opened: nobody else has one either
+    }
+  }
+
+  readonly #write = (file: JournalFile): void => {
+    const { streams, waiting } = this.#queue;
+    this.#queue = { streams: [], waiting: [] };
+    const segments: Segment[] = [];
+    let from = FRAME_HEAD;
+    for (const stream of streams) {
+      const to = from + this.#frame.add(stream.path, stream.size, stream.queued);
+      segments.push({ stream, seq: stream.seq, from, to });
+      stream.queued = [];
+      from = to;
+    }
+    const frame = this.#frame.finish(this.#number);
+    file.handle.writeThrough(roomAhead(file, frame, this.#limit), file.end, (error) => {
+      if (error !== null) this.#takeBack(segments, waiting, error, false);
+      else if (this.#failure !== undefined) this.#takeBack(segments, waiting, this.#failure, true);
+      else this.#complete(file, frame, segments, waiting);
+    });
+  };
+
+  /** The frame is on disk: put its lines where people look for them, then tell everybody (J1). */
+  #complete(file: JournalFile, frame: Buffer, segments: readonly Segment[], waiting: readonly Waiting[]): void {
+    try {
+      this.#files.ready(segments.map(({ stream }) => stream.path));
+      for (const { stream, from, to } of segments)
+        this.#files.write(stream.path, frame.subarray(from, to), stream.size);
+    } catch (error) {
+      this.#takeBack(segments, waiting, error, true);
+      return;
+    }
+    for (const { stream, from, to } of segments) stream.size += to - from;
+    file.end += frame.length;
+    this.#number++;
+    this.#frame.reset();
+    if (this.#full !== undefined) this.#tellTrouble(undefined);
+    this.#acknowledge(segments, waiting);
+    this.#next();
+  }
+
+  #acknowledge(segments: readonly Segment[], waiting: readonly Waiting[]): void {
+    for (const { stream, seq } of segments) stream.durableSeq = seq;
+    for (const one of waiting) one.onDisk();
+    for (const one of waiting) one.resolve();
+  }
+
+  /** J3, J5. */
+  #takeBack(segments: readonly Segment[], waiting: readonly Waiting[], error: unknown, isInJournal: boolean): void {
+    this.#frame.reset();
+    const isOfFiles = isOutOfFiles(error);
+    let refusal: Error = isOfFiles ? new TooManyFilesError(this.#root, error) : new DiskFullError(this.#root, error);
+    const outcome = this.#undo(segments, isInJournal);
+    if (outcome !== "taken back" || !(isOfFiles || isDiskFull(error))) refusal = this.#break(error, outcome);
+    if (outcome === "kept") {
+      // What was queued meanwhile is refused with what follows, and does not count on this commit any less.
+      this.#acknowledge(segments, waiting);
+      this.#refuse([], NOTHING, refusal);
+      return;
+    }
+    // Whether a file can be opened nobody can ask for: whoever is refused tells.
+    if (this.#failure === undefined && this.#full === undefined && !isOfFiles) this.#tellTrouble(refusal);
+    this.#refuse(segments, waiting, refusal);
+  }
+
+  /** Files before the journal: were it the other way round, a crash between could leave half of a commit in them. */
+  #undo(segments: readonly Segment[], isInJournal: boolean): "taken back" | "kept" | "unknown" {
+    try {
+      for (const { stream } of segments) this.#files.cut(stream.path, stream.size);
+    } catch {
+      if (isInJournal) return "kept";
+    }
+    try {
+      if (this.#file !== undefined) {
+        this.#file.handle.truncate(this.#file.end);
+        this.#file.allocated = this.#file.end;
+      }
+      return "taken back";
+    } catch {
+      return "unknown";
+    }
+  }
+
+  /** Everything that waits counted on what failed, so all of it is refused and the numbers go back. */
+  #refuse(segments: readonly Segment[], waiting: readonly Waiting[], error: Error): void {
+    const { streams, waiting: later } = this.#queue;
+    this.#queue = { streams: [], waiting: [] };
+    for (const stream of [...segments.map((segment) => segment.stream), ...streams]) {
+      stream.queued = [];
+      stream.seq = stream.durableSeq;
+    }
+    for (const one of [...waiting, ...later]) one.reject(error);
+    this.#next();
+  }
+
+  #break(error: unknown, outcome?: "taken back" | "kept" | "unknown"): Error {
+    const reason = error instanceof Error ? error.message : String(error);
+    const isNew = this.#failure === undefined;
+    const last = outcome === "unknown" ? " Whether the last records were kept shows when it is opened again." : "";
+    this.#failure ??= new ReadOnlyError(
+      `Writing to ${this.#root} failed (${reason}). What was acknowledged is safe; nothing more is accepted until it is opened again.${last} Check the disk, then restart.`,
+      { cause: error },
+    );
+    if (isNew) this.onTrouble(this.#failure);
+    return this.#failure;
+  }
+
+  #tellTrouble(full: Error | undefined): void {
+    this.#full = full;
+    this.onTrouble(full);
+  }
+
+  #next(): void {
+    if (this.#queue.waiting.length > 0) {
+      setImmediate(this.#begin);
+      return;
+    }
+    this.#busy = false;
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const resolve of idle) resolve();
+  }
+
+  /** A new journal; the old one goes in the background, while commits go on. */
+  async #turnOver(): Promise<JournalFile> {
+    const path = join(journalDir(this.#root), journalName(this.#number));
+    const handle = this.#disk.open(path, "journal");
+    try {
+      await this.#disk.syncDir(journalDir(this.#root));
+    } catch (error) {
+      handle.close();
+      throw error;
+    }
+    const old = this.#file;
+    const file = { handle, path, end: 0, allocated: 0 };
+    this.#file = file;
+    if (old === undefined) return file;
+    old.handle.close();
+    this.#checkpoint = this.#settle(old.path, 1).finally(() => {
+      this.#checkpoint = undefined;
+    });
+    return file;
+  }
+
+  /** J4. */
+  async #settle(path: string, lanes: number): Promise<void> {
+    const unsynced = this.#files.takeUnsynced();
+    for (;;) {
+      try {
+        await this.#files.sync(unsynced, lanes);
+        this.#disk.remove(path);
+        await this.#disk.syncDir(journalDir(this.#root));
+        return;
+      } catch (error) {
+        // The journal stays until it can be done without; nobody waits for that with closing.
+        if (!isOutOfFiles(error)) return void this.#break(error);
+        if (this.#closing) return;
+        await setTimeout(NO_FILES_MS);
+      }
+    }
+  }
+}
+
+export interface JournalOptions {
+  nextNumber: number;
+  limit: number;
+  /** Asked before each commit: whether this process still has the home. */
+  isOurs?: () => boolean;
+}
+
+export interface Waiting {
+  /** Before anybody's promise is resolved: followers first. */
+  onDisk(): void;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+interface Commit {
+  streams: Stream[];
+  waiting: Waiting[];
+}
+
+/** Until the next look whether a file can be opened again. */
+const NO_FILES_MS = 1000;
+
+const NOTHING: readonly Waiting[] = [];
+
+/** Lines of one stream within the frame. */
+interface Segment {
+  stream: Stream;
+  seq: number;
+  from: number;
+  to: number;
+}

@@ -1,0 +1,52 @@
+import type { DiskFile } from "../disk/disk.ts";
+import type { Repair } from "../store.ts";
+import type { Damage } from "./damage.ts";
+import { RecordOrder } from "./record-order.ts";
+import { checkedLine, scanLines } from "./stream.ts";
+
+export interface Range {
+  from: number;
+  to: number;
+}
+
+/** Returns false to stop; `end` is where the next record begins. */
+export type OnRecord = (json: unknown, seq: number, end: number) => boolean;
+
+const DAMAGED = "a record was damaged and is skipped";
+const TWICE = "a record is there twice, or out of order; the later one is skipped. Nothing is lost if it is a copy";
+
+/**
+ * Whole records only, each number once and in order. What is damaged is set aside and skipped, and leaves a hole in the
+ * numbers; so is a record whose number was there before. Numbers that are missing without a trace are reported.
+ * `before` is the number of the record before the first one, where it is known.
+ */
+export async function scanRecords(
+  file: DiskFile,
+  path: string,
+  { from, to }: Range,
+  damage: Damage,
+  onRecord: OnRecord,
+  onRepair: (repair: Repair) => void,
+  before = from === 0 ? 0 : undefined,
+): Promise<void> {
+  const order = new RecordOrder(before);
+  const tell = (repair: Repair | undefined) => {
+    if (repair !== undefined) onRepair(repair);
+  };
+  await scanLines(file, from, to, (buffer, start, end, offset) => {
+    const line = checkedLine(buffer, start, end, path);
+    const aside = (what: string) => tell(damage.setAside(path, offset, buffer.subarray(start, end + 1), what));
+    if (line === undefined) {
+      order.skip();
+      aside(DAMAGED);
+      return true;
+    }
+    const found = order.take(line.seq);
+    if (found === "again") {
+      aside(TWICE);
+      return true;
+    }
+    if (found !== "next") tell(damage.missing(path, offset, found.from, found.to));
+    return onRecord(JSON.parse(line.json), line.seq, offset + end - start + 1);
+  });
+}

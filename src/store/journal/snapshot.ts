@@ -1,0 +1,105 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { replaceFile } from "../disk/atomic-file.ts";
+import { type Disk, type DiskFile, readWhole } from "../disk/disk.ts";
+import { StoreUsageError } from "../errors.ts";
+import { decodeLine, lineBytes, RECORD_VERSION, recordHead } from "./line.ts";
+import { seekSeq } from "./stream.ts";
+
+/**
+ * The disposable result of a fold, so that opening an agent reads only what is new.
+ *
+ * N1. It names the fact it was made at by number, place and checksum: a log that was cut or damaged there since does
+ *     not fit it, and then it does not exist.
+ * N2. Missing, damaged, of another version: undefined. It is never repaired and never an error.
+ */
+export interface FactMark {
+  seq: number;
+  offset: number;
+  crc: string;
+}
+
+export function saveSnapshot(
+  disk: Disk,
+  agentFolder: string,
+  name: string,
+  version: number,
+  mark: FactMark,
+  state: unknown,
+): void {
+  const path = snapshotPath(agentFolder, name);
+  disk.makeDir(join(agentFolder, "snapshots"));
+  replaceFile(path, lineBytes(recordHead(mark.seq, { version, offset: mark.offset, mark: mark.crc, state })), disk);
+}
+
+export function loadSnapshot(
+  disk: Disk,
+  agentFolder: string,
+  name: string,
+  version: number,
+): { mark: FactMark; state: unknown } | undefined {
+  const bytes = readWhole(disk, snapshotPath(agentFolder, name));
+  const line = bytes && decodeLine(bytes, 0, bytes.length - 1);
+  if (line === undefined || line.version !== RECORD_VERSION) return undefined;
+  const { data } = snapshotSchema.safeParse(JSON.parse(line.json));
+  if (data === undefined || data.version !== version) return undefined;
+  return { mark: { seq: line.seq, offset: data.offset, crc: data.mark }, state: data.state };
+}
+
+/**
+ * How many bytes a fold has to read to reach the end of a log of this size: the snapshot and what comes after it, or the
+ * whole log. An estimate from the snapshot's first bytes; whether it is intact and fits the log is not checked.
+ */
+export function bytesToRead(disk: Disk, agentFolder: string, name: string, version: number, logSize: number): number {
+  const path = snapshotPath(agentFolder, name);
+  const snapshotSize = disk.size(path);
+  if (snapshotSize === undefined) return logSize;
+  const file = disk.open(path, "read");
+  try {
+    const head = Buffer.alloc(HEAD_BYTES);
+    const [, of, offset] = HEAD.exec(head.toString("latin1", 0, file.readNow(head, 0))) ?? [];
+    if (of === undefined || Number(of) !== version || Number(offset) > logSize) return logSize;
+    return snapshotSize + logSize - Number(offset);
+  } finally {
+    file.close();
+  }
+}
+
+const HEAD_BYTES = 128;
+const HEAD = /^\{"seq":\d{1,16},"version":(\d{1,9}),"offset":(\d{1,16}),/;
+
+/** The mark of a fact in its log, or undefined when it is not there. `offset` spares the search when it is known. */
+export function markFact(file: DiskFile, size: number, seq: number, offset?: number): FactMark | undefined {
+  let found: FactMark | undefined;
+  for (let at = offset ?? seekSeq(file, size, seq), window = 16 * 1024; at < size; ) {
+    const buffer = Buffer.allocUnsafe(Math.min(window, size - at));
+    const filled = file.readNow(buffer, at);
+    const end = buffer.subarray(0, filled).indexOf(10);
+    if (end === -1) {
+      if (filled < window) return undefined;
+      window *= 4;
+      continue;
+    }
+    const line = decodeLine(buffer, 0, end);
+    if (line !== undefined && line.seq >= seq) {
+      found = line.seq === seq ? { seq, offset: at, crc: line.crc } : undefined;
+      break;
+    }
+    if (offset !== undefined) return undefined;
+    at += end + 1;
+  }
+  return found;
+}
+
+const snapshotSchema = z.object({
+  version: z.number(),
+  offset: z.int().nonnegative(),
+  mark: z.string(),
+  state: z.unknown(),
+});
+
+function snapshotPath(agentFolder: string, name: string): string {
+  if (!/^[a-z][a-z0-9_-]*$/.test(name))
+    throw new StoreUsageError(`"${name}" is no name for a snapshot: use lower-case letters, digits, - and _.`);
+  return join(agentFolder, "snapshots", `${name}.json`);
+}

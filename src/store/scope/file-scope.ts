@@ -1,0 +1,313 @@
+import { type BigIntStats, read, readSync } from "node:fs";
+import { promisify } from "node:util";
+import { closest } from "../../boundary/nearest.ts";
+import { hasContent } from "../disk/content-check.ts";
+import { FolderChain } from "../disk/folder-chain.ts";
+import { type Look, type TreeCut, walkTree } from "../disk/tree-walk.ts";
+import * as walk from "../disk/walk.ts";
+import { UNFINISHED, writeWhole } from "../disk/whole-file.ts";
+import {
+  childPlace,
+  isHome,
+  isPublished,
+  isTop,
+  mayList,
+  notTheHome,
+  type Place,
+  placeAbove,
+  placeOf,
+  recordOf,
+  type View,
+} from "./place.ts";
+import type { Binds, FileContent, ListedFile, Listing, ListOptions, Scope } from "./scope.ts";
+import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
+
+/** The most that one write takes. */
+export const MAX_WRITE_BYTES = 10 * 1024 * 1024;
+
+const MAX_NAMES_IN_A_FOLDER = 10_000;
+/** So many names are looked at for those that come near one that is missing. */
+const MOST_SUGGESTED = 500;
+
+/** What is so small is read at once: a trip through the thread pool costs more than the reading. */
+const SMALL = 64 * 1024;
+
+const readAt = promisify(read);
+
+/** A view of the files, on a real disk. The rules are in scope.ts, the opening in walk.ts. */
+export class FileScope implements Scope {
+  readonly #view: View;
+
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  async readFile(path: string, { maxBytes }: { maxBytes: number }): Promise<FileContent> {
+    const file = await this.openChecked(path);
+    try {
+      const buffer = Buffer.alloc(Math.min(file.size, maxBytes));
+      let filled = buffer.length <= SMALL ? readSync(file.fd, buffer, 0, buffer.length, 0) : 0;
+      while (filled < buffer.length) {
+        const { bytesRead } = await readAt(file.fd, buffer, filled, buffer.length - filled, filled);
+        if (bytesRead === 0) break;
+        filled += bytesRead;
+      }
+      return { bytes: buffer.subarray(0, filled), size: file.size, truncated: file.size > filled };
+    } finally {
+      file.close();
+    }
+  }
+
+  async openChecked(path: string): Promise<walk.OpenFile> {
+    const file = this.openFile(path);
+    try {
+      const place = placeOf(this.#view, path);
+      const recorded = isPublished(place) ? recordOf(this.#view, place) : undefined;
+      if (recorded === undefined || (recorded && (await hasContent(file.fd, recorded)))) return file;
+      throw new ScopeRefusal("changed", notAsPublished(path, recorded === null));
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+
+  openFile(path: string): walk.OpenFile {
+    const place = placeOf(this.#view, path);
+    const name = place.parts.at(-1);
+    if (place.judgement.access === "none") throw outside("read", place);
+    if (name === undefined) throw isFolder(path);
+    const file = this.#guarded(place, () =>
+      this.#inFolder(place, place.parts.slice(0, -1), (folder) =>
+        walk.openFile(folder, name, { anyForm: place.isProject }),
+      ),
+    );
+    if (!file.linked || place.isProject || isPublished(place)) return file;
+    file.close();
+    const words = `${path} has a second name elsewhere (a hard link) and is not read. Make a copy of it and read that.`;
+    throw new ScopeRefusal("unsafe", words);
+  }
+
+  async writeFile(path: string, content: string | Uint8Array): Promise<{ bytes: number }> {
+    const place = this.#placeToWrite(path);
+    const bytes = typeof content === "string" ? Buffer.from(content.toWellFormed()) : content;
+    if (bytes.length > MAX_WRITE_BYTES) {
+      const words = `${path} was not written: it has ${bytes.length} bytes, at most ${MAX_WRITE_BYTES} are taken. Split it.`;
+      throw new ScopeRefusal("too_large", words);
+    }
+    const { createFrom } = place.judgement;
+    const folder = this.#guarded(place, () => walk.openFolder(place.root, place.parts.slice(0, -1), { createFrom }));
+    try {
+      const name = place.parts.at(-1) ?? "";
+      const before = walk.glance(folder, name);
+      // As it was, but never writable for others.
+      const mode = before?.isFile() ? 0o600 | (Number(before.mode) & 0o755) : 0o600;
+      await writeWhole(folder, name, bytes, "synced", mode);
+      return { bytes: bytes.length };
+    } catch (error) {
+      throw this.#explained(place, error);
+    } finally {
+      walk.closeFolder(folder);
+    }
+  }
+
+  async list(path: string, { recursive = false, limit, withoutShortNames = false }: ListOptions): Promise<Listing> {
+    const place = placeOf(this.#view, path);
+    if (!mayList(this.#view, place)) throw outside("list", place);
+    const entries: ListedFile[] = [];
+    const below = new Map<string, Place>();
+    const look: Look = async (folder, parts, names, slices) => {
+      const here = parts.length === 0 ? place : (below.get(parts.join("/")) ?? place);
+      below.delete(parts.join("/"));
+      if (isTop(this.#view, here) && !withoutShortNames) entries.push(...this.#mounts());
+      const folders: string[] = [];
+      for (const name of names) {
+        if (slices.isDue) await slices.rest();
+        const found = this.#entryOf(here, folder, name);
+        if (!found) continue;
+        if (entries.length >= limit) return "stop";
+        entries.push(found.entry);
+        if (!recursive || found.entry.kind !== "folder" || isLeftClosed(here, name)) continue;
+        folders.push(name);
+        below.set([...parts, name].join("/"), found.place);
+      }
+      return folders;
+    };
+    const { more, tooDeep } = await this.#walked(place, look);
+    const shown = entries.slice(0, limit).sort((a, b) => (a.path < b.path ? -1 : 1));
+    const deep = tooDeep && { tooDeep: [...place.names, ...tooDeep].join("/") };
+    return { entries: shown, more: more || entries.length > limit, ...deep };
+  }
+
+  describe(): string {
+    return this.#view.describe();
+  }
+
+  get cwd(): string {
+    return this.#view.cwd;
+  }
+
+  binds(): Promise<Binds> {
+    return this.#view.binds();
+  }
+
+  #placeToWrite(path: string): Place {
+    const place = placeOf(this.#view, path);
+    const { access, why } = place.judgement;
+    if (access === "write" && !path.endsWith("/")) return place;
+    const reason = access === "none" ? "outside" : access === "read" ? "read_only" : "wrong_kind";
+    const words = `You may not write ${path || "the top folder"}. ${why || "It is a folder."} ${this.#view.mayWrite(path)}`;
+    throw new ScopeRefusal(reason, words);
+  }
+
+  async #walked(place: Place, look: Look): Promise<TreeCut> {
+    try {
+      using chain = new FolderChain(place.root, place.parts, this.#walkOptions(place));
+      return await walkTree(chain, look, { namesInOne: MAX_NAMES_IN_A_FOLDER });
+    } catch (error) {
+      throw this.#explained(place, error);
+    }
+  }
+
+  /** A name in an open folder, as this participant sees it; undefined where it is not to be seen. */
+  #entryOf(place: Place, folder: walk.Folder, name: string): { entry: ListedFile; place: Place } | undefined {
+    const child = name.startsWith(UNFINISHED) ? undefined : childPlace(this.#view, place, name);
+    const stats = child && walk.glance(folder, name);
+    if (!child || !stats || (place.isProject && stats.isDirectory() && isHome(this.#view, stats))) return undefined;
+    const kind = kindOf(stats);
+    return { entry: { path: child.path, kind, bytes: kind === "file" ? Number(stats.size) : 0 }, place: child };
+  }
+
+  /** What stands at the top beside the run's own files. Never opened by a recursive listing: it would be there twice. */
+  #mounts(): ListedFile[] {
+    const mounts = [...this.#view.aliases].flatMap(([path, parts]) => this.#mountAt(path, parts));
+    return this.#view.project === null ? mounts : [...mounts, { path: "project", kind: "folder", bytes: 0 }];
+  }
+
+  #mountAt(path: string, parts: readonly string[]): ListedFile[] {
+    const name = parts.at(-1);
+    if (name === undefined) return [{ path, kind: "folder", bytes: 0 }];
+    try {
+      const folder = walk.openFolder(this.#view.agentDir, parts.slice(0, -1));
+      const stats = walk.glance(folder, name);
+      walk.closeFolder(folder);
+      if (stats?.isDirectory()) return [{ path, kind: "folder", bytes: 0 }];
+      return stats?.isFile() ? [{ path, kind: "file", bytes: Number(stats.size) }] : [];
+    } catch (error) {
+      if (error instanceof walk.WalkTrouble) return [];
+      throw error;
+    }
+  }
+
+  #inFolder<T>(place: Place, parts: readonly string[], use: (folder: walk.Folder) => T): T {
+    const folder = walk.openFolder(place.root, parts, this.#walkOptions(place));
+    try {
+      return use(folder);
+    } finally {
+      walk.closeFolder(folder);
+    }
+  }
+
+  #walkOptions(place: Place): Pick<walk.WalkOptions, "enter" | "anyForm"> {
+    if (!place.isProject) return {};
+    const enter: walk.WalkOptions["enter"] = (stats) => {
+      if (isHome(this.#view, stats)) throw notTheHome(place.path);
+    };
+    return { enter, anyForm: true };
+  }
+
+  #guarded<T>(place: Place, step: () => T): T {
+    try {
+      return step();
+    } catch (error) {
+      throw this.#explained(place, error);
+    }
+  }
+
+  /** What the walk found in the way, as a sentence. */
+  #explained(place: Place, error: unknown): unknown {
+    if (!(error instanceof walk.WalkTrouble)) return error;
+    return error.kind === "missing"
+      ? new FileNotFound(this.#notFound(place), { cause: error })
+      : refusalOf(place.path, error);
+  }
+
+  /** Says which name is missing, and what in the folder above comes near. */
+  #notFound(place: Place): string {
+    for (let up = 1; up <= place.parts.length; up++) {
+      const above = placeAbove(this.#view, place, up);
+      const names = this.#visibleNames(above);
+      if (!names) continue;
+      const near = closest(place.parts.at(-up) ?? "", names, 5);
+      const where = above.path || "the top folder";
+      return `There is no ${place.path}. ${near.length > 0 ? `In ${where} there is: ${near.join(", ")}.` : `There is nothing in ${where}.`}`;
+    }
+    return `There is no ${place.path}.`;
+  }
+
+  /** Undefined where the folder cannot be opened. Few enough to look at each at once. */
+  #visibleNames(place: Place): string[] | undefined {
+    try {
+      return this.#inFolder(place, place.parts, (folder) => {
+        const mounts = isTop(this.#view, place) ? this.#mounts() : [];
+        const found = walk
+          .childrenOf(folder, MOST_SUGGESTED)
+          .children.flatMap(({ name }) => this.#entryOf(place, folder, name)?.entry ?? []);
+        return [...mounts, ...found].map(({ path, kind }) => {
+          const name = path.slice(path.lastIndexOf("/") + 1);
+          return kind === "folder" ? `${name}/` : name;
+        });
+      });
+    } catch (error) {
+      if (error instanceof walk.WalkTrouble || error instanceof ScopeRefusal) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Dependencies of the user's project: thousands of files that nobody asked about. They can be listed by name. */
+function isLeftClosed(place: Place, name: string): boolean {
+  return place.isProject && name === "node_modules";
+}
+
+function kindOf(stats: BigIntStats): ListedFile["kind"] {
+  if (stats.isFile()) return "file";
+  if (stats.isDirectory()) return "folder";
+  return stats.isSymbolicLink() ? "link" : "special";
+}
+
+function outside(deed: "read" | "list", { path, judgement }: Place): ScopeRefusal {
+  return new ScopeRefusal("outside", `You may not ${deed} ${path}. ${judgement.why}`);
+}
+
+function notAsPublished(path: string, isUnknown: boolean): string {
+  const what = isUnknown
+    ? "was put there after the publish and is not part of it"
+    : "was changed after it was published: its content is not the one that was recorded (sha256)";
+  return `${path} ${what}. It is not shown. Do not rely on it: have the work done again, or restore the file from a backup.`;
+}
+
+function isFolder(path: string): ScopeRefusal {
+  return new ScopeRefusal("wrong_kind", `${path || "The top"} is a folder. Use list_files to see what is in it.`);
+}
+
+function refusalOf(path: string, trouble: walk.WalkTrouble): ScopeRefusal {
+  const say = (reason: ScopeRefusal["reason"], words: string) => new ScopeRefusal(reason, words, { cause: trouble });
+  switch (trouble.kind) {
+    case "is_folder":
+    case "in_the_way":
+      return isFolder(path);
+    case "link":
+      return say(
+        "unsafe",
+        `${path} is, or leads through, a symbolic link; links are not followed. Use the real file, or copy it.`,
+      );
+    case "special":
+      return say("unsafe", `${path} is not a regular file (a pipe, a socket or a device) and is not opened.`);
+    case "not_folder":
+      return say("wrong_kind", `${path} cannot be reached: a part of it is a file, not a folder.`);
+    case "denied":
+      return say("outside", `${path} is closed to this program by its permissions on disk.`);
+    default:
+      return say("invalid", `${path} is not a name this disk can hold. Choose a shorter, plainer one.`);
+  }
+}

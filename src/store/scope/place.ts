@@ -1,0 +1,182 @@
+import { realpathSync, statSync } from "node:fs";
+import { dirname, sep } from "node:path";
+import type { PublishedFile } from "../../protocol/index.ts";
+import type { Manifests } from "../run/manifests.ts";
+import type { AccessTable, Judgement } from "./access.ts";
+import type { Binds } from "./scope.ts";
+import { ownNames, parsePath } from "./scope-path.ts";
+import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
+
+/** What makes one participant's scope differ from another's. */
+export interface View {
+  agentDir: string;
+  /** Where Agiraph's own home is, if `agentDir` is not in it. */
+  home?: string;
+  project: string | null;
+  /** Where plain paths start, from the agent's home. */
+  top: readonly string[];
+  /** First names that stand for another place in the agent's home. */
+  aliases: ReadonlyMap<string, readonly string[]>;
+  table: AccessTable;
+  /** What to do instead, said after a refused write. */
+  mayWrite: (path: string) => string;
+  describe: () => string;
+  binds: () => Promise<Binds>;
+  cwd: string;
+  /** What published files are compared with when they are read. */
+  published?: Manifests | undefined;
+}
+
+/** Where a path leads on disk, and what may be done there. Whether anything is there is not known yet. */
+export interface Place {
+  /** As it was asked for; every message says it this way. */
+  path: string;
+  /** The names in `path`. */
+  names: readonly string[];
+  root: string;
+  /** From the root. */
+  parts: readonly string[];
+  judgement: Judgement;
+  isProject: boolean;
+}
+
+export function placeOf(view: View, asked: string): Place {
+  const path = asked.startsWith("/") ? (shortened(view, asked) ?? asked) : asked;
+  const names = parsePath(path);
+  if (names[0] === "project") return projectPlace(view, path, names);
+  const own = ownNames(names);
+  const alias = view.aliases.get(own[0] ?? "");
+  const parts = alias ? [...alias, ...own.slice(1)] : [...view.top, ...own];
+  return { path, names: own, root: view.agentDir, parts, judgement: view.table.judge(parts), isProject: false };
+}
+
+/** An absolute path, as commands print it, in the words of this scope; undefined where it leads to no part of it. */
+function shortened(view: View, path: string): string | undefined {
+  const inAgent = below(view.agentDir, path);
+  if (inAgent === undefined) {
+    const inProject = view.project === null ? undefined : below(view.project, path);
+    return inProject && ["project", ...inProject].join("/");
+  }
+  const aliases = [...view.aliases].map(([name, parts]) => ({ first: [name], parts }));
+  // The longest first: what has a short name is called by it.
+  const ways = [...aliases, { first: [], parts: view.top }].sort((a, b) => b.parts.length - a.parts.length);
+  for (const { first, parts } of ways) {
+    if (!parts.every((part, i) => part === inAgent[i])) continue;
+    const rest = inAgent.slice(parts.length);
+    // A file of the run that has one of our short names cannot be named.
+    const isTaken = first.length === 0 && (view.aliases.has(rest[0] ?? "") || rest[0] === "project");
+    return isTaken ? undefined : [...first, ...rest].join("/");
+  }
+  return undefined;
+}
+
+/** The names from a folder down to a path, as it is written or as its links lead; undefined where it is not below it. */
+function below(folder: string, path: string): string[] | undefined {
+  for (const root of [folder, realPathOf(folder)])
+    if (path === root || path.startsWith(`${root}/`)) return path.slice(root.length).split("/").filter(Boolean);
+  return undefined;
+}
+
+function realPathOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return folder;
+  }
+}
+
+/** An entry of a folder, or undefined where this participant is not to see it. */
+export function childPlace(view: View, place: Place, name: string): Place | undefined {
+  // A short name stands before a file of the run that has the same one.
+  if (isTop(view, place) && (view.aliases.has(name) || name === "project")) return undefined;
+  const names = [...place.names, name];
+  const child = { ...place, names, path: names.join("/"), parts: [...place.parts, name] };
+  if (place.isProject) return name.startsWith(".") ? undefined : child;
+  const judgement = view.table.judge(child.parts);
+  return mayList(view, { ...child, judgement }) ? { ...child, judgement } : undefined;
+}
+
+/** The folder `up` levels above a place. */
+export function placeAbove(view: View, place: Place, up: number): Place {
+  const parts = place.parts.slice(0, -up);
+  const names = place.names.slice(0, -up);
+  const judgement = place.isProject ? place.judgement : view.table.judge(parts);
+  return { ...place, path: names.join("/"), names, parts, judgement };
+}
+
+/** A folder that leads to something readable may be listed too, showing only what leads there. */
+export function mayList(view: View, place: Place): boolean {
+  return place.judgement.access !== "none" || view.table.leadsToReadable(place.parts);
+}
+
+export function isTop(view: View, place: Place): boolean {
+  return (
+    !place.isProject && place.parts.length === view.top.length && view.top.every((part, i) => part === place.parts[i])
+  );
+}
+
+/** Published files were copied out of their links; they may have got second names since, by a backup for instance. */
+export function isPublished(place: Place): boolean {
+  const [runs, , nodes, , published] = place.parts;
+  return !place.isProject && runs === "runs" && nodes === "nodes" && published === "published";
+}
+
+/** What the record says about a published file: undefined where it says nothing, null where it was never published. */
+export function recordOf(view: View, { parts }: Place): PublishedFile | null | undefined {
+  const [, run = "", , node = "", , ...path] = parts;
+  const files = view.published?.(run, node);
+  return files && (files.find((file) => file.path === path.join("/")) ?? null);
+}
+
+/** Agiraph's own home may lie inside the user's folder; it is no part of the project. */
+export function isHome(view: View, folder: { dev: bigint; ino: bigint }): boolean {
+  const home = statSync(view.home ?? homeOf(view.agentDir), { bigint: true, throwIfNoEntry: false });
+  return home !== undefined && home.dev === folder.dev && home.ino === folder.ino;
+}
+
+export function notTheHome(path: string): ScopeRefusal {
+  return new ScopeRefusal(
+    "outside",
+    `${path} is not yours to see: it is Agiraph's own home, which is no part of the project.`,
+  );
+}
+
+/** The home of all agents: `HOME/agents/AGENT`. */
+export function homeOf(agentDir: string): string {
+  return dirname(dirname(agentDir));
+}
+
+function projectPlace(view: View, path: string, names: readonly string[]): Place {
+  const parts = names.slice(1);
+  if (view.project === null) {
+    throw new ScopeRefusal("outside", `${path} is not there: this agent was started without a project folder.`);
+  }
+  if (parts.some((part) => part.startsWith("."))) {
+    throw new ScopeRefusal(
+      "outside",
+      `${path} is not yours to see: names that begin with a dot are left out of the project.`,
+    );
+  }
+  const why = "The project is the user's; you only read it.";
+  const judgement: Judgement = { access: "read", why, createFrom: Number.POSITIVE_INFINITY };
+  return {
+    path,
+    names,
+    root: projectRoot(path, view.project, view.home ?? homeOf(view.agentDir)),
+    parts,
+    judgement,
+    isProject: true,
+  };
+}
+
+/** The user's folder may itself be reached by a link; from there on none is followed. */
+function projectRoot(path: string, project: string, home: string): string {
+  let root: string;
+  try {
+    root = realpathSync(project);
+  } catch (error) {
+    throw new FileNotFound(`There is no ${path}: the project folder is gone.`, { cause: error });
+  }
+  if (`${root}${sep}`.startsWith(`${realpathSync(home)}${sep}`)) throw notTheHome(path);
+  return root;
+}

@@ -1,0 +1,258 @@
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { NodeId, RunId, WorkerId } from "../../protocol/index.ts";
+import type { OpenFile } from "../disk/walk.ts";
+import { programsDir } from "../paths.ts";
+import type { Manifests } from "../run/manifests.ts";
+import { type AccessRow, AccessTable } from "./access.ts";
+import { FileScope } from "./file-scope.ts";
+import { homeOf } from "./place.ts";
+import { type LaidOutFolder, projectBinds } from "./project-binds.ts";
+import { publishedFolders, runBinds, workerBinds } from "./scope-binds.ts";
+
+/**
+ * One participant's view of the files. The same table stands behind the file tools, the shell and the API.
+ *
+ * S1. A path is judged by the table before the disk is touched, so a refusal never tells what is there.
+ * S2. What was judged is what is opened: no link, `..`, odd name or race leads anywhere else (see walk.ts).
+ * S3. A write is whole or not at all, and never goes through an existing file to wherever that may lead.
+ */
+export interface Scope {
+  /** The first `maxBytes` of a file. Rejects with ScopeRefusal or FileNotFound; both speak to the one who asked. */
+  readFile(path: string, options: { maxBytes: number }): Promise<FileContent>;
+  /** An open regular file, for reading in parts. The caller closes it. */
+  openFile(path: string): OpenFile;
+  /** The same; a published file whose content is not what was recorded is refused (`changed`). */
+  openChecked(path: string): Promise<OpenFile>;
+  writeFile(path: string, content: string | Uint8Array): Promise<{ bytes: number }>;
+  /** Breadth first, so that a bound cuts the depths and not the overview. */
+  list(path: string, options: ListOptions): Promise<Listing>;
+  /** For the prompt: what may be read and written. */
+  describe(): string;
+  binds(): Promise<Binds>;
+  /** Where a command begins. */
+  readonly cwd: string;
+}
+
+export interface FileContent {
+  bytes: Buffer;
+  /** Of the whole file. */
+  size: number;
+  truncated: boolean;
+}
+
+export interface ListOptions {
+  recursive?: boolean;
+  limit: number;
+  /** At the top, leave out the names that stand for another place: what they lead to is listed there. */
+  withoutShortNames?: boolean;
+}
+
+export interface Listing {
+  entries: ListedFile[];
+  /** Something was left out: there was more than the limit allows, or a folder lies too deep. */
+  more: boolean;
+  /** The first folder that was not opened because it lies too deep; others may. */
+  tooDeep?: string;
+}
+
+export interface ListedFile {
+  /** As one would pass it to `readFile` or `list`. */
+  path: string;
+  kind: "file" | "folder" | "link" | "special";
+  bytes: number;
+}
+
+/**
+ * Real paths for the sandbox. To be mounted from the shortest to the longest, so that a path inside another one wins,
+ * whatever list it is in; nothing else of the home is to be seen.
+ */
+export interface Binds {
+  write: string[];
+  read: string[];
+  hide: string[];
+  /** What of the user's project is shown, where not all of it is. */
+  laidOut?: LaidOutFolder[];
+  /** What of the project is not shown although its names are not hidden, and why, in sentences. */
+  omitted?: string[];
+  cwd: string;
+}
+
+/** The coordinator reads its home and everything in the run, and writes what is its own: home, run root, specs. */
+export function coordinatorScope({
+  agentDir,
+  runId,
+  project,
+  published,
+}: {
+  agentDir: string;
+  runId: RunId;
+  project: string | null;
+  published?: Manifests;
+}): Scope {
+  const run = `runs/${runId}`;
+  const runDir = join(agentDir, run);
+  return new FileScope({
+    agentDir,
+    project,
+    top: ["runs", runId],
+    aliases: new Map([["agent", []]]),
+    cwd: runDir,
+    published,
+    table: new AccessTable(coordinatorRows(run)),
+    mayWrite: () =>
+      "You may write the run's own files, e.g. output/report.md or notes/findings.md, a node's _spec.md, agent/MEMORY.md and agent/memory/…",
+    describe: () => coordinatorWords(runId, project),
+    async binds() {
+      const inProject = await projectBinds(project, homeOf(agentDir));
+      const inRun = runBinds(agentDir, runDir);
+      const programs = [programsDir(agentDir)].filter((folder) => existsSync(folder));
+      const hide = [...inProject.hide, ...programs];
+      return { ...inProject, write: inRun.write, read: inRun.read, hide, cwd: runDir };
+    },
+  });
+}
+
+/** A worker reads its node, what others published, its own files, the plan and the messages; it writes scratch and its own files. */
+export function workerScope(who: WorkerPlace): Scope {
+  const { agentDir, runId, nodeId, workerId, project, published } = who;
+  const runDir = join(agentDir, "runs", runId);
+  const node = ["runs", runId, "nodes", nodeId];
+  const self = ["runs", runId, "workers", workerId];
+  return new FileScope({
+    agentDir,
+    project,
+    top: ["runs", runId],
+    aliases: new Map([
+      ...["scratch", "published", "_spec.md", "_refs.json"].map((name) => [name, [...node, name]] as const),
+      ...["notebook.md", "memory.md", "identity.md"].map((name) => [name, [...self, name]] as const),
+    ]),
+    cwd: join(runDir, "nodes", nodeId, "scratch"),
+    published,
+    table: new AccessTable(workerRows(`runs/${runId}`, nodeId, workerId)),
+    mayWrite: (path) =>
+      `You may write to scratch/…, e.g. scratch/${basename(path) || "report.md"}, and to your own notebook.md and memory.md.`,
+    describe: () => workerWords(nodeId, workerId, project),
+    async binds() {
+      const inProject = await projectBinds(project, homeOf(agentDir));
+      const own = workerBinds(join(runDir, "workers", workerId));
+      const nodeDir = join(runDir, "nodes", nodeId);
+      const scratch = join(nodeDir, "scratch");
+      // Not _plan.md: the coordinator's shell can put a link in its place, and a mount would follow it.
+      const shared = [...(await publishedFolders(runDir, nodeId)), join(runDir, "_messages"), nodeDir];
+      return {
+        ...inProject,
+        write: [scratch, ...own.write],
+        read: [...own.read, ...shared],
+        cwd: scratch,
+      };
+    },
+  });
+}
+
+/** A person sees everything an agent keeps, in its home, and changes nothing that way. */
+export function humanScope(agentDir: string, published?: Manifests): Scope {
+  const why = "Its files are its own; talk to it instead.";
+  return new FileScope({
+    agentDir,
+    project: null,
+    top: [],
+    aliases: new Map(),
+    cwd: agentDir,
+    published,
+    table: new AccessTable([
+      { at: ".*/**", access: "none", why: "It is made from the other files." },
+      { at: "**", access: "read", why },
+    ]),
+    mayWrite: () => "",
+    describe: () => "Everything, to read.",
+    binds: async () => ({ write: [], read: [agentDir], hide: [], cwd: agentDir }),
+  });
+}
+
+export interface WorkerPlace {
+  agentDir: string;
+  runId: RunId;
+  nodeId: NodeId;
+  workerId: WorkerId;
+  project: string | null;
+  /** What published files are compared with when they are read. */
+  published?: Manifests;
+}
+
+const RECORD = "It is part of the record, which only the runtime writes.";
+const FINAL = "What is published is final.";
+
+/** Seed 002 §1.0 and the contract's table, first match wins. */
+function coordinatorRows(run: string): AccessRow[] {
+  return [
+    { at: `${run}/nodes/*/_spec.md`, access: "write", why: "" },
+    { at: `${run}/nodes/*/published/**`, access: "read", why: FINAL },
+    { at: `${run}/nodes/**`, access: "read", why: "A node's folder is its worker's; you may change its _spec.md." },
+    { at: `${run}/workers/**`, access: "read", why: "A worker's files are its own; send it a message instead." },
+    { at: `${run}/_messages/**`, access: "read", why: `${RECORD} Use send_message.` },
+    { at: `${run}/*.jsonl*`, access: "read", why: RECORD },
+    { at: `${run}/**`, access: "write", why: "" },
+    { at: "runs/**", access: "read", why: "Other runs are over and stay as they were." },
+    { at: "memory/.versions/**", access: "read", why: "What your memory said before is kept as it was." },
+    { at: ".index/**", access: "none", why: "It is made from your memory's files; search those with memory_search." },
+    { at: "pictures/**", access: "read", why: RECORD },
+    { at: ".programs/**", access: "none", why: "The home of a program is its own." },
+    ...["*.jsonl*", "triggers.json", "snapshots/**", ".*/**"].map((at) => ({
+      at,
+      access: "read" as const,
+      why: RECORD,
+    })),
+    { at: "GOAL.md", access: "read", why: "The goal is your human's; ask them to change it." },
+    { at: "**", access: "write", why: "" },
+  ];
+}
+
+function workerRows(run: string, nodeId: NodeId, workerId: WorkerId): AccessRow[] {
+  const others = "Of another node you may read only published/; ask its worker or the coordinator for the rest.";
+  return [
+    { at: `${run}/nodes/${nodeId}/scratch/**`, access: "write", why: "" },
+    { at: `${run}/nodes/*/published/**`, access: "read", why: FINAL },
+    {
+      at: `${run}/nodes/${nodeId}/**`,
+      access: "read",
+      why: "Spec, refs, status and log of your node are written for you.",
+    },
+    { at: `${run}/nodes/**`, access: "none", why: others },
+    { at: `${run}/workers/${workerId}/*.jsonl*`, access: "read", why: RECORD },
+    { at: `${run}/workers/${workerId}/history.json`, access: "read", why: RECORD },
+    { at: `${run}/workers/${workerId}/**`, access: "write", why: "" },
+    { at: `${run}/workers/**`, access: "none", why: "Another worker's files are private; send it a message instead." },
+    { at: `${run}/_board.md`, access: "read", why: RECORD },
+    {
+      at: `${run}/_plan.md`,
+      access: "read",
+      why: "The plan is the coordinator's; send it a message or use suggest_next.",
+    },
+    { at: `${run}/_messages/**`, access: "read", why: `${RECORD} Use send_message.` },
+    { at: `${run}/agent/**`, access: "none", why: "The agent's home and memory are the coordinator's; ask it." },
+    { at: "**", access: "none", why: "It is the coordinator's, or it does not exist." },
+  ];
+}
+
+function coordinatorWords(runId: RunId, project: string | null): string {
+  return `# Your files
+
+Paths are relative to this run (${runId}).
+- You write: output/… (results go here), the run's own files (_plan.md, notes/…), a node's _spec.md, your home as agent/…
+- You read: all of that, nodes/NODE/… (results in published/), workers/WORKER/…, _messages/…${projectWords(project)}`;
+}
+
+function workerWords(nodeId: NodeId, workerId: WorkerId, project: string | null): string {
+  return `# Your files
+
+Paths are relative to the run; your own things have short names.
+- You write: scratch/… (your work on ${nodeId}), notebook.md and memory.md (yours, ${workerId}).
+- You read: all of that, _spec.md, _refs.json, identity.md, nodes/NODE/published/…, _plan.md, _messages/…${projectWords(project)}`;
+}
+
+function projectWords(project: string | null): string {
+  return project === null
+    ? ""
+    : "\n- You read the user's own files as project/… Names that begin with a dot are left out.";
+}

@@ -1,0 +1,75 @@
+import { join } from "node:path";
+import type { NodeState, WorkerState } from "../projections/index.ts";
+import { HUMAN, type NewFact, type Outcome } from "../protocol/index.ts";
+import { conversationFile, nodeDir } from "../store/paths.ts";
+import { workerScope } from "../store/scope/scope.ts";
+import { questioning } from "./loop/asking.ts";
+import { gist, outcomeOf } from "./loop/recorded-loop.ts";
+import { publisher } from "./publishing.ts";
+import type { Colleagues, Workplace } from "./workplace.ts";
+
+export const DONE = "done";
+export const GIVE_BACK = "give it back";
+const CHOICES = [DONE, GIVE_BACK];
+
+/** By which call a node is put before its human: after a crash, it finds the question that was put. */
+export function yoursId(node_id: string): string {
+  return `yours-${node_id}`;
+}
+
+/**
+ * A person works on a node: it is put before them as a question, by every way they can be reached, and costs nothing
+ * until they answer. "done", or a summary in their own words, publishes what is in its folder.
+ */
+export async function workByHuman(
+  node: NodeState,
+  worker: WorkerState,
+  _team: Colleagues,
+  place: Workplace,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { log, now } = place;
+  const { run_id } = node.spec;
+  const actor = { worker_id: HUMAN, node_id: node.id, conversation: conversationFile(run_id, HUMAN) };
+  const { project } = now().agent.created;
+  const scope = workerScope({ agentDir: log.dir, runId: run_id, nodeId: node.id, workerId: HUMAN, project });
+  const port = publisher(node, worker, scope, place, signal);
+  const { put, answerTo } = questioning(actor, place);
+  let question = wordsFor(node, place);
+  try {
+    for (;;) {
+      const id = await put({ question, choices: CHOICES }, { id: yoursId(node.id) }, [waitingOn(node)]);
+      const answer = (await answerTo(id, signal))?.answer?.text.trim() ?? GIVE_BACK;
+      if (answer === GIVE_BACK) return { kind: "abandoned", error: "Your human gave it back." };
+      const summary = answer.toLowerCase() === DONE ? "Done by your human." : answer;
+      const published = await port.publish(summary, "", "must have ended");
+      if (published.ok) return { kind: "published", summary };
+      // The answer was taken up: what is put next is another question.
+      const settled = { call_id: yoursId(node.id), tool: "publish", ok: false, ms: 0, gist: gist(published.reason) };
+      await log.append({ facts: [{ type: "tool.result", data: { worker_id: HUMAN, node_id: node.id, ...settled } }] })
+        .durable;
+      question = `${node.id} is not published: ${published.reason}\n\n${wordsFor(node, place)}`;
+    }
+  } catch (error) {
+    return outcomeOf(error, signal);
+  }
+}
+
+/** Puts a node before the human while nobody works: whoever goes on with it finds the question, and its answer. */
+export async function putBeforeHuman(node: NodeState, place: Parameters<typeof questioning>[1]): Promise<void> {
+  const actor = { worker_id: HUMAN, node_id: node.id, conversation: conversationFile(node.spec.run_id, HUMAN) };
+  const order = { question: wordsFor(node, place), choices: CHOICES };
+  await questioning(actor, place).put(order, { id: yoursId(node.id) }, [waitingOn(node)]);
+}
+
+function waitingOn({ id }: NodeState): NewFact {
+  return { type: "worker.waiting", data: { worker_id: HUMAN, node_id: id, for: "human" } };
+}
+
+function wordsFor({ id, spec, handed }: NodeState, { log, now }: Pick<Workplace, "log" | "now">): string {
+  const folder = join(nodeDir(log.dir, spec.run_id, id), "scratch");
+  const files = spec.deliverables.length > 0 ? `\n\nIt needs: ${spec.deliverables.join(", ")}.` : "";
+  const from = handed && (now().roster[handed.from]?.spawned.name ?? handed.from);
+  const before = handed ? `\n\n${from} had it before you. ${handed.did}` : "";
+  return `${id} is yours: ${spec.task}${files}${before}\n\nPut the files into ${folder}, then say done, or what you did in a few words. It is then published for the others.`;
+}

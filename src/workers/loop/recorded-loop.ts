@@ -1,0 +1,292 @@
+import { ModelFailure, type ModelRequest } from "../../models/model.ts";
+import type { Situation } from "../../projections/index.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import {
+  type CallPart,
+  callsOf,
+  type Entry,
+  HUMAN,
+  type NewFact,
+  type NodeId,
+  type Outcome,
+  type ReplyEntry,
+  textOf,
+  type WorkerId,
+} from "../../protocol/index.ts";
+import { StoreError } from "../../store/errors.ts";
+import { readPicture } from "../../store/run/picture-files.ts";
+import type { AgentLog } from "../../store/store.ts";
+import { openFlush } from "./past.ts";
+import { BudgetExhausted, type Cost, type Purse } from "./purse.ts";
+import { ShownPictures } from "./shown-pictures.ts";
+import { type Assignment, type Ports, workLoop } from "./work-loop.ts";
+
+/** Who acts, on which node, and the file in which its words are kept. */
+export interface Actor {
+  worker_id: WorkerId;
+  node_id: NodeId | null;
+  conversation: string;
+}
+
+export interface Delta {
+  worker_id: WorkerId;
+  node_id: NodeId | null;
+  kind: "text" | "reasoning";
+  text: string;
+}
+
+export interface Recorder {
+  log: AgentLog;
+  now(): Situation;
+  /** With what is appended and not yet on disk: decisions are made by it. */
+  soon(): Situation;
+  clock: Clock;
+  /** The person's, for dates and times of day. */
+  readonly timeZone: string;
+  /** Streamed words, for whoever looks on. */
+  live(delta: Delta): void;
+  /** Words said aloud to the human, as a message. */
+  aloud?(from: WorkerId, text: string): NewFact;
+  /** A message to the human that no tool sends. */
+  toHuman?(from: WorkerId, text: string): NewFact;
+  /** The home, where its agents share a memory of their human; null where each has its own alone. */
+  sharedMemory?: string | null;
+  /** Shared by the whole team. */
+  purse: Purse;
+}
+
+/**
+ * Runs the loop and keeps the record.
+ *
+ * W1. A reply is on disk, with the calls it makes, before any of them begins.
+ * W2. An entry and the facts that follow from it are one append: no crash can part them.
+ * W2a. Every entry is on disk before the outcome is returned, however the work ends: who hears of the end goes by them.
+ * W3. What the log could not take is thrown; everything else that goes wrong is an outcome.
+ */
+export async function carryOut(
+  job: Assignment,
+  ports: Ports,
+  actor: Actor,
+  record: Recorder,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { log, clock } = record;
+  let turn = job.turn;
+  let lost: unknown;
+  let written = Promise.resolve();
+  const flush = openFlush(job.history);
+  let isFlushing = flush >= 0;
+  let isAnswering = isFromHuman(job.history.at(isFlushing ? flush - 1 : -1));
+  const model = modelFacts(ports, actor, record, () => turn);
+  const loop = workLoop(job, { ...ports, model }, signal);
+  try {
+    for (;;) {
+      const began = clock.now();
+      const step = await loop.next();
+      if (step.done) {
+        await written;
+        return step.value;
+      }
+      const entry = step.value;
+      if (lost !== undefined) throw lost;
+      const facts = factsOf(entry, actor, turn, clock.now() - began);
+      if (isFromHuman(entry)) isAnswering = true;
+      if (entry.role === "user" || entry.role === "summary") isFlushing = entry.role === "user" && entry.flush === true;
+      // What is said while things are written down is no answer to anybody.
+      if (entry.role === "assistant" && !isFlushing) {
+        const words = isAnswering ? wordsAloud(entry) : "";
+        if (words && record.aloud) facts.push(record.aloud(actor.worker_id, words));
+        isAnswering = false;
+      }
+      const { durable } = log.append({ facts, entries: { file: actor.conversation, entries: [entry] } });
+      // A result need not wait for the disk: nothing but the next reply builds on it, and that one comes after it.
+      written = durable;
+      if (entry.role === "assistant") await durable;
+      else durable.catch((error: unknown) => (lost = error));
+      if (entry.role === "assistant") turn += 1;
+    }
+  } catch (error) {
+    // What somebody was told last has been told, also where they had no money left to think about it.
+    if (!(error instanceof StoreError)) await written;
+    return outcomeOf(error, signal);
+  }
+}
+
+export function isFromHuman(entry: Entry | undefined): boolean {
+  return entry?.role === "user" && entry.from === HUMAN;
+}
+
+/** Whoever is spoken to by the human and answers in plain words is heard by them. */
+export function wordsAloud(reply: ReplyEntry): string {
+  const words = textOf(reply).trim();
+  const isSpeech = /[\p{L}\p{N}]/u.test(words) && !callsOf(reply).some(({ name }) => SPEAKING.has(name));
+  return isSpeech ? words : "";
+}
+
+/** Calls that speak to the human themselves. */
+const SPEAKING = new Set(["send_message", "ask_human", "finish", "conclude"]);
+
+/** The failures that are ours to report. Anything else is a bug or a dead disk, and goes up. */
+export function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
+  if (error instanceof StoreError) throw error;
+  const cause: unknown = signal.aborted ? signal.reason : error;
+  if (cause instanceof BudgetExhausted) return cause.outcome;
+  if (signal.aborted) return { kind: "stopped" };
+  if (error instanceof ModelFailure) {
+    return { kind: error.reason === "context_too_long" ? "abandoned" : "failed", error: error.message };
+  }
+  throw error;
+}
+
+/** The same model, with each call, failure and warning in the log, and the budget asked first. */
+function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () => number) {
+  const { log, live, clock } = record;
+  const { worker_id, node_id } = actor;
+  const who = { worker_id, node_id, model: model.id };
+  const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
+  const pictures = new ShownPictures((picture) => readPicture(log.dir, picture));
+  const goOn = () => note({ type: "worker.busy", data: { worker_id, node_id } });
+  return {
+    id: model.id,
+    contextWindow: model.contextWindow,
+    searchesWeb: model.searchesWeb,
+    seesPictures: model.seesPictures ?? false,
+    async reply(request: ModelRequest, signal: AbortSignal) {
+      const watched: ModelRequest = {
+        ...request,
+        onDelta: ({ kind, text }) => live({ worker_id, node_id, kind, text }),
+        onFailure: ({ reason, message, status }, retryInMs) => {
+          const failure = { reason, message, retry_in_ms: retryInMs, ...(status !== undefined && { status }) };
+          note({ type: "model.failed", data: { ...who, turn: turn(), ...failure } });
+        },
+        onWarning: (message) => note({ type: "model.warned", data: { ...who, message } }),
+      };
+      for (let parks = 0; ; parks++) {
+        const pay = await enterPurse(model.id, actor, record, signal);
+        if (parks === 0) note({ type: "model.called", data: { ...who, turn: turn() } });
+        let cost: Cost | undefined;
+        let parkedFor: number;
+        try {
+          const reply = await pictures.reply(model, watched, signal);
+          cost = { usd: reply.cost_usd, tokens: reply.usage.input + reply.usage.output };
+          return reply;
+        } catch (error) {
+          parkedFor = parkOf(error);
+          if (signal.aborted || parkedFor === 0 || parks >= MOST_PARKS) throw error;
+        } finally {
+          // Before the park: who waits for hours must not keep the others from the money.
+          pay(cost);
+        }
+        const until_ts = (clock.now() + parkedFor) / 1000;
+        note({ type: "worker.waiting", data: { worker_id, node_id, for: "rate_limit", until_ts } });
+        await clock.sleep(parkedFor, signal);
+        goOn();
+      }
+    },
+  };
+}
+
+/** Leave for one call, with what to say when it has ended; whoever has to wait for it is seen to wait. */
+export async function enterPurse(
+  model: string,
+  { worker_id, node_id }: Actor,
+  { log, soon, purse }: Recorder,
+  signal: AbortSignal,
+): Promise<(cost: Cost | undefined) => void> {
+  const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
+  // By what is about to be on disk, as the purse decides: nobody is told of the end before the warning.
+  warnOfBudget(soon(), note);
+  let waited = false;
+  try {
+    return await purse.enter(model, node_id, signal, () => {
+      waited = true;
+      note({ type: "worker.waiting", data: { worker_id, node_id, for: "budget" } });
+    });
+  } catch (error) {
+    if (error instanceof BudgetExhausted && error.exceeded) note({ type: "budget.exceeded", data: error.exceeded });
+    throw error;
+  } finally {
+    if (waited) note({ type: "worker.busy", data: { worker_id, node_id } });
+  }
+}
+
+/** Longer than retry.ts sits out by itself, and no longer than a day. */
+const PARK_FROM_MS = 60_000;
+const PARK_UPTO_MS = 24 * 3_600_000;
+const MOST_PARKS = 24;
+
+/** A long limit parks this worker, visibly, and nobody else; how often is bounded. Zero is no park. */
+function parkOf(error: unknown): number {
+  return error instanceof ModelFailure && isLongLimit(error) ? (error.retryAfterMs ?? 0) : 0;
+}
+
+function isLongLimit({ reason, retryable, retryAfterMs }: ModelFailure): boolean {
+  return (
+    reason === "rate_limited" &&
+    retryable &&
+    retryAfterMs !== undefined &&
+    retryAfterMs > PARK_FROM_MS &&
+    retryAfterMs <= PARK_UPTO_MS
+  );
+}
+
+const WARN_AT = 0.8;
+
+/** Of the one that is nearly spent first: one warning is enough. */
+function warnOfBudget({ agent, spending }: Situation, note: (...facts: NewFact[]) => unknown): void {
+  const { budget_usd, budget_tokens } = agent.created;
+  const { cost_usd: spent_usd, usage } = spending.total;
+  const spent_tokens = usage.input + usage.output;
+  if (spending.warned) return;
+  if (budget_usd !== null && spent_usd >= WARN_AT * budget_usd)
+    note({ type: "budget.warned", data: { spent_usd, budget_usd } });
+  else if (budget_tokens !== undefined && spent_tokens >= WARN_AT * budget_tokens)
+    note({ type: "budget.warned", data: { spent_usd, spent_tokens, budget_tokens } });
+}
+
+function factsOf(entry: Entry, { worker_id, node_id }: Actor, turn: number, ms: number): NewFact[] {
+  const who = { worker_id, node_id };
+  switch (entry.role) {
+    case "assistant": {
+      const { model, usage, cost_usd, finish } = entry;
+      return [
+        { type: "model.responded", data: { ...who, model, turn, usage, cost_usd, finish, ms: Math.round(ms) } },
+        ...callsOf(entry).map(
+          (call): NewFact => ({
+            type: "tool.called",
+            data: { ...who, call_id: call.id, tool: call.name, gist: gistOfCall(call) },
+          }),
+        ),
+      ];
+    }
+    case "tool": {
+      const { call_id, tool, ok, content } = entry;
+      return [{ type: "tool.result", data: { ...who, call_id, tool, ok, ms: Math.round(ms), gist: gist(content) } }];
+    }
+    case "user":
+      return (entry.messages ?? []).map((message_id) => ({
+        type: "message.received",
+        data: { message_id, by: worker_id },
+      }));
+    case "summary": {
+      const { hidden = 0, tokens = { before: 0, after: 0 } } = entry;
+      const sizes = { entries: hidden, tokens_before: tokens.before, tokens_after: tokens.after };
+      return [{ type: "memory.compacted", data: { ...who, ...sizes } }];
+    }
+    default:
+      return [];
+  }
+}
+
+/** What a person wants to see of a call in one line: the path, the command, the query. */
+export function gistOfCall(call: CallPart): string {
+  const args = call.args;
+  if (typeof args !== "object" || args === null) return gist(String(args));
+  const first = Object.values(args).find((value) => typeof value === "string");
+  return gist(first ?? JSON.stringify(args));
+}
+
+export function gist(text: string): string {
+  const line = text.trimStart().split("\n", 1)[0] ?? "";
+  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+}

@@ -1,0 +1,84 @@
+import type { CallPart, ResultEntry } from "../../protocol/index.ts";
+import { onlyLooks } from "../../tools/tool.ts";
+import type { Tools } from "../../tools/toolbox.ts";
+
+/** Told after so many times, ended after so many more. */
+const TOLD_AT = 3;
+const ENDED_AT = 6;
+
+/** Waiting says the same words each time, and is no circle. */
+const PATIENT: ReadonlySet<string> = new Set(["check_messages"]);
+/** An infinite agent ends a cycle with a checkpoint, and may have the same to say after each. */
+export const PATIENT_IN_CYCLES: ReadonlySet<string> = new Set([...PATIENT, "checkpoint"]);
+
+/** Refused while others work, which ends by itself: asking again is impatience, no circle. */
+const ENDING: ReadonlySet<string> = new Set(["finish", "conclude"]);
+
+/** While others work a command that answers the same is a look too: "sleep 60; ls …". */
+const COMMAND = "bash";
+
+export interface RepeatPorts {
+  /** Tools whose repetition is never counted. */
+  patient?: ReadonlySet<string>;
+  /** Whether others are at work, so that what is seen may change by itself. */
+  othersWork?(): boolean;
+  /** Resolves when there is something new. Left out where nobody may be kept waiting. */
+  news?(signal: AbortSignal): Promise<void>;
+  /** A number that changes with each cycle: what was asked in another cycle is no repetition. */
+  cycle?(): number;
+}
+
+/**
+ * Whoever makes the same call again and again and gets the same answer is told so, and then stopped: it would go on
+ * until its turns or the money run out. Looking while others work is never stopped: after some times it waits for the
+ * news instead.
+ */
+export function noticingRepeats(tools: Tools, ports: RepeatPorts = {}): Tools {
+  const { patient = PATIENT, othersWork = () => false, news, cycle = () => 0 } = ports;
+  let last = "";
+  let times = 0;
+  const count = (call: CallPart, { content }: ResultEntry) => {
+    const key = JSON.stringify([cycle(), call.name, call.args, content]);
+    times = key === last ? times + 1 : 1;
+    last = key;
+  };
+  return {
+    get specs() {
+      return tools.specs;
+    },
+    settle: (call, signal) => tools.settle(call, signal),
+    async run(call, signal) {
+      const result = await tools.run(call, signal);
+      if (patient.has(call.name)) return result;
+      count(call, result);
+      const isTooEarly = !result.ok && ENDING.has(call.name);
+      const isCommand = call.name === COMMAND;
+      if (!(isTooEarly || isCommand || onlyLooks(call, tools.specs)) || !othersWork())
+        return judged(call, result, times);
+      if (times === 1) return result;
+      if (times < ENDED_AT || !news) return nothingNew(result, tools);
+      await news(signal);
+      last = "";
+      // Who ends the run has to have read what came.
+      if (isTooEarly) return { ...result, content: "Not finished yet: something has changed. Read the news first." };
+      // A command may do more than look, so nobody runs it unasked.
+      if (isCommand) return { ...result, content: `${result.content}\n\n(You waited after this. There is news.)` };
+      return tools.run(call, signal);
+    },
+  };
+}
+
+function nothingNew(result: ResultEntry, { specs }: Tools): ResultEntry {
+  const canWait = specs.some(({ name }) => name === "check_messages");
+  const how = canWait ? "call check_messages with wait: true" : "answer in a few words and call nothing";
+  const note = `(Nothing has changed since you last looked. You are told the news; to wait for it, ${how}.)`;
+  return { ...result, content: `${result.content}\n\n${note}` };
+}
+
+function judged(call: CallPart, result: ResultEntry, times: number): ResultEntry {
+  if (times < TOLD_AT || result.ending) return result;
+  const content = `${result.content}\n\n(This is the same call with the same answer, ${times} times in a row. Do something else.)`;
+  if (times < ENDED_AT) return { ...result, content };
+  const error = `Going in circles: ${call.name} was called ${times} times in a row with the same answer.`;
+  return { ...result, content, ending: { kind: "abandoned", error } };
+}

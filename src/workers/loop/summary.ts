@@ -1,0 +1,88 @@
+import { callsOf, type Entry, textOf } from "../../protocol/index.ts";
+import { cut } from "./trimming.ts";
+
+/** A part of a summary. */
+export interface Section {
+  title: string;
+  text: string;
+  /** What of it stays where there is no room for all; its beginning if left out. */
+  keep?: "end";
+}
+
+const HEAD =
+  "Your conversation was compacted: what was said before is kept in the archive and no longer shown, but for your last " +
+  "steps, which follow if there was room. This is how things stand now, from the record and your files. What is done " +
+  "here is done; do not do it again. Read a file when you need more of it than is shown.";
+
+/**
+ * The sections within so many bytes. What is short is whole; what is left is shared equally by the long ones, so that
+ * no section can crowd out another.
+ */
+export function summaryOf(sections: readonly Section[], bytes: number): string {
+  const told = sections.filter(({ text }) => text.trim() !== "");
+  const shares = new Map<Section, number>();
+  let left = bytes - HEAD.length - told.reduce((sum, { title }) => sum + title.length + 8, 0);
+  const bySize = told.toSorted((a, b) => Buffer.byteLength(a.text) - Buffer.byteLength(b.text));
+  bySize.forEach((section, at) => {
+    const share = Math.min(Buffer.byteLength(section.text), Math.max(0, Math.floor(left / (bySize.length - at))));
+    shares.set(section, share);
+    left -= share;
+  });
+  const parts = told.map((section) => `## ${section.title}\n\n${clipped(section, shares.get(section) ?? 0)}`);
+  return [HEAD, ...parts].join("\n\n");
+}
+
+const NOTE = "(cut here to make room)";
+
+/** At the end of a line where there is one. */
+function clipped({ text, keep }: Section, bytes: number): string {
+  const whole = Buffer.from(text);
+  if (whole.length <= bytes) return text.trim();
+  const room = Math.max(0, bytes - NOTE.length - 1);
+  if (keep === "end") {
+    const tail = whole
+      .subarray(whole.length - room)
+      .toString("utf8")
+      .replace(/^\uFFFD+/, "");
+    const line = tail.indexOf("\n");
+    return `${NOTE}\n${(line >= 0 && line < tail.length / 2 ? tail.slice(line + 1) : tail).trim()}`;
+  }
+  const head = whole
+    .subarray(0, room)
+    .toString("utf8")
+    .replace(/\uFFFD+$/, "");
+  const line = head.lastIndexOf("\n");
+  return `${(line > head.length / 2 ? head.slice(0, line) : head).trim()}\n${NOTE}`;
+}
+
+/** What the model said while it wrote things down. */
+export function notesIn(flush: readonly Entry[]): string {
+  return flush.flatMap((entry) => (entry.role === "assistant" ? textOf(entry).trim() || [] : [])).join("\n\n");
+}
+
+const LONGEST_STEP = 2000;
+
+/** Of the last step and what came after it, whatever is too long to be kept whole: nobody has answered it yet. */
+export function lastStep(shown: readonly Entry[], keptFrom: number): string {
+  const from = Math.max(
+    0,
+    shown.findLastIndex((entry) => entry.role === "assistant"),
+  );
+  return shown
+    .slice(from, keptFrom)
+    .flatMap((entry) => {
+      switch (entry.role) {
+        case "assistant": {
+          const calls = callsOf(entry).map((call) => `You called ${call.name}: ${cut(JSON.stringify(call.args), 400)}`);
+          return [textOf(entry).trim(), ...calls].filter((line) => line !== "").join("\n");
+        }
+        case "tool":
+          return `${entry.tool} ${entry.ok ? "gave" : "failed"}: ${cut(entry.content, LONGEST_STEP)}`;
+        case "user":
+          return `${entry.from} said: ${cut(entry.content, LONGEST_STEP)}`;
+        default:
+          return [];
+      }
+    })
+    .join("\n\n");
+}

@@ -1,0 +1,52 @@
+import {
+  type CallPart,
+  callsOf,
+  type Entry,
+  type Outcome,
+  type ReplyEntry,
+  type ResultEntry,
+} from "../../protocol/index.ts";
+import type { Tools } from "../../tools/toolbox.ts";
+import { cutOff } from "./unheard.ts";
+
+/**
+ * Makes the calls of a reply, one after the other; their results go to the history and to whoever keeps the record.
+ * Every call gets one, also one that was not begun: because the work had ended, or because `hold` says why not now.
+ */
+export async function* act(
+  reply: ReplyEntry,
+  history: Entry[],
+  toolbox: Tools,
+  hold: (call: CallPart) => string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<Entry, Outcome | undefined> {
+  let ending: Outcome | undefined;
+  const results: ResultEntry[] = [];
+  for (const call of callsOf(reply)) {
+    if (!ending) signal.throwIfAborted(); // a stop comes through between calls too, unless it comes too late
+    const why = ending
+      ? "the work had ended before it"
+      : (cutOff(call, reply) ?? hold(call) ?? concludedTooSoon(call, results));
+    const result = why === undefined ? await toolbox.run(call, signal) : notRun(call, why);
+    history.push(result);
+    results.push(result);
+    yield result;
+    ending ??= result.ending;
+  }
+  return ending;
+}
+
+/** They say how what was called before them came out. */
+const CONCLUDING: ReadonlySet<string> = new Set(["checkpoint", "finish", "publish"]);
+
+/** Written before its result was seen, "all is well" is a guess; where a call beside it failed, a wrong one. */
+export function concludedTooSoon({ name }: CallPart, before: readonly ResultEntry[]): string | undefined {
+  const failed = before.find(({ ok }) => !ok);
+  return failed && CONCLUDING.has(name)
+    ? `${failed.tool}, called before it in the same reply, failed; deal with that, then call ${name} again`
+    : undefined;
+}
+
+export function notRun(call: CallPart, why: string): ResultEntry {
+  return { role: "tool", call_id: call.id, tool: call.name, ok: false, content: `Not run: ${why}.` };
+}

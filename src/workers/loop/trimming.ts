@@ -1,0 +1,80 @@
+import { entryTokens } from "../../models/tokens.ts";
+import type { Entry, Part, RunId } from "../../protocol/index.ts";
+
+/** Where the longest ending begins that fits the room and holds no more turns than this; never between a call and its result. */
+export function tailWithin(history: readonly Entry[], tokens: number, mostTurns: number): number {
+  let start = history.length;
+  let turns = 0;
+  let size = 0;
+  for (let at = history.length - 1; at >= 0; at--) {
+    const entry = history[at];
+    if (entry === undefined || entry.role === "summary") break;
+    size += entryTokens([entry]);
+    if (entry.role === "assistant") turns += 1;
+    if (size > tokens || turns > mostTurns) break;
+    if (entry.role !== "tool") start = at;
+  }
+  return start;
+}
+
+/**
+ * The same conversation in less room, for one request: first the oldest results are cut, then the arguments of calls,
+ * then words, and only then the oldest turns left out.
+ */
+export function trimmed(history: readonly Entry[], tokens: number): Entry[] {
+  const entries = [...history];
+  let size = entryTokens(entries);
+  for (const shorten of [shortResult, shortCalls, shortWords]) {
+    // The last entry is what is asked for now.
+    for (let at = 0; at < entries.length - 1 && size > tokens; at++) {
+      const entry = entries[at] as Entry;
+      const short = shorten(entry);
+      size -= entryTokens([entry]) - entryTokens([short]);
+      entries[at] = short;
+    }
+  }
+  return size > tokens ? entries.slice(tailWithin(entries, tokens, Number.POSITIVE_INFINITY)) : entries;
+}
+
+/**
+ * What was done in earlier runs, in short: the words stay, results and long arguments are cut. A run begins with another
+ * prompt, so no provider has the conversation in its cache; files are still there to be read.
+ */
+export function withShortPast(history: readonly Entry[], run: RunId): Entry[] {
+  const begins = history.findIndex((entry) => entry.role === "user" && entry.run_id === run);
+  return history.map((entry, at) => (at < begins ? shortCalls(shortResult(entry)) : entry));
+}
+
+const SHORT = 400;
+
+function shortResult(entry: Entry): Entry {
+  if (entry.role !== "tool") return entry;
+  const { picture: _, ...result } = entry;
+  return { ...result, content: cut(entry.content, SHORT) };
+}
+
+function shortWords(entry: Entry): Entry {
+  return entry.role === "user" || entry.role === "summary"
+    ? { ...entry, content: cut(entry.content, 4 * SHORT) }
+    : entry;
+}
+
+function shortCalls(entry: Entry): Entry {
+  return entry.role === "assistant" ? { ...entry, content: entry.content.map(shortPart) } : entry;
+}
+
+function shortPart(part: Part): Part {
+  if (part.type !== "call" || typeof part.args !== "object" || part.args === null) return part;
+  const args = Object.entries(part.args).map(([name, value]) => [
+    name,
+    typeof value === "string" ? cut(value, SHORT) : value,
+  ]);
+  return { ...part, args: Object.fromEntries(args) };
+}
+
+/** The beginning of a text, saying that it is only that. */
+export function cut(text: string, length: number): string {
+  return text.length > length
+    ? `${text.slice(0, length).toWellFormed()}\n(… ${text.length - length} more characters are left out here)`
+    : text;
+}

@@ -1,0 +1,177 @@
+import { createHash } from "node:crypto";
+import type { Mailbox } from "../../mail/mailbox.ts";
+import { COORDINATOR, isMadeByTrigger, type StoredEntry, type UserEntry } from "../../protocol/index.ts";
+import { momentIn } from "../../triggers/wall-clock.ts";
+import { shownMemory } from "../worker-memory.ts";
+import type { Workplace } from "../workplace.ts";
+import { nextCycle } from "./cycles.ts";
+import type { Actor } from "./recorded-loop.ts";
+import { waitForMail } from "./waiting.ts";
+
+/** Of a memory that others changed, what is told at a waking. */
+const MOST_BYTES = 6_000;
+const SHORT_BYTES = 3_000;
+
+/**
+ * The sleep of an infinite agent, at no cost, until its next cycle, a trigger or somebody's word; and what it is told
+ * when it wakes, since its prompt is that of its first day: the date, what it did last, and what others have changed in
+ * its memory.
+ */
+export class Waking {
+  readonly #actor: Actor;
+  readonly #mailbox: Mailbox;
+  readonly #place: Workplace;
+  readonly #memory: SeenMemory;
+  /** The number of the cycle in this process. */
+  cycle = 0;
+  #firstTurn: number | undefined;
+  /** What is to be said with the next news; null while it is awake. */
+  #words: { memory: string; hashes: Record<string, string> } | null = null;
+
+  constructor(actor: Actor, mailbox: Mailbox, place: Workplace, stored: readonly StoredEntry[]) {
+    this.#actor = actor;
+    this.#mailbox = mailbox;
+    this.#place = place;
+    this.#memory = new SeenMemory(place, hashesIn(stored));
+  }
+
+  close(): void {
+    this.#memory.close();
+  }
+
+  /** A run begins, with the memory in its prompt, or is taken up again after who knows how long. */
+  async begin(why: "begins" | "taken up"): Promise<void> {
+    if (!isInfinite(this.#place)) return;
+    const words = await this.#memory.look();
+    if (why === "taken up") this.#words = words;
+    // What is watched is watched from the first moment on; the clock runs from the end of a cycle.
+    else if (this.#place.now().agent.created.watch) await this.#setNext();
+  }
+
+  async sleep(signal: AbortSignal): Promise<string> {
+    await this.#setNext();
+    await this.#memory.lookAtOwn();
+    if (this.#mailbox.waiting === 0) await waitForMail(this.#actor, "news", this.#mailbox, this.#place, signal);
+    this.cycle += 1;
+    this.#firstTurn = undefined;
+    this.#words = await this.#memory.look();
+    return "Recorded. You slept, and something woke you:";
+  }
+
+  async #setNext(): Promise<void> {
+    const { log, soon, clock, timeZone } = this.#place;
+    const facts = nextCycle(soon(), clock.now(), timeZone);
+    if (facts.length > 0) await log.append({ facts }).durable;
+  }
+
+  /** The news as they are told: the first ones after a sleep, and what triggers say, with the date. */
+  told([news]: UserEntry[]): UserEntry[] {
+    if (!news) return [];
+    const words = this.#words;
+    const { memory: _, ...rest } = news;
+    if (!words)
+      return news.messages?.some(isMadeByTrigger) ? [{ ...rest, content: this.#dated(news.content) }] : [news];
+    this.#words = null;
+    const content = [this.#dated(news.content), words.memory].filter(Boolean).join("\n\n");
+    // What is told of the memory must stay to be seen.
+    const { cycle, ...kept } = rest;
+    return [{ ...kept, content, memory: words.hashes, ...(cycle && words.memory === "" && { cycle }) }];
+  }
+
+  /** A summary has shown the memory as it is. */
+  async restated(): Promise<void> {
+    if (isInfinite(this.#place)) await this.#memory.look();
+  }
+
+  /** The last turn it may take: each cycle has turns of its own. */
+  lastTurn(turn: number): number {
+    this.#firstTurn ??= turn;
+    return this.#firstTurn - 1 + this.#place.maxTurns;
+  }
+
+  #dated(news: string): string {
+    const { clock, timeZone, soon } = this.#place;
+    const { last_checkpoint: last } = soon().agent;
+    const before = last && isInfinite(this.#place);
+    const did = before ? ` Your last checkpoint (${momentIn(last.ts * 1000, timeZone)}): ${oneLine(last.summary)}` : "";
+    return `[It is ${momentIn(clock.now(), timeZone)}.${did}]\n\n${news}`;
+  }
+}
+
+/** What of its memory the agent has seen. What it wrote itself it knows. */
+class SeenMemory {
+  readonly #place: Workplace;
+  readonly #own = new Set<string>();
+  readonly close: () => void;
+  #texts = new Map<string, string>();
+  #hashes: Record<string, string>;
+
+  constructor(place: Workplace, hashes: Record<string, string>) {
+    this.#place = place;
+    this.#hashes = hashes;
+    this.close = place.log.subscribe((fact) => {
+      if (fact.type === "memory.written" && fact.data.by === COORDINATOR)
+        this.#own.add(fact.data.path.replace(/^memory\//, ""));
+    }, "all but turns");
+  }
+
+  /** What it wrote in the cycle that ends. */
+  async lookAtOwn(): Promise<void> {
+    for (const { path, text } of await shownMemory(this.#place)) if (this.#own.has(path)) this.#see(path, text);
+    this.#own.clear();
+  }
+
+  /** What others have changed since the last look, in words; from now on it is seen. */
+  async look(): Promise<{ memory: string; hashes: Record<string, string> }> {
+    const parts = await shownMemory(this.#place);
+    const changed = parts.filter(({ path, text }) => this.#hashes[path] !== hashOf(text));
+    const news = changed.map(({ path, text }) => changeOf(path, this.#texts.get(path), text));
+    this.#hashes = {};
+    this.#texts = new Map();
+    for (const { path, text } of parts) this.#see(path, text);
+    return { memory: cut(news.join("\n\n"), MOST_BYTES), hashes: this.#hashes };
+  }
+
+  #see(path: string, text: string): void {
+    this.#texts.set(path, text);
+    this.#hashes = { ...this.#hashes, [path]: hashOf(text) };
+  }
+}
+
+function changeOf(path: string, before: string | undefined, now: string): string {
+  const known = new Set(before?.split("\n"));
+  const added = now.split("\n").filter((line) => !known.has(line));
+  const left = new Set(now.split("\n"));
+  const gone = [...known].filter((line) => line.trim() !== "" && !left.has(line));
+  const lines = [...(before === undefined ? now.split("\n") : added), ...gone.map((line) => `(removed: ${line})`)];
+  return `${path} in your memory has changed since you last saw it:\n${cut(lines.join("\n").trim(), SHORT_BYTES)}`;
+}
+
+/** What somebody has seen who is shown the memory as it is now. */
+export async function seenMemory(place: Workplace): Promise<Record<string, string>> {
+  return Object.fromEntries((await shownMemory(place)).map(({ path, text }) => [path, hashOf(text)]));
+}
+
+/** As the last waking has left it on record. */
+function hashesIn(stored: readonly StoredEntry[]): Record<string, string> {
+  const last = stored.findLast((entry) => entry.role === "user" && entry.memory);
+  return (last?.role === "user" && last.memory) || {};
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 12);
+}
+
+function cut(text: string, bytes: number): string {
+  if (Buffer.byteLength(text) <= bytes) return text;
+  const head = Buffer.from(text).subarray(0, bytes).toString("utf8").replace(/�+$/, "");
+  return `${head}\n(cut here: read the rest with memory_read)`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+function isInfinite({ now }: Pick<Workplace, "now">): boolean {
+  return now().agent.created.mode === "infinite";
+}

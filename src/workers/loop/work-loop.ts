@@ -1,0 +1,159 @@
+import type { Model } from "../../models/model.ts";
+import {
+  type CallPart,
+  callsOf,
+  type Entry,
+  type Outcome,
+  type ReplyEntry,
+  type UserEntry,
+} from "../../protocol/index.ts";
+import { onlyLooks } from "../../tools/tool.ts";
+import type { Tools } from "../../tools/toolbox.ts";
+import { type Compactable, heldInFlush, Thinking } from "./compaction.ts";
+import { show } from "./heartbeat.ts";
+import { openFlush } from "./past.ts";
+import { act, concludedTooSoon, notRun } from "./tool-calls.ts";
+import { cutOff, unheardIn } from "./unheard.ts";
+
+/** One piece of thinking to do: by the coordinator on a goal, or by a worker on a node. */
+export interface Assignment {
+  system: string;
+  /** What was said so far, oldest first, since the last summary. */
+  history: readonly Entry[];
+  /** The number of the first turn to come; more than 1 when work is taken up again. */
+  turn: number;
+  /** Of the work; what it takes to write things down for a compaction comes on top. */
+  maxTurns: number;
+  /** The same, asked at each turn, where it moves on: each cycle of an infinite agent has turns of its own. */
+  lastTurn?(turn: number): number;
+  /** How its conversation is compacted when it gets too long; null where there is nothing to compact. */
+  compactable: Compactable | null;
+  /** What it means that the model called no tool: the one thing in which coordinator and worker differ. */
+  onSilence(silence: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]>;
+}
+
+/** A reply without calls, and how many there have been in a row. */
+export interface Silence {
+  reply: ReplyEntry;
+  inARow: number;
+  /** Said to somebody who meant to do more than to say something. */
+  unheard?: string | undefined;
+  /** What was said so far, with the reply. */
+  history: readonly Entry[];
+}
+
+export interface Ports {
+  model: Model;
+  toolbox: Tools;
+  /** News for this reader since it last looked. */
+  mail(): UserEntry[];
+  /** Whether somebody waits to be heard before anything else is begun. */
+  isUrgent?(): boolean;
+}
+
+/** Think, act, observe — until the work ends, the turns run out, or the signal stops it. */
+export async function* workLoop(
+  job: Assignment,
+  { model, toolbox, mail, isUrgent }: Ports,
+  signal: AbortSignal,
+): AsyncGenerator<Entry, Outcome> {
+  const history = [...job.history];
+  function* add(...entries: Entry[]) {
+    for (const entry of entries) show(history, entry);
+    yield* entries;
+  }
+
+  const settled = yield* settle(history, job, toolbox, signal);
+  if (settled) return settled;
+
+  const thinking = new Thinking(job.system, { model, toolbox, mail }, job.compactable);
+  const hold = (call: CallPart) => (isUrgent?.() && !onlyLooks(call, toolbox.specs) ? MESSAGE_FIRST : undefined);
+  const lastTurn = (turn: number) => job.lastTurn?.(turn) ?? job.maxTurns;
+  for (let turn = job.turn; turn <= lastTurn(turn); turn++) {
+    // Mail enters here and nowhere else: providers reject anything between a call and its result, and a summary would
+    // hide what came while things were written down for it.
+    if (openFlush(history) < 0) yield* add(...mail());
+
+    const thought = yield* thinking.about(history, signal);
+    if ("ending" in thought) return thought.ending;
+    const { reply } = thought;
+    yield* add(reply); // stored before any of its side effects begins
+
+    const ending = yield* act(reply, history, toolbox, hold, signal);
+    if (ending) return ending;
+    if (callsOf(reply).length > 0) continue;
+
+    const next = await afterSilence(reply, history, job, toolbox, signal);
+    if (!Array.isArray(next)) return next;
+    yield* add(...next);
+  }
+  return { kind: "exhausted", turns: job.maxTurns };
+}
+
+/** Who reads the message can decide better about what has an effect; what only looks is worth having all the same. */
+const MESSAGE_FIRST = "a message came first; read it, then decide whether to call this again";
+
+/** After a crash: finish the turn that was cut off, and see whether the work had ended already. */
+async function* settle(
+  history: Entry[],
+  job: Assignment,
+  toolbox: Tools,
+  signal: AbortSignal,
+): AsyncGenerator<Entry, Outcome | undefined> {
+  const at = history.findLastIndex((entry) => entry.role === "assistant");
+  const reply = history[at];
+  if (reply?.role !== "assistant") return undefined;
+  const since = history.slice(at + 1);
+  const results = since.filter((entry) => entry.role === "tool");
+  // Something was said after it: that turn is over, and what it ended is another run.
+  if (results.length < since.length) return undefined;
+  const all = [...results];
+  let ending = results.find((result) => result.ending)?.ending;
+  const answered = new Set(results.map((result) => result.call_id));
+  for (const call of callsOf(reply).filter((call) => !answered.has(call.id))) {
+    const held = cutOff(call, reply) ?? (openFlush(history) < 0 ? concludedTooSoon(call, all) : heldInFlush(call));
+    const result = held === undefined ? await toolbox.settle(call, signal) : notRun(call, held);
+    history.push(result);
+    all.push(result);
+    yield result;
+    ending ??= result.ending;
+  }
+  if (ending) return ending;
+  // Silent in a flush, it has written down what it wanted to.
+  if (callsOf(reply).length > 0 || openFlush(history) >= 0) return undefined;
+  const next = await afterSilence(reply, history, job, toolbox, signal);
+  if (!Array.isArray(next)) return next;
+  for (const entry of next) show(history, entry);
+  yield* next;
+  return undefined;
+}
+
+/** Told at once, so often in a row; then it is up to whoever knows what silence means here. */
+const MOST_TOLD = 4;
+
+function afterSilence(
+  reply: ReplyEntry,
+  history: readonly Entry[],
+  job: Assignment,
+  toolbox: Tools,
+  signal: AbortSignal,
+): Promise<Outcome | UserEntry[]> {
+  const inARow = silencesIn(history);
+  const unheard = unheardIn(reply, toolbox.specs);
+  if (unheard?.certain && inARow <= MOST_TOLD)
+    return Promise.resolve([{ role: "user", from: "agiraph", content: unheard.words }]);
+  return job.onSilence({ reply, inARow, unheard: unheard?.words, history }, signal);
+}
+
+/** How many replies called nothing since the last call, the last news or the last try: who waits for news is not idle. */
+function silencesIn(history: readonly Entry[]): number {
+  let count = 0;
+  for (let at = history.length - 1; at >= 0; at--) {
+    const entry = history[at];
+    if (entry?.role === "user" && (entry.upto !== undefined || entry.again)) break;
+    if (entry?.role !== "assistant") continue;
+    if (callsOf(entry).length > 0) break;
+    count += 1;
+  }
+  return count;
+}

@@ -1,0 +1,169 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { ProgramProfile } from "../../../protocol/index.ts";
+import type { OutsideJob } from "../session.ts";
+
+/**
+ * What the ACP agents that we know need beside their command: settings in their own home, and variables. Each is kept
+ * from asking the network for anything but its model, and from offering what only makes sense to somebody who sits before it.
+ */
+export interface AcpLaunch {
+  /** The profile that is there by itself. */
+  profile: ProgramProfile & { quirks: AcpAgent };
+  /** Files below its home. */
+  files(job: OutsideJob): Record<string, string>;
+  /** Variables; what the profile sets stands before them. */
+  env(job: OutsideJob): Record<string, string>;
+  /** The variable that holds its settings as JSON, and ours; those that the profile sets there stand before them. */
+  settings?: { variable: string; of(job: OutsideJob): Record<string, unknown> };
+  args(job: OutsideJob): string[];
+}
+
+export type AcpAgent = NonNullable<ProgramProfile["quirks"]>;
+
+export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
+  claude: {
+    profile: {
+      kind: "acp",
+      quirks: "claude",
+      command: ["claude-agent-acp"],
+      env: ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+      share: [".claude/.credentials.json"],
+      hosts: ["api.anthropic.com"],
+      about: "Claude Code over ACP; its own protocol (claude-code) takes half the memory",
+    },
+    files: () => ({}),
+    env: ({ model }) => ({
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1",
+      ENABLE_TOOL_SEARCH: "false",
+      ...(model ? { ANTHROPIC_MODEL: model } : {}),
+    }),
+    args: () => [],
+  },
+  codex: {
+    profile: {
+      kind: "acp",
+      quirks: "codex",
+      command: ["codex-acp"],
+      env: ["OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"],
+      share: [".codex/auth.json"],
+      hosts: ["api.openai.com", "chatgpt.com", "auth.openai.com"],
+      about: "OpenAI Codex",
+    },
+    // It must be there, or Codex does not start.
+    files: () => ({ ".codex/config.toml": CODEX_SETTINGS }),
+    env: ({ profile }) => ({
+      NO_BROWSER: "1",
+      // It is in our sandbox either way; its own would be one in another, where it cannot make one.
+      INITIAL_AGENT_MODE: profile.permissions === "allow" ? "agent-full-access" : "read-only",
+    }),
+    settings: {
+      variable: "CODEX_CONFIG",
+      of: ({ model }) => (model ? { model } : {}),
+    },
+    args: () => [],
+  },
+  gemini: {
+    profile: {
+      kind: "acp",
+      quirks: "gemini",
+      command: ["gemini", "--acp"],
+      env: ["GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT"],
+      share: [".gemini/oauth_creds.json", ".gemini/google_accounts.json"],
+      hosts: ["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
+      about: "Gemini CLI",
+    },
+    files: ({ home }) => ({
+      ".gemini/settings.json": `${JSON.stringify(
+        {
+          security: {
+            auth: { selectedType: signedIn(home, ".gemini/oauth_creds.json") ? "oauth-personal" : "gemini-api-key" },
+            folderTrust: { enabled: false },
+          },
+          general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+          privacy: { usageStatisticsEnabled: false },
+          telemetry: { enabled: false },
+        },
+        null,
+        2,
+      )}\n`,
+    }),
+    // Without it, it runs itself as a child and keeps signals from it.
+    env: () => ({ GEMINI_CLI_NO_RELAUNCH: "true" }),
+    args: ({ model }) => (model ? ["-m", model] : []),
+  },
+  opencode: {
+    profile: {
+      kind: "acp",
+      quirks: "opencode",
+      command: ["opencode", "acp"],
+      env: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"],
+      share: [".local/share/opencode/auth.json"],
+      hosts: [
+        "api.anthropic.com",
+        "api.openai.com",
+        "openrouter.ai",
+        "generativelanguage.googleapis.com",
+        "opencode.ai",
+      ],
+      about: "opencode",
+    },
+    files: () => ({}),
+    env: () => ({
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+      OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+      OPENCODE_DISABLE_PROJECT_CONFIG: "1",
+    }),
+    settings: {
+      variable: "OPENCODE_CONFIG_CONTENT",
+      of: ({ profile, model }) => ({
+        ...(model ? { model } : {}),
+        autoupdate: false,
+        share: "disabled",
+        permission: profile.permissions === "allow" ? "allow" : { edit: "ask", bash: "ask", webfetch: "ask" },
+      }),
+    },
+    args: () => [],
+  },
+};
+
+/** Where the user is signed in is shared with it by a file in its home; the file itself is none of our business. */
+function signedIn(home: string, file: string): boolean {
+  return existsSync(join(home, file));
+}
+
+/** Plugins are fetched from the network at the start; a daemon would outlive its work. */
+const CODEX_SETTINGS = `check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[features]
+plugins = false
+daemon_auto_start = false
+`;
+
+/** How an agent is started for a job: by what its profile says, and by what we know of it. */
+export function launchOf(job: OutsideJob): { argv: [string, ...string[]]; env: Record<string, string> } {
+  const { command, set = {}, quirks } = job.profile;
+  const [program = "", ...args] = command;
+  const known = quirks && acpLaunch[quirks];
+  if (!known) return { argv: [program, ...args], env: set };
+  const env = { ...known.env(job), ...set };
+  if (known.settings) {
+    const { variable } = known.settings;
+    env[variable] = withSettings(set[variable], known.settings.of(job));
+  }
+  return { argv: [program, ...args, ...known.args(job)], env };
+}
+
+function withSettings(given: string | undefined, ours: Record<string, unknown>): string {
+  try {
+    return JSON.stringify({ ...ours, ...(given === undefined ? {} : JSON.parse(given)) });
+  } catch {
+    // It says itself what is wrong with what it was given.
+    return given ?? "";
+  }
+}

@@ -1,0 +1,194 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { McpServer } from "@agentclientprotocol/sdk";
+import type { Clock } from "../../../protocol/clock.ts";
+import { putFile } from "../../../store/disk/foreign-folder.ts";
+import type { Door, OutsideJob } from "../session.ts";
+import { OUR_SERVER, type Quirks } from "./acp-quirks.ts";
+import { type Initialized, initializedSchema, sessionSchema, type WireSession } from "./acp-wire.ts";
+
+/**
+ * From a program that has just been started to a session that can be spoken to. Throws with what the agent said;
+ * `SessionLost` where that is an answer to whether the session can be taken up.
+ */
+export async function openSession(opening: Opening): Promise<Opened> {
+  const { job, quirks } = opening;
+  const initialized = initializedSchema.parse(
+    await ask(opening, "initialize", 60_000, {
+      protocolVersion: VERSION,
+      clientInfo: { name: "agiraph", version: "1" },
+      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+    }),
+  );
+  const { protocolVersion, agentCapabilities, agentInfo, _meta } = initialized;
+  if (protocolVersion !== VERSION)
+    throw new Error(`It speaks version ${protocolVersion} of ACP; we speak version ${VERSION}.`);
+  const takesSystem = Boolean(agentCapabilities?.sessionCapabilities?.systemPrompt);
+  const system = { mode: "append", content: [{ type: "text", text: job.system }] };
+  const mcpServers = await serversFor(opening, initialized);
+  const params = { cwd: job.cwd, mcpServers, ...(takesSystem ? { systemPrompt: system } : {}) };
+  const session = await makeOrLoad(opening, initialized, params);
+  const session_id = job.resume ?? session.sessionId;
+  if (!session_id) throw new Error("It made a session without an id.");
+  const model = await chooseModel(opening, session_id, session);
+  const about = [agentInfo?.title ?? agentInfo?.name, agentInfo?.version].filter(Boolean).join(" ");
+  return {
+    session_id,
+    ...(model ? { model } : {}),
+    ...(about ? { about } : {}),
+    canSteer: _meta?.steering?.supported === true,
+    preface: takesSystem || quirks.instructions || job.resume !== null ? undefined : job.system,
+  };
+}
+
+export interface Opening {
+  job: OutsideJob;
+  quirks: Quirks;
+  clock: Clock;
+  door: Door | undefined;
+  /** When the session to be taken up was made; 0 where nobody knows. */
+  madeAt: number;
+  /** Aborts when the program has gone. */
+  gone: AbortSignal;
+  request(method: string, params: unknown): Promise<unknown>;
+  note(text: string): void;
+  /** How many updates have come so far. */
+  updates(): number;
+}
+
+export interface Opened {
+  session_id: string;
+  model?: string;
+  about?: string;
+  /** It can be spoken to while it works. */
+  canSteer: boolean;
+  /** Who it is and whose words these are belongs where its model takes it for granted; where it takes none such, before all else. */
+  preface: string | undefined;
+}
+
+const VERSION = 1;
+const MINUTE = 60_000;
+const AUTH_REQUIRED = -32_000;
+
+async function ask({ request, clock, gone }: Opening, method: string, ms: number, params: unknown): Promise<unknown> {
+  const answered = new AbortController();
+  const late = clock
+    .sleep(ms, AbortSignal.any([answered.signal, gone]))
+    .then(() => Promise.reject(new Error(`It did not answer ${method} within ${ms / 1000} s: timed out.`)));
+  try {
+    return await Promise.race([request(method, params), late]);
+  } finally {
+    answered.abort();
+    late.catch(() => {});
+  }
+}
+
+async function makeOrLoad(
+  opening: Opening,
+  initialized: Initialized,
+  params: Record<string, unknown>,
+): Promise<WireSession> {
+  const { resume } = opening.job;
+  const open = async () => {
+    if (resume === null) return ask(opening, "session/new", 2 * MINUTE, params);
+    if (!initialized.agentCapabilities?.loadSession) throw new SessionLost("It keeps no sessions.");
+    await untilOld(opening);
+    const loaded = await ask(opening, "session/load", 2 * MINUTE, { ...params, sessionId: resume }).catch(saysLost);
+    if (opening.quirks.replaysLate) await untilSilent(opening);
+    return loaded;
+  };
+  try {
+    return sessionSchema.parse((await open()) ?? {});
+  } catch (error) {
+    if (codeOf(error) !== AUTH_REQUIRED) throw error;
+    await signIn(opening, initialized);
+    return sessionSchema.parse((await open()) ?? {});
+  }
+}
+
+/** Who does not answer, dies meanwhile or has some other trouble has not said that it is lost. */
+export class SessionLost extends Error {}
+
+function saysLost(error: unknown): never {
+  const code = codeOf(error);
+  const isAnswer = typeof code === "number" && code !== AUTH_REQUIRED;
+  const why = reasonOf(error);
+  throw isAnswer && (code === NOT_FOUND || NOT_THERE.test(why)) ? new SessionLost(why) : error;
+}
+
+const NOT_FOUND = -32_002;
+/** In an agent's words, where it has no code for it. */
+const NOT_THERE = /not found|\bno\b.* found|no such|not exist|(?:unknown|invalid) session/i;
+
+async function signIn(opening: Opening, { authMethods }: Initialized): Promise<void> {
+  const { signIn } = opening.quirks;
+  const offered = authMethods?.map(({ id }) => id) ?? [];
+  if (!signIn || !offered.includes(signIn))
+    throw new Error(`It is not signed in. Sign in with it in a terminal, or give it a key (${offered.join(", ")}).`);
+  await ask(opening, "authenticate", MINUTE, { methodId: signIn });
+}
+
+async function untilOld({ quirks, clock, madeAt, note, gone }: Opening): Promise<void> {
+  const left = (Math.floor(madeAt / MINUTE) + 1) * MINUTE + 1000 - clock.now();
+  if (!quirks.losesYoungSessions || left <= 0 || left > 2 * MINUTE) return;
+  note(`Waiting ${Math.ceil(left / 1000)} s: it would lose a session taken up in the minute it was made.`);
+  await clock.sleep(left, gone);
+}
+
+async function untilSilent({ clock, updates, gone }: Opening): Promise<void> {
+  for (let heard = -1; heard !== updates(); ) {
+    heard = updates();
+    await clock.sleep(300, gone);
+  }
+}
+
+async function serversFor({ door, job }: Opening, { agentCapabilities }: Initialized): Promise<McpServer[]> {
+  if (!door) return [];
+  if (agentCapabilities?.mcpCapabilities?.http) {
+    const headers = [{ name: "Authorization", value: `Bearer ${door.token}` }];
+    return [{ type: "http", name: OUR_SERVER, url: door.url, headers }];
+  }
+  // Its home is what the sandbox shows it for certain.
+  const bridge = `.agiraph/${BRIDGE.endsWith(".ts") ? "mcp-bridge.ts" : "mcp-bridge.mjs"}`;
+  await putFile(job.home, bridge, await readFile(BRIDGE));
+  const env = { AGIRAPH_DOOR_URL: door.url, AGIRAPH_DOOR_TOKEN: door.token };
+  return [
+    {
+      name: OUR_SERVER,
+      command: process.execPath,
+      args: [`${job.home}/${bridge}`],
+      env: Object.entries(env).map(([name, value]) => ({ name, value })),
+    },
+  ];
+}
+
+const BRIDGE = fileURLToPath(new URL(`./mcp-bridge.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url));
+
+async function chooseModel(
+  opening: Opening,
+  sessionId: string,
+  { configOptions }: WireSession,
+): Promise<string | undefined> {
+  const { model } = opening.job;
+  const option = configOptions?.find(({ id, category }) => category === "model" || id === "model");
+  const current = typeof option?.currentValue === "string" ? option.currentValue : undefined;
+  if (!option || model === null || model === current) return model ?? current;
+  try {
+    await ask(opening, "session/set_config_option", MINUTE, { sessionId, configId: option.id, value: model });
+    return model;
+  } catch (error) {
+    opening.note(`It does not take the model ${model} and goes on with ${current}: ${reasonOf(error)}`);
+    return current;
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+}
+
+/** What an agent's error says, with the details that it puts beside it. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const data = "data" in error && typeof error.data === "object" && error.data !== null ? error.data : {};
+  return "details" in data && typeof data.details === "string" ? `${error.message} (${data.details})` : error.message;
+}

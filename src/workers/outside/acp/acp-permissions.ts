@@ -1,0 +1,85 @@
+import { requestGist } from "../request-text.ts";
+import type { Decision, OutsideEvent } from "../session.ts";
+import type { Wish } from "./acp-request.ts";
+import type { AcpTranslation } from "./acp-translation.ts";
+import { permissionSchema, type WirePermission } from "./acp-wire.ts";
+
+/**
+ * What an ACP agent asks permission for, until somebody decides it.
+ *
+ * L1. Whatever it asks gets an answer: the decision, or that it was cancelled when nobody will decide it any more.
+ * L2. Allowed once, not for ever: what is always allowed is decided on our side, where it is on record. What an option
+ *     does is told by its `kind`, never by its name or its place.
+ * L3. A yes is for what was asked: where the agent has changed the call meanwhile, it is asked about again.
+ */
+export class AcpLeave {
+  readonly #translation: AcpTranslation;
+  readonly #wants = new Map<string, Asked>();
+  #asked = 0;
+
+  constructor(translation: AcpTranslation) {
+    this.#translation = translation;
+  }
+
+  /** What follows from it, and the answer to the agent. Throws for what cannot be understood. */
+  asked(params: unknown): { events: readonly OutsideEvent[]; answer: Promise<Answer> } {
+    const asked = permissionSchema.safeParse(params);
+    if (!asked.success)
+      throw new Error("The permission request cannot be understood: it needs a toolCall and options.");
+    const id = `leave-${++this.#asked}`;
+    const { ours, events } = this.#translation.wanted(id, asked.data);
+    if (ours) return { events, answer: Promise.resolve({ outcome: outcomeOf(asked.data, { allow: true }) }) };
+    const { promise, resolve } = Promise.withResolvers<Answer>();
+    const wish = events.findLast((event) => event.kind === "wants");
+    if (!wish) throw new Error("no question for a permission request");
+    this.#wants.set(id, { asked: asked.data, wish, answer: resolve });
+    return { events, answer: promise };
+  }
+
+  /** Returns what is to be said to it, since the protocol has no room for a reason, or what is asked anew (L3). */
+  decide(id: string, decision: Decision): { why?: string; again?: Wish } {
+    const wanted = this.#wants.get(id);
+    if (!wanted) return {};
+    this.#wants.delete(id);
+    const { asked, wish, answer } = wanted;
+    const changed = decision.allow ? this.#translation.changedSince(wish, `leave-${this.#asked + 1}`) : undefined;
+    if (changed) {
+      this.#asked += 1;
+      this.#wants.set(changed.id, { asked, wish: changed, answer });
+      return { again: changed };
+    }
+    if (decision.allow) this.#translation.allowed(wish);
+    else this.#translation.denied(asked.toolCall.toolCallId);
+    const outcome = outcomeOf(asked, decision);
+    answer({ outcome });
+    const why = decision.allow && outcome.outcome === "cancelled" ? NOT_ONCE : decision.why;
+    return why ? { why: `${requestGist(wish)}: permission was not given. ${why}` } : {};
+  }
+
+  /** Nobody will decide any more what it asked for. */
+  withdraw(): void {
+    for (const { answer } of this.#wants.values()) answer(CANCELLED);
+    this.#wants.clear();
+  }
+}
+
+const NOT_ONCE = "It was allowed once, and you offered no option of the kind allow_once.";
+
+interface Asked {
+  asked: WirePermission;
+  wish: Wish;
+  answer(answer: Answer): void;
+}
+
+export interface Answer {
+  outcome: { outcome: "selected"; optionId: string } | { outcome: "cancelled" };
+}
+
+export const CANCELLED: Answer = { outcome: { outcome: "cancelled" } };
+
+function outcomeOf({ options }: WirePermission, { allow }: Decision): Answer["outcome"] {
+  // Never for ever, also where nothing else is offered: then it is not run.
+  const kinds = allow ? ["allow_once"] : ["reject_once", "reject_always"];
+  const option = kinds.flatMap((kind) => options.find((offered) => offered.kind === kind) ?? []).at(0);
+  return option ? { outcome: "selected", optionId: option.optionId } : { outcome: "cancelled" };
+}

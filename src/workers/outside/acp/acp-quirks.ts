@@ -1,0 +1,122 @@
+import type { ProgramProfile } from "../../../protocol/index.ts";
+import type { WireCall } from "./acp-wire.ts";
+
+/** How our MCP server is called towards programs. */
+export const OUR_SERVER = "agiraph";
+
+/** Where an ACP agent departs from the protocol, or goes beyond it. Tried with the versions in `docs/decisions/acp.md`. */
+export interface Quirks {
+  /** Is this a call of a tool of ours? Our side of the door keeps the record of it, so nothing is recorded twice. */
+  isOurs(call: WireCall): boolean;
+  /** `isOurs` goes by fields that the agent writes, not by words its model may choose: such a call needs nobody's leave. */
+  attests: boolean;
+  /** The tool's name stands in the title of the call's announcement, and there only: later titles are made of arguments. */
+  titleIsTool?: true;
+  /** The tool's name, where the protocol's own field does not hold it. */
+  toolOf(call: WireCall): string | undefined;
+  /** Where in its home it reads standing instructions, when it takes none by the protocol. */
+  instructions?: string;
+  /** It says only here that the model could not be asked; its turn ends as if all were well. */
+  hasFailed?(meta: Record<string, unknown>): boolean;
+  /** It ends by itself when its input ends. */
+  endsWithInput: boolean;
+  /** What it tells of a session that is taken up comes after the answer that it is. */
+  replaysLate: boolean;
+  /** It overwrites a session that is taken up in the clock minute in which it was made. */
+  losesYoungSessions: boolean;
+  /** How it signs in by itself when it says that it must, by the methods it offers. */
+  signIn?: string;
+}
+
+/** An agent we know nothing of. */
+const plain: Quirks = {
+  // A title may be the model's; one over a command or an edit would keep that out of the record.
+  isOurs: (call) => OUR_NAMES.test(call.name ?? (call.kind && call.kind !== "other" ? "" : (call.title ?? ""))),
+  attests: false,
+  toolOf: () => undefined,
+  endsWithInput: true,
+  replaysLate: false,
+  losesYoungSessions: false,
+};
+
+const OUR_NAMES = new RegExp(`^(mcp[._]+)?${OUR_SERVER}[._]+[a-z_]+$`);
+
+const claude: Quirks = {
+  ...plain,
+  attests: true,
+  isOurs: (call) => claudeTool(call)?.startsWith(`mcp__${OUR_SERVER}__`) ?? false,
+  toolOf: claudeTool,
+};
+
+const codex: Quirks = {
+  ...plain,
+  attests: true,
+  isOurs: (call) => mcpCall(call)?.server === OUR_SERVER,
+  toolOf(call) {
+    const mcp = mcpCall(call);
+    return mcp
+      ? `mcp__${mcp.server}__${mcp.tool}`
+      : call.kind === "edit"
+        ? "edit"
+        : call.kind === "execute"
+          ? "shell"
+          : undefined;
+  },
+  hasFailed: (meta) => within(meta, "codex", "threadStatus", "type") === "systemError",
+  endsWithInput: false,
+  signIn: "api-key",
+};
+
+const gemini: Quirks = {
+  ...plain,
+  attests: true,
+  isOurs: (call) => geminiTool(call).startsWith(`mcp_${OUR_SERVER}_`),
+  toolOf: geminiTool,
+  instructions: ".gemini/GEMINI.md",
+  endsWithInput: false,
+  replaysLate: true,
+  losesYoungSessions: true,
+  signIn: "gemini-api-key",
+};
+
+const opencode: Quirks = {
+  ...plain,
+  attests: true,
+  // The first title of a call is its tool; later ones are made of its arguments.
+  isOurs: (call) => call.kind === "other" && (call.title?.startsWith(`${OUR_SERVER}_`) ?? false),
+  toolOf: (call) => call.title ?? undefined,
+  titleIsTool: true,
+  instructions: ".config/opencode/AGENTS.md",
+};
+
+const table: Record<NonNullable<ProgramProfile["quirks"]>, Quirks> = { claude, codex, gemini, opencode };
+
+export function quirksOf({ quirks }: ProgramProfile): Quirks {
+  return quirks ? table[quirks] : plain;
+}
+
+function claudeTool(call: WireCall): string | undefined {
+  const name = within(call._meta, "claudeCode", "toolName") ?? call.name;
+  return typeof name === "string" ? name : undefined;
+}
+
+/** `{ server, tool, arguments }`, marked by the agent as a call to an MCP server. */
+function mcpCall(call: WireCall): { server: string; tool: string } | undefined {
+  if (within(call._meta, "is_mcp_tool_call") !== true) return undefined;
+  const [server, tool] = [within(call.rawInput, "server"), within(call.rawInput, "tool")];
+  return typeof server === "string" && typeof tool === "string" ? { server, tool } : undefined;
+}
+
+/** The id of a call is its tool and the model's own id: `mcp_everything_echo__fc_31f5853b`. */
+function geminiTool(call: WireCall): string {
+  return call.toolCallId.split("__", 1)[0] ?? call.toolCallId;
+}
+
+function within(value: unknown, ...path: readonly string[]): unknown {
+  let at = value;
+  for (const name of path) {
+    if (typeof at !== "object" || at === null) return undefined;
+    at = (at as Record<string, unknown>)[name];
+  }
+  return at;
+}

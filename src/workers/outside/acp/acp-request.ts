@@ -1,0 +1,41 @@
+import type { OutsideEvent } from "../session.ts";
+import type { FileChange } from "../tool-request.ts";
+import type { WireCall } from "./acp-wire.ts";
+
+/** A call that permission is asked for. */
+export interface Asked {
+  wire: WireCall;
+  tool: string;
+  /** What the request for permission said of it. */
+  asked?: { title: string | undefined; rawInput: unknown };
+}
+
+export type Wish = Extract<OutsideEvent, { kind: "wants" }>;
+
+/** Everything the program has said of a call, and its words about it apart. */
+export function wish(id: string, { wire, tool, asked }: Asked): Wish {
+  const { toolCallId, kind, rawInput, locations, content } = wire;
+  const args = isEmpty(asked?.rawInput) ? rawInput : asked?.rawInput;
+  const isOther = !isEmpty(rawInput) && JSON.stringify(args) !== JSON.stringify(rawInput);
+  const changes = (content ?? []).flatMap(({ type, path, oldText, newText }): FileChange[] =>
+    type === "diff" && path ? [{ path, before: oldText ?? null, after: newText ?? "" }] : [],
+  );
+  const shown = isEmpty(args) ? (content ?? []).flatMap((part) => part.content?.text ?? []).join("\n") : "";
+  return {
+    kind: "wants",
+    id,
+    tool,
+    call_id: toolCallId,
+    category: kind ?? undefined,
+    args: isEmpty(args) ? null : args,
+    ...(isOther ? { announced: rawInput } : {}),
+    paths: (locations ?? []).map(({ path }) => path),
+    changes,
+    ...(shown !== "" ? { shown } : {}),
+    title: asked?.title ?? wire.title ?? undefined,
+  };
+}
+
+export function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
+}

@@ -1,0 +1,325 @@
+import { NO_USAGE, type Usage } from "../../../protocol/index.ts";
+import { requestGist } from "../request-text.ts";
+import type { OutsideEvent } from "../session.ts";
+import { requestKey } from "../tool-request.ts";
+import type { Quirks } from "./acp-quirks.ts";
+import { type Asked, isEmpty, type Wish, wish } from "./acp-request.ts";
+import {
+  QUIET_UPDATES,
+  tokensSchema,
+  updateSchema,
+  type WireCall,
+  type WireContent,
+  type WirePermission,
+  type WireTokens,
+  type WireTurn,
+} from "./acp-wire.ts";
+
+/**
+ * From what an ACP agent sends to what it does. Holds no connection and no time: the same messages give the same events.
+ *
+ * T1. A call is `called` once, when its arguments are known, and `answered` once; at the end of a turn none is open.
+ * T2. Words are `said` when something else follows them or the turn is over, in the order of what happened.
+ * T3. Calls of our own tools give no events: our side of the door keeps their record.
+ * T4. Costs are told as totals of the session; what is `used` is what has been added.
+ */
+export class AcpTranslation {
+  readonly #quirks: Quirks;
+  readonly #calls = new Map<string, Call>();
+  readonly #unknown = new Set<string>();
+  #model: string;
+  #message: string | undefined;
+  #words = "";
+  #lastWords = "";
+  #hasFailed = false;
+  #wasDenied = false;
+  /** Of the session, in USD, as far as it was told; null where the agent does not say. */
+  #cost: number | null = null;
+  #costBefore: number;
+
+  constructor(quirks: Quirks, model: string, costBefore: number) {
+    this.#quirks = quirks;
+    this.#model = model;
+    this.#costBefore = costBefore;
+  }
+
+  /** The session's cost up to now: what a later translation of the same session begins with. */
+  get cost(): number {
+    return this.#costBefore;
+  }
+
+  begin(): void {
+    this.#lastWords = "";
+    this.#hasFailed = false;
+    this.#wasDenied = false;
+  }
+
+  modelIs(model: string): void {
+    this.#model = model;
+  }
+
+  update(received: { sessionUpdate: string; [field: string]: unknown }): OutsideEvent[] {
+    const parsed = updateSchema.safeParse(received);
+    if (!parsed.success) return this.#notUnderstood(received.sessionUpdate);
+    const update = parsed.data;
+    switch (update.sessionUpdate) {
+      case "agent_message_chunk":
+        return this.#say(textOf(update.content), update.messageId ?? undefined);
+      case "agent_thought_chunk":
+        return [{ kind: "delta", of: "reasoning", text: textOf(update.content) }];
+      case "tool_call":
+      case "tool_call_update":
+        return [...this.#wordsAreOver(), ...this.#callChanged(update)];
+      case "plan":
+        return [{ kind: "noted", text: planText(update.entries) }];
+      case "usage_update":
+        if (update.cost?.currency === "USD") this.#cost = update.cost.amount;
+        return [];
+      case "session_info_update":
+        if (update._meta && this.#quirks.hasFailed?.(update._meta)) this.#hasFailed = true;
+        return [];
+    }
+  }
+
+  /** Asked for permission. `ours` needs none. */
+  wanted(id: string, { toolCall }: WirePermission): { ours: boolean; events: OutsideEvent[] } {
+    const isAnnounced = this.#calls.has(toolCall.toolCallId);
+    const call = this.#call(toolCall);
+    const announced = isAnnounced ? call.wire.rawInput : undefined;
+    // The record keeps what it was called with; the question shows what is asked, and both where they differ.
+    const rawInput = isEmpty(announced) ? toolCall.rawInput : undefined;
+    const events = [...this.#wordsAreOver(), ...this.#callChanged({ ...toolCall, status: undefined, rawInput })];
+    if (call.ours && this.#quirks.attests && (isAnnounced || !this.#quirks.titleIsTool)) return { ours: true, events };
+    call.asked = { title: toolCall.title ?? undefined, rawInput: toolCall.rawInput };
+    return { ours: false, events: [...events, ...this.#announce(call), wish(id, call)] };
+  }
+
+  /** What is asked for as it stands now, or nothing where it is what it was when the question was put. */
+  changedSince(before: Wish, id: string): Wish | undefined {
+    const call = this.#calls.get(before.call_id ?? "");
+    const now = call && wish(id, call);
+    return now && requestKey(now) !== requestKey(before) ? { ...now, isChanged: true } : undefined;
+  }
+
+  /** A person, or the policy, allowed this. */
+  allowed(wish: Wish): void {
+    const call = this.#calls.get(wish.call_id ?? "");
+    if (call) call.allowed = [wish.args, wish.announced].map((input) => JSON.stringify(input));
+  }
+
+  /** The human, or the policy, did not give leave: an agent need not say what became of the call. */
+  denied(callId: string): void {
+    this.#wasDenied = true;
+    const call = this.#calls.get(callId);
+    if (call) call.denied = true;
+  }
+
+  /** The turn is over. `interrupted` by us, not by itself. */
+  turnEnded(turn: WireTurn, interrupted: boolean): OutsideEvent[] {
+    const events = [...this.#closed(), ...this.#used(turn)];
+    const words = this.#lastWords;
+    if (this.#hasFailed) return [...events, { kind: "rested", how: "failed", words, retryable: isPassing(words) }];
+    const { stopReason } = turn;
+    if (stopReason === "refusal") return [...events, { kind: "rested", how: "refused", words }];
+    // An agent that was denied something may stop there as if it had been told to.
+    if (stopReason === "cancelled" && (interrupted || !this.#wasDenied))
+      return [...events, { kind: "rested", how: "cancelled", words }];
+    const why: OutsideEvent[] =
+      stopReason === "end_turn" ? [] : [{ kind: "noted", text: `It stopped its turn: ${stopReason}.` }];
+    return [...events, ...why, { kind: "rested", how: "done", words }];
+  }
+
+  /** The turn ended with an error in place of an answer. */
+  turnFailed(error: string): OutsideEvent[] {
+    return [...this.#closed(), { kind: "rested", how: "failed", words: error, retryable: isPassing(error) }];
+  }
+
+  /** The program has gone: nothing is left open. */
+  gone(): OutsideEvent[] {
+    return this.#closed();
+  }
+
+  #notUnderstood(kind: string): OutsideEvent[] {
+    if (QUIET_UPDATES.has(kind) || this.#unknown.has(kind) || this.#unknown.size > 50) return [];
+    this.#unknown.add(kind);
+    return [{ kind: "noted", text: `It sent an update that we do not understand: ${kind.slice(0, 80)}.` }];
+  }
+
+  #say(text: string, message: string | undefined): OutsideEvent[] {
+    const before = message !== this.#message ? this.#wordsAreOver() : [];
+    this.#message = message;
+    if (this.#words.length < MAX_CHARS) this.#words += text;
+    return [...before, { kind: "delta", of: "text", text }];
+  }
+
+  #wordsAreOver(): OutsideEvent[] {
+    const text = clipped(this.#words).trim();
+    this.#words = "";
+    if (text === "") return [];
+    this.#lastWords = text;
+    return [{ kind: "said", text }];
+  }
+
+  #callChanged(change: WireCall): OutsideEvent[] {
+    const call = this.#call(change);
+    if (call.state === "answered") return [];
+    const isOther =
+      call.allowed && !isEmpty(change.rawInput) && !call.allowed.includes(JSON.stringify(change.rawInput));
+    call.wire = merged(call.wire, change);
+    const isOver = change.status === "completed" || change.status === "failed";
+    const isKnown = change.status === "in_progress" || !isEmpty(change.rawInput);
+    const events = isOver || isKnown ? this.#announce(call) : [];
+    if (isOther) {
+      delete call.allowed; // it is said once
+      const text = `After permission was given it reported other arguments: ${requestGist({ tool: call.tool, args: change.rawInput })}`;
+      events.push({ kind: "noted", text });
+    }
+    if (!isOver) return events;
+    const content = resultOf(call.wire) || (call.denied ? DENIED : "");
+    return [...events, ...this.#answer(call, change.status === "completed", content)];
+  }
+
+  #call(wire: WireCall): Call {
+    const known = this.#calls.get(wire.toolCallId);
+    if (known) return known;
+    // Never its title: a model may choose that.
+    const tool = this.#quirks.toolOf(wire) ?? wire.name ?? wire.kind ?? "unnamed";
+    const call: Call = {
+      wire,
+      tool: tool.slice(0, 200),
+      ours: this.#quirks.isOurs(wire),
+      state: "held",
+      denied: false,
+    };
+    this.#calls.set(wire.toolCallId, call);
+    return call;
+  }
+
+  #announce(call: Call): OutsideEvent[] {
+    if (call.state !== "held") return [];
+    call.state = "called";
+    if (call.ours) return [];
+    return [{ kind: "called", call_id: call.wire.toolCallId, tool: call.tool, args: argsOf(call.wire) }];
+  }
+
+  #answer(call: Call, ok: boolean, content: string): OutsideEvent[] {
+    call.state = "answered";
+    // Ids are the agent's and not used again; what is kept is only that this one is over.
+    call.wire = { toolCallId: call.wire.toolCallId, rawInput: undefined, rawOutput: undefined };
+    return call.ours ? [] : [{ kind: "answered", call_id: call.wire.toolCallId, ok, content }];
+  }
+
+  #closed(): OutsideEvent[] {
+    const events = this.#wordsAreOver();
+    for (const call of this.#calls.values()) {
+      if (call.state === "answered") continue;
+      const why = call.denied ? DENIED : "Its turn ended before it said what came of this call.";
+      events.push(...this.#announce(call), ...this.#answer(call, false, why));
+    }
+    this.#calls.clear();
+    return events;
+  }
+
+  #used({ usage, _meta }: WireTurn): OutsideEvent[] {
+    const cost = this.#cost === null ? null : Math.max(0, this.#cost - this.#costBefore);
+    this.#costBefore = this.#cost ?? this.#costBefore;
+    const { model_usage, token_count } = _meta?.quota ?? {};
+    const counts = model_usage?.length
+      ? model_usage.map(({ model, token_count }) => ({ model, usage: usageOf(token_count) }))
+      : [{ model: this.#model, usage: usageOf(usage ?? token_count ?? tokensSchema.parse({})) }];
+    return counts
+      .map(
+        ({ model, usage }, nth) =>
+          ({ kind: "used", model, usage, cost_usd: nth === 0 ? cost : cost === null ? null : 0 }) as const,
+      )
+      .filter(({ usage, cost_usd }) => usage.input + usage.output > 0 || (cost_usd ?? 0) > 0);
+  }
+}
+
+interface Call extends Asked {
+  ours: boolean;
+  /** Held until its arguments are known. */
+  state: "held" | "called" | "answered";
+  denied: boolean;
+  /** What was allowed, as JSON. */
+  allowed?: string[];
+}
+
+const DENIED = "Not run: permission was not given.";
+const MAX_CHARS = 50_000;
+
+function clipped(text: string): string {
+  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}\n(cut here)` : text;
+}
+
+function textOf(content: WireContent): string {
+  if (typeof content.text === "string") return content.text;
+  return content.uri ? `[${content.type}: ${content.uri}]` : `[${content.type}]`;
+}
+
+const MOST_STEPS = 20;
+
+function planText(steps: Parameters<typeof planned>[0][]): string {
+  const more = steps.length > MOST_STEPS ? `; and ${steps.length - MOST_STEPS} more steps` : "";
+  return `Its plan: ${steps.slice(0, MOST_STEPS).map(planned).join("; ")}${more}`;
+}
+
+function planned({ content, status }: { content: string; status?: string | null | undefined }): string {
+  const step = content.length > 200 ? `${content.slice(0, 200)}…` : content;
+  return status ? `${step} (${status.slice(0, 40).replaceAll("_", " ")})` : step;
+}
+
+/** A change names only what has changed. The first title stays: agents put results into later ones. */
+function merged(before: WireCall, change: WireCall): WireCall {
+  const given = Object.entries(change).filter(([, value]) => value !== undefined && value !== null);
+  const all: WireCall = { ...before, ...Object.fromEntries(given), title: before.title ?? change.title };
+  return isEmpty(change.rawInput) ? { ...all, rawInput: before.rawInput } : all;
+}
+
+/** What it was called with; an agent that does not say so tells at least what it touches. */
+function argsOf({ rawInput, title, locations, content, status }: WireCall): unknown {
+  if (!isEmpty(rawInput)) return small(rawInput);
+  // Until the call is over this is about what goes in; then it is what came out.
+  const isOver = status === "completed" || status === "failed";
+  const shown = isOver ? [] : (content ?? []).flatMap((part) => part.content?.text ?? []);
+  const diffs = (content ?? []).filter(({ type }) => type === "diff");
+  const paths = locations?.map(({ path }) => path) ?? [];
+  return small({
+    ...(title ? { title } : {}),
+    ...(paths.length > 0 ? { paths } : {}),
+    ...(shown.length > 0 ? { shown: shown.join("\n") } : {}),
+    ...(diffs.length > 0 ? { changes: diffs.map(({ path, newText }) => ({ path, content: newText })) } : {}),
+  });
+}
+
+function small(args: unknown): unknown {
+  const json = JSON.stringify(args);
+  return json.length > MAX_CHARS ? { cut: json.slice(0, MAX_CHARS) } : args;
+}
+
+function resultOf({ content, rawOutput }: WireCall): string {
+  const shown = (content ?? []).flatMap((part) => {
+    if (part.type === "content" && part.content) return textOf(part.content);
+    return part.type === "diff" && part.path ? `Changed ${part.path}` : [];
+  });
+  if (shown.length > 0) return clipped(shown.join("\n"));
+  return isEmpty(rawOutput) ? "" : clipped(typeof rawOutput === "string" ? rawOutput : JSON.stringify(rawOutput));
+}
+
+function usageOf(tokens: WireTokens): Usage {
+  const input = tokens.inputTokens ?? tokens.input_tokens ?? 0;
+  const output = tokens.outputTokens ?? tokens.output_tokens ?? 0;
+  const cache_read = tokens.cachedReadTokens ?? tokens.cachedInputTokens ?? 0;
+  const cache_write = tokens.cachedWriteTokens ?? tokens.cacheWriteInputTokens ?? 0;
+  // Some count what was cached as part of the input and some beside it; only the total tells which.
+  const beside = (tokens.totalTokens ?? 0) >= input + output + cache_read + cache_write ? cache_read + cache_write : 0;
+  const reasoning = tokens.thoughtTokens ?? tokens.reasoningOutputTokens ?? 0;
+  return { ...NO_USAGE, input: input + beside, output, cache_read, cache_write, reasoning };
+}
+
+/** What may be gone when it is tried again: limits, overload, the network. */
+export function isPassing(error: string): boolean {
+  return /\b(408|429|5\d\d)\b|overload|rate.?limit|quota|time.?out|timed out|ECONN|ENOTFOUND|network|unavailable|fetch failed/i.test(
+    error,
+  );
+}

@@ -1,0 +1,129 @@
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import type { ProgramProfile } from "../../../protocol/index.ts";
+import type { Ended, Running } from "../../../sandbox/program.ts";
+import { temporaryHome } from "../../../testing/temporary-home.ts";
+import { claudeCodeAdapter } from "../claude/claude-code.ts";
+import type { OutsideEvent } from "../session.ts";
+import { AcpLeave } from "./acp-permissions.ts";
+import { quirksOf } from "./acp-quirks.ts";
+import { AcpTranslation } from "./acp-translation.ts";
+
+const profile: ProgramProfile = { kind: "acp", command: ["x"] };
+const call = { toolCallId: "c-1", title: "List files", kind: "execute", rawInput: { command: "ls" } };
+/** Names and order say the opposite of what the options do. */
+const options = [
+  { optionId: "a", name: "No, reject", kind: "allow_always" },
+  { optionId: "b", name: "Yes, allow once", kind: "reject_once" },
+  { optionId: "c", name: "Reject", kind: "allow_once" },
+];
+
+function asking() {
+  const translation = new AcpTranslation(quirksOf(profile), "m", 0);
+  return { translation, leave: new AcpLeave(translation) };
+}
+
+test("an option is chosen by its kind, whatever it is called and wherever it stands", async () => {
+  const { leave } = asking();
+  const one = leave.asked({ toolCall: call, options });
+  leave.decide("leave-1", { allow: true });
+  const two = leave.asked({ toolCall: { ...call, toolCallId: "c-2" }, options });
+  leave.decide("leave-2", { allow: false });
+  expect([await one.answer, await two.answer]).toEqual([
+    { outcome: { outcome: "selected", optionId: "c" } },
+    { outcome: { outcome: "selected", optionId: "b" } },
+  ]);
+});
+
+test("a yes to once never becomes one for ever, where the agent offers nothing else", async () => {
+  const { leave } = asking();
+  const { answer } = leave.asked({ toolCall: call, options: [{ optionId: "a", name: "Once", kind: "allow_always" }] });
+  leave.decide("leave-1", { allow: true });
+  expect(await answer).toEqual({ outcome: { outcome: "cancelled" } });
+});
+
+test.for([
+  ["the command", { rawInput: { command: "ls; rm -rf ~" } }],
+  ["its kind", { kind: "delete" }],
+  ["its files", { locations: [{ path: "/etc/passwd" }] }],
+  ["its changes", { content: [{ type: "diff", path: "/etc/passwd", newText: "x" }] }],
+] as const)(
+  "a yes is void when %s changed between the question and the answer, and it is asked again",
+  async ([, change]) => {
+    const { translation, leave } = asking();
+    const { answer } = leave.asked({ toolCall: call, options });
+    let answered = false;
+    void answer.then(() => {
+      answered = true;
+    });
+    translation.update({ sessionUpdate: "tool_call_update", toolCallId: "c-1", ...change });
+    const { again } = leave.decide("leave-1", { allow: true });
+    await Promise.resolve();
+    expect([answered, again]).toMatchObject([false, { kind: "wants", id: "leave-2", isChanged: true }]);
+    leave.decide("leave-2", { allow: true });
+    expect(await answer).toEqual({ outcome: { outcome: "selected", optionId: "c" } });
+  },
+);
+
+test("an agent that reports other arguments after the yes is reported", () => {
+  const { translation, leave } = asking();
+  leave.asked({ toolCall: call, options });
+  leave.decide("leave-1", { allow: true });
+  const events = translation.update({
+    ...{ sessionUpdate: "tool_call_update", toolCallId: "c-1", status: "completed" },
+    rawInput: { command: "rm -rf ~" },
+  });
+  expect(events).toContainEqual({
+    kind: "noted",
+    text: "After permission was given it reported other arguments: rm -rf ~",
+  });
+});
+
+test("a command under the title of one of our tools is asked about and kept in the record", () => {
+  const { leave } = asking();
+  const { events } = leave.asked({ toolCall: { ...call, title: "agiraph_publish" }, options });
+  expect(events.map(({ kind }) => kind)).toEqual(["called", "wants"]);
+});
+
+test("Claude Code: a second request under the same id does not get the answer to the first", async () => {
+  await using home = await temporaryHome();
+  const { running, exit } = scripted();
+  const job = { profile, system: "", words: "Hi", resume: null, model: null, assigned: 0, cwd: home.path };
+  const session = await claudeCodeAdapter({ ...job, home: home.path, start: async () => running });
+  const ask = (command: string) => {
+    const request = { subtype: "can_use_tool", tool_name: "Bash", input: { command } };
+    running.stdout.push(`${JSON.stringify({ type: "control_request", request_id: "r-1", request })}\n`);
+  };
+  ask("ls");
+  ask("rm -rf ~");
+  const events: OutsideEvent[] = [];
+  for await (const event of session.events) {
+    events.push(event);
+    if (events.length === 2) {
+      await session.decide("r-1", { allow: true });
+      exit();
+    }
+  }
+  const sent = String(running.stdin.read())
+    .split("\n")
+    .filter((line) => line.includes("control_response"));
+  expect(sent.map((line) => JSON.parse(line).response.response)).toEqual([
+    { behavior: "allow", updatedInput: { command: "ls" } },
+  ]);
+  expect(events.map((event) => (event.kind === "wants" ? event.args : event.kind))).toEqual([
+    { command: "ls" },
+    "noted",
+    "exited",
+  ]);
+});
+
+function scripted(): { running: Running & { stdin: PassThrough; stdout: PassThrough }; exit(): void } {
+  const ended = Promise.withResolvers<Ended>();
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  const exit = () => {
+    streams.stdout.end();
+    streams.stderr.end();
+    ended.resolve({ code: 0, signal: null, exceeded: null });
+  };
+  return { running: { pid: 1, ...streams, ended: ended.promise, stop: async () => exit() }, exit };
+}

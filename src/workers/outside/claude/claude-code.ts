@@ -1,0 +1,189 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { z } from "zod";
+import type { Launched, Running } from "../../../sandbox/program.ts";
+import { putFile } from "../../../store/disk/foreign-folder.ts";
+import { OUR_SERVER } from "../acp/acp-quirks.ts";
+import { EventQueue } from "../event-queue.ts";
+import { linesOf } from "../output-lines.ts";
+import { ProgramRecord } from "../program-record.ts";
+import type { Adapter, Decision, Door, OutsideJob, OutsideSession } from "../session.ts";
+import { ClaudeTranslation } from "./claude-translation.ts";
+import { claudeLine } from "./claude-wire.ts";
+
+/**
+ * Claude Code by its own stream-json, both ways: what is said while it works is in its context by its next model call,
+ * and what it asks leave for waits for the answer.
+ *
+ * Nothing of its first-run dialogs is to be skipped: headless it shows none.
+ */
+export const claudeCodeAdapter: Adapter = async (job) => {
+  const record = new ProgramRecord(job.home, job.cwd, recordSchema);
+  const kept = await record.read();
+  const session_id = job.resume ?? randomUUID();
+  if (job.resume === null) await job.named?.(session_id);
+  await putFile(job.home, MCP_FILE, MCP_CONFIG);
+  await putFile(job.home, SYSTEM_FILE, job.system);
+  const running = await job.start((door) => launchOf(job, door, session_id));
+  const isKnown = kept !== undefined && kept.session_id === session_id;
+  const cost = job.resume === null ? 0 : isKnown ? kept.cost_usd : null;
+  return new ClaudeSession(job.words, session_id, running, record, new ClaudeTranslation(cost));
+};
+
+const recordSchema = z.object({ session_id: z.string(), cost_usd: z.number().nonnegative() });
+type Kept = z.infer<typeof recordSchema>;
+
+const MCP_FILE = ".agiraph/mcp.json";
+const SYSTEM_FILE = ".agiraph/system.md";
+
+/** By variables: a token in the arguments would be seen by everybody on the machine. */
+const MCP_CONFIG = JSON.stringify({
+  mcpServers: {
+    [OUR_SERVER]: {
+      type: "http",
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: Claude Code puts the variables in.
+      url: "${AGIRAPH_DOOR_URL}",
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: Claude Code puts the variables in.
+      headers: { Authorization: "Bearer ${AGIRAPH_DOOR_TOKEN}" },
+    },
+  },
+});
+
+/** What only makes sense to somebody before a terminal, goes on behind our back, or is what our own tools are for. */
+const NOT_HERE = [
+  ...["AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree", "SendMessage"],
+  ...["CronCreate", "CronDelete", "CronList", "ScheduleWakeup", "Monitor", "ListAgents", "TaskStop", "Workflow"],
+];
+
+function launchOf({ profile, home, model, resume }: OutsideJob, door: Door, session_id: string): Launched {
+  const [command = "claude", ...args] = profile.command;
+  const streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
+  return {
+    argv: [
+      command,
+      ...args,
+      ...["-p", ...streams, "--include-partial-messages", "--replay-user-messages"],
+      ...["--permission-prompt-tool", "stdio"],
+      // The hooks and permissions that a project brings along are nobody's order, in the sandbox neither.
+      ...["--setting-sources", "user"],
+      ...["--mcp-config", join(home, MCP_FILE), "--strict-mcp-config"],
+      ...["--allowedTools", `mcp__${OUR_SERVER}`, "--disallowedTools", NOT_HERE.join(",")],
+      ...["--append-system-prompt-file", join(home, SYSTEM_FILE)],
+      ...(model === null ? [] : ["--model", model]),
+      ...(resume === null ? ["--session-id", session_id] : ["--resume", session_id]),
+    ],
+    env: {
+      AGIRAPH_DOOR_URL: door.url,
+      AGIRAPH_DOOR_TOKEN: door.token,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1",
+      DISABLE_AUTOUPDATER: "1",
+      // Else it would have to search for our tools before it can use one.
+      ENABLE_TOOL_SEARCH: "false",
+      ...profile.set,
+    },
+  };
+}
+
+const ASKED_TWICE = "It asked for permission twice under one id. The second request was ignored.";
+
+class ClaudeSession implements OutsideSession {
+  readonly events = new EventQueue();
+  readonly #id: string;
+  readonly #running: Running;
+  readonly #record: ProgramRecord<Kept>;
+  readonly #translation: ClaudeTranslation;
+  readonly #wants = new Map<string, unknown>();
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    words: string,
+    id: string,
+    running: Running,
+    record: ProgramRecord<Kept>,
+    translation: ClaudeTranslation,
+  ) {
+    this.#id = id;
+    this.#running = running;
+    this.#record = record;
+    this.#translation = translation;
+    // Who writes to a program that has just died hears of it by its end.
+    running.stdin.on("error", () => {});
+    this.events.own(this.#live());
+    this.#hearErrors().catch(() => {});
+    void this.say(words);
+  }
+
+  async say(text: string): Promise<void> {
+    const uuid = randomUUID();
+    this.#translation.said(uuid);
+    this.#write({ type: "user", uuid, message: { role: "user", content: text }, parent_tool_use_id: null });
+  }
+
+  async decide(id: string, { allow, why }: Decision): Promise<void> {
+    if (!this.#wants.has(id)) return;
+    const updatedInput = this.#wants.get(id);
+    this.#wants.delete(id);
+    const response = allow
+      ? { behavior: "allow", updatedInput }
+      : { behavior: "deny", message: why ?? "This is not allowed." };
+    this.#write({ type: "control_response", response: { subtype: "success", request_id: id, response } });
+  }
+
+  async interrupt(): Promise<void> {
+    this.#write({ type: "control_request", request_id: randomUUID(), request: { subtype: "interrupt" } });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    // Whatever still comes is read, so that its output ends, and dropped.
+    this.events.stopWaiting();
+    this.#running.stdin.end();
+    await this.#running.stop(1500);
+  }
+
+  #write(message: unknown): void {
+    if (this.#running.stdin.writable) this.#running.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  async #live(): Promise<void> {
+    for await (const text of linesOf(this.#running.stdout)) {
+      await this.events.room();
+      await this.#take(text);
+    }
+    const { code, signal, exceeded } = await this.#running.ended;
+    this.events.push(...this.#translation.gone());
+    this.events.end({ kind: "exited", code, signal, exceeded });
+  }
+
+  async #take(text: string | null): Promise<void> {
+    if (text?.trim() === "") return;
+    const line = text === null ? "It wrote a line that is too long to be read." : claudeLine(text);
+    if (line === undefined) return;
+    if (typeof line === "string") return this.events.push({ kind: "noted", text: line });
+    if (line.is === "control_request/can_use_tool") {
+      const { request_id, request } = line.line;
+      // The answer to the first must not become one to this.
+      if (this.#wants.has(request_id)) return this.events.push({ kind: "noted", text: ASKED_TWICE });
+      this.#wants.set(request_id, request.input);
+    }
+    if (line.is === "control_cancel_request") this.#wants.delete(line.line.request_id);
+    const events = this.#translation.translate(line);
+    const { cost } = this.#translation;
+    // Before anybody acts on it: a cost that was told is not told again by whoever takes the session up.
+    if (line.is === "result" && cost !== null)
+      await this.#record.write({ session_id: this.#id, cost_usd: cost }).catch(() => {});
+    this.events.push(...events);
+  }
+
+  async #hearErrors(): Promise<void> {
+    for await (const text of linesOf(this.#running.stderr)) {
+      await this.events.room();
+      if (text?.trim()) this.events.push({ kind: "noted", text: text.slice(0, 2000) });
+    }
+  }
+}

@@ -1,0 +1,238 @@
+import { NO_USAGE, type Usage } from "../../../protocol/index.ts";
+import { OUR_SERVER } from "../acp/acp-quirks.ts";
+import type { OutsideEvent } from "../session.ts";
+import type { ClaudeLine, WireBlock, WireUsage } from "./claude-wire.ts";
+
+type Line<K extends ClaudeLine["is"]> = Extract<ClaudeLine, { is: K }>["line"];
+
+const OURS = `mcp__${OUR_SERVER}__`;
+
+/**
+ * From the lines of Claude Code to what it does. Holds no process and no time: the same lines give the same events.
+ *
+ * L1. Calls of our own tools give no events: our side of the door keeps their record.
+ * L2. What a sub-agent of its own does is part of the call that began it; it is only a sign of life.
+ * L3. `total_cost_usd` is the session's, over all its processes; what is told is what the turn has added.
+ * L4. A turn is over with its `result`, unless something that was said to it waits for the next: that one begins by itself.
+ * L5. A session is lost when it says so in words; an end before it has begun says nothing of it.
+ */
+export class ClaudeTranslation {
+  /** What was said and has not been taken up yet, by uuid. */
+  readonly #unheard = new Set<string>();
+  readonly #ours = new Set<string>();
+  readonly #open = new Set<string>();
+  #model = "unknown";
+  #hasBegun = false;
+  #words = "";
+  #cost: number | null;
+  #usage: Usage | undefined;
+
+  /** `cost` is what the session had cost before; null where nobody knows. */
+  constructor(cost: number | null) {
+    this.#cost = cost;
+  }
+
+  /** What the session has cost up to the end of its last turn. */
+  get cost(): number | null {
+    return this.#cost;
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  said(uuid: string): void {
+    this.#unheard.add(uuid);
+  }
+
+  translate({ is, line }: ClaudeLine): OutsideEvent[] {
+    switch (is) {
+      case "system/init":
+        return this.#begun(line);
+      case "system/api_retry":
+        return [{ kind: "noted", text: retryWords(line), retry: retryOf(line) }];
+      case "assistant":
+        return line.parent_tool_use_id ? [SIGN_OF_LIFE] : this.#spoken(line);
+      case "user":
+        return this.#answers(line);
+      case "stream_event":
+        return line.parent_tool_use_id ? [SIGN_OF_LIFE] : this.#streamed(line.event);
+      case "command_lifecycle":
+        if (line.state !== "queued") this.#unheard.delete(line.command_uuid);
+        return [];
+      case "result":
+        return this.#result(line);
+      case "control_request/can_use_tool":
+        return [wish(line)];
+      case "control_cancel_request":
+        return [];
+    }
+  }
+
+  /** The program has gone: nothing is left open. */
+  gone(): OutsideEvent[] {
+    const content = "Outcome unknown: the program ended while this ran.";
+    const open = [...this.#open];
+    this.#open.clear();
+    return open.map((call_id) => ({ kind: "answered", call_id, ok: false, content }));
+  }
+
+  #begun({ session_id, model, claude_code_version, mcp_servers }: Line<"system/init">): OutsideEvent[] {
+    if (model) this.#model = model;
+    // It says so again with every turn.
+    if (this.#hasBegun) return [];
+    this.#hasBegun = true;
+    const about = claude_code_version ? { about: `Claude Code ${claude_code_version}` } : {};
+    const lost = mcp_servers.filter(({ name, status }) => name === OUR_SERVER && status === "failed");
+    return [
+      { kind: "begun", session_id, ...(model ? { model } : {}), ...about },
+      ...lost.map((): OutsideEvent => ({ kind: "noted", text: "It could not reach our tools: it cannot publish." })),
+    ];
+  }
+
+  #spoken({ message }: Line<"assistant">): OutsideEvent[] {
+    // Words of its own making, in place of a reply: what they say is said by the result.
+    if (message.model === "<synthetic>") return [];
+    this.#model = message.model;
+    return message.content.flatMap((block) => this.#part(block));
+  }
+
+  #part(block: WireBlock): OutsideEvent[] {
+    if ("text" in block) {
+      this.#words = block.text;
+      return [{ kind: "said", text: block.text }];
+    }
+    if (!("input" in block)) return [];
+    if (block.name.startsWith(OURS)) {
+      this.#ours.add(block.id);
+      return [];
+    }
+    this.#open.add(block.id);
+    return [{ kind: "called", call_id: block.id, tool: block.name, args: block.input }];
+  }
+
+  #answers({ message, uuid, isReplay, parent_tool_use_id }: Line<"user">): OutsideEvent[] {
+    if (isReplay && uuid) this.#unheard.delete(uuid);
+    if (isReplay || typeof message.content === "string") return [];
+    if (parent_tool_use_id) return [SIGN_OF_LIFE];
+    return message.content.flatMap((block) => {
+      if (!("tool_use_id" in block) || this.#ours.delete(block.tool_use_id)) return [];
+      const { tool_use_id: call_id, is_error } = block;
+      this.#open.delete(call_id);
+      return [{ kind: "answered", call_id, ok: is_error !== true, content: textOf(block.content) }] as const;
+    });
+  }
+
+  #streamed({ type, delta, message, usage }: Line<"stream_event">["event"]): OutsideEvent[] {
+    if (message) this.#model = message.model;
+    if (type === "message_delta" && usage) this.#usage = usageOf(usage);
+    if (type === "message_stop") return this.#used();
+    if (delta?.type === "text_delta" && delta.text) return [{ kind: "delta", of: "text", text: delta.text }];
+    if (delta?.type === "thinking_delta" && delta.thinking)
+      return [{ kind: "delta", of: "reasoning", text: delta.thinking }];
+    return [];
+  }
+
+  #used(): OutsideEvent[] {
+    const usage = this.#usage;
+    this.#usage = undefined;
+    return usage ? [{ kind: "used", model: this.#model, usage, cost_usd: null }] : [];
+  }
+
+  #result(line: Line<"result">): OutsideEvent[] {
+    if (!this.#hasBegun) return [wordsOf(line)].map((why) => (LOST.test(why) ? { kind: "lost", why } : noted(why)));
+    const before = this.#cost;
+    if (typeof line.total_cost_usd === "number") this.#cost = line.total_cost_usd;
+    const added = before !== null && this.#cost !== null ? { cost_usd: Math.max(0, this.#cost - before) } : {};
+    const denied = (line.permission_denials ?? []).map(({ tool_name }) => tool_name);
+    const events = this.#used();
+    if (denied.length > 0) events.push({ kind: "noted", text: `It was not allowed to use: ${denied.join(", ")}.` });
+    const isNextTurn = this.#unheard.size > 0 || (line.queued_turn_count ?? 0) > 0;
+    if (isNextTurn && !line.is_error) return events;
+    return [
+      ...events,
+      { kind: "rested", ...howOf(line), words: line.is_error ? wordsOf(line) : this.#said(line), ...added },
+    ];
+  }
+
+  #said({ result }: Line<"result">): string {
+    return result || this.#words;
+  }
+}
+
+/** All that it says when it is asked to take up a session that it does not have, before it exits. */
+const LOST = /^No conversation found with session ID/m;
+
+function noted(text: string): OutsideEvent {
+  return { kind: "noted", text };
+}
+
+/** So that whoever watches for silence knows that it works. */
+const SIGN_OF_LIFE: OutsideEvent = { kind: "delta", of: "reasoning", text: "" };
+
+function howOf({ is_error, terminal_reason, stop_reason }: Line<"result">): {
+  how: "done" | "cancelled" | "failed" | "refused";
+} {
+  if (terminal_reason?.startsWith("aborted")) return { how: "cancelled" };
+  // An error of the API comes with the subtype "success".
+  if (is_error) return { how: "failed" };
+  return { how: stop_reason === "refusal" ? "refused" : "done" };
+}
+
+function wordsOf({ result, errors, subtype }: Line<"result">): string {
+  return result || errors?.join("\n") || `It ended its turn with ${subtype}.`;
+}
+
+function retryWords({ attempt, max_retries, error_status, error }: Line<"system/api_retry">): string {
+  const what = [error_status, error].filter((part) => part !== null && part !== undefined).join(" ");
+  return `Its model did not answer (${what}); it tries again, ${attempt} of ${max_retries}.`;
+}
+
+function retryOf({ error_status, retry_delay_ms }: Line<"system/api_retry">) {
+  const status = error_status ?? undefined;
+  return { reason: reasonOf(status), in_ms: retry_delay_ms, ...(status !== undefined && { status }) };
+}
+
+/** As our own models call it. No status is no answer. */
+function reasonOf(status: number | undefined): string {
+  if (status === undefined) return "connection";
+  if (status === 401 || status === 403) return "auth";
+  return status === 429 || status === 529 ? "rate_limited" : status >= 500 ? "server" : "unknown";
+}
+
+function wish({ request_id, request }: Line<"control_request/can_use_tool">): OutsideEvent {
+  const { tool_name, input, description, tool_use_id } = request;
+  return {
+    kind: "wants",
+    id: request_id,
+    tool: tool_name,
+    args: input,
+    ...(description ? { title: description } : {}),
+    ...(tool_use_id ? { call_id: tool_use_id } : {}),
+  };
+}
+
+function usageOf(usage: WireUsage): Usage {
+  const cache_read = usage.cache_read_input_tokens ?? 0;
+  const cache_write = usage.cache_creation_input_tokens ?? 0;
+  return {
+    ...NO_USAGE,
+    // Ours counts every prompt token, theirs only those that no cache had.
+    input: usage.input_tokens + cache_read + cache_write,
+    output: usage.output_tokens,
+    cache_read,
+    cache_write,
+  };
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return JSON.stringify(content) ?? "";
+  return content
+    .map((part: unknown) => {
+      if (typeof part !== "object" || part === null) return String(part);
+      if ("text" in part && typeof part.text === "string") return part.text;
+      return `(${"type" in part ? String(part.type) : "something"})`;
+    })
+    .join("\n");
+}

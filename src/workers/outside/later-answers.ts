@@ -1,0 +1,93 @@
+import { answerInWords } from "../../mail/news.ts";
+import type { Question } from "../../projections/index.ts";
+import type { NewFact, UserEntry } from "../../protocol/index.ts";
+import type { HumanPort } from "../../tools/human.ts";
+import { questioning } from "../loop/asking.ts";
+import { type Actor, gist } from "../loop/recorded-loop.ts";
+import type { Workplace } from "../workplace.ts";
+
+/** Marks the calls whose result was not the answer: that one is said later. */
+const LATER = "later-";
+
+/**
+ * Questions to the human whose answers are said to the program when they come: it is not kept inside a call for hours.
+ * The answer counts as taken when the words that tell it are on disk, so it is told once, whatever crashes.
+ */
+export class LaterAnswers {
+  readonly #actor: Actor;
+  readonly #place: Workplace;
+  readonly #signal: AbortSignal;
+  readonly #tell: (words: UserEntry, facts: NewFact[]) => Promise<void>;
+  readonly #onTrouble: (error: unknown) => void;
+  readonly #awaited = new Set<string>();
+
+  constructor(
+    actor: Actor,
+    place: Workplace,
+    signal: AbortSignal,
+    tell: (words: UserEntry, facts: NewFact[]) => Promise<void>,
+    onTrouble: (error: unknown) => void,
+  ) {
+    this.#actor = actor;
+    this.#place = place;
+    this.#signal = signal;
+    this.#tell = tell;
+    this.#onTrouble = onTrouble;
+  }
+
+  get areOpen(): boolean {
+    return this.#awaited.size > 0;
+  }
+
+  /** Those that were asked before a restart. */
+  takeUp(): void {
+    const { open, answered } = this.#place.soon().questions;
+    for (const question of [...Object.values(open), ...Object.values(answered)])
+      if (this.#isMine(question)) this.#await(question.id);
+  }
+
+  readonly port: HumanPort = {
+    ask: async (order, call) => {
+      const { put } = questioning(this.#actor, this.#place);
+      const same = Object.values(this.#place.soon().questions.open).find(
+        (each) => this.#isMine(each) && each.text === order.question,
+      );
+      this.#await(same?.id ?? (await put(order, { id: `${LATER}${call.id}` }, [])));
+      return "Asked. End your turn now, or go on with what does not depend on it: the answer will be said to you as soon as it comes.";
+    },
+  };
+
+  #isMine({ worker_id, node_id, call_id }: Question): boolean {
+    return worker_id === this.#actor.worker_id && node_id === this.#actor.node_id && call_id.startsWith(LATER);
+  }
+
+  #await(id: string): void {
+    if (this.#awaited.has(id)) return;
+    this.#awaited.add(id);
+    const { answerTo } = questioning(this.#actor, this.#place);
+    answerTo(id, this.#signal)
+      .then(async (question) => {
+        this.#awaited.delete(id);
+        if (question) await this.#tell(...this.#told(question));
+      })
+      .catch((error: unknown) => {
+        if (!this.#signal.aborted) this.#onTrouble(error);
+      });
+  }
+
+  #told(question: Question): [UserEntry, NewFact[]] {
+    const content = `You asked: ${gist(question.text)}\n${answerInWords(question)}`;
+    const { worker_id, node_id } = this.#actor;
+    const settled = {
+      call_id: question.call_id,
+      tool: "ask_human",
+      ok: true,
+      ms: 0,
+      gist: gist(answerInWords(question)),
+    };
+    return [
+      { role: "user", from: "agiraph", content },
+      [{ type: "tool.result", data: { worker_id, node_id, ...settled } }],
+    ];
+  }
+}

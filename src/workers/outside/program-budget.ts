@@ -1,0 +1,75 @@
+import type { Cost } from "../loop/purse.ts";
+import { type Actor, enterPurse, type Recorder } from "../loop/recorded-loop.ts";
+
+/**
+ * What a program may spend. It cannot be kept from its next model call, only be stopped: so leave for the next call is
+ * asked for as soon as one is over, and whoever gets none is told by `onSpent`, once.
+ */
+export class Allowance {
+  readonly #model: string;
+  readonly #actor: Actor;
+  readonly #record: Recorder;
+  readonly #signal: AbortSignal;
+  readonly #onSpent: (error: unknown) => void;
+  #pay: ((cost: Cost | undefined) => void) | undefined;
+  #asking: Promise<void> | undefined;
+  /** What came while leave was asked for. */
+  #owed: Cost[] = [];
+  /** In dollars, since its turn began. */
+  #inTurn = 0;
+
+  constructor(model: string, actor: Actor, record: Recorder, signal: AbortSignal, onSpent: (error: unknown) => void) {
+    this.#model = model;
+    this.#actor = actor;
+    this.#record = record;
+    this.#signal = signal;
+    this.#onSpent = onSpent;
+  }
+
+  /** Before it is spoken to. Rejects when there is no money left. */
+  async begin(): Promise<void> {
+    await this.#asking;
+    if (!this.#pay) await this.#enter();
+  }
+
+  /** A model call of its own is over. */
+  spent(cost: Cost): void {
+    this.#inTurn += cost.usd ?? 0;
+    if (!this.#pay) {
+      this.#owed.push(cost);
+      return;
+    }
+    this.#settle(cost);
+    this.#asking = this.#enter()
+      .catch((error: unknown) => this.#onSpent(error))
+      .finally(() => (this.#asking = undefined));
+  }
+
+  /** A program may know better than we what its turn has cost. Returns what is to be corrected, and has it paid. */
+  turnCost(usd: number | undefined): number {
+    const rest = usd === undefined ? 0 : usd - this.#inTurn;
+    if (Math.abs(rest) >= 1e-9) this.spent({ usd: rest, tokens: 0 });
+    this.#inTurn = 0;
+    return Math.abs(rest) < 1e-9 ? 0 : rest;
+  }
+
+  /** Its turn is over: it spends nothing until it is spoken to again. */
+  async rest(): Promise<void> {
+    await this.#asking;
+    this.#settle(undefined);
+  }
+
+  async #enter(): Promise<void> {
+    do {
+      this.#pay = await enterPurse(this.#model, this.#actor, this.#record, this.#signal);
+      const owed = this.#owed.shift();
+      if (!owed) return;
+      this.#settle(owed);
+    } while (!this.#signal.aborted);
+  }
+
+  #settle(cost: Cost | undefined): void {
+    this.#pay?.(cost);
+    this.#pay = undefined;
+  }
+}

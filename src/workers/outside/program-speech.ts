@@ -1,0 +1,130 @@
+import type { NewFact, Outcome, UserEntry } from "../../protocol/index.ts";
+import type { Seat } from "./program-assignment.ts";
+import type { Allowance } from "./program-budget.ts";
+import type { Pulse } from "./silence-watchdog.ts";
+import type { Minutes } from "./transcript.ts";
+
+export interface VoicePorts {
+  minutes: Minutes;
+  allowance: Allowance;
+  pulse: Pulse;
+  signal: AbortSignal;
+  isOver(): boolean;
+  /** Something it asked its human has no answer yet. */
+  waitsForHuman(): boolean;
+  /** To the program as it lives now. */
+  speak(words: string): Promise<void>;
+}
+
+/**
+ * All that is said to a program while it sits here.
+ *
+ * W1. One after the other: what is taken from the mailbox is on disk, and then said, before anything else is taken.
+ * W2. Mail is told as soon as it is there, whatever the program does; only results wait for each other where it asked so.
+ * W3. Nothing is said between two lives: what was being said is on record when the next one looks what to say again.
+ * W4. Nothing is taken from the mailbox for somebody who has gone: it is told to whoever comes next.
+ * W5. A turn that is over is answered, or waits for something that is on record, and then costs nothing.
+ */
+export class Voice {
+  readonly #seat: Seat;
+  readonly #ports: VoicePorts;
+  #saying: Promise<void> = Promise.resolve();
+  #reminders = 0;
+  #waitsFor: "nothing" | "news" | "all" = "nothing";
+  #isSeenWaiting = false;
+
+  constructor(seat: Seat, ports: VoicePorts) {
+    this.#seat = seat;
+    this.#ports = ports;
+  }
+
+  /** It has said that it can do nothing before there is news; with `all`, before all that it handed out is over. */
+  waits(all: boolean): void {
+    this.#waitsFor = all ? "all" : "news";
+  }
+
+  /** It does something: only silences in a row count. */
+  acts(): void {
+    this.#reminders = 0;
+  }
+
+  async listen(): Promise<void> {
+    while (!this.#ports.isOver()) {
+      await this.#seat.mailbox.arrived(this.#ports.signal, () => this.#hasNews);
+      // What is left in the mailbox of somebody who has gone would arrive again at once, without end.
+      if (this.#seat.hasEnded() || this.#isUnheard) return;
+      await this.#tell();
+    }
+  }
+
+  say(what: UserEntry[] | (() => UserEntry[]), facts: NewFact[]): Promise<void> {
+    return this.between(() => this.#say(what, facts));
+  }
+
+  /** When all that is being said is said; what is to be said meanwhile waits. */
+  between(act: () => Promise<void>): Promise<void> {
+    const done = this.#saying.then(act);
+    this.#saying = done.catch(() => {});
+    return done;
+  }
+
+  /** Its turn is over and the work is not: it is told the news, waits for something, or is reminded; or this is the end. */
+  async next(lastWords: string): Promise<Outcome | undefined> {
+    const { actor } = this.#seat;
+    if (this.#hasNews) return this.#tell();
+    const reason = this.#ports.waitsForHuman()
+      ? "human"
+      : ((await this.#seat.waitsFor()) ?? (this.#waitsFor === "nothing" ? null : "news"));
+    if (reason !== null) {
+      this.#isSeenWaiting = true;
+      const { worker_id, node_id } = actor;
+      await this.#ports.minutes.note({ type: "worker.waiting", data: { worker_id, node_id, for: reason } });
+      // It may have come while that was decided.
+      return this.#hasNews ? this.#tell() : undefined;
+    }
+    this.#reminders += 1;
+    const next = await this.#seat.onSilence(lastWords, this.#reminders);
+    if (!Array.isArray(next)) return next;
+    await this.say(next, []);
+    return undefined;
+  }
+
+  /** Whether there is something to tell: a mere result is nothing to one that waits for all of them. */
+  get #hasNews(): boolean {
+    const { mailbox, othersWork } = this.#seat;
+    if (mailbox.waiting === 0) return false;
+    return this.#waitsFor !== "all" || mailbox.hasMoreThanResults || !othersWork();
+  }
+
+  /** Nobody hears any more what is said. */
+  get #isUnheard(): boolean {
+    return this.#ports.isOver() || this.#ports.pulse.state === "gone";
+  }
+
+  async #tell(): Promise<undefined> {
+    await this.say(() => this.#seat.news(), []);
+  }
+
+  async #say(what: UserEntry[] | (() => UserEntry[]), facts: NewFact[]): Promise<void> {
+    const { minutes, allowance, pulse, speak } = this.#ports;
+    if (this.#isUnheard) return;
+    if (pulse.state === "resting") {
+      await allowance.begin();
+      // That may take long, and meanwhile it may have been let go.
+      if (this.#isUnheard) return allowance.rest();
+    }
+    const said = typeof what === "function" ? what() : what;
+    // Whatever it is told ends its wait: results that were held back are told with it.
+    const entries = this.#waitsFor === "all" && said.length > 0 ? [...said, ...this.#seat.news()] : said;
+    if (entries.length === 0) return pulse.state === "resting" ? allowance.rest() : undefined;
+    const { worker_id, node_id } = this.#seat.actor;
+    const busy: NewFact[] = this.#isSeenWaiting ? [{ type: "worker.busy", data: { worker_id, node_id } }] : [];
+    this.#isSeenWaiting = false;
+    this.#waitsFor = "nothing";
+    pulse.state = "busy";
+    pulse.sign();
+    await minutes.heard(entries, [...busy, ...facts]);
+    minutes.thinks();
+    await speak(entries.map(({ content }) => content).join("\n\n"));
+  }
+}

@@ -1,0 +1,222 @@
+import {
+  type CallPart,
+  callsOf,
+  type Entry,
+  type NewFact,
+  NO_USAGE,
+  type Part,
+  type ReplyEntry,
+  type ResultEntry,
+  type Usage,
+  type UserEntry,
+} from "../../protocol/index.ts";
+import { type Actor, gist, gistOfCall, isFromHuman, type Recorder, wordsAloud } from "../loop/recorded-loop.ts";
+import type { OutsideEvent } from "./session.ts";
+
+/** More of one answer or call than this is in the program's own session, if anywhere. */
+const MOST_KEPT = 64 * 1024;
+/** What is said without end is written down when it is so much, or in so many parts: it waits on disk, not in memory. */
+const LARGEST_REPLY = 1024 * 1024;
+const MOST_PARTS = 200;
+const MOST_WARNINGS = 100;
+const KEPT_WARNINGS = 3;
+const LONGEST_WARNING = 500;
+
+type Retry = NonNullable<Extract<OutsideEvent, { kind: "noted" }>["retry"]>;
+
+export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
+
+/**
+ * The record of what a program says and does, in the same words as everybody else's.
+ *
+ * K1. What it said and called since its last word is one reply; it is on disk before any result of it is.
+ *     One that has no end is several.
+ * K2. A model call is counted once, in a fact, with the reply it made if it made one.
+ */
+export class Minutes {
+  readonly #actor: Actor;
+  readonly #record: Recorder;
+  readonly #hiredAs: string;
+  #model: string;
+  #parts: Part[] = [];
+  #size = 0;
+  readonly #before: number;
+  #replies = 0;
+  #modelCalls = 0;
+  #isThinking = false;
+  #isAnswering = false;
+  /** Whether what it says may be an answer to its human; what a plain program prints is none, and `_outbox.md` is there for those. */
+  readonly #isSpeech: boolean;
+  #began = 0;
+  readonly #calls = new Map<string, { tool: string; began: number }>();
+  #warnings: string[] = [];
+  #warned = 0;
+
+  constructor(
+    actor: Actor,
+    record: Recorder,
+    { model, turn, isSpeech }: { model: string; turn: number; isSpeech: boolean },
+  ) {
+    this.#isSpeech = isSpeech;
+    this.#actor = actor;
+    this.#record = record;
+    this.#hiredAs = model;
+    this.#model = model;
+    this.#before = turn;
+  }
+
+  /** The number of the next turn: of its model calls or of its replies, since not everybody tells of every call. */
+  get turn(): number {
+    return this.#before + Math.max(this.#modelCalls, this.#replies);
+  }
+
+  get #who() {
+    const { worker_id, node_id } = this.#actor;
+    return { worker_id, node_id };
+  }
+
+  /** It thinks: since it was spoken to, or has its results. */
+  thinks(): void {
+    if (this.#isThinking) return;
+    this.#isThinking = true;
+    this.#began = this.#record.clock.now();
+    this.#append([{ type: "model.called", data: { ...this.#who, model: this.#model, turn: this.turn } }]).catch(
+      () => {}, // the next entry will say so
+    );
+  }
+
+  async said(text: string): Promise<void> {
+    this.thinks();
+    if (text !== "") await this.#add({ type: "text", text: cut(text) }, text.length);
+  }
+
+  async called(id: string, name: string, args: unknown): Promise<void> {
+    this.thinks();
+    const text = JSON.stringify(args) ?? "null";
+    await this.#add({ type: "call", id, name, args: text.length > MOST_KEPT ? cut(text) : args }, text.length);
+  }
+
+  async #add(part: Part, size: number): Promise<void> {
+    this.#parts.push(part);
+    this.#size += size;
+    if (this.#size >= LARGEST_REPLY || this.#parts.length >= MOST_PARTS) await this.flush();
+  }
+
+  /** One model call is over: what it took, with the reply that it made. */
+  async used(model: string, usage: Usage, cost_usd: number | null): Promise<void> {
+    this.#model = model;
+    await this.#reply({ usage, cost_usd });
+  }
+
+  /** The calls so far have cost so much more than was counted, or less. No call and no turn. */
+  async corrects(cost_usd: number): Promise<void> {
+    const what = { model: this.#model, turn: this.turn, usage: NO_USAGE, cost_usd, finish: "other", ms: 0 };
+    await this.#append([{ type: "model.responded", data: { ...this.#who, ...what, correction: true } }]);
+  }
+
+  async answered(call_id: string, ok: boolean, content: string, facts: NewFact[]): Promise<void> {
+    await this.flush();
+    const tool = this.#calls.get(call_id)?.tool;
+    // The answer to a call that nobody has seen would be an answer to nothing.
+    if (tool !== undefined) await this.result({ role: "tool", call_id, tool, ok, content: cut(content) }, facts);
+    else if (facts.length > 0) await this.#append(facts);
+  }
+
+  /** A call of one of our tools, by the door: on disk before it begins. */
+  async calls(call: CallPart): Promise<void> {
+    this.#parts.push(call);
+    await this.flush();
+  }
+
+  async result(result: ResultEntry, facts: NewFact[] = []): Promise<void> {
+    const { call_id, tool, ok, content } = result;
+    const began = this.#calls.get(call_id)?.began ?? this.#record.clock.now();
+    this.#calls.delete(call_id);
+    const ms = Math.round(this.#record.clock.now() - began);
+    const fact: NewFact = { type: "tool.result", data: { ...this.#who, call_id, tool, ok, ms, gist: gist(content) } };
+    await this.#append([fact, ...facts], [result]);
+  }
+
+  /** It was ended in the middle: its own calls get no other result. */
+  async cutOff(isOurs: (tool: string) => boolean): Promise<void> {
+    await this.flush();
+    for (const [call_id, { tool }] of [...this.#calls])
+      if (!isOurs(tool)) await this.result({ role: "tool", call_id, tool, ok: false, content: CUT_OFF });
+  }
+
+  /** What is said to it, on disk before it is said. */
+  async heard(entries: readonly UserEntry[], facts: NewFact[] = []): Promise<void> {
+    // What it said before it heard this stands before it: it is no answer.
+    await this.flush();
+    const received = entries
+      .flatMap(({ messages = [] }) => messages)
+      .map((message_id): NewFact => ({ type: "message.received", data: { message_id, by: this.#actor.worker_id } }));
+    if (this.#isSpeech && entries.some(isFromHuman)) this.#isAnswering = true;
+    await this.#append([...received, ...facts], entries);
+  }
+
+  /** What a person may want to know of it, up to a bound: it may have a lot to say. */
+  async warned(text: string, retry?: Retry): Promise<void> {
+    const message = text.slice(0, LONGEST_WARNING);
+    this.#warnings = [...this.#warnings.slice(1 - KEPT_WARNINGS), message];
+    if (++this.#warned > MOST_WARNINGS) return;
+    const what = { ...this.#who, model: this.#hiredAs, message };
+    if (!retry) return this.#append([{ type: "model.warned", data: what }]);
+    // It asks its model again by itself: that is said, or it would look busy.
+    const { in_ms: retry_in_ms, ...failure } = retry;
+    await this.#append([{ type: "model.failed", data: { ...what, turn: this.turn, ...failure, retry_in_ms } }]);
+  }
+
+  /** The last of them. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
+  }
+
+  note(...facts: NewFact[]): Promise<void> {
+    return this.#append(facts);
+  }
+
+  /** What was said and not yet written is written; nothing follows from it any more. */
+  async flush(): Promise<void> {
+    if (this.#parts.length > 0) await this.#reply(undefined);
+  }
+
+  async #reply(spent: { usage: Usage; cost_usd: number | null } | undefined): Promise<void> {
+    const parts = this.#parts;
+    this.#parts = [];
+    this.#size = 0;
+    const { usage, cost_usd } = spent ?? { usage: NO_USAGE, cost_usd: 0 };
+    const calls = parts.filter((part) => part.type === "call");
+    const finish = calls.length > 0 ? "tool-calls" : "stop";
+    const model = this.#model;
+    const reply: ReplyEntry = { role: "assistant", content: parts, model, usage, cost_usd, finish };
+    const now = this.#record.clock.now();
+    const facts: NewFact[] = [];
+    if (spent) {
+      const ms = this.#isThinking ? Math.round(now - this.#began) : 0;
+      const data = { ...this.#who, model, turn: this.turn, usage, cost_usd, finish, ms };
+      facts.push({ type: "model.responded", data });
+      this.#isThinking = false;
+    }
+    for (const call of callsOf(reply)) {
+      this.#calls.set(call.id, { tool: call.name, began: now });
+      const data = { ...this.#who, call_id: call.id, tool: call.name, gist: gistOfCall(call) };
+      facts.push({ type: "tool.called", data });
+    }
+    const words = this.#isAnswering ? wordsAloud(reply) : "";
+    if (words && this.#record.aloud) facts.push(this.#record.aloud(this.#actor.worker_id, words));
+    if (parts.length > 0) this.#isAnswering = false;
+    if (spent) this.#modelCalls += 1;
+    if (parts.length > 0) this.#replies += 1;
+    await this.#append(facts, parts.length > 0 ? [reply] : []);
+  }
+
+  #append(facts: NewFact[], entries: readonly Entry[] = []): Promise<void> {
+    const batch = entries.length > 0 ? { entries: { file: this.#actor.conversation, entries: [...entries] } } : {};
+    return this.#record.log.append({ facts, ...batch }).durable;
+  }
+}
+
+function cut(text: string): string {
+  return text.length > MOST_KEPT ? `${text.slice(0, MOST_KEPT)}\n… (${text.length} characters in all)` : text;
+}

@@ -1,0 +1,89 @@
+import { Mailbox } from "../mail/mailbox.ts";
+import type { NodeState, WorkerState } from "../projections/index.ts";
+import type { Entry, StoredEntry } from "../protocol/index.ts";
+import { conversationFile } from "../store/paths.ts";
+import { manifestsOf } from "../store/run/manifests.ts";
+import { type Scope, workerScope } from "../store/scope/scope.ts";
+import type { NodePort } from "../tools/work.ts";
+import { lastCursor, lastNodeIn, type Past, pastOf, sinceSummary, wordsBefore, wordsOn } from "./loop/past.ts";
+import type { Actor } from "./loop/recorded-loop.ts";
+import { publisher } from "./publishing.ts";
+import type { Workplace } from "./workplace.ts";
+
+/** A worker at its desk: what it may touch, what it has not been told yet, and what was said on this node before. */
+export interface Desk {
+  actor: Actor;
+  scope: Scope;
+  port: NodePort;
+  /** The caller closes it. */
+  mailbox: Mailbox;
+  begun: Past | undefined;
+  /** Of a role that stays from stage to stage: what was said before it took up this node. */
+  earlier: Entry[];
+  /** News up to this fact was told, or came before there was anybody to tell. */
+  cursor: number;
+}
+
+export async function takeUp(
+  node: NodeState,
+  worker: WorkerState,
+  place: Workplace,
+  signal: AbortSignal,
+  letGo?: () => Promise<void>,
+): Promise<Desk> {
+  const { log } = place;
+  const { run_id } = node.spec;
+  const actor: Actor = { worker_id: worker.id, node_id: node.id, conversation: conversationFile(run_id, worker.id) };
+  const { project } = place.now().agent.created;
+  const published = manifestsOf(() => place.now().board);
+  const scope = workerScope({
+    agentDir: log.dir,
+    runId: run_id,
+    nodeId: node.id,
+    workerId: worker.id,
+    project,
+    published,
+  });
+  const port = publisher(node, worker, scope, place, signal, letGo);
+
+  let stored = await log.conversation(actor.conversation);
+  // A program keeps its own conversation, and has one for each node.
+  const isRole = node.spec.role !== undefined && worker.spawned.kind === "harnessed";
+  const earlier = isRole ? wordsBefore(stored, node.id) : [];
+  let begun = pastOn(node, stored, earlier);
+  const again = begun ? takenUpAgain(node, stored, begun) : [];
+  if (begun && again.length > 0) {
+    await log.append({ entries: { file: actor.conversation, entries: again } }).durable;
+    stored = await log.conversation(actor.conversation);
+    begun = pastOn(node, stored, earlier);
+  }
+  // What was said between the assignment and its first words is the first news of it.
+  const assigned = "assigned_seq" in node ? node.assigned_seq : place.now().seq;
+  // Whoever takes over what somebody else had begun is told all that has ended below it.
+  const cursor = begun?.cursor ?? (node.reopened ? 0 : assigned);
+  const on = { node: node.id, told: Math.max(lastCursor(stored), assigned) };
+  const mailbox = await Mailbox.open(log, worker.id, cursor, place.now, on);
+  return { actor, scope, port, mailbox, begun, earlier: sinceSummary(earlier), cursor };
+}
+
+/** What was said on this node, if anything was; of a role, with what was said before it. */
+export function pastOn(
+  { id }: Pick<NodeState, "id">,
+  stored: readonly StoredEntry[],
+  earlier: readonly StoredEntry[] = [],
+): Past | undefined {
+  const words = [...earlier, ...wordsOn(stored, id)];
+  return pastOf(words, "beginning", (entry) => entry.role === "user" && entry.node_id === id);
+}
+
+/** What is said to somebody who has a node again: after other work, or after it had ended with them. */
+function takenUpAgain(node: NodeState, stored: readonly StoredEntry[], begun: Past): Entry[] {
+  const { id, spec } = node;
+  const system: Entry[] = lastNodeIn(stored) === id ? [] : [{ role: "system", content: begun.system, node_id: id }];
+  const assigned = "assigned_seq" in node ? node.assigned_seq : undefined;
+  const isSaid = stored.some((entry) => entry.role === "user" && entry.assigned === assigned);
+  const hadEnded = begun.history.findLast((entry) => entry.role === "tool")?.ending !== undefined;
+  if (assigned === undefined || isSaid || !node.reopened || !(node.handed || hadEnded)) return system;
+  const words = { content: `${id} is yours again: go on from what is there.`, node_id: id, run_id: spec.run_id };
+  return [...system, { role: "user", from: "agiraph", ...words, upto: begun.cursor, assigned }];
+}

@@ -1,0 +1,213 @@
+import { posix } from "node:path";
+import { lastingStatements } from "../memory/contradictions.ts";
+import type { Embedder } from "../memory/meaning.ts";
+import { Memory, type PersonsTime } from "../memory/memory.ts";
+import { recall, recalledParts } from "../memory/recall.ts";
+import { isListing } from "../memory/search.ts";
+import { plainLine, type Statement } from "../memory/statements.ts";
+import { upkeepByTheWay, upkeepOf as upkeepOfMemory } from "../memory/upkeep.ts";
+import type { Situation } from "../projections/index.ts";
+import { COORDINATOR, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
+import { agentMemoryFiles, personMemoryFiles, workerMemoryFiles } from "../store/run/memory-files.ts";
+import type { Scope } from "../store/scope/scope.ts";
+import { ScopeRefusal } from "../store/scope/scope-refusal.ts";
+import { agentMemoryTools, workerMemoryTools } from "../tools/memory.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { Actor, Recorder } from "./loop/recorded-loop.ts";
+
+/** What a run begins with in mind; about a twentieth of a common context window. */
+const RECALL_TOKENS = 8000;
+
+/** The coordinator has the agent's memory, a worker its own and no other. */
+export function memoryTools(actor: Actor, place: Recorder, embedder?: Embedder): Tool[] {
+  const { log, now } = place;
+  const record = (...facts: NewFact[]) => log.append({ facts }).durable;
+  const port = { record, by: actor.worker_id, embedder };
+  if (actor.worker_id === COORDINATOR) {
+    const { toHuman } = place;
+    return agentMemoryTools({
+      ...port,
+      memory: agentMemory(place),
+      insights: () => now().insights.open,
+      author: { run: () => now().agent.run?.id ?? "run-1", agent: now().agent.created.name },
+      ...(toHuman && { toHuman: (text) => toHuman(COORDINATOR, text) }),
+    });
+  }
+  const run = actor.node_id && now().board.nodes[actor.node_id]?.spec.run_id;
+  if (!run) return [];
+  const memory = new Memory(workerMemoryFiles(log.dir, run, actor.worker_id), timeOf(place));
+  return workerMemoryTools({ ...port, memory }, { worker_id: actor.worker_id, node_id: actor.node_id });
+}
+
+/**
+ * The coordinator's files for its file tools. What is a memory file is written as by memory_write: what it said before is
+ * kept, a daily log only grows, and the write is on record.
+ */
+export function withMemoryKept(scope: Scope, place: Recorder): Scope {
+  const { log } = place;
+  return {
+    readFile: (path, options) => scope.readFile(path, options),
+    openFile: (path) => scope.openFile(path),
+    openChecked: (path) => scope.openChecked(path),
+    list: (path, options) => scope.list(path, options),
+    describe: () => scope.describe(),
+    binds: () => scope.binds(),
+    cwd: scope.cwd,
+    async writeFile(path, content) {
+      const file = memoryFileIn(path, log.dir);
+      if (file === undefined || typeof content !== "string") return scope.writeFile(path, content);
+      const written = await agentMemory(place).write(file, content, "replace");
+      const data = { path: written.path, bytes: written.bytes, by: COORDINATOR };
+      await log.append({ facts: [{ type: "memory.written", data }] }).durable;
+      return { bytes: written.bytes };
+    },
+  };
+}
+
+/** As the memory names it; undefined where the path leads elsewhere. */
+function memoryFileIn(path: string, agentDir: string): string | undefined {
+  const asked = path.trim();
+  const own = asked.startsWith(`${agentDir}/`) ? `agent${asked.slice(agentDir.length)}` : asked;
+  const plain = posix.normalize(own);
+  return /^agent\/(?:memory\/(?!(?:.*\/)?\.).+\.md|MEMORY\.md)$/.test(plain) ? plain : undefined;
+}
+
+/**
+ * For the prompt, once a run: what the agent knows, what its last team offered that nobody decided about, and what of
+ * its memory wants upkeep. An infinite agent has a trigger for that; a finite one does it when it is awake anyway.
+ */
+export async function recalled(place: Recorder, keeps: "memory" | "nothing" = "memory"): Promise<string> {
+  const memory = agentMemory(place);
+  const words = await recall(memory, RECALL_TOKENS);
+  const open = insightsIn(place.now());
+  const hasTrigger = place.now().agent.created.mode === "infinite";
+  const upkeep = !hasTrigger && keeps === "memory" ? await upkeepByTheWay(memory, place.clock.now()) : "";
+  return [words, open, upkeep].filter((part) => part !== "").join("\n\n");
+}
+
+/** For a summary: what a run begins with in mind, as it is now. */
+export async function memoryNow(place: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">): Promise<string> {
+  const parts = await recalledParts(agentMemory(place), RECALL_TOKENS);
+  return parts.map(({ path, text }) => `### ${path}\n\n${text}`).join("\n\n");
+}
+
+/** What of its memory the agent is always shown, file by file; the list of the other files is left out. */
+export async function shownMemory(
+  place: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">,
+): Promise<{ path: string; text: string }[]> {
+  return (await recalledParts(agentMemory(place), RECALL_TOKENS)).filter(({ path }) => !isListing(path));
+}
+
+function insightsIn({ insights }: Situation): string {
+  const lines = Object.values(insights.open).map(({ id, worker_id, title }) => `- ${id} from ${worker_id}: ${title}`);
+  return lines.length > 0 ? `## Insights that wait for your decision\n\n${lines.join("\n")}` : "";
+}
+
+/** Where what a run taught is kept, by run; upkeep sorts it into what it is about. */
+const LEARNED = "experiences/learned.md";
+
+/**
+ * Resolves with what of it this run taught: lines that are noted already are not kept again. Safe to repeat.
+ */
+export async function keepLearned(
+  run: { id: RunId; goal: string },
+  learned: string,
+  place: Pick<Recorder, "log" | "clock" | "timeZone">,
+): Promise<string> {
+  const memory = agentMemory(place);
+  const known = await lastingStatements(memory, NOTED);
+  const ofThisRun = known.filter(({ path, by }) => path === LEARNED && by === run.id);
+  const others = known.filter((each) => !ofThisRun.includes(each));
+  const fresh = linesBut(others, learned);
+  const toWrite = linesBut(ofThisRun, fresh);
+  const heading = `## ${oneLine(run.goal)} (${run.id})`;
+  if (toWrite !== "") await memory.write(LEARNED, `${heading}\n\n${toWrite}`, "append", run.id);
+  return fresh;
+}
+
+/**
+ * The same in the middle of a run, which goes on whatever becomes of it: where its file is full the log has it. Resolves
+ * with what its author should know; empty where there is nothing to say.
+ */
+export async function keepLesson(
+  run: { id: RunId; goal: string },
+  learned: string,
+  place: Pick<Recorder, "log" | "clock" | "timeZone">,
+): Promise<string> {
+  const refusal = await refusedBy(keepLearned(run, learned, place));
+  if (refusal === null) return "";
+  const memory = agentMemory(place);
+  const isLost = await refusedBy(memory.write(memory.today, `Learned: ${learned.trim()}`, "append"));
+  return isLost
+    ? `What you learned was not kept: ${isLost.message}`
+    : `What you learned is in today's log alone: ${refusal.message}`;
+}
+
+function refusedBy(writing: Promise<unknown>): Promise<ScopeRefusal | null> {
+  return writing.then(
+    () => null,
+    (error: unknown) => {
+      if (error instanceof ScopeRefusal) return error;
+      throw error;
+    },
+  );
+}
+
+function linesBut(known: readonly Statement[], text: string): string {
+  const lines = new Set(known.map((each) => plainLine(each.text)));
+  return text
+    .trim()
+    .split("\n")
+    .filter((line) => !lines.has(plainLine(line)))
+    .join("\n")
+    .trim();
+}
+
+/** Where something that was learned may stand already: everywhere but in logs and lists. */
+const NOTED = /^(?!\d{4}-\d{2}-\d{2}\.md$|(?:person\/)?index\.md$)/;
+
+/**
+ * One line in the daily log, so that the next run knows what this one did. Safe to repeat: a run is noted once, also
+ * when a crash puts midnight between the two.
+ */
+export async function noteRun(
+  run: { id: RunId; goal: string },
+  outcome: Extract<Outcome, { kind: "finished" }>,
+  place: Pick<Recorder, "log" | "clock" | "timeZone">,
+): Promise<void> {
+  const memory = agentMemory(place);
+  const mark = `(${run.id})`;
+  for (const path of (await memory.dailyLogs()).slice(0, 2))
+    if ((await memory.readIfThere(path)).includes(mark)) return;
+  // Its file may be full: the log says it all the same.
+  const fresh = outcome.learned
+    ? await keepLearned(run, outcome.learned, place).catch(() => outcome.learned ?? "")
+    : "";
+  const lesson = fresh ? ` Learned (${LEARNED}): ${oneLine(fresh)}` : "";
+  const line = `Finished "${oneLine(run.goal)}" ${mark}: ${oneLine(outcome.summary)} The output is in runs/${run.id}/_output.md.${lesson}`;
+  await memory.write(memory.today, line, "append");
+}
+
+/** What is to be done for its memory, in words; null where there is nothing. */
+export function upkeepOf(place: Pick<Recorder, "log" | "clock" | "timeZone">): Promise<string | null> {
+  return upkeepOfMemory(agentMemory(place), place.clock.now());
+}
+
+function agentMemory(place: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">): Memory {
+  const person = place.sharedMemory ? personMemoryFiles(place.sharedMemory) : undefined;
+  return new Memory(agentMemoryFiles(place.log.dir), timeOf(place), person);
+}
+
+function timeOf(place: Pick<Recorder, "clock" | "timeZone">): PersonsTime {
+  return {
+    now: () => place.clock.now(),
+    get timeZone() {
+      return place.timeZone;
+    },
+  };
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > 300 ? `${line.slice(0, 299)}…` : line;
+}
